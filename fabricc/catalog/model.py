@@ -1,0 +1,174 @@
+"""What a switch, its ASIC, a host and its NICs can do: plain values read from the catalog's YAML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Breakout:
+    """One way to use a cage: `children` ports of `speed_gbps` on `lanes` lanes each."""
+
+    children: int
+    speed_gbps: int
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CageGroup:
+    """A run of identical cages, numbered from `first` as printed on the front panel.
+
+    Attributes:
+        lanes: SerDes lanes of one cage.
+        breakouts: what a cage can be, the unsplit use among them (children 1).
+        fabric: False for service ports (SFP28 and the like), which the planner leaves alone.
+    """
+
+    first: int
+    count: int
+    lanes: int
+    breakouts: tuple[Breakout, ...]
+    fabric: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HeadroomRow:
+    """One row of a platform's lossless table (bytes): what one priority group needs at a speed and length.
+
+    Attributes:
+        xon_offset_bytes: None where the ASIC has an absolute `xon` only.
+        dynamic_th: exponent of the shared-buffer alpha, limit = 2**dynamic_th * free shared buffer.
+    """
+
+    speed_gbps: int
+    cable_m: int
+    size_bytes: int
+    xon_bytes: int
+    xoff_bytes: int
+    dynamic_th: int
+    xon_offset_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpectrumFigures:
+    """Inputs of the Spectrum headroom formula (sonic-swss buffer_headroom_mellanox.lua)."""
+
+    cell_bytes: int
+    pipeline_latency_kb: int
+    mac_phy_delay_kb: float
+    lossless_mtu_bytes: int
+    small_packet_percent: int
+    tile: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Shared-buffer pools of a platform, in bytes.
+
+    Attributes:
+        ingress_lossless_bytes: the ingress pool as its NOS states it.
+        headroom_bytes: shared headroom pool; 0 where every priority group owns its headroom.
+        egress_lossless_bytes: the egress pool of lossless queues.
+        egress_lossy_bytes: the egress pool of lossy queues; None where one pool serves both.
+        egress_lossless_static: True when the egress lossless threshold is static (bytes), not an alpha.
+        size_includes_headroom: whether `ingress_lossless_bytes` counts the headroom pool in.
+    """
+
+    ingress_lossless_bytes: int
+    headroom_bytes: int
+    egress_lossless_bytes: int
+    egress_lossy_bytes: int | None
+    egress_lossless_static: bool
+    size_includes_headroom: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Buffers:
+    """The lossless buffer model of a switch: a table, a formula, or both (the table wins where it has a row)."""
+
+    total_bytes: int
+    cell_bytes: int
+    rows: tuple[HeadroomRow, ...]
+    formula: SpectrumFigures | None
+    pools: Pools
+    max_lossless_classes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchModel:
+    """A switch one can buy.
+
+    Attributes:
+        name: catalog key, e.g. `sn5600`.
+        title: the maker's name for it, e.g. `NVIDIA SN5600`.
+        asic_family: catalog word such as `spectrum4`, `tomahawk5`, `jericho2`; back ends choose syntax by it.
+        chassis: True for a modular system.
+        ecmp_max_paths: next hops the ASIC can hold in one group.
+        forwarding_latency_ns: port to port, cut-through, unloaded.
+        nos: per NOS name, the settings its back end needs (lane maps, hwsku, …); opaque here.
+        sources: figure path (dotted) -> source, or `assumed`.
+    """
+
+    name: str
+    title: str
+    vendor: str
+    asic: str
+    asic_family: str
+    chassis: bool
+    cages: tuple[CageGroup, ...]
+    ecmp_max_paths: int
+    forwarding_latency_ns: int
+    buffers: Buffers
+    nos: Mapping[str, Mapping[str, Any]]
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NicModel:
+    """A NIC family: how it is named by the kernel and what its port can be split into."""
+
+    name: str
+    title: str
+    vendor: str
+    driver: str
+    rdma_prefix: str
+    port_splits: tuple[Breakout, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostModel:
+    """A GPU server; NIC i is rail i and serves GPU i (or the GPUs of its share).
+
+    Attributes:
+        gpus: GPUs in the host.
+        rails: back-end NICs in the host, one per rail.
+        ports_per_nic: back-end ports of one NIC that are cabled.
+        port_gbps: speed of one such port.
+        pci: PCI addresses of the NICs in rail order; empty where the platform does not fix them.
+        management_interface: netdev of the out-of-band or front-end network, for NCCL's socket.
+    """
+
+    name: str
+    title: str
+    vendor: str
+    gpus: int
+    rails: int
+    nic: NicModel
+    ports_per_nic: int
+    port_gbps: int
+    pci: tuple[str, ...]
+    management_interface: str
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Every model known: the built-in ones and those of the user's files, by name."""
+
+    switches: Mapping[str, SwitchModel]
+    hosts: Mapping[str, HostModel]
+    nics: Mapping[str, NicModel]

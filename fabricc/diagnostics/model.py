@@ -1,0 +1,53 @@
+"""The diagnostic: a code, a severity, a place, what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Severity(StrEnum):
+    """How bad it is: an error stops the build, a warning does not, a note only tells."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a text file; lines and columns count from 1 and a column counts characters."""
+
+    file: str
+    line: int
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    Attributes:
+        code: stable identifier, `FAB` and four digits; never reused for another meaning.
+        severity: error, warning or note.
+        message: what is wrong, one sentence, naming the values concerned.
+        position: where in a file, or None when the finding concerns no file.
+        help: the remedy, one sentence or two; empty when the message is remedy enough.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    position: Position | None = None
+    help: str = ""
+
+
+def worst(diagnostics: Iterable[Diagnostic]) -> Severity | None:
+    """The gravest severity among the findings; None when there are none."""
+    order = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+    present = {d.severity for d in diagnostics}
+    return next((severity for severity in order if severity in present), None)

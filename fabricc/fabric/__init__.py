@@ -1,0 +1,1 @@
+"""The waist of the compiler: devices fully decided, and the facts they state."""

@@ -1,0 +1,196 @@
+"""Facts: vendor-neutral statements about a device, as `path -> value`.
+
+The Fabric states them, a reader derives them from a configuration, and comparing the two proves the text.
+Values are integers or text in canonical form; sets are comma-joined in ascending order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import Direction, Transport
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Bgp, Clause, Port, RouteMap, Switch, SwitchQos
+
+Value = str | int
+Facts = dict[str, Value]
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a reader found in the files of one device.
+
+    Attributes:
+        facts: path -> value.
+        lines: path -> (file, line) the value was read from, lines from 1.
+        unknown: (file, line, text) of each line that the reader does not know.
+    """
+
+    facts: Facts = field(default_factory=dict)
+    lines: dict[str, tuple[str, int]] = field(default_factory=dict)
+    unknown: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def put(self, path: str, value: Value, file: str, line: int) -> None:
+        """State a fact; a later statement of the same path replaces the earlier one, as devices do."""
+        self.facts[path] = value
+        self.lines[path] = (file, line)
+
+
+def boolean(value: bool) -> str:
+    """A truth value as facts spell it."""
+    return "true" if value else "false"
+
+
+def switch_facts(switch: Switch) -> Facts:
+    """Every fact of a switch.
+
+    A back end compares those its platform can express; see `Nos.planned`.
+    """
+    facts: Facts = {"system/hostname": switch.name}
+    management = switch.management
+    facts["management/address"] = management.address
+    facts["management/gateway"] = management.gateway
+    for kind in ("ntp", "dns", "syslog"):
+        if servers := getattr(management, kind):
+            facts[f"management/{kind}"] = ",".join(sorted(servers))
+    for user in management.users:
+        facts[f"user[{user.name}]/ssh_key"] = user.ssh_key
+    if switch.loopback4:
+        facts["loopback/ipv4"] = f"{switch.loopback4}/32"
+    if switch.loopback6:
+        facts["loopback/ipv6"] = f"{switch.loopback6}/128"
+    _qos_facts(facts, switch.qos)
+    profiles = {profile.name: profile for profile in switch.qos.profiles}
+    lossless = ",".join(str(c.priority) for c in switch.qos.lossless)
+    for port in switch.ports:
+        prefix = f"interface[{port.name}]/"
+        _port_facts(facts, prefix, port)
+        if port.direction is Direction.UNUSED:
+            continue
+        facts[prefix + "trust"] = "dscp"
+        if port.profile and lossless:
+            profile = profiles[port.profile]
+            facts[prefix + "pfc"] = lossless
+            facts[prefix + "watchdog"] = boolean(switch.qos.watchdog is not None)
+            headroom = profile.headroom
+            facts[prefix + "headroom/xoff_bytes"] = headroom.xoff_bytes
+            facts[prefix + "headroom/xon_bytes"] = headroom.xon_bytes
+            facts[prefix + "headroom/size_bytes"] = headroom.size_bytes
+            if headroom.xon_offset_bytes is not None:
+                facts[prefix + "headroom/xon_offset_bytes"] = headroom.xon_offset_bytes
+            facts[prefix + "headroom/dynamic_th"] = headroom.dynamic_th
+            facts[prefix + "headroom/cable_m"] = headroom.cable_m
+            for traffic_class in switch.qos.classes:
+                if traffic_class.ecn:
+                    queue = f"{prefix}queue[{traffic_class.priority}]/"
+                    facts[queue + "ecn_min_bytes"] = profile.ecn.min_bytes
+                    facts[queue + "ecn_max_bytes"] = profile.ecn.max_bytes
+                    facts[queue + "ecn_max_percent"] = profile.ecn.max_percent
+        for traffic_class in switch.qos.classes:
+            queue = f"{prefix}queue[{traffic_class.priority}]/"
+            facts[queue + "scheduler"] = (
+                "strict" if traffic_class.strict else f"dwrr {traffic_class.weight_percent}"
+            )
+    _bgp_facts(facts, switch.bgp)
+    return facts
+
+
+def _port_facts(facts: Facts, prefix: str, port: Port) -> None:
+    facts[prefix + "enabled"] = boolean(port.enabled)
+    facts[prefix + "description"] = port.description
+    facts[prefix + "speed_gbps"] = port.speed_gbps
+    if port.direction is Direction.UNUSED:
+        return
+    facts[prefix + "mtu"] = port.mtu
+    if port.ipv4:
+        facts[prefix + "ipv4"] = port.ipv4
+    if port.ipv6:
+        facts[prefix + "ipv6"] = port.ipv6
+    if port.unnumbered:
+        facts[prefix + "unnumbered"] = "true"
+
+
+def _qos_facts(facts: Facts, qos: SwitchQos) -> None:
+    for traffic_class in qos.classes:
+        priority = traffic_class.priority
+        for dscp in traffic_class.dscps:
+            facts[f"qos/dscp[{dscp}]/traffic_class"] = priority
+        facts[f"qos/traffic_class[{priority}]/queue"] = priority
+        if traffic_class.lossless:
+            facts[f"qos/traffic_class[{priority}]/priority_group"] = priority
+            facts[f"qos/pfc_priority[{priority}]/queue"] = priority
+    if qos.watchdog:
+        facts["watchdog/detect_ms"] = qos.watchdog.detect_ms
+        facts["watchdog/restore_ms"] = qos.watchdog.restore_ms
+        facts["watchdog/poll_ms"] = qos.watchdog.poll_ms
+        facts["watchdog/action"] = qos.watchdog.action
+    if qos.pools:
+        facts["pool/ingress_lossless_bytes"] = qos.pools.ingress_lossless_bytes
+        facts["pool/headroom_bytes"] = qos.pools.headroom_bytes
+        facts["pool/egress_lossless_bytes"] = qos.pools.egress_lossless_bytes
+        if qos.pools.egress_lossy_bytes is not None:
+            facts["pool/egress_lossy_bytes"] = qos.pools.egress_lossy_bytes
+
+
+def _bgp_facts(facts: Facts, bgp: Bgp) -> None:
+    facts["bgp/asn"] = bgp.asn
+    facts["bgp/router_id"] = bgp.router_id
+    facts["bgp/keepalive_s"] = bgp.keepalive_s
+    facts["bgp/hold_s"] = bgp.hold_s
+    facts["bgp/maximum_paths"] = bgp.maximum_paths
+    facts["bgp/multipath_relax"] = boolean(bgp.multipath_relax)
+    facts["bgp/redistribute_connected"] = bgp.redistribute_map
+    if bgp.bfd_interval_ms is not None:
+        facts["bfd/interval_ms"] = bgp.bfd_interval_ms
+        facts["bfd/multiplier"] = bgp.bfd_multiplier
+    for aggregate in bgp.aggregates:
+        facts[f"bgp/aggregate[{aggregate}]"] = "summary-only"
+    families = [name for name, on in (("ipv4", bgp.ipv4), ("ipv6", bgp.ipv6)) if on]
+    groups = {group.name: group for group in bgp.groups}
+    for session in bgp.sessions:
+        prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
+        group = groups[session.group]
+        facts[prefix + "remote_asn"] = session.remote_asn
+        facts[prefix + "description"] = session.peer
+        facts[prefix + "bfd"] = boolean(bgp.bfd_interval_ms is not None)
+        facts[prefix + "import"] = group.import_map
+        facts[prefix + "export"] = group.export_map
+        facts[prefix + "maximum_prefixes"] = group.maximum_prefixes
+        carried = families if session.transport is Transport.UNNUMBERED else [session.transport.value]
+        facts[prefix + "families"] = ",".join(carried)
+    for prefix_list in bgp.prefix_lists:
+        for index, rule in enumerate(prefix_list.rules):
+            text = rule.prefix
+            text += f" ge {rule.ge}" if rule.ge is not None else ""
+            text += f" le {rule.le}" if rule.le is not None else ""
+            facts[f"prefix_list[{prefix_list.name}]/{index}"] = text
+    for community_list in bgp.community_lists:
+        facts[f"community_list[{community_list.name}]"] = community_list.community
+    for route_map in bgp.route_maps:
+        _route_map_facts(facts, route_map)
+
+
+def _route_map_facts(facts: Facts, route_map: RouteMap) -> None:
+    for clause in route_map.clauses:
+        facts[f"route_map[{route_map.name}]/{clause.sequence}"] = clause_text(clause)
+
+
+def clause_text(clause: Clause) -> str:
+    """A route-map clause as its fact's value; readers build the same text."""
+    parts = ["permit" if clause.permit else "deny"]
+    if clause.prefix_list:
+        parts.append(f"prefix_list {clause.prefix_list}")
+    if clause.community_list:
+        parts.append(f"community_list {clause.community_list}")
+    if clause.local_preference is not None:
+        parts.append(f"local_preference {clause.local_preference}")
+    if clause.add_community:
+        parts.append(f"add_community {clause.add_community}")
+    return " ".join(parts)
+
+
+def neighbor_key(transport: Transport, remote: str | None, port: str) -> str:
+    """How facts name a BGP neighbour: its address, or the port of an unnumbered link."""
+    return port if transport is Transport.UNNUMBERED or remote is None else remote

@@ -1,0 +1,35 @@
+"""Network operating system back ends, found by name through the entry-point group `fabricc.nos`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from fabricc.nos.base import Nos
+
+BUILT_IN = {"eos": "fabricc.nos.eos:EOS", "frr": "fabricc.nos.frr:FRR", "sonic": "fabricc.nos.sonic:SONIC"}
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every NOS that can be loaded, sorted."""
+    return tuple(sorted({*BUILT_IN, *(point.name for point in entry_points(group="fabricc.nos"))}))
+
+
+@cache
+def load(name: str) -> Nos:
+    """The back end of that name.
+
+    Raises:
+        KeyError: no such NOS.
+    """
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        return cast("Nos", getattr(import_module(module), attribute))
+    for point in entry_points(group="fabricc.nos"):
+        if point.name == name:
+            return cast("Nos", point.load())
+    raise KeyError(name)
