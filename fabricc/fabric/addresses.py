@@ -1,0 +1,115 @@
+"""Addresses and ASNs in closed form: integers from coordinates and strides, and their text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv6Address
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fabricc.fabric.shape import Strides
+
+ASN_BLOCK = 1 << 20
+"""ASNs from the base upwards that the closed form may use."""
+TOR_ASNS = 1 << 19
+UNIQUE_SPINE_ASNS = 1 << 18
+UNIQUE_CORE_ASNS = 1 << 17
+SHARED_SPINE_ASNS = 1 << 16
+MANAGEMENT_RESERVED = 16
+"""First addresses of the management network, left to gateways and servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A block of addresses: first address as an integer, prefix length, IP version."""
+
+    first: int
+    length: int
+    version: int
+
+    @property
+    def bits(self) -> int:
+        """Host bits: the pool holds 2**bits addresses."""
+        return (32 if self.version == 4 else 128) - self.length
+
+    def address(self, offset: int) -> str:
+        """Text of the address at `offset`."""
+        return text4(self.first + offset) if self.version == 4 else text6(self.first + offset)
+
+    def prefix(self, offset: int, bits: int) -> str:
+        """Text of the prefix of 2**bits addresses that starts at `offset`."""
+        return f"{self.address(offset)}/{(32 if self.version == 4 else 128) - bits}"
+
+    def __str__(self) -> str:
+        return f"{self.address(0)}/{self.length}"
+
+
+_OCTETS = tuple(str(value) for value in range(256))
+
+
+def text4(value: int) -> str:
+    """Dotted-quad text of an IPv4 address."""
+    return f"{_OCTETS[value >> 24]}.{_OCTETS[value >> 16 & 255]}.{_OCTETS[value >> 8 & 255]}.{_OCTETS[value & 255]}"
+
+
+@lru_cache(maxsize=65536)
+def text6(value: int) -> str:
+    """Canonical text of an IPv6 address (RFC 5952)."""
+    return str(IPv6Address(value))
+
+
+def tor_number(strides: Strides, unit: int, group: int, nic_port: int) -> int:
+    """A ToR's number: below 2**19 by the choice of strides."""
+    return (unit * strides.group + group) * strides.nic_port + nic_port
+
+
+def spine_number(strides: Strides, pod: int, spine: int, plane: int) -> int:
+    """A spine's number: below 2**18 by the choice of strides."""
+    return (pod * strides.spine + spine) * strides.plane + plane
+
+
+def core_number(strides: Strides, core: int, plane: int) -> int:
+    """A core's number: below 2**17 by the choice of strides."""
+    return core * strides.plane + plane
+
+
+def host_offset(strides: Strides, unit: int, slot: int, rail: int, rails_per_tor: int, nic_port: int) -> int:
+    """Offset in the host pool of the /31 (or /127) between a ToR (even address) and a NIC port (odd).
+
+    The order of coordinates makes the links of one ToR one aligned block, which it announces as one aggregate.
+    """
+    group, rail_in_tor = divmod(rail, rails_per_tor)
+    block = tor_block(strides, unit, group, nic_port)
+    return block + (rail_in_tor * strides.host + slot) * 2
+
+
+def tor_block(strides: Strides, unit: int, group: int, nic_port: int) -> int:
+    """Offset in the host pool of a ToR's aggregate, 2 * strides.rail * strides.host addresses long."""
+    number = (group * strides.nic_port + nic_port) * strides.unit + unit
+    return number * strides.rail * strides.host * 2
+
+
+def block_bits(strides: Strides) -> int:
+    """Host bits of a ToR's aggregate."""
+    return (strides.rail * strides.host * 2).bit_length() - 1
+
+
+def tor_link_offset(strides: Strides, tor: int, uplink: int) -> int:
+    """Offset in the link pool of a ToR uplink; the spine has the even address."""
+    return (tor * strides.uplink + uplink) * 2
+
+
+def spine_link_offset(strides: Strides, pool_bits: int, spine: int, uplink: int) -> int:
+    """Offset in the link pool (its upper half) of a spine uplink; the core has the even address."""
+    return (1 << (pool_bits - 1)) + (spine * strides.spine_uplink + uplink) * 2
+
+
+def spine_loopback_offset(pool_bits: int, spine: int) -> int:
+    """Offset of a spine's loopback: the third quarter of the pool; ToRs have the first half."""
+    return (1 << (pool_bits - 1)) + spine
+
+
+def core_loopback_offset(pool_bits: int, core: int) -> int:
+    """Offset of a core's loopback: the last quarter of the pool."""
+    return (3 << (pool_bits - 2)) + core

@@ -1,0 +1,278 @@
+"""From coordinates to devices: one switch or host of a fabric, or the cables of one switch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric import addresses as adr
+from fabricc.fabric import links
+from fabricc.fabric.model import (
+    Bgp,
+    Direction,
+    Host,
+    HostPort,
+    Management,
+    Peer,
+    PeerGroup,
+    Port,
+    PrefixRule,
+    Session,
+    Switch,
+    SwitchQos,
+    TierName,
+    Transport,
+)
+from fabricc.fabric.naming import host_port_name, switch_name
+from fabricc.fabric.policy import policy, prefix_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.links import Link
+    from fabricc.fabric.model import PrefixList
+    from fabricc.fabric.shape import CableRow, SwitchId
+
+__all__ = ["host", "spine_cables", "switch", "switch_name", "tor_cables"]
+
+
+def switch(fabric: Fabric, at: SwitchId) -> Switch:
+    """One switch, everything decided."""
+    tier = fabric.tiers[at.tier]
+    name = switch_name(fabric, at)
+    change = fabric.changes.get(name)
+    drained = change.drained if change else False
+    ports, sessions = _ports(fabric, at)
+    addresses = fabric.addresses
+    return Switch(
+        name=name,
+        cluster=fabric.cluster,
+        tier=at.tier,
+        plane=at.plane,
+        pod=at.pod if fabric.shape.cores and at.tier is not TierName.CORE else None,
+        unit=at.unit if at.tier is TierName.TOR else None,
+        model=tier.model,
+        nos=(change and change.nos) or tier.nos,
+        release=change.release if change and change.release is not None else tier.release,
+        loopback4=_loopback(fabric, at, addresses.loopbacks4) if addresses.hosts4 else None,
+        loopback6=_loopback(fabric, at, addresses.loopbacks6) if addresses.loopbacks6 else None,
+        drained=drained,
+        management=_management(fabric, at),
+        ports=ports,
+        bgp=_bgp(fabric, at, sessions, drained),
+        qos=_qos(fabric, at, ports),
+    )
+
+
+def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
+    layout = links.layout(fabric, at)
+    names = links.port_names(fabric, at)
+    used = {link.slot: link for link in links.links(fabric, at)}
+    reserved = set(layout.down[len(layout.down) - layout.reserved :]) if layout.reserved else set()
+    has_lossless = bool(fabric.profiles)
+    key = links.layout_key(fabric, at)
+    ports: list[Port] = []
+    sessions: list[Session] = []
+    for index, (slot, name) in enumerate(zip(layout.slots, names, strict=True)):
+        link = used.get(index)
+        if link is None:
+            ports.append(
+                Port(
+                    name, slot.cage, slot.child, slot.children, slot.lanes, slot.speed_gbps, Direction.UNUSED,
+                    False, fabric.switch_mtu, reserved=index in reserved,
+                )
+            )  # fmt: skip
+            continue
+        profile = fabric.profiles[key, slot.speed_gbps, link.cable_m].name if has_lossless else None
+        ports.append(
+            Port(
+                name, slot.cage, slot.child, slot.children, slot.lanes, slot.speed_gbps, link.direction,
+                not link.shutdown, fabric.switch_mtu, Peer(link.peer, link.peer_port), link.cable_m, link.medium,
+                link.local4, link.local6, link.unnumbered, profile,
+            )
+        )  # fmt: skip
+        if link.direction is not Direction.HOST:
+            sessions.extend(_sessions(name, link))
+    return tuple(ports), tuple(sessions)
+
+
+def _sessions(port: str, link: Link) -> Iterator[Session]:
+    group = "UPSTREAM" if link.direction is Direction.UP else "DOWNSTREAM"
+    if link.unnumbered:
+        yield Session(group, Transport.UNNUMBERED, port, link.peer, link.peer_asn, None, None)
+        return
+    for transport, local, remote in (
+        (Transport.IPV4, link.local4, link.remote4),
+        (Transport.IPV6, link.local6, link.remote6),
+    ):
+        if local and remote:
+            yield Session(group, transport, port, link.peer, link.peer_asn, local.partition("/")[0], remote)
+
+
+def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
+    qos = fabric.qos[links.layout_key(fabric, at)]
+    used = {port.profile for port in ports}
+    profiles = tuple(profile for profile in qos.profiles if profile.name in used)
+    if len(profiles) == len(qos.profiles):
+        return qos
+    return SwitchQos(qos.classes, profiles, qos.watchdog, qos.pools)
+
+
+def _loopback(fabric: Fabric, at: SwitchId, pool: Pool) -> str:
+    number = links.number(fabric, at)
+    if at.tier is TierName.TOR:
+        return pool.address(number)
+    offset = adr.spine_loopback_offset if at.tier is TierName.SPINE else adr.core_loopback_offset
+    return pool.address(offset(pool.bits, number))
+
+
+def _management(fabric: Fabric, at: SwitchId) -> Management:
+    pool = fabric.addresses.management
+    services = fabric.services
+    offset = links.management_offset(fabric, at)
+    return Management(
+        f"{pool.address(offset)}/{pool.length}",
+        fabric.addresses.gateway,
+        services.ntp,
+        services.dns,
+        services.syslog,
+        services.users,
+    )
+
+
+def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: bool) -> Bgp:
+    plan, addresses = fabric.routing, fabric.addresses
+    own, aggregates = _own(fabric, at)
+    above = at.tier is TierName.TOR or (at.tier is TierName.SPINE and fabric.shape.cores > 0)
+    rules = policy(
+        at.tier,
+        has_upstream=above,
+        drained=drained,
+        fabric=_fabric_lists(fabric),
+        connected=_connected_lists(fabric, at),
+        own=own,
+    )
+    groups = []
+    if at.tier is not TierName.TOR:
+        limit = plan.limit_from_tor if at.tier is TierName.SPINE else plan.limit_from_spine
+        groups.append(PeerGroup("DOWNSTREAM", "FROM-DOWNSTREAM", "TO-DOWNSTREAM", limit))
+    if above:
+        groups.append(PeerGroup("UPSTREAM", "FROM-UPSTREAM", "TO-UPSTREAM", plan.limit_from_above))
+    return Bgp(
+        asn=links.asn(fabric, at),
+        router_id=_loopback(fabric, at, addresses.loopbacks4),
+        keepalive_s=plan.keepalive_s,
+        hold_s=plan.hold_s,
+        maximum_paths=plan.maximum_paths,
+        multipath_relax=True,
+        ipv4=addresses.hosts4 is not None,
+        ipv6=addresses.hosts6 is not None,
+        bfd_interval_ms=plan.bfd_interval_ms,
+        bfd_multiplier=plan.bfd_multiplier,
+        redistribute_map="CONNECTED",
+        aggregates=aggregates,
+        groups=tuple(groups),
+        sessions=sessions,
+        prefix_lists=rules.prefix_lists,
+        community_lists=rules.community_lists,
+        route_maps=rules.route_maps,
+    )
+
+
+def _families(fabric: Fabric) -> Iterator[tuple[int, int, Pool, Pool]]:
+    """(version, host length, host pool, loopback pool) of every family in use."""
+    addresses = fabric.addresses
+    if addresses.hosts4:
+        yield 4, 32, addresses.hosts4, addresses.loopbacks4
+    if addresses.hosts6 and addresses.loopbacks6:
+        yield 6, 128, addresses.hosts6, addresses.loopbacks6
+
+
+def _fabric_lists(fabric: Fabric) -> tuple[PrefixList, ...]:
+    bits = fabric.aggregate_bits()
+    rules = []
+    for version, full, hosts, loopbacks in _families(fabric):
+        rules.append((version, PrefixRule(str(hosts), full - bits, full - bits)))
+        rules.append((version, PrefixRule(str(loopbacks), full, full)))
+    return prefix_lists("FABRIC", rules)
+
+
+def _connected_lists(fabric: Fabric, at: SwitchId) -> tuple[PrefixList, ...]:
+    rules = []
+    for version, full, hosts, loopbacks in _families(fabric):
+        if at.tier is TierName.TOR:
+            block = adr.tor_block(fabric.strides, at.unit, at.index, at.nic_port)
+            prefix = hosts.prefix(block, fabric.aggregate_bits())
+            rules.append((version, PrefixRule(prefix, full - 1, full - 1)))
+        rules.append((version, PrefixRule(f"{_loopback(fabric, at, loopbacks)}/{full}")))
+    return prefix_lists("CONNECTED", rules)
+
+
+def _own(fabric: Fabric, at: SwitchId) -> tuple[tuple[PrefixList, ...], tuple[str, ...]]:
+    """What a ToR announces: its aggregate and its loopback. Only a ToR aggregates: no other path leads below it."""
+    if at.tier is not TierName.TOR:
+        return (), ()
+    rules, aggregates = [], []
+    block = adr.tor_block(fabric.strides, at.unit, at.index, at.nic_port)
+    for version, full, hosts, loopbacks in _families(fabric):
+        aggregates.append(hosts.prefix(block, fabric.aggregate_bits()))
+        rules.append((version, PrefixRule(aggregates[-1])))
+        rules.append((version, PrefixRule(f"{_loopback(fabric, at, loopbacks)}/{full}")))
+    return prefix_lists("OWN", rules), tuple(aggregates)
+
+
+def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
+    """One host, everything decided."""
+    shape, strides, addresses = fabric.shape, fabric.strides, fabric.addresses
+    unit = fabric.units[coordinate]
+    model = fabric.host_models[unit.group]
+    ports = []
+    for rail in range(shape.rails):
+        group = rail // shape.rails_per_tor
+        for nic_port in range(shape.nic_ports):
+            tor = links.tor_id(fabric, coordinate, group, nic_port)
+            link = links.host_link(fabric, tor, slot, rail)
+            offset = adr.host_offset(strides, coordinate, slot, rail, shape.rails_per_tor, nic_port)
+            ports.append(
+                HostPort(
+                    name=host_port_name(shape.nic_ports, rail, nic_port),
+                    rail=rail,
+                    nic_port=nic_port,
+                    rdma=f"{model.nic.rdma_prefix}_{link.peer_port.replace('rail', 'r')}",
+                    pci=model.pci[rail] if model.pci else "",
+                    speed_gbps=links.layout(fabric, tor).slots[link.slot].speed_gbps,
+                    mtu=fabric.host_mtu,
+                    cable_m=link.cable_m,
+                    medium=link.medium,
+                    peer=Peer(switch_name(fabric, tor), links.port_names(fabric, tor)[link.slot]),
+                    ipv4=f"{addresses.hosts4.address(offset + 1)}/31" if addresses.hosts4 else None,
+                    gateway4=addresses.hosts4.address(offset) if addresses.hosts4 else None,
+                    ipv6=f"{addresses.hosts6.address(offset + 1)}/127" if addresses.hosts6 else None,
+                    gateway6=addresses.hosts6.address(offset) if addresses.hosts6 else None,
+                    table=100 + rail * shape.nic_ports + nic_port,
+                )
+            )
+    return Host(
+        name=unit.hosts[slot],
+        cluster=fabric.cluster,
+        model=model,
+        unit=coordinate,
+        slot=slot,
+        rail_isolated=False,
+        ports=tuple(ports),
+        classes=fabric.qos["spine"].classes,
+        fabric_prefixes4=(str(addresses.hosts4),) if addresses.hosts4 else (),
+        fabric_prefixes6=(str(addresses.hosts6),) if addresses.hosts6 else (),
+        recommended_qps=min(4, shape.uplinks),
+    )
+
+
+def tor_cables(fabric: Fabric, tor: SwitchId) -> Iterator[CableRow]:
+    """Cables of a ToR: to its hosts, then to its spines; the host or ToR is the lower end."""
+    yield from links.cable_rows(fabric, tor, (Direction.HOST, Direction.UP))
+
+
+def spine_cables(fabric: Fabric, spine: SwitchId) -> Iterator[CableRow]:
+    """Cables of a spine to its cores."""
+    yield from links.cable_rows(fabric, spine, (Direction.UP,))

@@ -1,0 +1,221 @@
+"""The Fabric: everything decided, in closed form; any device can be computed alone from its coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fabricc.fabric import addresses as adr
+from fabricc.fabric import expand
+from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import SwitchId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.catalog.model import HostModel, SwitchModel
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.model import Account, Host, PortProfile, Switch, SwitchQos
+    from fabricc.fabric.shape import CableRow, PortLayout, Shape, Strides, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class TierPlan:
+    """Model and NOS of a tier."""
+
+    model: SwitchModel
+    nos: str
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddressPlan:
+    """Pools; the IPv4 loopback pool always exists, for router IDs. `hosts4` and `links4` are None without IPv4."""
+
+    hosts4: Pool | None
+    links4: Pool | None
+    loopbacks4: Pool
+    hosts6: Pool | None
+    links6: Pool | None
+    loopbacks6: Pool | None
+    numbered: bool
+    management: Pool
+    gateway: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingPlan:
+    """BGP settings of the whole fabric; prefix limits are per neighbour and family."""
+
+    asn_base: int
+    unique_spine_asn: bool
+    keepalive_s: int
+    hold_s: int
+    bfd_interval_ms: int | None
+    bfd_multiplier: int
+    maximum_paths: int
+    limit_from_above: int
+    limit_from_tor: int
+    limit_from_spine: int
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Management services of every device."""
+
+    ntp: tuple[str, ...]
+    dns: tuple[str, ...]
+    syslog: tuple[str, ...]
+    users: tuple[Account, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CableKind:
+    """Medium and length of the cables of one kind of link."""
+
+    medium: str
+    length_m: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChange:
+    """What one switch does differently; `ports` maps a port name to (cable_m, medium, shutdown)."""
+
+    nos: str | None
+    release: str | None
+    drained: bool
+    cable_m: int | None
+    ports: Mapping[str, tuple[int | None, str | None, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """A whole fabric.
+
+    Attributes:
+        units: coordinate -> unit, ascending; only those that exist.
+        host_models: host group index -> model.
+        tor_layouts: host group index -> port layout of its ToRs.
+        port_names: (nos, layout key) -> name of each slot; the key is `tor` and the group index, `spine` or `core`.
+        qos: layout key -> policy with all profiles of such switches.
+        profiles: (layout key, speed, cable length) -> lossless profile, where there is a lossless class.
+        changes: device name -> what it does differently.
+    """
+
+    cluster: str
+    shape: Shape
+    strides: Strides
+    units: Mapping[int, Unit]
+    host_models: tuple[HostModel, ...]
+    tiers: Mapping[TierName, TierPlan]
+    tor_layouts: tuple[PortLayout, ...]
+    spine_layout: PortLayout
+    core_layout: PortLayout | None
+    port_names: Mapping[tuple[str, str], tuple[str, ...]]
+    addresses: AddressPlan
+    routing: RoutingPlan
+    services: Services
+    cable_kinds: Mapping[str, CableKind]
+    switch_mtu: int
+    host_mtu: int
+    qos: Mapping[str, SwitchQos]
+    profiles: Mapping[tuple[str, int, int], PortProfile]
+    changes: Mapping[str, DeviceChange] = field(default_factory=dict)
+
+    def switch_ids(self) -> Iterator[SwitchId]:
+        """Every switch: ToRs by unit, then spines, then cores."""
+        shape = self.shape
+        for unit in self.units:
+            yield from self.tor_ids(unit)
+        for pod in range(shape.pods):
+            for plane in range(shape.planes):
+                for index in range(shape.spines):
+                    yield SwitchId(TierName.SPINE, plane, pod, -1, index, -1)
+        for plane in range(shape.planes):
+            for index in range(shape.cores):
+                yield SwitchId(TierName.CORE, plane, 0, -1, index, -1)
+
+    def tor_ids(self, unit: int) -> Iterator[SwitchId]:
+        """The ToRs of a unit."""
+        shape = self.shape
+        pod = unit // shape.units_per_pod
+        for group in range(shape.groups):
+            for nic_port in range(shape.nic_ports):
+                yield SwitchId(TierName.TOR, nic_port % shape.planes, pod, unit, group, nic_port)
+
+    def host_ids(self) -> Iterator[tuple[int, int]]:
+        """Every host as (unit, slot), in topological order."""
+        for coordinate, unit in self.units.items():
+            for slot in unit.hosts:
+                yield coordinate, slot
+
+    def kinds(self) -> Iterator[SwitchId]:
+        """One switch of every kind that a back end could treat differently."""
+        seen: set[tuple[object, ...]] = set()
+        for switch in self.switch_ids():
+            name = expand.switch_name(self, switch)
+            group = self.units[switch.unit].group if switch.tier is TierName.TOR else -1
+            key: tuple[object, ...] = (switch.tier, group, name if name in self.changes else None)
+            if key not in seen:
+                seen.add(key)
+                yield switch
+
+    def name(self, switch: SwitchId) -> str:
+        """The name of a switch."""
+        return expand.switch_name(self, switch)
+
+    def switch(self, switch: SwitchId) -> Switch:
+        """One switch, in time proportional to its ports."""
+        return expand.switch(self, switch)
+
+    def host(self, host: tuple[int, int]) -> Host:
+        """One host, in time proportional to its rails."""
+        return expand.host(self, *host)
+
+    def find(self, name: str) -> SwitchId | tuple[int, int] | None:
+        """The switch or host of that name, or None."""
+        for switch in self.switch_ids():
+            if expand.switch_name(self, switch) == name:
+                return switch
+        for coordinate, unit in self.units.items():
+            for slot, host in unit.hosts.items():
+                if host == name:
+                    return coordinate, slot
+        return None
+
+    def cables(self) -> Iterator[CableRow]:
+        """Every cable, lower end first, in the order of `switch_ids`."""
+        for unit in self.units:
+            for tor in self.tor_ids(unit):
+                yield from expand.tor_cables(self, tor)
+        if self.shape.cores:
+            for switch in self.switch_ids():
+                if switch.tier is TierName.SPINE:
+                    yield from expand.spine_cables(self, switch)
+
+    def counts(self) -> dict[str, int]:
+        """Totals: devices, GPUs, and cables of each kind."""
+        shape = self.shape
+        sizes = [(len(unit.hosts), self.host_models[unit.group]) for unit in self.units.values()]
+        tors = len(self.units) * shape.tors_per_unit
+        spines = shape.pods * shape.planes * shape.spines
+        return {
+            "gpus": sum(count * model.gpus for count, model in sizes),
+            "hosts": sum(count for count, _ in sizes),
+            "units": len(self.units),
+            "tors": tors,
+            "spines": spines,
+            "cores": shape.planes * shape.cores,
+            "host_cables": sum(count * shape.rails * shape.nic_ports for count, _ in sizes),
+            "spine_cables": tors * shape.uplinks,
+            "core_cables": spines * shape.spine_uplinks,
+        }
+
+    def pool(self, kind: str, version: int) -> Pool | None:
+        """The `hosts`, `links` or `loopbacks` pool of an IP version."""
+        found: Pool | None = getattr(self.addresses, f"{kind}{version}")
+        return found
+
+    def aggregate_bits(self) -> int:
+        """Host bits of a ToR's aggregate."""
+        return adr.block_bits(self.strides)

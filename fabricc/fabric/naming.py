@@ -1,0 +1,29 @@
+"""Names of devices and host ports, each a function of coordinates, so that growth renames nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import TierName
+
+if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
+
+PLANE_LETTERS = "abcdefgh"
+
+
+def switch_name(fabric: Fabric, at: SwitchId) -> str:
+    """`su001-tor3a`, `spine07a`, `pod2-spine07a`, `core12a`: the letter is the plane (on a ToR, the NIC port)."""
+    if at.tier is TierName.TOR:
+        return f"{fabric.units[at.unit].name}-tor{at.index + 1}{PLANE_LETTERS[at.nic_port]}"
+    letter = PLANE_LETTERS[at.plane]
+    if at.tier is TierName.CORE:
+        return f"core{at.index + 1:02d}{letter}"
+    pod = f"pod{at.pod + 1}-" if fabric.shape.cores else ""
+    return f"{pod}spine{at.index + 1:02d}{letter}"
+
+
+def host_port_name(nic_ports: int, rail: int, nic_port: int) -> str:
+    """`rail0`, or `rail0a` and `rail0b` where a NIC has several cabled ports."""
+    return f"rail{rail}" if nic_ports == 1 else f"rail{rail}{PLANE_LETTERS[nic_port]}"

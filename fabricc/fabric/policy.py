@@ -1,0 +1,95 @@
+"""Routing policy of each tier: what a switch accepts from, and announces to, the tier above and below.
+
+Filters stand in both directions (RFC 7938 section 5.2, RFC 7454); a switch takes nothing but host aggregates and
+loopbacks, a ToR announces nothing but its own. A spine below cores marks what comes from above and never sends it
+up again, so no path leads down and up whatever the ASN scheme. A route with the graceful-shutdown community gets
+local preference 0 (RFC 8326), and a drained switch attaches that community to all it announces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import Clause, CommunityList, PrefixList, PrefixRule, RouteMap, TierName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+GRACEFUL_SHUTDOWN = "65535:0"
+"""The well-known community GRACEFUL_SHUTDOWN (RFC 8326 section 5, IANA)."""
+FROM_ABOVE = "65000:1"
+"""Set by a spine on routes learned from a core; it stays on the spine and its ToRs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy objects of one switch and the names its BGP process uses."""
+
+    prefix_lists: tuple[PrefixList, ...]
+    community_lists: tuple[CommunityList, ...]
+    route_maps: tuple[RouteMap, ...]
+
+
+def policy(
+    tier: TierName,
+    *,
+    has_upstream: bool,
+    drained: bool,
+    fabric: Sequence[PrefixList],
+    connected: Sequence[PrefixList],
+    own: Sequence[PrefixList],
+) -> Policy:
+    """The policy of a switch.
+
+    Args:
+        tier: its tier.
+        has_upstream: whether there is a tier above it.
+        drained: whether it announces everything for graceful shutdown.
+        fabric: per family, the prefixes of the whole fabric.
+        connected: per family, the connected routes it takes into BGP.
+        own: per family, what a ToR announces; empty above.
+    """
+    shut = GRACEFUL_SHUTDOWN if drained else None
+    middle = has_upstream and tier is TierName.SPINE
+    maps = [RouteMap("CONNECTED", tuple(_permits(connected, 10)))]
+    if has_upstream:
+        maps.append(RouteMap("FROM-UPSTREAM", tuple(_imports(fabric, FROM_ABOVE if middle else None))))
+        announced = list(_permits(own or fabric, 20, shut))
+        if middle:
+            announced.insert(0, Clause(10, False, community_list="FROM-ABOVE"))
+        maps.append(RouteMap("TO-UPSTREAM", tuple(announced)))
+    if tier is not TierName.TOR:
+        maps.append(RouteMap("FROM-DOWNSTREAM", tuple(_imports(fabric, None))))
+        maps.append(RouteMap("TO-DOWNSTREAM", tuple(_permits(fabric, 10, shut))))
+    communities = [CommunityList("GRACEFUL-SHUTDOWN", GRACEFUL_SHUTDOWN)]
+    if middle:
+        communities.insert(0, CommunityList("FROM-ABOVE", FROM_ABOVE))
+    lists = sorted((*fabric, *connected, *own), key=lambda prefix_list: prefix_list.name)
+    return Policy(tuple(lists), tuple(communities), tuple(sorted(maps, key=lambda route_map: route_map.name)))
+
+
+def _imports(lists: Sequence[PrefixList], mark: str | None) -> list[Clause]:
+    clauses: list[Clause] = []
+    for at, prefix_list in enumerate(lists):
+        name, family = prefix_list.name, prefix_list.family
+        shutting = Clause(100 * at + 10, True, name, family, "GRACEFUL-SHUTDOWN", 0, mark)
+        clauses += [shutting, Clause(100 * at + 20, True, name, family, add_community=mark)]
+    return clauses
+
+
+def _permits(lists: Sequence[PrefixList], first: int, community: str | None = None) -> list[Clause]:
+    return [
+        Clause(100 * at + first, True, prefix_list.name, prefix_list.family, add_community=community)
+        for at, prefix_list in enumerate(lists)
+    ]
+
+
+def prefix_lists(name: str, rules: Sequence[tuple[int, PrefixRule]]) -> tuple[PrefixList, ...]:
+    """One list per family that has rules: `NAME-V4`, `NAME-V6`."""
+    found = []
+    for family in (4, 6):
+        chosen = tuple(rule for version, rule in rules if version == family)
+        if chosen:
+            found.append(PrefixList(f"{name}-V{family}", family, chosen))
+    return tuple(found)

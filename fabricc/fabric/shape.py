@@ -1,0 +1,174 @@
+"""The shape of a fabric: how many of everything, and the strides that turn coordinates into numbers.
+
+A device or link is a function of its coordinates (plane, unit, pod, group, index, port) and of these strides,
+never of a counter over the fabric. That is why one switch can be computed alone and why growth renumbers nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import TierName
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One logical port of a model in a given use: child `child` of `children` of front-panel cage `cage`."""
+
+    cage: int
+    child: int
+    children: int
+    lanes: int
+    speed_gbps: int
+
+
+@dataclass(frozen=True, slots=True)
+class PortLayout:
+    """Every port of one kind of switch, and which of them serve links.
+
+    Attributes:
+        slots: all ports in panel order.
+        down: down-link number -> index into `slots`; host ports on a ToR, then the reserved ones.
+        up: up-link number -> index into `slots`.
+        reserved: how many of the last entries of `down` are kept free for the user.
+    """
+
+    slots: tuple[Slot, ...]
+    down: tuple[int, ...]
+    up: tuple[int, ...]
+    reserved: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A scalable unit or rack that exists.
+
+    Attributes:
+        coordinate: its number, pinned in the lock; addresses, ASNs and names of its ToRs follow from it.
+        group: index of its host group.
+        hosts: slot -> host name, in slot order; a slot without a host is absent.
+    """
+
+    coordinate: int
+    name: str
+    group: int
+    hosts: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Counts per plane and per pod.
+
+    Attributes:
+        planes: independent fabrics between the NIC ports.
+        nic_ports: cabled ports of one NIC, after splitting; port j belongs to plane j mod `planes`.
+        rails: NICs per host; `rails_per_tor` of them share a ToR.
+        hosts_per_unit: slots of a unit.
+        pods: sets of spines; 1 in a two-tier fabric.
+        units_per_pod: units behind one set of spines; in a two-tier fabric, as many as the spines can hold.
+        spines: per plane and pod. Every ToR has `links_per_spine` links to each.
+        cores: per plane; 0 in a two-tier fabric. Spine i of every pod is connected to core group
+            i // `spines_per_core_group`: to each of its `cores_per_group` cores by `links_per_core` links.
+    """
+
+    planes: int
+    nic_ports: int
+    rails: int
+    rails_per_tor: int
+    hosts_per_unit: int
+    pods: int
+    units_per_pod: int
+    spines: int
+    links_per_spine: int
+    cores: int
+    spines_per_core_group: int
+    cores_per_group: int
+    links_per_core: int
+    uplink_gbps: int
+    core_link_gbps: int
+
+    @property
+    def groups(self) -> int:
+        """ToRs of a unit that one NIC port reaches."""
+        return self.rails // self.rails_per_tor
+
+    @property
+    def tors_per_unit(self) -> int:
+        """ToRs of a unit over all planes."""
+        return self.groups * self.nic_ports
+
+    @property
+    def sides(self) -> int:
+        """ToRs of one plane that a rail reaches: 2 for dual-ToR hosts in one plane."""
+        return self.nic_ports // self.planes
+
+    @property
+    def tors_per_unit_plane(self) -> int:
+        """ToRs of a unit in one plane."""
+        return self.groups * self.sides
+
+    @property
+    def uplinks(self) -> int:
+        """Uplinks of a ToR."""
+        return self.spines * self.links_per_spine
+
+    @property
+    def spine_uplinks(self) -> int:
+        """Uplinks of a spine; 0 in a two-tier fabric."""
+        return self.cores_per_group * self.links_per_core
+
+
+@dataclass(frozen=True, slots=True)
+class Strides:
+    """How far apart neighbouring coordinates are numbered: powers of two, pinned in the lock.
+
+    Attributes:
+        host, rail: slots of a unit, rails that share a ToR.
+        nic_port, group, unit: NIC ports, ToR groups of a unit, units.
+        uplink: uplinks of a ToR. `spine`, `plane`: spines of a pod, planes.
+        spine_uplink: uplinks of a spine.
+    """
+
+    host: int
+    rail: int
+    nic_port: int
+    group: int
+    unit: int
+    uplink: int
+    spine: int
+    plane: int
+    spine_uplink: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchId:
+    """Coordinates of a switch.
+
+    Attributes:
+        index: ToR group in its unit, spine in its pod and plane, or core in its plane.
+        pod: 0 in a two-tier fabric and for cores.
+        unit: -1 above ToRs. `nic_port`: NIC port a ToR serves, -1 above ToRs.
+    """
+
+    tier: TierName
+    plane: int
+    pod: int
+    unit: int
+    index: int
+    nic_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class CableRow:
+    """One cable of the cabling plan; `a` is the lower end. `kind` is `host`, `spine` or `core`."""
+
+    a_device: str
+    a_port: str
+    b_device: str
+    b_port: str
+    speed_gbps: int
+    medium: str
+    length_m: int
+    kind: str
