@@ -79,19 +79,40 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
         if link is None:
             ports.append(
                 Port(
-                    name, slot.cage, slot.child, slot.children, slot.lanes, slot.speed_gbps, Direction.UNUSED,
-                    False, fabric.switch_mtu, reserved=index in reserved,
+                    name,
+                    slot.cage,
+                    slot.child,
+                    slot.children,
+                    slot.lanes,
+                    slot.speed_gbps,
+                    Direction.UNUSED,
+                    False,
+                    fabric.switch_mtu,
+                    reserved=index in reserved,
                 )
-            )  # fmt: skip
+            )
             continue
         profile = fabric.profiles[key, slot.speed_gbps, link.cable_m].name if has_lossless else None
         ports.append(
             Port(
-                name, slot.cage, slot.child, slot.children, slot.lanes, slot.speed_gbps, link.direction,
-                not link.shutdown, fabric.switch_mtu, Peer(link.peer, link.peer_port), link.cable_m, link.medium,
-                link.local4, link.local6, link.unnumbered, profile,
+                name,
+                slot.cage,
+                slot.child,
+                slot.children,
+                slot.lanes,
+                slot.speed_gbps,
+                link.direction,
+                not link.shutdown,
+                fabric.switch_mtu,
+                Peer(link.peer, link.peer_port),
+                link.cable_m,
+                link.medium,
+                link.local4,
+                link.local6,
+                link.unnumbered,
+                profile,
             )
-        )  # fmt: skip
+        )
         if link.direction is not Direction.HOST:
             sessions.extend(_sessions(name, link))
     return tuple(ports), tuple(sessions)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
 from fabricc.fabric.fabric import DeviceChange
-from fabricc.fabric.shape import SwitchId
 from fabricc.planning.models import nos_release
 
 if TYPE_CHECKING:
     from fabricc.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
     from fabricc.planning.models import Naming
     from fabricc.spec.model import ClusterSpec
 
@@ -84,6 +84,6 @@ def _unknown_ports(spec: ClusterSpec, fabric: Fabric, name: str, at: SwitchId) -
                 "ports",
                 port,
                 help=f"Did you mean {' or '.join(close)}?" if close else "",
-            )  # fmt: skip
+            )
         )
     return wrong

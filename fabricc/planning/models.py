@@ -72,8 +72,11 @@ def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
     group = spec.gpus.groups[index]
     if (model := catalog.hosts.get(group.model)) is None:
         help_ = suggestion(group.model, tuple(catalog.hosts))
-        raise UnfitError(spec.error("FAB3013", f"the catalog has no host model {group.model!r}",
-                                    *group.path, "model", help=help_))  # fmt: skip
+        raise UnfitError(
+            spec.error(
+                "FAB3013", f"the catalog has no host model {group.model!r}", *group.path, "model", help=help_
+            )
+        )
     return model
 
 
@@ -138,8 +141,12 @@ def nos_release(
     if not naming.supports(nos.name, model):
         able = ", ".join(name for name in naming.names() if naming.supports(name, model)) or "none"
         findings.append(
-            spec.error("FAB3016", f"{nos.name} does not run on {model.title}, as the catalog has it", *path,
-                       help=f"NOSes of that model: {able}.")
-        )  # fmt: skip
+            spec.error(
+                "FAB3016",
+                f"{nos.name} does not run on {model.title}, as the catalog has it",
+                *path,
+                help=f"NOSes of that model: {able}.",
+            )
+        )
         return None
     return release

@@ -110,16 +110,26 @@ def _strides(
     if shortage := stride_plan.shortage(strides, shape, addresses):
         full = 128 if shortage.pool.endswith("6") else 32
         raise UnfitError(
-            spec.error("FAB3017", f"{shortage.pool}: {units} units need 2^{shortage.needs_bits} numbers, "
-                       f"there are 2^{shortage.has_bits}", "addressing", shortage.pool,
-                       help=f"Use a pool of /{full - shortage.needs_bits} or larger.")
-        )  # fmt: skip
+            spec.error(
+                "FAB3017",
+                f"{shortage.pool}: {units} units need 2^{shortage.needs_bits} numbers, "
+                f"there are 2^{shortage.has_bits}",
+                "addressing",
+                shortage.pool,
+                help=f"Use a pool of /{full - shortage.needs_bits} or larger.",
+            )
+        )
     needed = stride_plan.management_shortage(strides, shape, units, addresses.management.bits)
     if needed:
         raise UnfitError(
-            spec.error("FAB3018", f"the management network {addresses.management} is too small for the switches",
-                       "management", "network", help=f"Use a /{32 - needed} or larger.")
-        )  # fmt: skip
+            spec.error(
+                "FAB3018",
+                f"the management network {addresses.management} is too small for the switches",
+                "management",
+                "network",
+                help=f"Use a /{32 - needed} or larger.",
+            )
+        )
     return strides
 
 
@@ -136,11 +146,15 @@ def _check_pinned(spec: ClusterSpec, strides: Strides, shape: Shape, units: int)
         "spine_uplink": (max(1, shape.spine_uplinks), "uplinks of a spine"),
     }
     broken = [
-        spec.error("FAB3020", f"the lock pins the stride {name} to {getattr(strides, name)}, but there are now "
-                   f"{needed} {what}", "gpus" if name in ("host", "rail", "unit") else "spines",
-                   help="Undo the change, or accept renumbering with `fabricc build --repin`.")
-        for name, (needed, what) in needs.items() if needed > getattr(strides, name)
-    ]  # fmt: skip
+        spec.error(
+            "FAB3020",
+            f"the lock pins the stride {name} to {getattr(strides, name)}, but there are now {needed} {what}",
+            "gpus" if name in ("host", "rail", "unit") else "spines",
+            help="Undo the change, or accept renumbering with `fabricc build --repin`.",
+        )
+        for name, (needed, what) in needs.items()
+        if needed > getattr(strides, name)
+    ]
     if broken:
         raise UnfitError(*broken)
 
@@ -150,13 +164,18 @@ def _routing(
 ) -> RoutingPlan:
     shape = sizing.shape
     paths = max(shape.uplinks, shape.spine_uplinks, shape.links_per_spine)
-    for model in {m.name: m for m in (models.tor, models.spine, models.core) if m}.values():
-        if paths > model.ecmp_max_paths:
-            findings.append(
-                spec.error("FAB3019", f"{paths} equal-cost paths are planned; {model.title} holds "
-                           f"{model.ecmp_max_paths}", "spines", help="Use fewer, faster uplinks.")
-            )  # fmt: skip
-    most = min(m.ecmp_max_paths for m in (models.tor, models.spine, models.core) if m)
+    switches = {m.name: m for m in (models.tor, models.spine, models.core) if m}.values()
+    findings.extend(
+        spec.error(
+            "FAB3019",
+            f"{paths} equal-cost paths are planned; {model.title} holds {model.ecmp_max_paths}",
+            "spines",
+            help="Use fewer, faster uplinks.",
+        )
+        for model in switches
+        if paths > model.ecmp_max_paths
+    )
+    most = min(model.ecmp_max_paths for model in switches)
     tors = sizing.capacity_units * shape.tors_per_unit_plane
     everything = 2 * tors + shape.pods * shape.spines + shape.cores
     pod = 2 * shape.units_per_pod * shape.tors_per_unit_plane + shape.spines
@@ -176,9 +195,17 @@ def _routing(
 
 
 def _assemble(
-    spec: ClusterSpec, found: Identities, models: Models, tiers: dict[TierName, TierPlan], sizing: Sizing,
-    strides: Strides, addresses: AddressPlan, routing: RoutingPlan, naming: Naming, findings: list[Diagnostic],
-) -> Fabric:  # fmt: skip
+    spec: ClusterSpec,
+    found: Identities,
+    models: Models,
+    tiers: dict[TierName, TierPlan],
+    sizing: Sizing,
+    strides: Strides,
+    addresses: AddressPlan,
+    routing: RoutingPlan,
+    naming: Naming,
+    findings: list[Diagnostic],
+) -> Fabric:
     management = spec.management
     fabric = Fabric(
         cluster=spec.cluster,

@@ -1,0 +1,134 @@
+"""What cannot be built, and what would fit instead: planes, another model, a third tier, a smaller number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.planning import topology
+from fabricc.planning.layout import ports_at, speeds
+from fabricc.planning.tors import splits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.catalog.model import Catalog, SwitchModel
+    from fabricc.diagnostics import Diagnostic
+    from fabricc.planning.models import Models
+    from fabricc.planning.tors import Bottom
+    from fabricc.spec.model import ClusterSpec
+
+
+def spine_too_small(
+    spec: ClusterSpec, models: Models, catalog: Catalog, bottom: Bottom, tors: int, ports: int
+) -> Diagnostic:
+    """A flat two-tier mesh that cannot exist: say what could."""
+    reach = max(0, ports)
+    remedies = []
+    for planes in (2, 4, 8):
+        if planes > spec.planes and (fit := _with_planes(spec, models, planes, bottom, tors)):
+            remedies.append(fit)
+            break
+    slower = [
+        s
+        for s in speeds(models.tor) & speeds(models.spine)
+        if s < bottom.up_gbps and ports_at(models.spine, s) >= tors
+    ]
+    if slower and not spec.tors.uplink_gbps:
+        ports_slower = ports_at(models.spine, max(slower))
+        remedies.append(f"`tors.uplink_gbps: {max(slower)}` gives the spine {ports_slower} ports.")
+    if fitting := spines_that_reach(catalog, tors, bottom.up_gbps):
+        shown = ", ".join(f"{name} ({count} ports)" for name, count in fitting[:6])
+        remedies.append(f"A spine of at least {tors} ports at {bottom.up_gbps}G: {shown}.")
+    else:
+        remedies.append(f"No spine of the catalog has {tors} ports at {bottom.up_gbps}G.")
+    remedies.append("Or a third tier: add `cores`.")
+    largest = reach // bottom.sides
+    remedies.append(f"The largest that fits is {largest} units ({largest * bottom.slots} hosts).")
+    return spec.error(
+        "FAB3009",
+        f"{tors} ToRs per plane cannot be one flat mesh: {models.spine.title} has {reach} ports at {bottom.up_gbps}G, "
+        f"and a spine needs a link to every ToR",
+        "spines",
+        "model",
+        help=" ".join(remedies),
+    )
+
+
+def _with_planes(spec: ClusterSpec, models: Models, planes: int, bottom: Bottom, tors: int) -> str:
+    """One sentence on how more planes would hold the same hosts, or "" when they would not."""
+    total_gpu_ports = tors * bottom.slots * bottom.per_tor // (bottom.nic_ports // spec.planes)
+    for model in models.hosts[:1]:
+        options = {c: s for c, s in splits(model).items() if c % planes == 0}
+        if not options:
+            return ""
+        count = min(options)
+        speed = options[count]
+        if speed not in speeds(models.tor) or speed not in speeds(models.spine):
+            return ""
+        radix = ports_at(models.tor, speed)
+        down = topology.largest_down(radix, spec.tors.oversubscription or 1.0)
+        leaves = -(-total_gpu_ports * count // planes // down)
+        layer = topology.spine_layer(leaves, radix - down, ports_at(models.spine, speed))
+        if layer:
+            return (
+                f"`planes: {planes}` fits: {model.nic.title} ports as {count} x {speed}G, per plane {leaves} ToRs "
+                f"of {down} host ports and {layer.count} spines."
+            )
+    return ""
+
+
+def spines_that_reach(catalog: Catalog, tors: int, speed_gbps: int) -> list[tuple[str, int]]:
+    """Catalog switches with at least `tors` ports of a speed, smallest first."""
+    found = [(name, ports_at(catalog.switches[name], speed_gbps)) for name in catalog.switches]
+    return sorted(
+        ((name, ports) for name, ports in found if ports >= tors), key=lambda entry: (entry[1], entry[0])
+    )
+
+
+def beyond_capacity(
+    spec: ClusterSpec,
+    models: Models,
+    catalog: Catalog,
+    bottom: Bottom,
+    pins: Mapping[str, int],
+    units: int,
+    capacity: int,
+    count: int,
+    links: int,
+    uplinks: int,
+    ports: int,
+) -> Diagnostic:
+    """More units than the pinned number of spines and links can hold."""
+    layer = topology.spine_layer(units * bottom.sides, uplinks, ports)
+    if layer is None:
+        return spine_too_small(spec, models, catalog, bottom, units * bottom.sides, ports)
+    what = "the lock pins" if "links_per_spine" in pins else "the spec asks for"
+    return spec.error(
+        "FAB3011",
+        f"{what} {count} spines per plane with {links} links to each ToR, which hold {capacity} units; "
+        f"{units} are needed",
+        *(("spines", "count") if spec.spines.count else ("gpus",)),
+        help=f"{layer.count} spines with {layer.links_per_spine} links hold them; that moves cables and spine ports: "
+        "accept it with `fabricc build --repin`, and declare growth ahead with `gpus.capacity`.",
+    )
+
+
+def cores_too_small(
+    spec: ClusterSpec, core: SwitchModel, pods: int, spines: int, uplinks: int, ports: int
+) -> Diagnostic:
+    """Cores that cannot join the pods: say how many could, or how many pods."""
+    asked = spec.cores.count if spec.cores else None
+    best = topology.core_layer(pods, spines, uplinks, ports)
+    if best:
+        text = f"{best.count} fit: {best.groups} groups of {best.cores_per_group}"
+    else:
+        most = next((p for p in range(pods, 0, -1) if topology.core_layer(p, spines, uplinks, ports)), 0)
+        text = f"the largest number of pods that fits is {most}"
+    count = f"{asked} cores" if asked else "no number of cores"
+    return spec.error(
+        "FAB3012",
+        f"{count} of {core.title} ({ports} ports) can join {pods} pods of {spines} spines with {uplinks} uplinks each",
+        "cores",
+        "count" if asked else "model",
+        help=f"Per plane, {text}.",
+    )
