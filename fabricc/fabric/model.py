@@ -43,7 +43,7 @@ class TrafficClass:
 
     Attributes:
         dscps: code points classified into it, ascending; every code point belongs to exactly one class.
-        data_dscp: the code point that senders of this class use (lowest of those that the spec names).
+        data_dscp: the code point that senders of this class use: the first that the spec lists for it.
         weight_percent: share of what strict classes leave; 0 for strict classes.
         cnp: True for the class that carries congestion notification packets.
     """
