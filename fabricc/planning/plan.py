@@ -21,7 +21,7 @@ from fabricc.planning.changes import changes
 from fabricc.planning.models import UnfitError, models_of, tiers_of
 from fabricc.planning.quality import quality
 from fabricc.planning.shape import Sizing, size
-from fabricc.planning.units import identities
+from fabricc.planning.units import digits, identities
 from fabricc.spec.lock import Lock
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         tiers = tiers_of(spec, models, naming, findings)
         if worst(findings) is Severity.ERROR:
             return Plan(None, lock, tuple(findings))
-        found = identities(spec, lock.units, lock.hosts)
+        width = digits(spec, lock.strides)
+        found = identities(spec, lock.units, lock.hosts, width)
         present = max(found.units) + 1
         units = max(present, spec.gpus.capacity_units or 0)
         sizing = size(spec, models, present, units, lock.strides, catalog)
@@ -72,7 +73,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         fabric = _assemble(spec, found, models, tiers, sizing, strides, addresses, routing, naming, findings)
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
-    pinned = _pins(sizing, strides)
+    pinned = _pins(sizing, strides) | {"unit_digits": width.unit, "host_digits": width.host}
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
     failed = worst(findings) is Severity.ERROR
     return Plan(None if failed else fabric, new_lock, tuple(findings))

@@ -30,6 +30,8 @@ class _Memory:
     units: dict[str, int]
     hosts: dict[str, tuple[int, int]]
     every_unit: bool
+    prefix: str
+    width: Digits
     used: set[int] = field(default_factory=set)
     slots: dict[int, set[int]] = field(default_factory=dict)
 
@@ -43,6 +45,14 @@ class _Memory:
             self.units[key] = coordinate
         return coordinate
 
+    def name(self, coordinate: int) -> str:
+        """The generated name of a unit."""
+        return f"{self.prefix}{coordinate + 1:0{self.width.unit}d}"
+
+    def generated(self, unit: str, hosts: int) -> dict[int, str]:
+        """Slots and generated names of the counted hosts of a unit."""
+        return {slot: f"{unit}-host{slot + 1:0{self.width.host}d}" for slot in range(hosts)}
+
     def slot(self, host: str, unit: int) -> int:
         """The slot of a named host in a unit: the remembered one, or the lowest never used."""
         where = self.hosts.get(host)
@@ -55,8 +65,30 @@ class _Memory:
         return slot
 
 
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """Digits of the numbers in generated names: enough for the capacity, so that names sort in topological order."""
+
+    unit: int
+    host: int
+
+
+def digits(spec: ClusterSpec, pins: Mapping[str, int]) -> Digits:
+    """Digits for a spec: those that the lock pins, or at least three for units and two for hosts."""
+    groups = spec.gpus.groups
+    units = sum(len(g.racks) or -(-(len(g.host_names) or g.hosts) // g.hosts_per_unit) for g in groups)
+    hosts = max(g.hosts_per_unit for g in groups)
+    return Digits(
+        pins.get("unit_digits") or max(3, len(str(max(units, spec.gpus.capacity_units or 0)))),
+        pins.get("host_digits") or max(2, len(str(hosts))),
+    )
+
+
 def identities(
-    spec: ClusterSpec, locked_units: Mapping[str, int], locked_hosts: Mapping[str, tuple[int, int]]
+    spec: ClusterSpec,
+    locked_units: Mapping[str, int],
+    locked_hosts: Mapping[str, tuple[int, int]],
+    width: Digits,
 ) -> Identities:
     """Give every unit and host of the spec its coordinate.
 
@@ -64,7 +96,13 @@ def identities(
     of several groups, is remembered, also after it left the spec, so that its numbers are not given to another.
     """
     groups = spec.gpus.groups
-    memory = _Memory(dict(locked_units), dict(locked_hosts), every_unit=len(groups) > 1 or bool(locked_units))
+    memory = _Memory(
+        dict(locked_units),
+        dict(locked_hosts),
+        every_unit=len(groups) > 1 or bool(locked_units),
+        prefix="su" if spec.gpus.wiring == "rail" else "rack",
+        width=width,
+    )
     memory.used.update(memory.units.values())
     for unit, slot in memory.hosts.values():
         memory.slots.setdefault(unit, set()).add(slot)
@@ -73,37 +111,29 @@ def identities(
         if group.racks:
             _racks(group, index, memory, found)
         elif group.host_names:
-            _named(group, index, memory, found, _prefix(spec))
+            _named(group, index, memory, found)
         else:
-            _counted(group, index, memory, found, _prefix(spec))
+            _counted(group, index, memory, found)
     return Identities(dict(sorted(found.items())), memory.units, memory.hosts)
-
-
-def _prefix(spec: ClusterSpec) -> str:
-    return "su" if spec.gpus.wiring == "rail" else "rack"
-
-
-def _generated(unit: str, hosts: int) -> dict[int, str]:
-    return {slot: f"{unit}-host{slot + 1:02d}" for slot in range(hosts)}
 
 
 def _racks(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]) -> None:
     for rack, members in group.racks.items():
         coordinate = memory.unit(f"{group.name}/{rack}", named=True)
         slots = {memory.slot(host, coordinate): host for host in members}
-        hosts = dict(sorted(slots.items())) or _generated(rack, group.hosts_per_unit)
+        hosts = dict(sorted(slots.items())) or memory.generated(rack, group.hosts_per_unit)
         found[coordinate] = Unit(coordinate, rack, index, hosts)
 
 
-def _counted(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], prefix: str) -> None:
+def _counted(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]) -> None:
     for number, first in enumerate(range(0, group.hosts, group.hosts_per_unit)):
         coordinate = memory.unit(f"{group.name}/{number}", named=False)
-        name = f"{prefix}{coordinate + 1:03d}"
-        hosts = _generated(name, min(group.hosts_per_unit, group.hosts - first))
+        name = memory.name(coordinate)
+        hosts = memory.generated(name, min(group.hosts_per_unit, group.hosts - first))
         found[coordinate] = Unit(coordinate, name, index, hosts)
 
 
-def _named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], prefix: str) -> None:
+def _named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]) -> None:
     """Hosts listed one by one keep their places; new ones fill the free slots of the group's units in order."""
     own = {
         coordinate: number
@@ -130,5 +160,5 @@ def _named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]
         places[current][memory.slot(host, current)] = host
     for coordinate, hosts in places.items():
         if hosts:
-            name = f"{prefix}{coordinate + 1:03d}"
+            name = memory.name(coordinate)
             found[coordinate] = Unit(coordinate, name, index, dict(sorted(hosts.items())))
