@@ -1,0 +1,173 @@
+"""From one model's YAML mapping (sources already resolved to citations) to its catalog value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.catalog.model import (
+    Breakout,
+    Buffers,
+    CageGroup,
+    HeadroomRow,
+    HostModel,
+    NicModel,
+    Pools,
+    SpectrumFigures,
+    SwitchModel,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PROVENANCE = frozenset(("source", "assumed", "reason", "note"))
+"""Keys that say where a figure comes from and are no figures themselves."""
+
+ROW_COLUMNS = tuple(HeadroomRow.__dataclass_fields__)
+BUFFER_FIGURES = ("total_bytes", "cell_bytes", "max_lossless_classes")
+
+MAX_CAGE_LANES = 16
+
+Raw = dict[str, Any]
+
+
+def citation(raw: Mapping[str, Any]) -> str:
+    """Where a figure or table comes from: the citation, or `assumed`, with the reason after a colon if there is one."""
+    if raw.get("assumed"):
+        return f"assumed: {raw['reason']}" if raw.get("reason") else "assumed"
+    return str(raw["source"])
+
+
+def figures(raw: Mapping[str, Any]) -> Raw:
+    """A table of figures without its provenance."""
+    return {key: value for key, value in raw.items() if key not in PROVENANCE}
+
+
+def breakout(text: str) -> Breakout:
+    """Read `2x400/4`: children, Gb/s of each, lanes of each."""
+    children, rest = text.split("x", 1)
+    speed, lanes = rest.split("/", 1)
+    return Breakout(int(children), int(speed), int(lanes))
+
+
+def lane_map(lanes: Any, fabric_cages: int) -> list[list[int]]:
+    """The SerDes lanes of every fabric cage in panel order, from any of the three forms.
+
+    Args:
+        lanes: `{first, per_cage}` for one ascending run, a text of ranges such as `17-24 1-8`, or the lists.
+        fabric_cages: how many cages an ascending run serves.
+
+    Raises:
+        ValueError: a range in the text is wider than a cage.
+    """
+    if isinstance(lanes, dict):
+        first, width = int(lanes["first"]), int(lanes["per_cage"])
+        return [
+            list(range(start, start + width)) for start in range(first, first + fabric_cages * width, width)
+        ]
+    if isinstance(lanes, str):
+        return [_lane_range(part) for part in lanes.split()]
+    return [[int(lane) for lane in cage] for cage in lanes]
+
+
+def _lane_range(text: str) -> list[int]:
+    low, high = (int(bound) for bound in text.split("-", 1))
+    if not 0 <= high - low < MAX_CAGE_LANES:
+        raise ValueError(f"lanes {text}")
+    return list(range(low, high + 1))
+
+
+def switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
+    """The switch of a validated mapping; `table` finds a lossless table by name."""
+    sources: dict[str, str] = {}
+    cages = tuple(_cages(group, index, sources) for index, group in enumerate(raw["cages"]))
+    fabric_cages = sum(group.count for group in cages if group.fabric)
+    for key in ("ecmp_max_paths", "forwarding_latency_ns"):
+        sources[key] = citation(raw[key])
+    return SwitchModel(
+        name=name,
+        title=raw["title"],
+        vendor=raw["vendor"],
+        asic=raw["asic"],
+        asic_family=raw["asic_family"],
+        chassis=raw.get("chassis", False),
+        cages=cages,
+        ecmp_max_paths=raw["ecmp_max_paths"]["value"],
+        forwarding_latency_ns=raw["forwarding_latency_ns"]["value"],
+        buffers=_buffers(raw["buffers"], table, sources),
+        nos={nos: _settings(nos, settings, fabric_cages, sources) for nos, settings in raw["nos"].items()},
+        sources=sources,
+    )
+
+
+def nic(name: str, raw: Raw) -> NicModel:
+    """The NIC of a validated mapping."""
+    return NicModel(
+        name=name,
+        title=raw["title"],
+        vendor=raw["vendor"],
+        driver=raw["driver"]["value"],
+        rdma_prefix=raw["rdma_prefix"]["value"],
+        port_splits=tuple(breakout(text) for text in raw["ports"]["splits"]),
+    )
+
+
+def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
+    """The host of a validated mapping; `find_nic` finds a NIC by name."""
+    keys = ("gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface")
+    value = {key: raw[key]["value"] for key in keys}
+    sources = {key: citation(raw[key]) for key in keys}
+    pci: tuple[str, ...] = ()
+    if "pci" in raw:
+        pci = tuple(raw["pci"]["addresses"])
+        sources["pci"] = citation(raw["pci"])
+    value["nic"] = find_nic(value["nic"])
+    return HostModel(name=name, title=raw["title"], vendor=raw["vendor"], pci=pci, sources=sources, **value)
+
+
+def _cages(raw: Raw, index: int, sources: dict[str, str]) -> CageGroup:
+    sources[f"cages.{index}"] = citation(raw)
+    return CageGroup(
+        first=raw["first"],
+        count=raw["count"],
+        lanes=raw["lanes"],
+        breakouts=tuple(breakout(text) for text in raw["breakouts"]),
+        fabric=raw.get("fabric", True),
+    )
+
+
+def _buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> Buffers:
+    for key in BUFFER_FIGURES:
+        sources[f"buffers.{key}"] = citation(raw[key])
+    sources["buffers.pools"] = citation(raw["pools"])
+    formula = raw.get("formula")
+    if formula:
+        sources["buffers.formula"] = citation(formula)
+    return Buffers(
+        **{key: raw[key]["value"] for key in BUFFER_FIGURES},
+        rows=_rows(raw["headroom"], table, sources),
+        formula=SpectrumFigures(**figures(formula)) if formula else None,
+        pools=Pools(**figures(raw["pools"])),
+    )
+
+
+def _rows(uses: list[Raw], table: Callable[[str], Raw], sources: dict[str, str]) -> tuple[HeadroomRow, ...]:
+    """All rows of the tables used, by speed and length; where two tables share both, the later one wins."""
+    rows: dict[tuple[int, int], HeadroomRow] = {}
+    for use in uses:
+        found = table(use["table"])
+        where = citation(found)
+        if use.get("assumed"):
+            where = f"{citation(use)} ({where})"
+        for cells in found["rows"]:
+            row = HeadroomRow(**dict(zip(found["columns"], cells, strict=True)))
+            rows[row.speed_gbps, row.cable_m] = row
+            sources[f"buffers.rows.{row.speed_gbps}.{row.cable_m}"] = where
+    return tuple(rows[key] for key in sorted(rows))
+
+
+def _settings(nos: str, raw: Raw, fabric_cages: int, sources: dict[str, str]) -> Raw:
+    sources[f"nos.{nos}"] = citation(raw)
+    settings = figures(raw)
+    if "lanes" in settings:
+        settings["lanes"] = lane_map(settings["lanes"], fabric_cages)
+    return settings

@@ -1,0 +1,68 @@
+"""What the schema cannot say about a switch or host: that lanes fit cages, and lane maps fit both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.catalog.document import KeyPath
+    from fabricc.catalog.model import HostModel, SwitchModel
+
+Finding = tuple["KeyPath", str, str]
+"""Path below the model, what is wrong, the remedy."""
+
+
+def switch_findings(model: SwitchModel) -> Iterator[Finding]:
+    """Contradictions within a switch: overlapping cages, breakouts without lanes, wrong lane maps."""
+    taken = -1
+    for index, group in enumerate(model.cages):
+        path: KeyPath = ("cages", index)
+        if group.first <= taken:
+            yield path, f"cage {group.first} is numbered twice", f"The first free number is {taken + 1}."
+        taken = max(taken, group.first + group.count - 1)
+        for use in group.breakouts:
+            need = use.children * use.lanes
+            if need > group.lanes:
+                text = f"{use.children}x{use.speed_gbps}/{use.lanes}"
+                remedy = f"A cage of {group.lanes} lanes has {group.lanes // use.children} for each child."
+                yield (*path, "breakouts"), f"breakout {text} needs {need} lanes of {group.lanes}", remedy
+        if all(use.children != 1 for use in group.breakouts):
+            yield (*path, "breakouts"), "no use of the whole cage is listed", "Add one such as 1x400/8."
+    for nos in model.nos:
+        if "lanes" in model.nos[nos]:
+            yield from _lane_findings(model, nos)
+
+
+def host_findings(model: HostModel) -> Iterator[Finding]:
+    """Contradictions within a host: a PCI list of the wrong length, a speed the NIC does not have."""
+    if model.pci and len(model.pci) != model.rails:
+        yield ("pci",), f"{len(model.pci)} PCI addresses for {model.rails} rails", "List one for each rail."
+    speeds = {use.speed_gbps for use in model.nic.port_splits}
+    if model.port_gbps not in speeds:
+        known = ", ".join(f"{speed}G" for speed in sorted(speeds))
+        yield ("port_gbps",), f"{model.nic.title} has no port of {model.port_gbps}G", f"It has {known}."
+
+
+def _lane_findings(model: SwitchModel, nos: str) -> Iterator[Finding]:
+    """The lane map has one list for each fabric cage, each as wide as the cage, and no lane twice."""
+    settings, path = model.nos[nos], ("nos", nos)
+    widths = [group.lanes for group in model.cages if group.fabric for _ in range(group.count)]
+    lanes = settings["lanes"]
+    if len(lanes) != len(widths):
+        yield (
+            (*path, "lanes"),
+            f"{len(lanes)} lane lists for {len(widths)} fabric cages",
+            "List one for each cage.",
+        )
+        return
+    for number, (cage, width) in enumerate(zip(lanes, widths, strict=True), start=1):
+        if len(cage) != width:
+            yield (*path, "lanes"), f"lane list {number} has {len(cage)} lanes, its cage {width}", ""
+            return
+    ports = settings.get("service_ports", ())
+    used = [lane for cage in lanes for lane in cage] + [lane for port in ports for lane in port["lanes"]]
+    twice = len(used) - len(set(used))
+    if twice:
+        yield (*path, "lanes"), f"{twice} lanes are given twice", "Every lane belongs to one port."

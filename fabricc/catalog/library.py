@@ -1,0 +1,164 @@
+"""The catalog's files: built-in models read one by one when asked for, users' models put before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import yaml
+
+from fabricc.catalog import assemble
+from fabricc.catalog.document import LOADER
+
+if TYPE_CHECKING:
+    from fabricc.catalog.model import HostModel, NicModel, SwitchModel
+
+MODELS = Path(__file__).parent / "models"
+SECTIONS = ("switches", "hosts", "nics", "tables")
+
+Raw = dict[str, Any]
+Model = TypeVar("Model")
+MAX_EXTENDS = 8
+
+
+class UnknownModelError(LookupError):
+    """A model refers to another one that is in no catalog file.
+
+    Attributes:
+        section: the kind of the missing model, one of `SECTIONS`.
+        name: its name.
+    """
+
+    def __init__(self, section: str, name: str) -> None:
+        super().__init__(f"no {section} entry {name!r}")
+        self.section, self.name = section, name
+
+
+class ExtendsTooDeepError(ValueError):
+    """A model extends itself through others, or comes to its base after too many steps."""
+
+
+class Library:
+    """Raw models by section and name; a user's entry hides the built-in one of the same name."""
+
+    def __init__(self) -> None:
+        self._built_in = {
+            section: {path.stem: path for path in sorted((MODELS / section).glob("*.yaml"))}
+            for section in SECTIONS
+        }
+        self._users: dict[str, dict[str, Raw]] = {section: {} for section in SECTIONS}
+
+    def add(self, section: str, name: str, raw: Raw) -> None:
+        """Put a user's model, whose sources are citations already, in front of the built-in one."""
+        self._users[section][name] = raw
+
+    def remove(self, section: str, name: str) -> None:
+        """Forget a user's model."""
+        self._users[section].pop(name, None)
+
+    def names(self, section: str) -> tuple[str, ...]:
+        """All names of a section, sorted."""
+        return tuple(sorted(self._built_in[section].keys() | self._users[section].keys()))
+
+    def raw(self, section: str, name: str, seen: tuple[str, ...] = ()) -> Raw:
+        """The mapping of a model, with what it extends merged in.
+
+        A user's model may extend the built-in one of its own name.
+
+        Raises:
+            UnknownModelError: the model, or one it extends, does not exist.
+            ExtendsTooDeepError: the chain of `extends` is circular or longer than `MAX_EXTENDS`.
+        """
+        if len(seen) > MAX_EXTENDS:
+            raise ExtendsTooDeepError(name)
+        mine = self._users[section].get(name)
+        if mine is None or name in seen:
+            if name not in self._built_in[section]:
+                raise ExtendsTooDeepError(name) if name in seen else UnknownModelError(section, name)
+            return self._read(section, name)
+        if "extends" not in mine:
+            return mine
+        base = self.raw(section, mine["extends"], (*seen, name))
+        return _merge(base, {key: value for key, value in mine.items() if key != "extends"})
+
+    def switch(self, name: str) -> SwitchModel:
+        """The switch of that name.
+
+        Raises:
+            UnknownModelError: it, or a table it uses, does not exist.
+        """
+        return assemble.switch(name, self.raw("switches", name), lambda table: self.raw("tables", table))
+
+    def host(self, name: str) -> HostModel:
+        """The host of that name.
+
+        Raises:
+            UnknownModelError: it, or its NIC, does not exist.
+        """
+        return assemble.host(name, self.raw("hosts", name), self.nic)
+
+    def nic(self, name: str) -> NicModel:
+        """The NIC of that name.
+
+        Raises:
+            UnknownModelError: it does not exist.
+        """
+        return assemble.nic(name, self.raw("nics", name))
+
+    def _read(self, section: str, name: str) -> Raw:
+        text = self._built_in[section][name].read_text("utf-8")
+        content = yaml.load(text, LOADER)
+        raw: Raw = cite(content[section][name], content.get("sources", {}))
+        return raw
+
+
+class Models(Mapping[str, Model]):
+    """The models of one kind by name, each assembled when first looked up."""
+
+    def __init__(self, names: tuple[str, ...], find: Callable[[str], Model]) -> None:
+        self._names = names
+        self._known = frozenset(names)
+        self._find = find
+        self._ready: dict[str, Model] = {}
+
+    def __getitem__(self, name: str) -> Model:
+        if name not in self._known:
+            raise KeyError(name)
+        if name not in self._ready:
+            self._ready[name] = self._find(name)
+        return self._ready[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def cite(raw: Any, sources: Mapping[str, str]) -> Any:
+    """The same value with every source id replaced by its citation; a text that is no id is the citation itself."""
+    if isinstance(raw, dict):
+        return {
+            key: sources.get(value, value) if key == "source" else cite(value, sources)
+            for key, value in raw.items()
+        }
+    if isinstance(raw, list):
+        return [cite(item, sources) for item in raw]
+    return raw
+
+
+def _merge(base: Raw, changes: Raw) -> Raw:
+    """Changes over a base: mappings merge, lists and figures replace, a new provenance replaces the old one."""
+    merged = dict(base)
+    if changes.keys() & {"source", "assumed"}:
+        for key in assemble.PROVENANCE:
+            merged.pop(key, None)
+    for key, value in changes.items():
+        old = merged.get(key)
+        mergeable = isinstance(value, dict) and isinstance(old, dict) and "value" not in value
+        merged[key] = _merge(old, value) if mergeable else value  # type: ignore[arg-type]
+    return merged

@@ -1,0 +1,160 @@
+"""The catalog: built-in models, lazily read, with users' files checked and put before them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.catalog.checks import host_findings, switch_findings
+from fabricc.catalog.document import Document, error, read_document
+from fabricc.catalog.library import (
+    MAX_EXTENDS,
+    SECTIONS,
+    ExtendsTooDeepError,
+    Library,
+    Models,
+    UnknownModelError,
+    cite,
+)
+from fabricc.catalog.model import Catalog
+from fabricc.catalog.names import did_you_mean
+from fabricc.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from fabricc.catalog.document import KeyPath
+
+MAX_FILES = 256
+
+
+def load_catalog(extra: Sequence[Path] = ()) -> tuple[Catalog, tuple[Diagnostic, ...]]:
+    """The catalog with users' files on top; a model of theirs hides the built-in one of the same name.
+
+    Built-in models are read when first looked up. Users' files are checked here and now: a file with a
+    breach of the schema is left out whole, a model that contradicts itself is left out alone. Never raises
+    for what stands in a user's file.
+
+    Args:
+        extra: users' catalog files; later ones override earlier ones.
+
+    Returns:
+        The catalog, and one diagnostic for each problem: FAB2101 unreadable, FAB2102 not such YAML, FAB2103
+        against the schema, FAB2104 unknown source, FAB2105 reference to nothing, FAB2106 contradiction.
+    """
+    library = Library()
+    found: list[Diagnostic] = []
+    origins: dict[tuple[str, str], Document] = {}
+    for path in extra[:MAX_FILES]:
+        document = read_document(path)
+        if isinstance(document, Diagnostic):
+            found.append(document)
+        elif problems := tuple(_file_problems(document)):
+            found += problems
+        else:
+            for section in SECTIONS:
+                for name, raw in document.root.get(section, {}).items():
+                    library.add(section, name, cite(raw, document.root.get("sources", {})))
+                    origins[section, name] = document
+    found += _drop_contradictions(library, origins)
+    catalog = Catalog(
+        switches=Models(library.names("switches"), library.switch),
+        hosts=Models(library.names("hosts"), library.host),
+        nics=Models(library.names("nics"), library.nic),
+    )
+    return catalog, tuple(found)
+
+
+def _file_problems(document: Document) -> Iterator[Diagnostic]:
+    if not isinstance(document.root, dict):
+        start = document.position(())
+        yield error(
+            "FAB2103", "a catalog file is a mapping", start, f"Begin with one of: {', '.join(SECTIONS)}."
+        )
+        return
+    from fabricc.catalog.validate import schema_breaches
+
+    breaches = schema_breaches(document)
+    yield from breaches
+    if not breaches:
+        for section in (name for name in SECTIONS if name in document.root):
+            yield from _unknown_sources(document, document.root[section], (section,))
+
+
+def _unknown_sources(document: Document, value: Any, path: KeyPath) -> Iterator[Diagnostic]:
+    """FAB2104 where a source is one word, hence meant as an id, and the file's `sources` has no such id."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unknown_sources(document, item, (*path, index))
+    if not isinstance(value, dict):
+        return
+    known = document.root.get("sources", {})
+    for key, item in value.items():
+        if key == "source" and " " not in item and item not in known:
+            remedy = did_you_mean(item, known) or "Add it to `sources`, or write the citation out."
+            yield error("FAB2104", f"unknown source {item[:60]!r}", document.position((*path, key)), remedy)
+        else:
+            yield from _unknown_sources(document, item, (*path, key))
+
+
+def _drop_contradictions(library: Library, origins: dict[tuple[str, str], Document]) -> Iterator[Diagnostic]:
+    """Assemble every model of the users' files once, and leave out those that fail, and those built on them."""
+    pending = [
+        key for section in ("tables", "nics", "switches", "hosts") for key in origins if key[0] == section
+    ]
+    while pending:
+        failed = []
+        for section, name in pending:
+            problems = tuple(_model_problems(library, section, name, origins[section, name]))
+            yield from problems
+            if problems:
+                library.remove(section, name)
+                failed.append((section, name))
+        pending = [key for key in pending if key not in failed] if failed else []
+
+
+def _model_problems(library: Library, section: str, name: str, document: Document) -> Iterator[Diagnostic]:
+    path: KeyPath = (section, name)
+    try:
+        if lacking := _lacking(library, section, name, document):
+            yield from lacking
+            return
+        findings = tuple(_findings(library, section, name))
+    except UnknownModelError as unknown:
+        kind = {"switches": "switch", "hosts": "host", "nics": "NIC", "tables": "table"}[unknown.section]
+        key = {"tables": ("buffers", "headroom"), "nics": ("nic",)}.get(unknown.section, ("extends",))
+        remedy = did_you_mean(unknown.name, library.names(unknown.section))
+        yield error(
+            "FAB2105", f"{name}: no {kind} `{unknown.name}`", document.position((*path, *key)), remedy
+        )
+    except ExtendsTooDeepError:
+        where = document.position((*path, "extends"))
+        yield error(
+            "FAB2105",
+            f"{name} extends itself, or a base more than {MAX_EXTENDS} steps away",
+            where,
+            "Extend a built-in model.",
+        )
+    except (KeyError, ValueError) as failure:
+        reason = f"{failure.args[0]!s}"[:60] if failure.args else ""
+        yield error("FAB2106", f"{name}: incomplete or malformed at {reason!r}", document.position(path))
+    else:
+        for below, message, remedy in findings:
+            yield error("FAB2106", f"{name}: {message}", document.position((*path, *below)), remedy)
+
+
+def _lacking(library: Library, section: str, name: str, document: Document) -> list[Diagnostic]:
+    if "extends" not in document.root[section][name]:
+        return []
+    from fabricc.catalog.validate import completeness_breaches
+
+    return completeness_breaches(section, name, library.raw(section, name), document)
+
+
+def _findings(library: Library, section: str, name: str) -> Iterator[tuple[KeyPath, str, str]]:
+    if section == "switches":
+        yield from switch_findings(library.switch(name))
+    elif section == "hosts":
+        yield from host_findings(library.host(name))
+    elif section == "nics":
+        library.nic(name)

@@ -1,0 +1,86 @@
+"""Users' catalog files against the published schema: every breach as a diagnostic with its place."""
+
+from __future__ import annotations
+
+import functools
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabricc.catalog.document import error
+from fabricc.catalog.names import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.catalog.document import Document, KeyPath
+    from fabricc.diagnostics import Diagnostic
+
+SCHEMA = "catalog.schema.json"
+MAX_BREACHES = 50
+
+
+def schema_breaches(document: Document) -> list[Diagnostic]:
+    """FAB2103 for everything in which the file differs from `schemas/catalog.schema.json`, 50 at most."""
+    return _diagnostics(document.root, document)
+
+
+def completeness_breaches(section: str, name: str, raw: Any, document: Document) -> list[Diagnostic]:
+    """FAB2103 for what a model still lacks after the merge with what it extends."""
+    return _diagnostics({section: {name: raw}}, document)
+
+
+def _diagnostics(root: Any, document: Document) -> list[Diagnostic]:
+    found = []
+    for breach in islice(_validator().iter_errors(root), MAX_BREACHES):
+        path: KeyPath = tuple(breach.absolute_path)
+        for key, message, remedy in _explain(breach):
+            where = (*path, key) if key is not None else path
+            found.append(error("FAB2103", f"{_dotted(path)}{message}", document.position(where), remedy))
+    return sorted(found[:MAX_BREACHES], key=lambda diagnostic: (diagnostic.position, diagnostic.message))
+
+
+def schema_text() -> str:
+    """The JSON Schema of catalog files, from the wheel or from the source tree."""
+    package = Path(__file__).parents[1]
+    shipped = package / "_schemas" / SCHEMA
+    return (shipped if shipped.exists() else package.parent / "schemas" / SCHEMA).read_text("utf-8")
+
+
+@functools.cache
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(schema_text()))
+
+
+def _explain(breach: Any) -> Iterator[tuple[str | None, str, str]]:
+    """Key concerned (None: the value itself), message and remedy of one breach."""
+    described = breach.schema.get("description", "") if isinstance(breach.schema, dict) else ""
+    if breach.validator == "additionalProperties" and isinstance(breach.instance, dict):
+        known = breach.schema.get("properties", {})
+        for key in breach.instance:
+            if key not in known:
+                yield key, f"unknown key {_short(key)}", did_you_mean(key, known)
+    elif breach.validator == "required":
+        missing = [key for key in breach.validator_value if key not in breach.instance]
+        yield (
+            None,
+            f"the key `{missing[0] if len(missing) == 1 else '`, `'.join(missing)}` is missing",
+            described,
+        )
+    elif breach.validator == "oneOf" and described.startswith("exactly one of"):
+        remedy = "Say where the figure comes from with `source`, or write `assumed: true`."
+        yield None, described, remedy
+    else:
+        yield None, f"{_short(breach.instance)} does not fit ({breach.validator})", described
+
+
+def _dotted(path: KeyPath) -> str:
+    return ".".join(map(str, path)) + ": " if path else ""
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

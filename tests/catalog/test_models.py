@@ -1,0 +1,228 @@
+"""The built-in models: complete, sourced, and free of contradictions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from fabricc.catalog import load_catalog, suggest
+from fabricc.catalog.checks import host_findings, switch_findings
+from fabricc.catalog.library import MODELS
+from fabricc.catalog.validate import schema_text
+
+if TYPE_CHECKING:
+    from fabricc.catalog.model import SwitchModel
+
+CATALOG, _ = load_catalog()
+FILES = sorted(MODELS.glob("*/*.yaml"))
+TABLES = {
+    name: table
+    for file in FILES
+    for name, table in yaml.safe_load(file.read_text("utf-8")).get("tables", {}).items()
+}
+SWITCHES_PROMISED = {
+    "sn3700", "sn4700", "sn5400", "sn5600", "7060x6-64pe", "7060dx5-64s", "7816r3", "9332d-gx2b", "9364e-sg2",
+    "qfx5220-32cd", "qfx5230-64cd", "qfx5240-64od", "z9664f", "z9864f", "ds4000", "ds5000", "as9736-64d", "q3400",
+    "linux-64x400", "linux-16x100",
+}  # fmt: skip
+HOSTS_PROMISED = {"dgx-h100", "dgx-b200", "dgx-b300", "hgx-8gpu", "hgx-2x200", "grand-teton", "lab-host"}
+NICS_PROMISED = {"connectx-6", "connectx-7", "connectx-8", "bluefield-3", "thor2"}
+SONIC = [name for name in CATALOG.switches if "sonic" in CATALOG.switches[name].nos]
+
+
+def fabric_lanes(model: SwitchModel) -> list[int]:
+    return [group.lanes for group in model.cages if group.fabric for _ in range(group.count)]
+
+
+def test_the_catalog_has_what_it_promises():
+    assert set(CATALOG.switches) >= SWITCHES_PROMISED
+    assert set(CATALOG.hosts) >= HOSTS_PROMISED
+    assert set(CATALOG.nics) >= NICS_PROMISED
+
+
+def test_the_schema_is_a_valid_schema_that_describes_every_property():
+    schema = json.loads(schema_text())
+    Draft202012Validator.check_schema(schema)
+
+    def properties(node):
+        if isinstance(node, dict):
+            for name, value in node.get("properties", {}).items():
+                if "type" in value or "oneOf" in value:
+                    yield name, value
+            for value in node.values():
+                yield from properties(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from properties(value)
+
+    undescribed = [
+        name
+        for name, value in properties(schema)
+        if isinstance(value.get("type"), str)
+        and "description" not in value
+        and name not in ("first", "per_cage")
+    ]
+    assert undescribed == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_built_in_file_follows_the_schema_and_holds_the_model_it_is_named_after(file: Path):
+    content = yaml.safe_load(file.read_text("utf-8"))
+    breaches = [
+        breach.message for breach in Draft202012Validator(json.loads(schema_text())).iter_errors(content)
+    ]
+    assert breaches == []
+    assert list(content[file.parent.name]) == [file.stem]
+
+
+def test_the_schema_refuses_a_bare_figure_wherever_one_may_stand():
+    validator = Draft202012Validator(json.loads(schema_text()))
+    content = yaml.safe_load((MODELS / "switches" / "sn5600.yaml").read_text("utf-8"))
+
+    def strip(node, found):
+        if isinstance(node, dict):
+            if "source" in node or "assumed" in node:
+                kept = {key: node.pop(key) for key in ("source", "assumed") if key in node}
+                found.append(validator.is_valid(content))
+                node.update(kept)
+            for value in node.values():
+                strip(value, found)
+        elif isinstance(node, list):
+            for value in node:
+                strip(value, found)
+
+    accepted: list[bool] = []
+    strip(content["switches"], accepted)
+    assert len(accepted) >= 10
+    assert not any(accepted)
+
+
+@pytest.mark.parametrize("name", CATALOG.switches)
+def test_every_figure_of_a_switch_says_where_it_comes_from(name: str):
+    model = CATALOG.switches[name]
+    expected = {"ecmp_max_paths", "forwarding_latency_ns", "buffers.total_bytes", "buffers.cell_bytes"}
+    expected |= {"buffers.max_lossless_classes", "buffers.pools"}
+    expected |= {f"cages.{index}" for index in range(len(model.cages))} | {f"nos.{nos}" for nos in model.nos}
+    expected |= {f"buffers.rows.{row.speed_gbps}.{row.cable_m}" for row in model.buffers.rows}
+    expected |= {"buffers.formula"} if model.buffers.formula else set()
+    assert set(model.sources) == expected
+    assert all(
+        text == "assumed" or text.startswith("assumed: ") or " " in text for text in model.sources.values()
+    )
+
+
+@pytest.mark.parametrize("name", CATALOG.hosts)
+def test_every_figure_of_a_host_says_where_it_comes_from(name: str):
+    model = CATALOG.hosts[name]
+    expected = {"gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface"}
+    assert set(model.sources) == expected | ({"pci"} if model.pci else set())
+
+
+@pytest.mark.parametrize("name", CATALOG.switches)
+def test_no_built_in_switch_contradicts_itself(name: str):
+    assert list(switch_findings(CATALOG.switches[name])) == []
+
+
+@pytest.mark.parametrize("name", CATALOG.hosts)
+def test_no_built_in_host_contradicts_itself(name: str):
+    assert list(host_findings(CATALOG.hosts[name])) == []
+
+
+@pytest.mark.parametrize("name", SONIC)
+def test_sonic_lanes_are_unique_and_fill_every_cage(name: str):
+    model = CATALOG.switches[name]
+    lanes = model.nos["sonic"]["lanes"]
+    assert [len(cage) for cage in lanes] == fabric_lanes(model)
+    every = [lane for cage in lanes for lane in cage]
+    every += [lane for port in model.nos["sonic"].get("service_ports", []) for lane in port["lanes"]]
+    assert len(set(every)) == len(every)
+
+
+@pytest.mark.parametrize("name", SONIC)
+def test_every_use_of_a_cage_has_its_sonic_breakout_mode(name: str):
+    model = CATALOG.switches[name]
+    uses = {
+        f"{use.children}x{use.speed_gbps}" for group in model.cages if group.fabric for use in group.breakouts
+    }
+    assert set(model.nos["sonic"]["breakouts"]) == uses
+
+
+@pytest.mark.parametrize("name", CATALOG.switches)
+def test_children_never_take_more_lanes_than_the_cage_has(name: str):
+    for group in CATALOG.switches[name].cages:
+        assert all(use.children * use.lanes <= group.lanes for use in group.breakouts)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in TABLES if name.startswith(("dell-", "arista-7060", "tomahawk"))]
+)
+def test_broadcom_tables_are_whole_cells(name: str):
+    cells = [row[column] for row in TABLES[name]["rows"] for column in (2, 3, 4, 6)]
+    assert all(value % 254 == 0 for value in cells)
+
+
+def test_spectrum_sizes_add_up_except_for_the_published_defect():
+    short = []
+    for name in ("sn3700", "sn4700", "sn5400", "sn5600"):
+        rows = CATALOG.switches[name].buffers.rows
+        short += [(name, r.speed_gbps, r.cable_m) for r in rows if r.size_bytes < r.xon_bytes + r.xoff_bytes]
+    assert short == [("sn5400", 40, 5), ("sn5600", 40, 5)]
+
+
+@pytest.mark.parametrize("name", CATALOG.switches)
+def test_a_longer_cable_never_gets_less_headroom(name: str):
+    by_speed: dict[int, list[int]] = {}
+    for row in CATALOG.switches[name].buffers.rows:
+        by_speed.setdefault(row.speed_gbps, []).append(row.xoff_bytes)
+    assert all(values == sorted(values) for values in by_speed.values())
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOG.switches if name != "q3400"])
+def test_every_fabric_speed_from_100g_on_has_a_lossless_row_or_a_formula(name: str):
+    model = CATALOG.switches[name]
+    speeds = {use.speed_gbps for group in model.cages if group.fabric for use in group.breakouts}
+    have = {row.speed_gbps for row in model.buffers.rows}
+    lacking = {speed for speed in speeds if speed >= 100} - have
+    known_gaps = {"7816r3": {200}, "7808r3": {200}, "qfx5220-32cd": {200}}
+    assert lacking == known_gaps.get(name, set())
+
+
+@pytest.mark.parametrize("name", CATALOG.switches)
+def test_pools_fit_the_packet_buffer(name: str):
+    buffers = CATALOG.switches[name].buffers
+    pools = buffers.pools
+    own = 0 if pools.size_includes_headroom else pools.headroom_bytes
+    assert pools.ingress_lossless_bytes + own <= buffers.total_bytes
+    assert pools.egress_lossless_bytes <= buffers.total_bytes
+
+
+def test_a_model_is_read_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+    read: list[str] = []
+    text = Path.read_text
+    monkeypatch.setattr(Path, "read_text", lambda self, *args: read.append(self.name) or text(self, *args))
+    catalog, diagnostics = load_catalog()
+    assert (read, diagnostics) == ([], ())
+    assert "sn5600" in catalog.switches
+    assert catalog.switches["sn5600"].title == "NVIDIA SN5600"
+    assert catalog.switches["sn5600"] is catalog.switches["sn5600"]
+    assert read == ["sn5600.yaml", "nvidia-spectrum4.yaml"]
+
+
+def test_looking_up_an_unknown_name_is_a_key_error_and_near_names_are_suggested():
+    with pytest.raises(KeyError):
+        CATALOG.switches["sn5601"]
+    assert suggest("sn5601", CATALOG.switches)[0] == "sn5600"
+    assert suggest("7060X6", CATALOG.switches)[0] == "7060x6-64pe"
+    assert suggest("zzzz", CATALOG.switches) == ()
+    assert suggest("s" * 1_000_000, CATALOG.switches) == ()
+
+
+def test_the_catalog_page_names_every_model():
+    page = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text("utf-8")
+    names = [*CATALOG.switches, *CATALOG.hosts, *CATALOG.nics]
+    assert [name for name in names if f"`{name}`" not in page] == []
