@@ -1,0 +1,120 @@
+"""Headroom tables as makers ship them, from sonic-buildimage device/*/pg_profile_lookup.ini, and test switches."""
+
+from __future__ import annotations
+
+from fabricc.catalog.model import (
+    Breakout,
+    Buffers,
+    CageGroup,
+    HeadroomRow,
+    Pools,
+    SpectrumFigures,
+    SwitchModel,
+)
+
+Table = dict[int, dict[int, int]]
+"""Cable length in metres -> speed in Gb/s -> xoff in bytes."""
+
+
+def _table(speeds: tuple[int, ...], **rows: tuple[int, ...]) -> Table:
+    return {int(length[1:]): dict(zip(speeds, xoffs, strict=True)) for length, xoffs in rows.items()}
+
+
+SN2700 = _table(
+    (10, 25, 40, 50, 100),
+    m5=(29696, 29696, 29696, 29696, 30720),
+    m40=(29696, 31744, 32768, 33792, 38912),
+    m300=(36864, 48128, 59392, 66560, 104448),
+)
+SN4700 = _table(
+    (10, 25, 40, 50, 100, 200, 400),
+    m5=(32768, 32768, 33792, 33792, 33792, 35840, 38912),
+    m40=(33792, 35840, 37888, 38912, 44032, 55296, 77824),
+    m300=(40960, 54272, 66560, 75776, 117760, 203776, 373760),
+)
+SN5600 = _table(
+    (10, 25, 40, 50, 100, 200, 400, 800),
+    m5=(45056, 48128, 57344, 63488, 113664, 131072, 231424, 257024),
+    m40=(46080, 52224, 62464, 69632, 126976, 157696, 283648, 362496),
+    m300=(56320, 76800, 101376, 118784, 225280, 355328, 677888, 1150976),
+)
+SN5640_C512S2 = _table(
+    (10, 25, 50, 100, 200, 400),
+    m5=(20480, 21504, 26624, 44032, 50176, 86016),
+    m30=(20480, 22528, 27648, 48128, 57344, 99328),
+    m40=(20480, 22528, 28672, 49152, 60416, 104448),
+    m250=(23552, 29696, 43008, 76800, 116736, 217088),
+    m300=(23552, 30720, 46080, 83968, 130048, 243712),
+    m1000=(33792, 54272, 93184, 177152, 317440, 619520),
+)
+SN5600_V256 = _table(
+    (10, 25, 40, 50, 100, 200, 400, 800),
+    m5=(33792, 35840, 41984, 46080, 79872, 91136, 157696, 175104),
+    m40=(34816, 37888, 45056, 50176, 88064, 108544, 192512, 245760),
+    m300=(40960, 54272, 71680, 82944, 153600, 240640, 455680, 771072),
+)
+Z9864F = _table(
+    (10, 25, 40, 50, 100, 200, 400, 800),
+    m5=(91440, 91440, 106934, 106934, 147066, 229362, 393192, 729488),
+    m40=(94742, 94742, 113538, 113538, 160274, 255778, 446024, 835406),
+    m300=(258572, 258572, 258572, 258572, 258572, 452374, 839216, 1621536),
+)
+
+SPECTRUM1 = SpectrumFigures(96, 19, 0.8, 1024, 100, False)
+SPECTRUM3 = SpectrumFigures(144, 19, 0.8, 1024, 100, False)
+SPECTRUM4 = SpectrumFigures(192, 19, 0.8, 1024, 100, True)
+
+_SN5600_SIZE_EXCEPTIONS = {(40, 5): 75776, (800, 5): 304128, (800, 40): 410624, (800, 300): 1198080}
+
+
+def _sn5600_row(speed: int, length: int, xoff: int) -> HeadroomRow:
+    xon = 38912 if speed == 800 else 19456
+    size = _SN5600_SIZE_EXCEPTIONS.get((speed, length), xon + xoff)
+    return HeadroomRow(speed, length, size, xon, xoff, 0)
+
+
+SN5600_SIZES = {
+    (speed, length): _sn5600_row(speed, length, xoff).size_bytes
+    for length, by_speed in SN5600.items()
+    for speed, xoff in by_speed.items()
+}
+
+
+def sn5600(*, table: bool = True) -> SwitchModel:
+    """64 cages of 800G with the shipped table of ACS-SN5600 and the pools of its leaf role."""
+    rows = tuple(
+        _sn5600_row(speed, length, xoff)
+        for length, by_speed in SN5600.items()
+        for speed, xoff in by_speed.items()
+    )
+    pools = Pools(52_161_690, 0, 158_229_504, 52_161_690, False, False)
+    buffers = Buffers(167_772_160, 192, rows if table else (), SPECTRUM4, pools, 2)
+    return _switch("sn5600", "NVIDIA SN5600", buffers)
+
+
+def z9864f() -> SwitchModel:
+    """64 cages of 800G with a shared headroom pool: the shipped table and pools of Dell-Z9864f-O64."""
+    rows = tuple(
+        HeadroomRow(speed, length, 18796, 0, xoff, 0, 3556)
+        for length, by_speed in Z9864F.items()
+        for speed, xoff in by_speed.items()
+    )
+    pools = Pools(162_539_680, 33_374_584, 165_867_080, None, True, True)
+    return _switch("z9864f", "Dell Z9864F-ON", Buffers(165_867_080, 254, rows, None, pools, 2))
+
+
+def _switch(name: str, title: str, buffers: Buffers) -> SwitchModel:
+    breakouts = (Breakout(1, 800, 8), Breakout(2, 400, 4), Breakout(4, 200, 2), Breakout(8, 100, 1))
+    return SwitchModel(
+        name=name,
+        title=title,
+        vendor="sample",
+        asic="sample",
+        asic_family="sample",
+        chassis=False,
+        cages=(CageGroup(1, 64, 8, breakouts),),
+        ecmp_max_paths=128,
+        forwarding_latency_ns=800,
+        buffers=buffers,
+        nos={},
+    )
