@@ -1,0 +1,77 @@
+"""Plain FRR on a Debian switch: `frr.conf` and the files that boot the box into the fabric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import Reading
+from fabricc.nos.base import Gap
+from fabricc.nos.frr.capabilities import find_gaps, planned_facts
+from fabricc.nos.frr.conf import render_frr_conf
+from fabricc.nos.frr.linux import READERS, render_linux
+from fabricc.nos.frr.reader import read_frr_conf
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+__all__ = ["FRR", "FrrLinux", "read_frr_conf", "render_frr_conf"]
+
+
+class FrrLinux:
+    """The back end; see `fabricc.nos.base.Nos`."""
+
+    name = "frr"
+    releases = ("8.4", "9.1", "10.0", "10.3")
+    default_release = "10.0"
+
+    def supports(self, model: SwitchModel) -> bool:
+        """Whether the catalog knows the model's port names under Linux."""
+        return self.name in model.nos
+
+    def port_name(self, model: SwitchModel, cage: int, child: int, children: int) -> str:
+        """`swp3` for a whole cage, `swp3s0`, `swp3s1` for its children, as switchdev drivers name them."""
+        pattern = str(model.nos.get(self.name, {}).get("port", "swp{cage}"))
+        whole = pattern.format(cage=cage)
+        return whole if children == 1 else f"{whole}s{child - 1}"
+
+    def gaps(self, switch: Switch) -> list[Gap]:
+        """What plain Linux cannot express of this switch; codes FAB5201 to FAB5206."""
+        release = switch.release or self.default_release
+        if release not in self.releases:
+            known = ", ".join(self.releases)
+            return [
+                Gap("FAB5206", f"FRR {release}", f"the releases known are {known}", f"use one of {known}")
+            ]
+        return find_gaps(switch)
+
+    def render(self, switch: Switch) -> dict[str, str]:
+        """`frr.conf` and the box's own files by name.
+
+        FRR 8.4 keeps a shrunken kernel next-hop group for good after a port flap (corrected upstream by FRRouting
+        pull request 13413), so that release is told not to use them.
+        """
+        head = ("no zebra nexthop kernel enable",) if switch.release == "8.4" else ()
+        return {"frr.conf": render_frr_conf(switch, extra_head=head), **render_linux(switch)}
+
+    def read(self, files: Mapping[str, str]) -> Reading:
+        """Facts of the box's files; a file of another name is unknown as a whole."""
+        reading = Reading()
+        for name in sorted(files.keys() - {"frr.conf"}):
+            if read := READERS.get(name):
+                read(files[name], name, reading)
+            else:
+                reading.unknown.append((name, 1, "a file that this reader does not know"))
+        if "frr.conf" in files:
+            read_frr_conf(files["frr.conf"], "frr.conf", reading)
+        return reading
+
+    def planned(self, switch: Switch) -> Facts:
+        """The switch's facts without QoS, port speed and accounts, with daemons and kernel settings."""
+        return planned_facts(switch)
+
+
+FRR = FrrLinux()

@@ -1,0 +1,222 @@
+"""The files around FRR with which a Debian box boots into the fabric: rendered and read back.
+
+Each reader adds its facts to a `Reading` and lists the lines that it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import boolean
+from fabricc.fabric.model import Direction
+from fabricc.nos.frr.reader import put_also
+from fabricc.nos.templating import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Switch
+
+MANAGEMENT_INTERFACE = "eth0"
+MANAGEMENT_TABLE = 100  # holds the management default route, for the switch's own traffic only
+MANAGEMENT_RULE = 40000  # after the main (32766) and default (32767) tables
+_SILENT_DAEMONS = re.compile(r"vtysh_enable=yes|(MAX_FDS|[a-z0-9]+_options)=.*")
+
+
+def daemons(switch: Switch) -> dict[str, str]:
+    """The FRR daemons the switch starts besides zebra and staticd, which always run."""
+    bfd = switch.bgp.bfd_interval_ms is not None
+    return {"bgpd": "yes", "bfdd": "yes" if bfd else "no"}
+
+
+def sysctls(switch: Switch) -> dict[str, int]:
+    """Kernel settings of a router of many equal paths.
+
+    The neighbour tables hold two entries per port and family at rest; the hard limit is sixteen times as many and
+    at least 8192, because past it the kernel drops sessions' packets silently (Linux ip-sysctl, `gc_thresh3`).
+    """
+    settings = {
+        "net.ipv4.ip_forward": 1,
+        "net.ipv6.conf.all.forwarding": 1,
+        "net.ipv4.fib_multipath_hash_policy": 1,
+        "net.ipv6.fib_multipath_hash_policy": 1,
+        "net.ipv4.conf.all.rp_filter": 2,
+        "net.ipv4.conf.default.rp_filter": 2,
+        "net.ipv4.conf.all.ignore_routes_with_linkdown": 1,
+        "net.ipv4.conf.default.ignore_routes_with_linkdown": 1,
+        "net.ipv6.conf.all.ignore_routes_with_linkdown": 1,
+        "net.ipv6.conf.default.ignore_routes_with_linkdown": 1,
+        "net.ipv6.conf.all.keep_addr_on_down": 1,
+        "net.ipv6.conf.default.keep_addr_on_down": 1,
+    }
+    hard = max(8192, 32 * len(switch.ports))
+    for family in ("ipv4", "ipv6"):
+        settings[f"net.{family}.neigh.default.gc_thresh1"] = hard // 4
+        settings[f"net.{family}.neigh.default.gc_thresh2"] = hard // 2
+        settings[f"net.{family}.neigh.default.gc_thresh3"] = hard
+    return settings
+
+
+def linux_facts(switch: Switch) -> Facts:
+    """What only this back end states: the daemons that run and the kernel's settings."""
+    facts: Facts = {f"daemon[{name}]": state for name, state in daemons(switch).items()}
+    facts |= {f"kernel[{name}]": value for name, value in sysctls(switch).items()}
+    facts["management/enabled"] = facts["loopback/enabled"] = "true"
+    facts["management/rule"] = f"iif lo lookup {MANAGEMENT_TABLE}"
+    facts["management/ipv4_forwarding"] = facts["management/ipv6_forwarding"] = "off"
+    return facts
+
+
+def render_linux(switch: Switch) -> dict[str, str]:
+    """The files by name, each ending in a newline; those of services without a server are left out."""
+    management = switch.management
+    view = {
+        "switch": switch,
+        "daemons": daemons(switch),
+        "sysctls": sysctls(switch),
+        "loopbacks": _loopbacks(switch),
+        "management": management,
+        "management_interface": MANAGEMENT_INTERFACE,
+        "management_table": MANAGEMENT_TABLE,
+        "management_rule": MANAGEMENT_RULE,
+        "management_family": "-6" if ":" in management.address else "-4",
+        "ports": [
+            {
+                "name": port.name,
+                "mtu": None if port.direction is Direction.UNUSED else port.mtu,
+                "enabled": port.enabled,
+            }
+            for port in switch.ports
+        ],
+        "collectors": [f"[{server}]" if ":" in server else server for server in management.syslog],
+    }
+    names = ["daemons", "hostname", "interfaces", "sysctl.conf"]
+    names += ["resolv.conf"] if management.dns else []
+    names += ["timesyncd.conf"] if management.ntp else []
+    names += ["rsyslog.conf"] if management.syslog else []
+    templates = environment("frr")
+    return {name: templates.get_template(f"{name}.j2").render(view) for name in names}
+
+
+def _loopbacks(switch: Switch) -> list[str]:
+    four = [f"{switch.loopback4}/32"] if switch.loopback4 else []
+    return four + ([f"{switch.loopback6}/128"] if switch.loopback6 else [])
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if line and not line.startswith("#"):
+            yield number, line
+
+
+def _read_daemons(text: str, file: str, reading: Reading) -> None:
+    for number, line in _lines(text):
+        if match := re.fullmatch(r"([a-z0-9]+d)=(yes|no)", line):
+            if match[1] in ("bgpd", "bfdd") or match[2] == "yes":
+                reading.put(f"daemon[{match[1]}]", match[2], file, number)
+        elif not _SILENT_DAEMONS.fullmatch(line):
+            reading.unknown.append((file, number, line))
+
+
+def _read_sysctl(text: str, file: str, reading: Reading) -> None:
+    for number, line in _lines(text):
+        if match := re.fullmatch(r"([\w.]+)\s*=\s*(\d{1,10})", line):
+            reading.put(f"kernel[{match[1]}]", int(match[2]), file, number)
+        else:
+            reading.unknown.append((file, number, line))
+
+
+def _read_hostname(text: str, file: str, reading: Reading) -> None:
+    for number, line in _lines(text):
+        put_also(reading, "system/hostname", line, file, number)
+
+
+def _read_resolv(text: str, file: str, reading: Reading) -> None:
+    _servers(text, file, reading, r"nameserver (\S+)", "management/dns")
+
+
+def _read_timesyncd(text: str, file: str, reading: Reading) -> None:
+    _servers(text, file, reading, r"NTP=(.+)", "management/ntp", silent="[Time]")
+
+
+def _read_rsyslog(text: str, file: str, reading: Reading) -> None:
+    _servers(text, file, reading, r"\*\.\* @\[?([\w.:-]+?)\]?:514", "management/syslog")
+
+
+def _servers(text: str, file: str, reading: Reading, pattern: str, path: str, silent: str = "") -> None:
+    found: set[str] = set()
+    for number, line in _lines(text):
+        if match := re.fullmatch(pattern, line):
+            found.update(match[1].split())
+            reading.put(path, ",".join(sorted(found)), file, number)
+        elif line != silent:
+            reading.unknown.append((file, number, line))
+
+
+def _read_interfaces(text: str, file: str, reading: Reading) -> None:
+    automatic: dict[str, int] = {}
+    described: set[str] = set()
+    name = ""
+    for number, line in _lines(text):
+        if match := re.fullmatch(r"auto (\S+)", line):
+            automatic[match[1]] = number
+        elif match := re.fullmatch(r"iface (\S+)( inet loopback)?", line):
+            name = match[1]
+            described.add(name)
+            owner = {"lo": "loopback", MANAGEMENT_INTERFACE: "management"}.get(name, f"interface[{name}]")
+            reading.put(f"{owner}/enabled", boolean(name in automatic), file, number)
+        elif not _attribute(name, line, file, number, reading):
+            reading.unknown.append((file, number, line))
+    for name in sorted(automatic.keys() - described):
+        reading.unknown.append((file, automatic[name], f"auto {name}"))
+
+
+def _attribute(name: str, line: str, file: str, number: int, reading: Reading) -> bool:
+    """Put the fact of one line below `iface NAME`; False when the line is not known there."""
+    if name == "lo":
+        if match := re.fullmatch(r"address (\S+)", line):
+            put_also(reading, f"loopback/ipv{6 if ':' in match[1] else 4}", match[1], file, number)
+        return match is not None
+    if name == MANAGEMENT_INTERFACE:
+        return _management_attribute(line, file, number, reading)
+    if match := re.fullmatch(r"mtu (\d{1,10})", line):
+        reading.put(f"interface[{name}]/mtu", int(match[1]), file, number)
+    elif line == "link-down yes":
+        reading.put(f"interface[{name}]/enabled", "false", file, number)
+    else:
+        return False
+    return True
+
+
+def _management_attribute(line: str, file: str, number: int, reading: Reading) -> bool:
+    default = (
+        rf"up ip -[46] route replace default via (\S+) dev {MANAGEMENT_INTERFACE} table {MANAGEMENT_TABLE}"
+    )
+    pref = f"pref {MANAGEMENT_RULE}"
+    rule = rf"up ip (-[46]) rule list {pref} \| grep -q \. \|\| ip \1 rule add {pref} (.+)"
+    if match := re.fullmatch(r"address (\S+)", line):
+        put_also(reading, "management/address", match[1], file, number)
+    elif match := re.fullmatch(default, line):
+        put_also(reading, "management/gateway", match[1], file, number)
+    elif match := re.fullmatch(r"(ip6?)-forward (on|off)", line):
+        family = "ipv6" if match[1] == "ip6" else "ipv4"
+        reading.put(f"management/{family}_forwarding", match[2], file, number)
+    elif match := re.fullmatch(rule, line):
+        reading.put("management/rule", match[2], file, number)
+    else:
+        return False
+    return True
+
+
+READERS: dict[str, Callable[[str, str, Reading], None]] = {
+    "daemons": _read_daemons,
+    "hostname": _read_hostname,
+    "interfaces": _read_interfaces,
+    "resolv.conf": _read_resolv,
+    "rsyslog.conf": _read_rsyslog,
+    "sysctl.conf": _read_sysctl,
+    "timesyncd.conf": _read_timesyncd,
+}
