@@ -70,7 +70,7 @@ def test_without_a_lossless_class_or_link_there_is_nothing_to_protect() -> None:
 
 def test_the_watchdog_can_be_told_all_ports() -> None:
     qos, _, _ = policy({(400, 40): 4}, port_count=130)
-    assert qos.watchdog == Watchdog(1000, 1000, 1000, "drop")
+    assert qos.watchdog == Watchdog(1000, 1000, 500, "drop")
 
 
 def test_the_spectrum_pool_is_what_headroom_and_reserves_leave() -> None:

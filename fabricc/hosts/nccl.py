@@ -1,0 +1,161 @@
+"""`nccl.conf` of a host: which devices NCCL uses, in which traffic class and over how many paths."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fabricc.hosts.classes import nic_qos, tos_byte
+from fabricc.hosts.templating import word
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.model import Host, TrafficClass
+
+FILE = "etc/nccl.conf"
+
+_ROCE_V2 = 2
+_TIMEOUT = 22  # 4.096 us * 2**22 = 17 s: outlives a reconvergence of BGP
+_FACTS = {
+    "NCCL_SOCKET_IFNAME": "socket_ifname",
+    "NCCL_IB_HCA": "hca",
+    "NCCL_IB_TC": "dscp",
+    "NCCL_IB_FIFO_TC": "control_dscp",
+    "NCCL_IB_ROCE_VERSION_NUM": "roce_version",
+    "NCCL_IB_ADDR_FAMILY": "address_family",
+    "NCCL_IB_ADDR_RANGE": "address_range",
+    "NCCL_CROSS_NIC": "cross_nic",
+    "NCCL_IB_QPS_PER_CONNECTION": "qps_per_connection",
+    "NCCL_IB_SPLIT_DATA_ON_QPS": "split_data_on_qps",
+    "NCCL_IB_TIMEOUT": "timeout",
+}
+
+
+def cross_nic(host: Host) -> int:
+    """NCCL_CROSS_NIC by wiring: 0 without a path between rails, 1 when all rails share their ToRs, else 2."""
+    if host.rail_isolated:
+        return 0
+    tors: dict[int, set[str]] = {}
+    for port in host.ports:
+        tors.setdefault(port.rail, set()).add(port.peer.device)
+    first = next(iter(tors.values()), set())
+    return 1 if len(tors) > 1 and all(of_rail == first for of_rail in tors.values()) else 2
+
+
+def ipv6_only(host: Host) -> bool:
+    """Whether RoCE addresses are IPv6; a dual-stack fabric uses its IPv4 ones."""
+    return not any(port.ipv4 for port in host.ports) and any(port.ipv6 for port in host.ports)
+
+
+@lru_cache(maxsize=64)
+def covering(prefixes: tuple[str, ...]) -> str | None:
+    """The longest prefix that covers all prefixes of one family; None when that is everything, or there are none."""
+    networks = [ipaddress.ip_network(prefix) for prefix in prefixes]
+    if not networks:
+        return None
+    low = min(int(network.network_address) for network in networks)
+    high = max(int(network.broadcast_address) for network in networks)
+    bits = networks[0].max_prefixlen
+    length = bits - (low ^ high).bit_length()
+    if length == 0:
+        return None
+    start = networks[0].network_address.__class__(low >> (bits - length) << (bits - length))
+    return f"{start}/{length}"
+
+
+def render(host: Host) -> str:
+    """The text, to be found by the NCCL of every job: containers need it too."""
+    v6 = ipv6_only(host)
+    return _text(
+        host.model.management_interface,
+        tuple([port.rdma for port in host.ports]),
+        host.classes,
+        v6,
+        host.fabric_prefixes6 if v6 else host.fabric_prefixes4,
+        cross_nic(host),
+        host.recommended_qps,
+    )
+
+
+@lru_cache(maxsize=256)
+def _text(
+    management_interface: str,
+    devices: tuple[str, ...],
+    classes: tuple[TrafficClass, ...],
+    v6: bool,
+    prefixes: tuple[str, ...],
+    cross: int,
+    qps: int,
+) -> str:
+    qos = nic_qos(classes)
+    settings: list[tuple[str, str | int]] = []
+    if management_interface:
+        settings.append(("NCCL_SOCKET_IFNAME", f"={word(management_interface)}"))
+    settings.append(("NCCL_IB_HCA", "=" + ",".join(f"{word(device)}:1" for device in devices)))
+    if qos.rdma_dscp is not None:
+        settings.append(("NCCL_IB_TC", tos_byte(qos.rdma_dscp)))
+        if qos.cnp:
+            settings.append(("NCCL_IB_FIFO_TC", tos_byte(qos.cnp[0])))
+    settings.append(("NCCL_IB_ROCE_VERSION_NUM", _ROCE_V2))
+    settings.append(("NCCL_IB_ADDR_FAMILY", "AF_INET6" if v6 else "AF_INET"))
+    if prefix := covering(prefixes):
+        settings.append(("NCCL_IB_ADDR_RANGE", prefix))
+    settings += [
+        ("NCCL_CROSS_NIC", cross),
+        ("NCCL_IB_QPS_PER_CONNECTION", qps),
+        ("NCCL_IB_SPLIT_DATA_ON_QPS", 0),
+        ("NCCL_IB_TIMEOUT", _TIMEOUT),
+    ]
+    return "".join(f"{key}={value}\n" for key, value in settings)
+
+
+def planned(host: Host) -> dict[str, str | int]:
+    """The facts of the file."""
+    qos = nic_qos(host.classes)
+    v6 = ipv6_only(host)
+    facts: dict[str, str | int] = {
+        "nccl/hca": ",".join([f"{port.rdma}:1" for port in host.ports]),
+        "nccl/roce_version": 2,
+        "nccl/address_family": "ipv6" if v6 else "ipv4",
+        "nccl/cross_nic": cross_nic(host),
+        "nccl/qps_per_connection": host.recommended_qps,
+        "nccl/split_data_on_qps": 0,
+        "nccl/timeout": _TIMEOUT,
+    }
+    if host.model.management_interface:
+        facts["nccl/socket_ifname"] = host.model.management_interface
+    if qos.rdma_dscp is not None:
+        facts["nccl/dscp"] = qos.rdma_dscp
+        if qos.cnp:
+            facts["nccl/control_dscp"] = qos.cnp[0]
+    if prefix := covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
+        facts["nccl/address_range"] = prefix
+    return facts
+
+
+_LINE = re.compile(r"([A-Z0-9_]+)=(.*)")
+
+
+def read(reading: Reading, file: str, text: str) -> None:
+    """Add the facts of an `nccl.conf`: `KEY=VALUE` without quotes, `#` in the first column only."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line or line[0] == "#":
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None or match[1] not in _FACTS:
+            reading.unknown.append((file, number, line))
+            continue
+        reading.put(f"nccl/{_FACTS[match[1]]}", _value(match[1], match[2]), file, number)
+
+
+def _value(key: str, text: str) -> str | int:
+    """The canonical value; lists match by prefix unless they begin with `=`, which the fact then lacks."""
+    if key in ("NCCL_SOCKET_IFNAME", "NCCL_IB_HCA"):
+        return text[1:] if text.startswith("=") else f"{text}*"
+    if key == "NCCL_IB_ADDR_FAMILY":
+        return {"AF_INET": "ipv4", "AF_INET6": "ipv6"}.get(text, text)
+    if not (text.isascii() and text.isdigit()):
+        return text
+    return int(text) >> 2 if key in ("NCCL_IB_TC", "NCCL_IB_FIFO_TC") else int(text)

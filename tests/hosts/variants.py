@@ -1,0 +1,77 @@
+"""Hosts of every shape that the back end renders."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fabricc.fabric.model import Host, Peer
+from tests import samples
+
+LOSSY = (replace(samples.CLASSES[0], dscps=tuple(range(64)), weight_percent=100),)
+TWO_LOSSLESS = (
+    replace(samples.CLASSES[0], dscps=tuple(d for d in range(64) if d not in (26, 34, 48))),
+    replace(samples.CLASSES[1], weight_percent=60),
+    replace(samples.CLASSES[1], name="storage", priority=4, dscps=(34,), data_dscp=34, weight_percent=30),
+    samples.CLASSES[2],
+)
+
+
+def dual_port() -> Host:
+    """Two ToRs per rail: each NIC has two ports, each with an address of its own."""
+    base = samples.host()
+    ports = []
+    for port in base.ports:
+        for nic_port, plane in enumerate("ab"):
+            ports.append(
+                replace(
+                    port, name=f"{port.name}{plane}", nic_port=nic_port, rdma=f"{port.rdma}{plane}",
+                    peer=Peer(f"su001-tor1{plane}", f"p{port.rail}"), table=100 + 2 * port.rail + nic_port,
+                    ipv4=f"10.{port.rail}.{nic_port}.1/31", gateway4=f"10.{port.rail}.{nic_port}.0",
+                )
+            )  # fmt: skip
+    return replace(base, ports=tuple(ports))
+
+
+def ipv6_only() -> Host:
+    base = samples.host(dual=True)
+    ports = tuple(replace(port, ipv4=None, gateway4=None) for port in base.ports)
+    return replace(base, ports=ports, fabric_prefixes4=())
+
+
+def eight_rails() -> Host:
+    base = samples.host()
+    ports = tuple(
+        replace(
+            base.ports[0], name=f"rail{r}", rail=r, rdma=f"mlx5_r{r}", pci=f"0000:{16 * r + 8:02x}:00.0",
+            ipv4=f"10.{r}.0.1/31", gateway4=f"10.{r}.0.0", table=100 + r,
+            peer=Peer(f"su001-tor{r + 1}a", "p1"),
+        )
+        for r in range(8)
+    )  # fmt: skip
+    return replace(base, ports=ports)
+
+
+def without_pci() -> Host:
+    base = samples.host()
+    return replace(base, ports=tuple(replace(port, pci="") for port in base.ports))
+
+
+def other_nic() -> Host:
+    base = samples.host()
+    nic = replace(samples.CX7, name="thor2", title="Thor2", vendor="broadcom", driver="bnxt_en")
+    return replace(base, model=replace(base.model, nic=nic))
+
+
+VARIANTS: dict[str, Host] = {
+    "plain": samples.host(),
+    "dual-stack": samples.host(dual=True),
+    "isolated": samples.host(isolated=True),
+    "ipv6-only": ipv6_only(),
+    "dual-port": dual_port(),
+    "eight-rails": eight_rails(),
+    "lossy": replace(samples.host(), classes=LOSSY),
+    "two-lossless": replace(samples.host(), classes=TWO_LOSSLESS),
+    "two-prefixes": replace(samples.host(), fabric_prefixes4=("10.0.0.0/16", "10.1.0.0/16")),
+    "without-pci": without_pci(),
+    "other-nic": other_nic(),
+}
