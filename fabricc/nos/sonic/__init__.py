@@ -1,0 +1,99 @@
+"""The SONiC back end: `config_db.json` and, routed by FRR in `split-unified` mode, `frr.conf`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import Reading, switch_facts
+from fabricc.nos.base import Gap
+from fabricc.nos.frr.conf import render_frr_conf
+from fabricc.nos.frr.reader import read_frr_conf
+from fabricc.nos.sonic import document
+from fabricc.nos.sonic import gaps as capability
+from fabricc.nos.sonic.facts import planned_facts
+from fabricc.nos.sonic.platform import port_name
+from fabricc.nos.sonic.qos_reader import read_qos
+from fabricc.nos.sonic.reader import read_config_db, read_ports, read_system
+from fabricc.nos.sonic.tables import config_db
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+FRR_FILE = "frr.conf"
+FRR_HEAD = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1", "no zebra nexthop kernel enable")
+"""What the bgp container's start script appends to frr.conf when it is absent; stated, so that it changes nothing."""
+
+
+class Sonic:
+    """Community SONiC; see `fabricc.nos.base.Nos`."""
+
+    name = "sonic"
+    releases = tuple(capability.RELEASES)
+    default_release = "202505"
+
+    def supports(self, model: SwitchModel) -> bool:
+        """Whether the catalog has SONiC settings for the model."""
+        return "sonic" in model.nos
+
+    def port_name(self, model: SwitchModel, cage: int, child: int, children: int) -> str:
+        """The `PORT` key, `Ethernet` and the position of the first lane."""
+        return port_name(model, cage, child, children)
+
+    def gaps(self, switch: Switch) -> list[Gap]:
+        """What the switch's SONiC release cannot express; codes FAB5301 to FAB5317."""
+        release = switch.release or self.default_release
+        if release not in capability.RELEASES:
+            known = ", ".join(self.releases)
+            return [
+                Gap("FAB5301", f"SONiC {release}", f"the releases known are {known}", f"use one of {known}")
+            ]
+        return list(capability.gaps(switch, release))
+
+    def render(self, switch: Switch) -> dict[str, str]:
+        """`config_db.json` for /etc/sonic and `frr.conf` for /etc/sonic/frr."""
+        return {
+            document.FILE: document.write(config_db(switch)),
+            FRR_FILE: render_frr_conf(
+                switch,
+                router_interfaces=False,
+                extra_head=FRR_HEAD,
+                multipath_limit=capability.MULTIPATH_LIMIT,
+            ),
+        }
+
+    def read(self, files: Mapping[str, str]) -> Reading:
+        """Facts of both files; one alone gives the facts it has."""
+        reading = Reading()
+        if document.FILE in files:
+            source = read_config_db(files[document.FILE], reading)
+            read_system(source)
+            read_ports(source)
+            read_qos(source)
+        if FRR_FILE in files:
+            stated = dict(reading.facts)
+            read_frr_conf(files[FRR_FILE], FRR_FILE, reading, multipath_limit=capability.MULTIPATH_LIMIT)
+            if stated:
+                _compare_files(reading, stated)
+        return reading
+
+    def planned(self, switch: Switch) -> Facts:
+        """All facts of the switch but accounts, and those of SONiC's own ports; see docs/nos-sonic.md."""
+        return planned_facts(switch, switch_facts(switch))
+
+
+def _compare_files(reading: Reading, stated: Facts) -> None:
+    """List where `frr.conf` presumes what `config_db.json`, which `stated` these facts, does not say."""
+    asn = stated.get("bgp/asn")
+    if asn is not None and reading.facts.get("bgp/asn") != asn:
+        reading.unknown.append((FRR_FILE, 1, f"BGP's AS number is {asn} in {document.FILE}"))
+    for path in reading.facts.keys() - stated.keys():
+        if path.endswith("]/unnumbered"):
+            file, line = reading.lines[path]
+            reading.unknown.append((file, line, f"{path} is not in {document.FILE}"))
+
+
+SONIC = Sonic()

@@ -1,0 +1,63 @@
+"""The facts that SONiC's files state: those of the waist it can express, and what its own port table adds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.nos.sonic.platform import Platform, lane_list
+from fabricc.nos.sonic.tables import ROLES, SERVICE_DESCRIPTION, SERVICE_MTU, autoneg, breakouts, fec
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+
+def planned_facts(switch: Switch, stated: Facts) -> Facts:
+    """The facts `read` finds in the rendered files, given those the switch states.
+
+    Accounts fall away (no table); identity, lanes, error correction, negotiation, labels, breakouts and the service
+    ports are added, since a wrong one of these cuts a link.
+    """
+    platform = Platform.of(switch.model)
+    facts = {path: value for path, value in stated.items() if not path.startswith("user[")}
+    facts["system/hwsku"] = platform.hwsku
+    facts["system/platform"] = platform.platform
+    facts["system/type"] = ROLES[switch.tier_index]
+    for port in switch.ports:
+        prefix = f"interface[{port.name}]/"
+        facts[prefix + "alias"] = platform.port_alias(port)
+        facts[prefix + "autoneg"] = autoneg(port)
+        facts[prefix + "fec"] = fec(port)
+        facts[prefix + "index"] = platform.port_index(port)
+        facts[prefix + "lanes"] = platform.port_lanes(port)
+        facts[prefix + "mtu"] = port.mtu
+        if port.children > 1:
+            facts[prefix + "subport"] = port.child
+    for service in platform.service_ports:
+        prefix = f"interface[{service['name']}]/"
+        facts[prefix + "alias"] = service["alias"]
+        facts[prefix + "description"] = SERVICE_DESCRIPTION
+        facts[prefix + "enabled"] = "false"
+        facts[prefix + "index"] = service["index"]
+        facts[prefix + "lanes"] = lane_list(service["lanes"])
+        facts[prefix + "mtu"] = SERVICE_MTU
+        facts[prefix + "speed_gbps"] = service["speed"] // 1000
+    for cage, mode in breakouts(switch, platform).items():
+        facts[f"breakout[{cage}]"] = mode
+    _add_qos(facts, switch, platform)
+    return facts
+
+
+def _add_qos(facts: Facts, switch: Switch, platform: Platform) -> None:
+    qos = switch.qos
+    if platform.mellanox:
+        for traffic_class in qos.lossless:
+            facts[f"qos/pfc_priority[{traffic_class.priority}]/priority_group"] = traffic_class.priority
+    if qos.pools:
+        facts["pool/ingress_lossless_mode"] = "dynamic"
+        facts["pool/egress_lossless_mode"] = "static" if qos.pools.egress_lossless_static else "dynamic"
+        if qos.pools.egress_lossy_bytes is not None:
+            facts["pool/egress_lossy_mode"] = "dynamic"
+    if qos.watchdog and not any(port.profile for port in switch.ports):
+        for fact in ("detect_ms", "restore_ms", "action"):
+            del facts[f"watchdog/{fact}"]

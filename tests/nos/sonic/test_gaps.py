@@ -1,0 +1,107 @@
+"""What SONiC cannot express is said before anything is built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.fabric.model import Account, PortProfile, Switch, Watchdog
+from fabricc.nos.sonic import SONIC
+from tests.nos.sonic.variants import MELLANOX, VARIANTS, tor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PLAIN = replace(tor(), management=replace(tor().management, users=()))
+
+
+def codes(switch: Switch) -> list[str]:
+    return [gap.code for gap in SONIC.gaps(switch)]
+
+
+def with_port(**changes: object) -> Switch:
+    return replace(PLAIN, ports=(replace(PLAIN.ports[0], **changes), *PLAIN.ports[1:]))  # type: ignore[arg-type]
+
+
+def with_profile(change: Callable[[PortProfile], PortProfile]) -> Switch:
+    first, *rest = PLAIN.qos.profiles
+    return replace(PLAIN, qos=replace(PLAIN.qos, profiles=(change(first), *rest)))
+
+
+def with_watchdog(*figures: int, release: str = "202505") -> Switch:
+    return replace(PLAIN, release=release, qos=replace(PLAIN.qos, watchdog=Watchdog(*figures, "drop")))
+
+
+def with_class(**changes: object) -> Switch:
+    first, *rest = PLAIN.qos.classes
+    changed = replace(first, **changes)  # type: ignore[arg-type]
+    return replace(PLAIN, qos=replace(PLAIN.qos, classes=(changed, *rest)))
+
+
+@pytest.mark.parametrize("release", ["", *SONIC.releases])
+def test_the_samples_have_none(release: str) -> None:
+    assert codes(replace(PLAIN, release=release)) == []
+
+
+@pytest.mark.parametrize(
+    ("switch", "code"),
+    [
+        (replace(PLAIN, release="201911"), "FAB5301"),
+        (with_port(speed_gbps=1600), "FAB5302"),
+        (with_watchdog(50, 400, 200), "FAB5303"),
+        (with_watchdog(200, 400, 5000), "FAB5303"),
+        (with_watchdog(1500, 1500, 1500, release="202511"), "FAB5303"),
+        (with_profile(lambda p: replace(p, headroom=replace(p.headroom, cable_m=0))), "FAB5304"),
+        (with_profile(lambda p: replace(p, headroom=replace(p.headroom, dynamic_th=8))), "FAB5305"),
+        (with_profile(lambda p: replace(p, name="400g at 40 m")), "FAB5306"),
+        (with_class(name="x" * 33), "FAB5306"),
+        (with_port(children=8, speed_gbps=100, lanes=1), "FAB5307"),
+        (with_profile(lambda p: replace(p, headroom=replace(p.headroom, cable_m=41))), "FAB5308"),
+        (with_profile(lambda p: replace(p, headroom=replace(p.headroom, cable_m=5))), "FAB5309"),
+        (
+            replace(PLAIN, management=replace(PLAIN.management, users=(Account("ops", "ssh-ed25519 AAAA"),))),
+            "FAB5310",
+        ),
+        (replace(PLAIN, management=replace(PLAIN.management, dns=("1.1.1.1",) * 4)), "FAB5311"),
+        (with_class(weight_percent=0), "FAB5312"),
+        (replace(PLAIN, bgp=replace(PLAIN.bgp, maximum_paths=515)), "FAB5313"),
+        (with_port(cage=5), "FAB5314"),
+        (with_port(mtu=9300), "FAB5315"),
+        (with_profile(lambda p: replace(p, ecn=replace(p.ecn, max_bytes=1))), "FAB5316"),
+    ],
+)
+def test_each_gap_is_named(switch: Switch, code: str) -> None:
+    assert code in codes(switch)
+
+
+def test_lossy_traffic_keeps_a_priority_group() -> None:
+    classes = tuple(replace(PLAIN.qos.classes[1], priority=priority) for priority in range(8))
+    assert "FAB5317" in codes(replace(PLAIN, qos=replace(PLAIN.qos, classes=classes)))
+
+
+def test_polling_slower_than_a_second_is_refused_from_202511_only() -> None:
+    assert codes(with_watchdog(1500, 1500, 1500)) == []
+
+
+def test_ports_of_1600_gbps_come_with_202511() -> None:
+    switch = replace(with_port(speed_gbps=1600), release="202511")
+    assert "FAB5302" not in codes(switch)
+
+
+def test_accounts_and_unlisted_lengths_do_not_stop_a_build() -> None:
+    unlisted = with_profile(lambda p: replace(p, headroom=replace(p.headroom, cable_m=41)))
+    for switch in (VARIANTS["numbered"], unlisted):
+        assert [gap.fatal for gap in SONIC.gaps(switch)] == [False]
+
+
+def test_gaps_are_found_once_for_each_kind_of_port() -> None:
+    switch = replace(PLAIN, ports=tuple(replace(port, speed_gbps=1600) for port in PLAIN.ports))
+    assert sorted(codes(switch)) == ["FAB5302", "FAB5307"]
+
+
+def test_settings_decide_support() -> None:
+    assert SONIC.supports(PLAIN.model)
+    assert not SONIC.supports(replace(PLAIN.model, nos={"frr": {}}))
+    assert MELLANOX["platform"] == SONIC.planned(PLAIN)["system/platform"]

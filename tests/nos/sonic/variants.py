@@ -1,0 +1,66 @@
+"""Sample switches with SONiC settings, one of each kind that the back end renders differently."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fabricc.fabric.model import BufferPools, Switch, TierName
+from tests import samples
+
+NAMES = ("Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12", "Ethernet16", "Ethernet24")
+
+MELLANOX: dict[str, Any] = {
+    "platform": "x86_64-nvidia_sn5600-r0",
+    "hwsku": "ACS-SN5600",
+    "asic_vendor": "mellanox",
+    "port_step": 8,
+    "alias": "etp{cage}",
+    "alias_style": "letters",
+    "lanes": [list(range(8 * cage, 8 * cage + 8)) for cage in range(4)],
+    "breakouts": {
+        "1x800": "1x800G[400G,200G,100G,50G,40G,25G,10G]",
+        "2x400": "2x400G[200G,100G,50G,40G,25G,10G]",
+        "4x200": "4x200G[100G,50G,25G,10G]",
+    },
+    "service_ports": [{"name": "Ethernet512", "lanes": [512], "alias": "etp65", "index": 65, "speed": 25000}],
+}
+BROADCOM: dict[str, Any] = {
+    **MELLANOX,
+    "platform": "x86_64-arista_7060x6_64pe",
+    "hwsku": "Arista-7060X6-64PE",
+    "asic_vendor": "broadcom",
+    "alias": "Ethernet{cage}/{lane}",
+    "alias_style": "lane",
+    "lanes": [[17, 18, 19, 20, 21, 22, 23, 24], *([first + i for i in range(8)] for first in (1, 9, 25))],
+    "breakouts": {},
+    "service_ports": [],
+}
+
+
+def tor(settings: dict[str, Any] = MELLANOX, **options: Any) -> Switch:
+    """The sample ToR with SONiC's port names."""
+    model = samples.switch_model(sonic=settings)
+    return samples.tor(NAMES, model=model, nos="sonic", **options)
+
+
+def broadcom_tor() -> Switch:
+    """A ToR whose ASIC has a shared headroom pool, a relative xon and a static egress threshold."""
+    switch = tor(BROADCOM, dual=True)
+    profiles = tuple(
+        replace(p, headroom=replace(p.headroom, size_bytes=18796, xon_bytes=0, xon_offset_bytes=3556))
+        for p in switch.qos.profiles
+    )
+    pools = BufferPools(113_620_296, 50_653_696, 113_620_296, 7_326_924, True)
+    return replace(switch, qos=replace(switch.qos, profiles=profiles, pools=pools))
+
+
+VARIANTS: dict[str, Switch] = {
+    "numbered": tor(),
+    "unnumbered": tor(unnumbered=True),
+    "dual": tor(dual=True),
+    "drained": tor(drained=True),
+    "lossy": tor(lossless=False),
+    "broadcom": broadcom_tor(),
+    "spine": replace(tor(dual=True), tier=TierName.SPINE, unit=None),
+}
