@@ -1,0 +1,245 @@
+"""The priorities section: traffic classes as typed values, and the rules they keep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.spec.document import listed
+from fabricc.spec.model import Priority
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.spec.defaults import Assumptions
+    from fabricc.spec.document import Findings
+
+CNP = "cnp"
+REST = "default"
+CODE_POINTS = 64
+
+
+def build_priorities(
+    raw: Mapping[str, Mapping[str, Any]], findings: Findings, assumptions: Assumptions
+) -> tuple[Priority, ...]:
+    """The classes sorted by name, with `default` added when no class takes the remaining code points."""
+    classes = [_priority(name, raw[name]) for name in sorted(raw)]
+    _check_code_points(classes, findings)
+    rest = [each for each in classes if not each.dscps and not each.lossless]
+    if not rest and not any(each.name == REST for each in classes):
+        classes.append(Priority(REST, (), False, False, None, None, None))
+        classes.sort(key=lambda each: each.name)
+        assumptions.take({}, "priorities", REST)
+    _check_rest(classes, rest, findings)
+    _check_priorities(classes, findings)
+    _check_congestion_control(classes, findings)
+    _check_scheduling(classes, findings)
+    return tuple(classes)
+
+
+def effective_priority(each: Priority) -> int:
+    """The priority a class gets: the one it states, else its lowest code point over 8, else 0."""
+    if each.priority is not None:
+        return each.priority
+    return min(each.dscps) >> 3 if each.dscps else 0
+
+
+def _priority(name: str, raw: Mapping[str, Any]) -> Priority:
+    dscp = raw.get("dscp", [])
+    dscps = tuple(sorted(set(dscp))) if isinstance(dscp, list) else (dscp,)
+    return Priority(
+        name,
+        dscps,
+        raw["lossless"],
+        raw["strict"],
+        raw.get("priority"),
+        raw.get("weight_percent"),
+        raw.get("ecn"),
+    )
+
+
+def _check_code_points(classes: list[Priority], findings: Findings) -> None:
+    owner: dict[int, str] = {}
+    free = [str(point) for point in range(CODE_POINTS) if all(point not in each.dscps for each in classes)]
+    for each in classes:
+        for point in each.dscps:
+            if point in owner:
+                near = sorted(free, key=lambda other, to=point: abs(int(other) - to))[:3]  # type: ignore[misc]
+                findings.error(
+                    "FAB2010",
+                    f"code point {point} belongs to '{owner[point]}' and to '{each.name}'",
+                    "priorities",
+                    each.name,
+                    "dscp",
+                    help=f"A packet has one class. Nearest free: {listed(near)}.",
+                )
+            owner.setdefault(point, each.name)
+        if each.lossless and not each.dscps:
+            findings.error(
+                "FAB2012",
+                f"the lossless class '{each.name}' has no code point",
+                "priorities",
+                each.name,
+                help=f"Add `dscp: {'26' if '26' in free else free[0] if free else 26}`.",
+            )
+
+
+def _check_rest(classes: list[Priority], rest: list[Priority], findings: Findings) -> None:
+    if len(rest) > 1:
+        keep = next((each.name for each in rest if each.name == REST), rest[0].name)
+        for each in rest:
+            if each.name != keep:
+                findings.error(
+                    "FAB2011",
+                    f"'{each.name}' and '{keep}' both take the remaining code points",
+                    "priorities",
+                    each.name,
+                    help=f"Give '{each.name}' a `dscp`.",
+                )
+    if not rest and any(each.name == REST and each.dscps for each in classes):
+        findings.error(
+            "FAB2011",
+            f"'{REST}' has code points of its own, so no class takes the rest",
+            "priorities",
+            REST,
+            help="Remove its `dscp`, or give it another name.",
+        )
+    if len({point for each in classes for point in each.dscps}) == CODE_POINTS:
+        findings.error(
+            "FAB2011",
+            "all 64 code points are classified: none is left for other traffic",
+            "priorities",
+            help="Leave out code point 0 (best effort) at least.",
+        )
+
+
+def _check_priorities(classes: list[Priority], findings: Findings) -> None:
+    taken: dict[int, str] = {}
+    free = [str(p) for p in range(7) if p not in {effective_priority(each) for each in classes}]
+    # Stated priorities are placed first, so that a computed one is the one to move.
+    for each in sorted(
+        classes, key=lambda each: (each.priority is None, not each.dscps and each.name != REST)
+    ):
+        priority = effective_priority(each)
+        if priority in taken:
+            how = (
+                ""
+                if each.priority is not None
+                else " (its lowest code point over 8)"
+                if each.dscps
+                else " (rest)"
+            )
+            findings.error(
+                "FAB2013",
+                f"'{each.name}' gets priority {priority}{how}, which '{taken[priority]}' has",
+                "priorities",
+                each.name,
+                *(["priority"] if each.priority is not None else []),
+                help=f"Add `priority: {free[0]}`. Free: {listed(free)}." if free else "Merge two classes.",
+            )
+        taken.setdefault(priority, each.name)
+        if priority == 7 and each.name != CNP:
+            findings.warning(
+                "FAB2017",
+                f"'{each.name}' uses priority 7, which switches keep for network control",
+                "priorities",
+                each.name,
+                help=f"Add `priority: {free[-1]}`." if free else "",
+            )
+
+
+def _check_congestion_control(classes: list[Priority], findings: Findings) -> None:
+    lossless = [each for each in classes if each.lossless]
+    cnp = next((each for each in classes if each.name == CNP), None)
+    used = {point for each in classes for point in each.dscps}
+    if lossless and cnp is None:
+        point = 48 if 48 not in used else max(set(range(CODE_POINTS)) - used, default=48)
+        findings.warning(
+            "FAB2014",
+            f"no class '{CNP}' carries the congestion notifications of '{lossless[0].name}'",
+            "priorities",
+            help=f"Add `{CNP}: {{dscp: {point}, strict: true}}`; DCQCN reacts late when CNPs queue behind data.",
+        )
+    if cnp is not None and cnp.lossless:
+        findings.error(
+            "FAB2015",
+            f"'{CNP}' is lossless: a paused notification cannot slow its sender down",
+            "priorities",
+            CNP,
+            "lossless",
+            help="Remove `lossless: true`.",
+        )
+    if cnp is not None and lossless and not cnp.strict:
+        findings.warning(
+            "FAB2016",
+            f"'{CNP}' is not strict, so notifications queue behind data",
+            "priorities",
+            CNP,
+            help="Add `strict: true`.",
+        )
+    for each in lossless:
+        if each.ecn is False:
+            findings.warning(
+                "FAB2018",
+                f"the lossless class '{each.name}' has ECN off: only PFC is left against congestion",
+                "priorities",
+                each.name,
+                "ecn",
+                help="Remove `ecn: false`.",
+            )
+
+
+def _check_scheduling(classes: list[Priority], findings: Findings) -> None:
+    strict = [each for each in classes if each.strict]
+    shared = [each for each in classes if not each.strict]
+    for each in strict:
+        if each.weight_percent is not None:
+            findings.error(
+                "FAB2019",
+                f"'{each.name}' is strict, so a weight means nothing",
+                "priorities",
+                each.name,
+                "weight_percent",
+                help="Remove `weight_percent` or `strict`.",
+            )
+        if each.lossless or not each.dscps:
+            kind = "lossless" if each.lossless else "all remaining traffic"
+            findings.warning(
+                "FAB2020",
+                f"'{each.name}' is strict and carries {kind}: it can starve every other class",
+                "priorities",
+                each.name,
+                "strict",
+                help="Remove `strict: true` and give it a `weight_percent`.",
+            )
+    if len(strict) > 2:
+        findings.warning(
+            "FAB2020",
+            f"{len(strict)} classes are strict: the first served can starve the others",
+            "priorities",
+            help=f"Keep strict for '{CNP}' and one control class at most.",
+        )
+    weights = {each.name: each.weight_percent for each in shared if each.weight_percent is not None}
+    total = sum(weights.values())
+    unweighted = [each.name for each in shared if each.name not in weights]
+    if total > 100 or (total == 100 and unweighted):
+        room = 100 - len(unweighted)
+        message = f"the weights add up to {total} %"
+        if unweighted:
+            message += f" and leave nothing for {listed([repr(name) for name in unweighted], 'and')}"
+        findings.error(
+            "FAB2021",
+            message,
+            "priorities",
+            max(weights, key=lambda name: (weights[name], name)),
+            "weight_percent",
+            help=f"They may add up to {room} % at most.",
+        )
+    elif weights and not unweighted and total < 100:
+        findings.error(
+            "FAB2021",
+            f"the weights add up to {total} %, not 100 %",
+            "priorities",
+            next(iter(weights)),
+            "weight_percent",
+            help=f"Raise one by {100 - total}, or leave one out to be computed.",
+        )

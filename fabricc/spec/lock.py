@@ -1,0 +1,154 @@
+"""The committed lock, `fabricc.lock`: which identities have which coordinates, one line per item."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.spec.document import clip
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION = 1
+KEY = r"[a-z0-9][a-z0-9_./-]{0,127}"
+NUMBER = r"0|[1-9][0-9]{0,9}"
+LINE = re.compile(rf"(?:(stride|unit) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER}))")
+HEADER = """\
+# Written by fabricc; commit it. Addresses, ASNs and names follow from these numbers: changing one renumbers
+# what it stands for. After a merge, keep the lines of both sides; the next build tells which cannot both stay.
+"""
+CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """Pinned numbers.
+
+    Attributes:
+        strides: name of a stride -> its value.
+        units: key of a unit or rack -> its coordinate.
+        hosts: host name -> (coordinate of its unit, slot in the unit).
+    """
+
+    strides: Mapping[str, int] = field(default_factory=dict)
+    units: Mapping[str, int] = field(default_factory=dict)
+    hosts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+EMPTY_LOCK = Lock()
+
+
+def format_lock(lock: Lock) -> str:
+    """The lock's text: the same for equal locks, whatever the order of their items.
+
+    Raises:
+        ValueError: a key or number that a lock cannot hold.
+    """
+    lines = [f"stride {name} {value}" for name, value in sorted(lock.strides.items())]
+    lines += [f"unit {key} {coordinate}" for key, coordinate in sorted(lock.units.items())]
+    lines += [f"host {name} {unit} {slot}" for name, (unit, slot) in sorted(lock.hosts.items())]
+    for line in lines:
+        if not LINE.fullmatch(line):
+            raise ValueError(f"not an item of a lock: {line!r}")
+    return "\n".join((f"version {VERSION}", HEADER.rstrip(), *lines)) + "\n"
+
+
+def parse_lock(text: str, file: str) -> tuple[Lock, tuple[Diagnostic, ...]]:
+    """The lock in `text`, and every line that cannot stay as it is; never raises.
+
+    The first of two lines that contradict each other counts.
+    """
+    return _Reader(file).read(text)
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.diagnostics: list[Diagnostic] = []
+        self.strides: dict[str, int] = {}
+        self.units: dict[str, int] = {}
+        self.hosts: dict[str, tuple[int, int]] = {}
+        self.lines: dict[tuple[str, str], int] = {}
+        self.owners: dict[tuple[int, ...], str] = {}
+
+    def read(self, text: str) -> tuple[Lock, tuple[Diagnostic, ...]]:
+        versions = 0
+        for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+            line = raw.strip(" \t")
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith(CONFLICT):
+                self._conflict(line, number)
+            elif line.startswith("version "):
+                versions += 1
+                self._version(line, number)
+            elif (match := LINE.fullmatch(line)) is not None:
+                self._item(match, number)
+            else:
+                self._report(
+                    "FAB0030",
+                    f"not a line of a lock: {clip(line)}",
+                    number,
+                    "Lines are `stride NAME N`, `unit KEY N` and `host NAME UNIT SLOT`; restore it from Git.",
+                )
+        if not versions:
+            self._report("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
+        return Lock(self.strides, self.units, self.hosts), tuple(self.diagnostics)
+
+    def _report(self, code: str, message: str, line: int, help: str) -> None:
+        self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, Position(self.file, line, 1), help))
+
+    def _conflict(self, line: str, number: int) -> None:
+        self._report(
+            "FAB0032",
+            f"a merge conflict is not resolved: {line[:7]}",
+            number,
+            "Keep the item lines of both sides and delete the markers; then build again.",
+        )
+
+    def _version(self, line: str, number: int) -> None:
+        if line != f"version {VERSION}":
+            self._report(
+                "FAB0031",
+                f"the lock is of {clip(line)}, this program reads version {VERSION}",
+                number,
+                "Use the release of fabricc that wrote it.",
+            )
+
+    def _item(self, match: re.Match[str], number: int) -> None:
+        kind, key = (match[4], match[5]) if match[4] else (match[1], match[2])
+        if (first := self.lines.setdefault((kind, key), number)) != number:
+            self._report(
+                "FAB0033",
+                f"{kind} '{clip(key)}' stands in line {first} already",
+                number,
+                "Delete the line that was not committed first.",
+            )
+            return
+        if kind == "stride":
+            self.strides[key] = int(match[3])
+        elif kind == "unit":
+            self.units[key] = int(match[3])
+            self._own((self.units[key],), kind, key, number)
+        else:
+            self.hosts[key] = (int(match[6]), int(match[7]))
+            self._own(self.hosts[key], kind, key, number)
+
+    def _own(self, coordinate: tuple[int, ...], kind: str, key: str, number: int) -> None:
+        """Two branches that both added something gave it the same coordinate."""
+        owner = self.owners.setdefault(coordinate, key)
+        if owner != key:
+            where = (
+                f"coordinate {coordinate[0]}"
+                if kind == "unit"
+                else f"unit {coordinate[0]} slot {coordinate[1]}"
+            )
+            self._report(
+                "FAB0034",
+                f"{kind} '{clip(key)}' and {kind} '{clip(owner)}' (line {self.lines[kind, owner]}) share {where}",
+                number,
+                "Delete the line of the one that is not deployed yet; the next build gives it a free place.",
+            )
