@@ -1,0 +1,114 @@
+"""The facts of a switch as EOS can hold them: what it rounds, what it adds, and what it has no words for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import boolean, neighbor_key, switch_facts
+from fabricc.fabric.model import Direction, Transport
+from fabricc.nos.eos.vocabulary import (
+    EGRESS_LOSSLESS_EXPONENT,
+    GRPC_PORT,
+    MANAGEMENT_VRF,
+    WATCHDOG_ACTIONS,
+    alpha_exponent,
+    fec,
+    is_trident,
+    roomiest,
+    watchdog_guards,
+    watchdog_timers,
+)
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+# EOS ties priority, priority group and queue together, and sizes its pools and guaranteed buffers itself.
+NOT_EXPRESSED_STARTS = ("pool/", "qos/pfc_priority[")
+NOT_EXPRESSED_ENDS = (
+    "/priority_group",
+    "/headroom/size_bytes",
+    "/headroom/xon_offset_bytes",
+    "/headroom/cable_m",
+)
+
+
+def planned(switch: Switch) -> Facts:
+    """The facts that reading the rendered configuration gives.
+
+    `switch_facts` without what EOS does not express (above; on the sand family every headroom fact; the
+    description of an unnumbered neighbour), with thresholds and timers as EOS holds them, and with what EOS
+    states beyond the vocabulary: lanes, FEC, routed ports, egress thresholds, communities sent, users' roles, and
+    `platform/` facts.
+    """
+    facts = {
+        path: value
+        for path, value in switch_facts(switch).items()
+        if not path.endswith(NOT_EXPRESSED_ENDS) and not path.startswith(NOT_EXPRESSED_STARTS)
+    }
+    _ports(facts, switch)
+    _watchdog(facts, switch)
+    for session in switch.bgp.sessions:
+        prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
+        facts[prefix + "send_community"] = "true"
+        if session.transport is Transport.UNNUMBERED:
+            del facts[prefix + "description"]
+    _platform(facts, switch)
+    return facts
+
+
+def _ports(facts: Facts, switch: Switch) -> None:
+    trident = is_trident(switch)
+    lossless = switch.qos.lossless
+    guards = boolean(watchdog_guards(switch))
+    exponents = {p.name: alpha_exponent(p.headroom.dynamic_th) for p in switch.qos.profiles}
+    for port in switch.ports:
+        prefix = f"interface[{port.name}]/"
+        facts[prefix + "lanes"] = port.lanes
+        facts[prefix + "routed"] = "true"
+        if port.direction is Direction.UNUSED:
+            continue
+        if encoding := fec(port):
+            facts[prefix + "fec"] = encoding
+        if port.profile is None or not lossless:
+            continue
+        facts[prefix + "watchdog"] = guards
+        if not trident:
+            for name in ("xoff_bytes", "xon_bytes", "dynamic_th"):
+                del facts[f"{prefix}headroom/{name}"]
+            continue
+        facts[prefix + "headroom/dynamic_th"] = exponents[port.profile]
+        for traffic_class in lossless:
+            path = f"{prefix}queue[{traffic_class.priority}]/egress_dynamic_th"
+            facts[path] = EGRESS_LOSSLESS_EXPONENT
+
+
+def _watchdog(facts: Facts, switch: Switch) -> None:
+    watchdog = switch.qos.watchdog
+    if watchdog is None:
+        return
+    timers = watchdog_timers(watchdog)
+    facts["watchdog/detect_ms"] = timers.timeout_ms
+    facts["watchdog/restore_ms"] = timers.recovery_ms
+    facts["watchdog/poll_ms"] = timers.polling_ms
+    facts["watchdog/action"] = WATCHDOG_ACTIONS[watchdog.action]
+
+
+def _platform(facts: Facts, switch: Switch) -> None:
+    unnumbered = any(port.unnumbered for port in switch.ports)
+    default = roomiest(switch.qos)
+    if default and is_trident(switch):
+        facts["platform/default_headroom_bytes"] = default.headroom.xoff_bytes
+    pools = switch.qos.pools
+    if pools and pools.headroom_bytes and is_trident(switch):
+        facts["pool/headroom_bytes"] = pools.headroom_bytes
+    for user in switch.management.users:
+        facts[f"user[{user.name}]/role"] = "network-admin"
+    facts["platform/management_vrf"] = MANAGEMENT_VRF
+    facts["platform/routing_agents"] = "multi-agent"
+    facts["platform/routing"] = "ipv6 interfaces" if unnumbered else "ip"
+    if unnumbered or switch.bgp.ipv6:
+        facts["platform/routing_ipv6"] = "true"
+    facts["platform/http_api"] = MANAGEMENT_VRF
+    facts["platform/gnmi"] = f"{MANAGEMENT_VRF} {GRPC_PORT}"
+    facts["platform/wait_install"] = "true"

@@ -1,0 +1,218 @@
+"""Reads interface blocks: own lines, and the facts of the QoS and buffer profiles they use."""
+
+# ruff: noqa: ARG001 (the handlers of a table share one signature)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.nos.eos.read_blocks import depth
+from fabricc.nos.eos.vocabulary import DEFAULT_MTU, MANAGEMENT_INTERFACE, MANAGEMENT_VRF, SPEED_OF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.fabric.facts import Value
+    from fabricc.nos.eos.read_blocks import Put
+    from fabricc.nos.eos.read_qos import MmuProfileBlock, QosProfileBlock
+    from fabricc.nos.eos.reading import Document
+
+    Handler = Callable[["InterfaceBlock", list[str], str, int], bool]
+
+_LOOPBACK = "Loopback0"
+_ECN_COUNTER = ["random-detect", "ecn", "count"]
+_MMU_PROFILE = ["platform", "trident", "mmu", "queue", "profile"]
+
+
+class InterfaceBlock:
+    """One interface; facts that need other blocks wait for `finish_interfaces`."""
+
+    __slots__ = (
+        "enabled",
+        "facts",
+        "ipv4",
+        "ipv6",
+        "link_local",
+        "mmu_profile",
+        "number",
+        "qos_profile",
+        "vrf",
+    )
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.facts: dict[str, tuple[Value, int]] = {}
+        self.enabled = ("true", 0)
+        self.ipv4: tuple[str, int] | None = None
+        self.ipv6: tuple[str, int] | None = None
+        self.link_local: int | None = None
+        self.qos_profile: str | None = None
+        self.mmu_profile: str | None = None
+        self.vrf: str | None = None
+
+    def line(self, words: list[str], raw: str, number: int) -> bool:
+        """One line of the interface; deeper ones count ECN marks, which changes nothing."""
+        if depth(raw) > 1:
+            return words == _ECN_COUNTER
+        handler = _HANDLERS.get(words[0])
+        return handler is not None and handler(self, words, raw, number)
+
+
+def _description(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    block.facts["description"] = (raw.strip().partition(" ")[2], number)
+    return True
+
+
+def _shutdown(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    block.enabled = ("false", number)
+    return len(words) == 1
+
+
+def _no(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    if words == ["no", "shutdown"]:
+        block.enabled = ("true", number)
+        return True
+    if words == ["no", "switchport"]:
+        block.facts["routed"] = ("true", number)
+        return True
+    return words == ["no", "error-correction", "encoding"]
+
+
+def _mtu(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    if len(words) != 2 or not words[1].isdecimal():
+        return False
+    block.facts["mtu"] = (int(words[1]), number)
+    return True
+
+
+def _speed(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    if len(words) != 2 or words[1] not in SPEED_OF:
+        return False
+    gbps, lanes = SPEED_OF[words[1]]
+    block.facts["speed_gbps"] = (gbps, number)
+    block.facts["lanes"] = (lanes, number)
+    return True
+
+
+def _fec(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    if words[1:] != ["encoding", "reed-solomon"]:
+        return False
+    block.facts["fec"] = ("rs", number)
+    return True
+
+
+def _ip(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    if len(words) != 3 or words[1] != "address":
+        return False
+    block.ipv4 = (words[2], number)
+    return True
+
+
+def _ipv6(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    if words == ["ipv6", "enable"]:
+        block.link_local = number
+        return True
+    if len(words) != 3 or words[1] != "address":
+        return False
+    block.ipv6 = (words[2], number)
+    return True
+
+
+def _service_profile(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    block.qos_profile = words[-1]
+    return len(words) == 2
+
+
+def _platform(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    if words[:5] != _MMU_PROFILE or len(words) != 7 or words[6] != "apply":
+        return False
+    block.mmu_profile = words[5]
+    return True
+
+
+def _vrf(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    block.vrf = words[-1]
+    return len(words) == 2
+
+
+def _queue(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    return len(words) == 2 and words[1].isdecimal()
+
+
+_HANDLERS: dict[str, Handler] = {
+    "description": _description,
+    "error-correction": _fec,
+    "ip": _ip,
+    "ipv6": _ipv6,
+    "mtu": _mtu,
+    "no": _no,
+    "platform": _platform,
+    "service-profile": _service_profile,
+    "shutdown": _shutdown,
+    "speed": _speed,
+    "tx-queue": _queue,
+    "uc-tx-queue": _queue,
+    "vrf": _vrf,
+}
+
+
+def finish_interfaces(document: Document) -> None:
+    """State the facts of all interfaces; a profile's facts carry the profile's lines."""
+    qos = _placed(document.qos_profiles, document.file)
+    mmu = _placed(document.mmu_profiles, document.file)
+    if document.default_mmu:
+        name, line = document.default_mmu
+        for path, value, _ in mmu.get(name, ()):
+            if path == "headroom/xoff_bytes":
+                document.put("platform/default_headroom_bytes", value, line)
+    facts, lines, put = document.reading.facts, document.reading.lines, document.put
+    for name, block in document.interfaces.items():
+        if name == _LOOPBACK:
+            _addresses(block, "loopback/", put)
+        elif name == MANAGEMENT_INTERFACE:
+            if block.vrf == MANAGEMENT_VRF and (address := block.ipv4 or block.ipv6):
+                put("management/address", *address)
+        elif block.facts or block.ipv4 or block.ipv6 or block.link_local or block.qos_profile:
+            prefix = f"interface[{name}]/"
+            _own_facts(block, prefix, put)
+            for profile in (qos.get(block.qos_profile or ""), mmu.get(_mmu_profile(document, block))):
+                for path, value, place in profile or ():
+                    facts[prefix + path] = value
+                    lines[prefix + path] = place
+
+
+def _mmu_profile(document: Document, block: InterfaceBlock) -> str:
+    """Name of the buffer profile in force: its own, or the default, which matters where PFC is on."""
+    if block.mmu_profile or document.default_mmu is None:
+        return block.mmu_profile or ""
+    profile = document.qos_profiles.get(block.qos_profile or "")
+    return document.default_mmu[0] if profile and profile.no_drop else ""
+
+
+def _placed(
+    profiles: Mapping[str, QosProfileBlock] | Mapping[str, MmuProfileBlock], file: str
+) -> dict[str, list[tuple[str, Value, tuple[str, int]]]]:
+    return {
+        name: [(path, value, (file, line)) for path, value, line in profile.stated()]
+        for name, profile in profiles.items()
+    }
+
+
+def _own_facts(block: InterfaceBlock, prefix: str, put: Put) -> None:
+    put(prefix + "enabled", block.enabled[0], block.enabled[1] or block.number)
+    for path, (value, line) in block.facts.items():
+        put(prefix + path, value, line)
+    _addresses(block, prefix, put)
+    if block.ipv4 is None and block.ipv6 is None and block.link_local is None:
+        return
+    if block.link_local and block.ipv6 is None:
+        put(prefix + "unnumbered", "true", block.link_local)
+    if "mtu" not in block.facts:
+        put(prefix + "mtu", DEFAULT_MTU, block.number)
+
+
+def _addresses(block: InterfaceBlock, prefix: str, put: Put) -> None:
+    if block.ipv4:
+        put(prefix + "ipv4", *block.ipv4)
+    if block.ipv6:
+        put(prefix + "ipv6", *block.ipv6)

@@ -1,0 +1,274 @@
+"""Reads an EOS running configuration, rendered or as a device prints it, into facts in one pass."""
+
+# ruff: noqa: ARG001 (the openers of a table share one signature)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import Reading
+from fabricc.nos.eos.read_bgp import BfdBlock, BgpBlock, RouteMapBlock, asn
+from fabricc.nos.eos.read_blocks import GnmiBlock, HttpApiBlock, PrefixListBlock
+from fabricc.nos.eos.read_interfaces import InterfaceBlock, finish_interfaces
+from fabricc.nos.eos.read_qos import MmuProfileBlock, QosMaps, QosProfileBlock
+from fabricc.nos.eos.vocabulary import COMMUNITY_OF, MANAGEMENT_INTERFACE, MANAGEMENT_VRF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.fabric.facts import Value
+    from fabricc.nos.eos.read_blocks import Block
+
+    Opener = Callable[["Document", list[str], int], Block | bool]
+
+_ROLE = ["privilege", "15", "role", "network-admin", "nopassword"]
+_MMU_PROFILE = ["platform", "trident", "mmu", "queue", "profile"]
+_MMU_POOL = ["platform", "trident", "mmu", "headroom-pool", "limit", "bytes"]
+_LONGEST_LINE = 4096
+_VRF = ["vrf", MANAGEMENT_VRF]
+
+
+def read(files: Mapping[str, str]) -> Reading:
+    """The facts of a device's files; lines of no known meaning are listed in `unknown`, in order."""
+    reading = Reading()
+    for file, text in files.items():
+        Document(file, reading).parse(text)
+    return reading
+
+
+class Document:
+    """One file while it is read: what its blocks said, until the end relates them to each other."""
+
+    __slots__ = (
+        "bgp", "default_mmu", "families", "file", "interfaces", "matches", "mmu_profiles", "prefix_lists", "qos",
+        "qos_profiles", "reading", "servers",
+    )  # fmt: skip
+
+    def __init__(self, file: str, reading: Reading) -> None:
+        self.file = file
+        self.reading = reading
+        self.interfaces: dict[str, InterfaceBlock] = {}
+        self.qos_profiles: dict[str, QosProfileBlock] = {}
+        self.mmu_profiles: dict[str, MmuProfileBlock] = {}
+        self.default_mmu: tuple[str, int] | None = None
+        self.qos = QosMaps()
+        self.bgp: BgpBlock | None = None
+        self.servers: dict[str, list[tuple[str, int]]] = {}
+        self.prefix_lists: dict[str, PrefixListBlock] = {}
+        self.families: dict[str, int] = {}
+        self.matches: list[tuple[str, int, int, str]] = []
+
+    def put(self, path: str, value: Value, line: int) -> None:
+        """State a fact; line 0 stands for a default that no line says."""
+        self.reading.facts[path] = value
+        if line:
+            self.reading.lines[path] = (self.file, line)
+
+    def parse(self, text: str) -> None:
+        """Read all lines, then state what only all lines together say."""
+        unknown = self.reading.unknown
+        openers = _OPENERS
+        block: Block | None = None
+        for number, raw in enumerate(text.split("\n"), 1):
+            words = raw.split()
+            if not words or words[0][0] == "!":
+                continue
+            if len(raw) > _LONGEST_LINE:
+                known = False
+            elif raw[0] == " ":
+                known = block is not None and block.line(words, raw, number)
+            else:
+                opener = openers.get(words[0])
+                opened = opener(self, words, number) if opener else False
+                known = opened is not False
+                block = None if isinstance(opened, bool) else opened
+            if not known:
+                unknown.append((self.file, number, " ".join(words)))
+        self._finish()
+
+    def _finish(self) -> None:
+        for kind, servers in self.servers.items():
+            self.put(f"management/{kind}", ",".join(sorted(name for name, _ in servers)), servers[-1][1])
+        self.qos.finish(self.put)
+        finish_interfaces(self)
+        if self.bgp is not None:
+            self.bgp.finish()
+        for name, family, number, line in self.matches:
+            if self.families.get(name, family) != family:
+                self.reading.unknown.append((self.file, number, line))
+
+    def server(self, kind: str, name: str, number: int) -> bool:
+        """Note one server of a kind; always known."""
+        self.servers.setdefault(kind, []).append((name, number))
+        return True
+
+
+def _hostname(document: Document, words: list[str], number: int) -> bool:
+    document.put("system/hostname", words[-1], number)
+    return len(words) == 2
+
+
+def _username(document: Document, words: list[str], number: int) -> bool:
+    if len(words) > 3 and words[2] == "ssh-key":
+        document.put(f"user[{words[1]}]/ssh_key", " ".join(words[3:]), number)
+        return True
+    if words[2:] != _ROLE:
+        return False
+    document.put(f"user[{words[1]}]/role", words[5], number)
+    return True
+
+
+def _service(document: Document, words: list[str], number: int) -> bool:
+    if words[:-1] != ["service", "routing", "protocols", "model"]:
+        return False
+    document.put("platform/routing_agents", words[-1], number)
+    return True
+
+
+def _logging(document: Document, words: list[str], number: int) -> bool:
+    if words[1:3] != _VRF or len(words) != 5:
+        return False
+    if words[3] == "host":
+        return document.server("syslog", words[4], number)
+    return words[3:] == ["source-interface", MANAGEMENT_INTERFACE]
+
+
+def _ntp(document: Document, words: list[str], number: int) -> bool:
+    if words[1:4] == ["server", *_VRF] and words[5:] in ([], ["iburst"], ["prefer"], ["prefer", "iburst"]):
+        return len(words) > 4 and document.server("ntp", words[4], number)
+    return words[1:] in (
+        ["local-interface", *_VRF, MANAGEMENT_INTERFACE],
+        ["local-interface", MANAGEMENT_INTERFACE],
+    )
+
+
+def _platform(document: Document, words: list[str], number: int) -> Block | bool:
+    if words[:5] == _MMU_PROFILE and len(words) == 6:
+        profile = MmuProfileBlock()
+        document.mmu_profiles[words[5]] = profile
+        return profile
+    if words[:5] == _MMU_PROFILE and words[6:] == ["apply"]:
+        document.default_mmu = (words[5], number)
+        return True
+    if words[:-1] == _MMU_POOL and words[-1].isdecimal():
+        document.put("pool/headroom_bytes", int(words[-1]), number)
+        return True
+    return False
+
+
+def _qos(document: Document, words: list[str], number: int) -> Block | bool:
+    if words[1:2] == ["profile"] and len(words) == 3:
+        profile = QosProfileBlock()
+        document.qos_profiles[words[2]] = profile
+        return profile
+    return document.qos.map_line(words, number)
+
+
+def _pfc(document: Document, words: list[str], number: int) -> bool:
+    return document.qos.watchdog_line(words, number)
+
+
+def _vrf(document: Document, words: list[str], number: int) -> bool:
+    if words != ["vrf", "instance", MANAGEMENT_VRF]:
+        return False
+    document.put("platform/management_vrf", MANAGEMENT_VRF, number)
+    return True
+
+
+def _management(document: Document, words: list[str], number: int) -> Block | bool:
+    if words == ["management", "api", "http-commands"]:
+        return HttpApiBlock(document.put)
+    return GnmiBlock(document.put) if words == ["management", "api", "gnmi"] else False
+
+
+def _interface(document: Document, words: list[str], number: int) -> Block | bool:
+    if len(words) != 2:
+        return False
+    return document.interfaces.setdefault(words[1], InterfaceBlock(number))
+
+
+def _ip(document: Document, words: list[str], number: int) -> Block | bool:
+    rest = words[1:] or [""]
+    if rest[0] == "prefix-list" and len(rest) == 2:
+        return _prefix_list(document, rest[1], 4)
+    if rest[0] == "route":
+        return _default_route(document, rest, "0.0.0.0/0", number)
+    if rest in (["routing"], ["routing", "ipv6", "interfaces"]):
+        document.put("platform/routing", " ".join(rest[1:]) or "ip", number)
+    elif rest[0] == "community-list" and len(rest) == 4 and rest[2] == "permit":
+        community = COMMUNITY_OF.get(rest[3], rest[3])
+        document.put(f"community_list[{rest[1]}]", community, number)
+    elif rest[0] == "name-server" and rest[1:3] == _VRF:
+        return all(document.server("dns", name, number) for name in rest[3:])
+    else:
+        return False
+    return True
+
+
+def _ipv6(document: Document, words: list[str], number: int) -> Block | bool:
+    rest = words[1:] or [""]
+    if rest[0] == "prefix-list" and len(rest) == 2:
+        return _prefix_list(document, rest[1], 6)
+    if rest[0] == "route":
+        return _default_route(document, rest, "::/0", number)
+    document.put("platform/routing_ipv6", "true", number)
+    return rest == ["unicast-routing"]
+
+
+def _prefix_list(document: Document, name: str, family: int) -> Block:
+    document.families[name] = family
+    return document.prefix_lists.setdefault(name, PrefixListBlock(name, document.put))
+
+
+def _default_route(document: Document, rest: list[str], prefix: str, number: int) -> bool:
+    if rest[1:-1] != [*_VRF, prefix]:
+        return False
+    document.put("management/gateway", rest[-1], number)
+    return True
+
+
+def _no(document: Document, words: list[str], number: int) -> bool:
+    return words[1:] == ["ip", "routing", *_VRF]
+
+
+def _route_map(document: Document, words: list[str], number: int) -> Block | bool:
+    if len(words) != 4 or words[2] not in ("permit", "deny") or not words[3].isdecimal():
+        return False
+    permit = words[2] == "permit"
+    return RouteMapBlock(words[1], permit, int(words[3]), number, document.put, document.matches)
+
+
+def _router(document: Document, words: list[str], number: int) -> Block | bool:
+    if words == ["router", "bfd"]:
+        return BfdBlock(document.put)
+    number_of_as = asn(words[2]) if words[1:2] == ["bgp"] and len(words) == 3 else None
+    if number_of_as is None:
+        return False
+    document.put("bgp/asn", number_of_as, number)
+    document.bgp = BgpBlock(number, document.put)
+    return document.bgp
+
+
+def _end(document: Document, words: list[str], number: int) -> bool:
+    return len(words) == 1
+
+
+_OPENERS: dict[str, Opener] = {
+    "end": _end,
+    "hostname": _hostname,
+    "interface": _interface,
+    "ip": _ip,
+    "ipv6": _ipv6,
+    "logging": _logging,
+    "management": _management,
+    "no": _no,
+    "ntp": _ntp,
+    "platform": _platform,
+    "priority-flow-control": _pfc,
+    "qos": _qos,
+    "route-map": _route_map,
+    "router": _router,
+    "service": _service,
+    "username": _username,
+    "vrf": _vrf,
+}

@@ -1,0 +1,281 @@
+"""Turns a switch into the plain objects that the EOS templates print: every choice is made here, none there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import Direction
+from fabricc.nos.eos.bgp_view import BgpView, bgp_view
+from fabricc.nos.eos.vocabulary import (
+    ALPHAS,
+    DEFAULT_MTU,
+    EGRESS_LOSSLESS_EXPONENT,
+    GRPC_PORT,
+    MANAGEMENT_INTERFACE,
+    MANAGEMENT_VRF,
+    QUEUE_KEYWORD,
+    SPEEDS,
+    WATCHDOG_ACTIONS,
+    alpha_exponent,
+    fec,
+    is_trident,
+    natural,
+    roomiest,
+    settings,
+    watchdog_timers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.fabric.model import Account, Ecn, Management, Port, PortProfile, Switch, TrafficClass
+
+LOSSY_PROFILE = "LOSSY"
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementView:
+    """The out-of-band side; servers in the order EOS prints them."""
+
+    vrf: str
+    interface: str
+    grpc_port: int
+    address: str
+    gateway: str
+    ipv6: bool
+    ntp: list[str]
+    dns: list[str]
+    syslog: list[str]
+    users: list[Account]
+
+
+@dataclass(frozen=True, slots=True)
+class PortView:
+    """One Ethernet interface; `mtu` is None at the default, `speed` and `fec` are EOS words."""
+
+    name: str
+    description: str
+    shutdown: bool
+    mtu: int | None
+    speed: str
+    fec: bool
+    ipv4: str | None
+    ipv6: str | None
+    unnumbered: bool
+    qos_profile: str | None
+    mmu_profile: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """One transmit queue of a QoS profile; `percent` is None for a strict queue."""
+
+    number: int
+    percent: int | None
+    guaranteed: bool
+    ecn: Ecn | None
+
+
+@dataclass(frozen=True, slots=True)
+class QosProfileView:
+    """One `qos profile`; `no_drop` are its PFC priorities."""
+
+    name: str
+    no_drop: list[int]
+    watchdog: bool
+    queues: list[QueueView]
+
+
+@dataclass(frozen=True, slots=True)
+class MmuProfileView:
+    """One `platform trident mmu queue profile`; thresholds are EOS words, sizes bytes."""
+
+    name: str
+    threshold: str
+    headroom_bytes: int
+    resume_bytes: int
+    no_drop: list[int]
+    egress_threshold: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchdogView:
+    """The watchdog's timers in seconds and its action."""
+
+    timeout: str
+    recovery: str
+    polling: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchView:
+    """Everything `running-config.j2` prints.
+
+    Attributes:
+        traffic_classes: traffic class of each DSCP, as (dscp, traffic class), ascending.
+        mmu_default: the buffer profile of ports that apply none, the one with the most headroom.
+        headroom_pool_bytes: None where the platform keeps no shared headroom pool or EOS cannot set one.
+    """
+
+    name: str
+    management: ManagementView
+    queue: str
+    traffic_classes: list[tuple[int, int]]
+    queues: list[int]
+    qos_profiles: list[QosProfileView]
+    mmu_profiles: list[MmuProfileView]
+    mmu_default: str | None
+    watchdog: WatchdogView | None
+    headroom_pool_bytes: int | None
+    ports: list[PortView]
+    loopback4: str | None
+    loopback6: str | None
+    unnumbered: bool
+    ipv6: bool
+    bgp: BgpView
+
+
+def switch_view(switch: Switch) -> SwitchView:
+    """The view of one switch."""
+    qos = switch.qos
+    trident = is_trident(switch)
+    mmu_names = {p.name: _mmu_name(p) for p in qos.profiles} if trident else {}
+    ports = [_port(port, mmu_names) for port in switch.ports]
+    unnumbered = any(port.unnumbered for port in switch.ports)
+    pool = qos.pools.headroom_bytes if trident and qos.pools else 0
+    return SwitchView(
+        name=switch.name,
+        management=_management(switch.management),
+        queue=QUEUE_KEYWORD[str(settings(switch)["family"])],
+        traffic_classes=sorted((dscp, c.priority) for c in qos.classes for dscp in c.dscps),
+        queues=[c.priority for c in qos.classes],
+        qos_profiles=_qos_profiles(switch),
+        mmu_profiles=_mmu_profiles(switch) if trident else [],
+        mmu_default=_mmu_name(default) if trident and (default := roomiest(qos)) else None,
+        watchdog=_watchdog(switch),
+        headroom_pool_bytes=pool or None,
+        ports=ports,
+        loopback4=switch.loopback4,
+        loopback6=switch.loopback6,
+        unnumbered=unnumbered,
+        ipv6=unnumbered or switch.bgp.ipv6,
+        bgp=bgp_view(switch.bgp),
+    )
+
+
+def in_address_order(addresses: Iterable[str]) -> list[str]:
+    """IPv4 before IPv6 before names, each ascending."""
+
+    def key(text: str) -> tuple[int, int, str]:
+        try:
+            address = ip_address(text)
+        except ValueError:
+            return (9, 0, text)
+        return (address.version, int(address), "")
+
+    return sorted(addresses, key=key)
+
+
+def speed_word(port: Port) -> str:
+    """The speed as EOS spells it; `gaps` reports a combination that has no spelling."""
+    return SPEEDS.get((port.speed_gbps, port.lanes), f"{port.speed_gbps}g-{port.lanes}")
+
+
+def _management(management: Management) -> ManagementView:
+    return ManagementView(
+        vrf=MANAGEMENT_VRF,
+        interface=MANAGEMENT_INTERFACE,
+        grpc_port=GRPC_PORT,
+        address=management.address,
+        gateway=management.gateway,
+        ipv6=":" in management.address,
+        ntp=in_address_order(management.ntp),
+        dns=in_address_order(management.dns),
+        syslog=in_address_order(management.syslog),
+        users=sorted(management.users, key=lambda user: natural(user.name)),
+    )
+
+
+def _port(port: Port, mmu_names: dict[str, str]) -> PortView:
+    used = port.direction is not Direction.UNUSED
+    return PortView(
+        name=port.name,
+        description=port.description,
+        shutdown=not port.enabled,
+        mtu=port.mtu if used and port.mtu != DEFAULT_MTU else None,
+        speed=speed_word(port),
+        fec=used and fec(port) is not None,
+        ipv4=port.ipv4,
+        ipv6=port.ipv6,
+        unnumbered=port.unnumbered,
+        qos_profile=_qos_name(port.profile) if used else None,
+        mmu_profile=mmu_names.get(port.profile or "") if used else None,
+    )
+
+
+def _qos_name(profile: str | None) -> str:
+    return f"ROCE-{profile.upper()}" if profile else LOSSY_PROFILE
+
+
+def _mmu_name(profile: PortProfile) -> str:
+    return f"MMU-{profile.name.upper()}"
+
+
+def _qos_profiles(switch: Switch) -> list[QosProfileView]:
+    qos = switch.qos
+    watchdog = qos.watchdog is not None
+    profiles = [
+        QosProfileView(
+            name=_qos_name(profile.name),
+            no_drop=[c.priority for c in qos.lossless],
+            watchdog=watchdog,
+            queues=[_queue(c, profile, watchdog) for c in qos.classes],
+        )
+        for profile in qos.profiles
+    ]
+    if any(port.profile is None and port.direction is not Direction.UNUSED for port in switch.ports):
+        queues = [_queue(c, None, watchdog) for c in qos.classes]
+        profiles.append(QosProfileView(LOSSY_PROFILE, [], watchdog=False, queues=queues))
+    return sorted(profiles, key=lambda profile: natural(profile.name))
+
+
+def _queue(traffic_class: TrafficClass, profile: PortProfile | None, watchdog: bool) -> QueueView:
+    return QueueView(
+        number=traffic_class.priority,
+        percent=None if traffic_class.strict else traffic_class.weight_percent,
+        guaranteed=profile is not None and watchdog and traffic_class.lossless,
+        ecn=profile.ecn if profile and traffic_class.ecn else None,
+    )
+
+
+def _mmu_profiles(switch: Switch) -> list[MmuProfileView]:
+    priorities = [c.priority for c in switch.qos.lossless]
+    profiles = [_mmu_profile(profile, priorities) for profile in switch.qos.profiles]
+    return sorted(profiles, key=lambda profile: natural(profile.name))
+
+
+def _mmu_profile(profile: PortProfile, priorities: list[int]) -> MmuProfileView:
+    headroom = profile.headroom
+    return MmuProfileView(
+        name=_mmu_name(profile),
+        threshold=ALPHAS[alpha_exponent(headroom.dynamic_th)],
+        headroom_bytes=headroom.xoff_bytes,
+        resume_bytes=headroom.xon_bytes,
+        no_drop=priorities,
+        egress_threshold=ALPHAS[EGRESS_LOSSLESS_EXPONENT],
+    )
+
+
+def _watchdog(switch: Switch) -> WatchdogView | None:
+    if switch.qos.watchdog is None:
+        return None
+    timers = watchdog_timers(switch.qos.watchdog)
+    return WatchdogView(
+        timeout=f"{timers.timeout_ms / 1000:.2f}",
+        recovery=f"{timers.recovery_ms / 1000:.2f}",
+        polling=f"{timers.polling_ms / 1000:.3f}",
+        action=WATCHDOG_ACTIONS[switch.qos.watchdog.action],
+    )

@@ -1,0 +1,123 @@
+"""How EOS spells speeds, thresholds, timers and communities; shared by what writes its text and what reads it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from fabricc.fabric.model import Port, PortProfile, Switch, SwitchQos, Watchdog
+
+MANAGEMENT_VRF = "MGMT"
+MANAGEMENT_INTERFACE = "Management1"
+GRPC_PORT = 6030
+
+TRIDENT = "trident"
+SAND = "sand"
+QUEUE_KEYWORD = {TRIDENT: "uc-tx-queue", SAND: "tx-queue"}
+
+# Arista AVD 6.4, `ethernet_interfaces[].speed`; a single-lane 25G port and slower have no lane suffix.
+SPEEDS: dict[tuple[int, int], str] = {
+    (10, 1): "10g", (25, 1): "25g", (40, 4): "40g-4", (50, 1): "50g-1", (50, 2): "50g-2",
+    (100, 1): "100g-1", (100, 2): "100g-2", (100, 4): "100g-4",
+    (200, 1): "200g-1", (200, 2): "200g-2", (200, 4): "200g-4",
+    (400, 2): "400g-2", (400, 4): "400g-4", (400, 8): "400g-8",
+    (800, 4): "800g-4", (800, 8): "800g-8", (1600, 8): "1.6t-8",
+}  # fmt: skip
+SPEED_OF = {text: key for key, text in SPEEDS.items()}
+
+# Arista AVD 6.4, `platform.trident.mmu.queue_profiles[].ingress.threshold`: 2**exponent, nothing between.
+ALPHAS: dict[int, str] = {
+    -7: "1/128", -6: "1/64", -5: "1/32", -4: "1/16", -3: "1/8", -2: "1/4", -1: "1/2",
+    0: "1", 1: "2", 2: "4", 3: "8",
+}  # fmt: skip
+ALPHA_OF = {text: exponent for exponent, text in ALPHAS.items()}
+EGRESS_LOSSLESS_EXPONENT = 3  # the largest: PFC, not the egress limit, is to hold a lossless queue back
+
+WATCHDOG_ACTIONS = {"drop": "drop", "forward": "notify-only"}
+WATCHDOG_RANGE_MS = (10, 60_000)
+POLLING_RANGE_MS = (5, 30_000)
+BFD_INTERVAL_RANGE_MS = (50, 60_000)
+BFD_MULTIPLIER_RANGE = (3, 50)
+MAXIMUM_PATHS = 600
+MAXIMUM_MTU = 9214
+MAXIMUM_PRIORITY = 7
+
+DEFAULT_MTU = 1500
+DEFAULT_TIMERS_S = (60, 180)
+
+# RFC 1997 and RFC 8326 values that EOS prints by name.
+COMMUNITY_NAMES = {
+    "65535:0": "GSHUT",
+    "65535:65281": "no-export",
+    "65535:65282": "no-advertise",
+    "65535:65283": "local-as",
+}
+COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()}
+
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Sorting key of names in which numbers count as numbers, as AVD orders blocks: `5M` before `40M`."""
+    return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in _DIGITS.split(name)]
+
+
+def default_traffic_class(dscp: int) -> int:
+    """The traffic class EOS gives a code point that no `qos map` names: its class selector, 0 and 1 swapped."""
+    selector = dscp >> 3
+    return 1 - selector if selector < 2 else selector
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """Watchdog timers in milliseconds as EOS can hold them."""
+
+    timeout_ms: int
+    recovery_ms: int
+    polling_ms: int
+
+
+def watchdog_timers(watchdog: Watchdog) -> Timers:
+    """The nearest timers EOS accepts, milliseconds.
+
+    Timeout and recovery have steps of 10 ms (rounded up); polling may take at most half of the shorter one.
+    """
+    timeout = -(-watchdog.detect_ms // 10) * 10
+    recovery = -(-watchdog.restore_ms // 10) * 10
+    return Timers(timeout, recovery, min(watchdog.poll_ms, min(timeout, recovery) // 2))
+
+
+def alpha_exponent(dynamic_th: int) -> int:
+    """The exponent of the enumerated alpha nearest to 2**dynamic_th."""
+    return max(min(ALPHAS), min(max(ALPHAS), dynamic_th))
+
+
+def watchdog_guards(switch: Switch) -> bool:
+    """Whether the PFC watchdog can act: it watches queues with guaranteed bandwidth, which strict ones lack."""
+    return switch.qos.watchdog is not None and not any(c.strict for c in switch.qos.lossless)
+
+
+def roomiest(qos: SwitchQos) -> PortProfile | None:
+    """The port profile with the most headroom: safe for a port of any cable; None without a lossless class."""
+    return max(qos.profiles, key=lambda profile: profile.headroom.xoff_bytes, default=None)
+
+
+def fec(port: Port) -> str | None:
+    """`rs` where the lanes run at 25 Gb/s or more (IEEE 802.3 clauses 91, 119, 134 and 161), else None."""
+    return "rs" if port.speed_gbps >= 25 * port.lanes else None
+
+
+def settings(switch: Switch) -> Mapping[str, Any]:
+    """The catalog's EOS settings of the switch's model."""
+    return switch.model.nos["eos"]
+
+
+def is_trident(switch: Switch) -> bool:
+    """Whether the ASIC is of the family whose buffers EOS lets one set (Trident and Tomahawk)."""
+    return bool(settings(switch)["family"] == TRIDENT)

@@ -1,0 +1,105 @@
+"""What EOS cannot express is said, with a remedy, and what it rounds is rounded alike in text and plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fabricc.fabric.model import Switch, Watchdog
+from fabricc.nos.eos import EOS
+from tests.nos.eos.variants import VARIANTS, variant
+
+FATAL = {"FAB5101", "FAB5102", "FAB5103", "FAB5105", "FAB5106", "FAB5109", "FAB5110", "FAB5114", "FAB5116"}
+
+
+def fitting() -> Switch:
+    """A switch EOS expresses fully: the sample with a poll interval of half its shorter timer."""
+    return watched(Watchdog(200, 400, 100, "drop"))
+
+
+def watched(watchdog: Watchdog) -> Switch:
+    switch = variant("trident-numbered")
+    return replace(switch, qos=replace(switch.qos, watchdog=watchdog))
+
+
+def with_class(name: str, **changes: Any) -> Switch:
+    switch = fitting()
+    classes = tuple(replace(c, **changes) if c.name == name else c for c in switch.qos.classes)
+    return replace(switch, qos=replace(switch.qos, classes=classes))
+
+
+def with_port(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, ports=(replace(switch.ports[0], **changes), *switch.ports[1:]))
+
+
+def with_profile(**changes: Any) -> Switch:
+    switch = fitting()
+    first, *others = switch.qos.profiles
+    parts = {key: replace(getattr(first, key), **values) for key, values in changes.items()}
+    return replace(switch, qos=replace(switch.qos, profiles=(replace(first, **parts), *others)))
+
+
+def with_bgp(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, bgp=replace(switch.bgp, **changes))
+
+
+CASES = {
+    "FAB5101": with_port(speed_gbps=800, lanes=2),
+    "FAB5102": with_port(mtu=9216),
+    "FAB5103": with_class("rdma", priority=8),
+    "FAB5104": with_class("cnp", priority=7),
+    "FAB5105": with_class("default", weight_percent=0),
+    "FAB5106": with_profile(ecn={"max_percent": 0}),
+    "FAB5107": variant("sand-numbered"),
+    "FAB5108": with_profile(headroom={"dynamic_th": 4}),
+    "FAB5109": watched(Watchdog(61_000, 400, 100, "drop")),
+    "FAB5110": watched(Watchdog(200, 400, 4, "drop")),
+    "FAB5111": watched(Watchdog(200, 400, 200, "drop")),
+    "FAB5112": watched(Watchdog(200, 400, 100, "forward")),
+    "FAB5113": with_class("rdma", strict=True, weight_percent=0),
+    "FAB5114": with_bgp(maximum_paths=601),
+    "FAB5115": replace(fitting(), management=replace(fitting().management, users=())),
+    "FAB5116": with_bgp(bfd_interval_ms=10),
+}
+
+
+def test_a_switch_that_fits_has_no_gap() -> None:
+    assert EOS.gaps(fitting()) == []
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_each_gap_is_found_with_reason_and_remedy(code: str) -> None:
+    found = [gap for gap in EOS.gaps(CASES[code]) if gap.code == code]
+    assert len(found) == 1
+    assert found[0].fatal == (code in FATAL)
+    assert found[0].feature
+    assert found[0].reason
+    assert found[0].remedy
+
+
+@pytest.mark.parametrize("code", sorted(CASES.keys() - FATAL))
+def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
+    switch = CASES[code]
+    reading = EOS.read(EOS.render(switch))
+    assert reading.unknown == []
+    assert reading.facts == EOS.planned(switch)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_no_sample_has_a_fatal_gap(name: str) -> None:
+    assert not [gap for gap in EOS.gaps(variant(name)) if gap.fatal]
+
+
+def test_the_watchdog_polls_at_most_at_half_of_its_shorter_timer() -> None:
+    facts = EOS.planned(watched(Watchdog(205, 400, 200, "drop")))
+    assert facts["watchdog/detect_ms"] == 210
+    assert facts["watchdog/poll_ms"] == 105
+
+
+def test_an_alpha_beyond_the_list_becomes_the_nearest() -> None:
+    facts = EOS.planned(CASES["FAB5108"])
+    assert facts["interface[Ethernet3/1]/headroom/dynamic_th"] == 3

@@ -1,0 +1,169 @@
+"""The text is the device's own: golden files, the canonical order and the traps of EOS's syntax.
+
+`UPDATE_GOLDEN=1 pytest tests/nos/eos/test_render.py` rewrites the golden files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import pytest
+
+from fabricc.fabric.model import Account
+from fabricc.nos import load
+from fabricc.nos.eos import EOS, FILE
+from tests.nos.eos.variants import GOLDENS, VARIANTS, large, variant
+
+GOLDEN = Path(__file__).parent / "golden"
+# The order of the blocks in a device's running configuration, by the first words of the block.
+ORDER = (
+    "username", "service routing", "logging", "platform trident mmu queue", "hostname", "ip name-server",
+    "qos profile", "vrf instance", "management api", "interface", "ip routing", "no ip routing",
+    "ip community-list", "ip prefix-list", "ipv6 prefix-list", "ipv6 unicast-routing", "ip route", "ntp", "qos map",
+    "priority-flow-control", "route-map", "router bfd", "router bgp", r"platform trident mmu queue profile \S+ apply",
+    "platform trident mmu headroom-pool", "end",
+)  # fmt: skip
+
+
+def lines(name: str) -> list[str]:
+    return EOS.render(variant(name))[FILE].splitlines()
+
+
+@pytest.mark.parametrize("name", GOLDENS)
+def test_the_text_is_the_golden_text(name: str) -> None:
+    text = EOS.render(variant(name))[FILE]
+    golden = GOLDEN / f"{name}.cfg"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_blocks_come_in_the_order_of_a_running_configuration(name: str) -> None:
+    def rank(line: str) -> int:
+        found = [i for i, start in enumerate(ORDER) if re.match(rf"{start}( |$)", line)]
+        assert found, line
+        return found[-1]
+
+    ranks = [rank(line) for line in lines(name) if line[0] not in " !"]
+    assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_separators_are_the_only_comments_and_no_line_is_blank(name: str) -> None:
+    for line in lines(name):
+        assert line.strip()
+        assert line == line.rstrip()
+        assert not line.strip().startswith("!") or line.strip() == "!"
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_only_one_form_of_ip_routing_is_written(name: str) -> None:
+    forms = [line for line in lines(name) if line.startswith("ip routing")]
+    assert forms == (["ip routing ipv6 interfaces"] if "unnumbered" in name else ["ip routing"])
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_nothing_of_a_profile_follows_its_queues(name: str) -> None:
+    in_queue = False
+    for line in lines(name):
+        if line[0] != " ":
+            in_queue = False
+        elif re.match(r" {3}(uc-)?tx-queue", line):
+            in_queue = True
+        elif in_queue and line != "   !":
+            assert line.startswith("      "), line
+
+
+def test_ports_without_a_buffer_profile_get_the_one_with_most_headroom() -> None:
+    assert lines("trident-numbered")[-3:] == [
+        "platform trident mmu queue profile MMU-400G-40M apply",
+        "!",
+        "end",
+    ]
+
+
+def test_each_family_has_its_queue_word_and_only_trident_its_buffer_profiles() -> None:
+    trident, sand = ("\n".join(lines(f"{family}-numbered")) for family in ("trident", "sand"))
+    assert "   uc-tx-queue 3\n" in trident
+    assert "   platform trident mmu queue profile MMU-400G-40M apply\n" in trident
+    assert "uc-tx-queue" not in sand
+    assert "   tx-queue 3\n" in sand
+    assert "platform trident" not in sand
+
+
+@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
+def test_a_numbered_neighbour_is_active_in_its_own_family_only(family: str) -> None:
+    text = "\n".join(lines("trident-dual"))
+    body = text.split(f"address-family {family}\n")[1].split("\n   !")[0].split("\n!")[0]
+    assert body.split("\n") == [f"      neighbor UPSTREAM{'' if family == 'ipv4' else '-V6'} activate"]
+
+
+def test_a_watched_queue_has_guaranteed_bandwidth() -> None:
+    watched = variant("trident-numbered")
+    unwatched = replace(watched, qos=replace(watched.qos, watchdog=None))
+    assert "      bandwidth guaranteed percent 90\n" in EOS.render(watched)[FILE]
+    assert "guaranteed" not in EOS.render(unwatched)[FILE]
+    assert "pause watchdog" not in EOS.render(unwatched)[FILE]
+
+
+def test_a_shared_headroom_pool_is_limited_in_bytes() -> None:
+    switch = variant("trident-numbered")
+    assert switch.qos.pools
+    pools = replace(switch.qos.pools, headroom_bytes=8_965_632)
+    text = EOS.render(replace(switch, qos=replace(switch.qos, pools=pools)))[FILE]
+    assert "platform trident mmu headroom-pool limit bytes 8965632\n" in text
+
+
+def test_defaults_that_a_device_hides_are_not_written() -> None:
+    switch = variant("trident-numbered")
+    ports = tuple(replace(port, mtu=1500) for port in switch.ports)
+    bgp = replace(switch.bgp, keepalive_s=60, hold_s=180)
+    text = EOS.render(replace(switch, ports=ports, bgp=bgp))[FILE]
+    assert "mtu" not in text
+    assert "timers" not in text
+
+
+def test_servers_and_users_come_in_the_order_a_device_prints() -> None:
+    switch = variant("trident-numbered")
+    management = replace(
+        switch.management,
+        ntp=("10.0.0.10", "2001:db8::1", "10.0.0.2"),
+        users=(Account("zoe", "ssh-ed25519 AAAAz"), Account("ann", "ssh-ed25519 AAAAa")),
+    )
+    text = EOS.render(replace(switch, management=management))[FILE]
+    assert re.findall(r"ntp server vrf MGMT (\S+)", text) == ["10.0.0.2", "10.0.0.10", "2001:db8::1"]
+    assert re.findall(r"username (\S+) ssh-key", text) == ["ann", "zoe"]
+
+
+def test_management_over_ipv6_has_an_ipv6_default_route() -> None:
+    switch = variant("trident-numbered")
+    management = replace(switch.management, address="2001:db8::b/64", gateway="2001:db8::1")
+    switch = replace(switch, management=management)
+    files = EOS.render(switch)
+    assert "   ipv6 address 2001:db8::b/64\n" in files[FILE]
+    assert "ipv6 route vrf MGMT ::/0 2001:db8::1\n" in files[FILE]
+    assert EOS.read(files).facts == EOS.planned(switch)
+
+
+def test_the_back_end_is_found_by_name() -> None:
+    back_end = load("eos")
+    assert back_end.name == EOS.name
+    assert back_end.default_release in back_end.releases
+
+
+def test_rendering_costs_in_proportion_to_the_ports() -> None:
+    def cost(ports: int) -> float:
+        switch, samples = large(ports), []
+        for _ in range(9):
+            start = perf_counter()
+            EOS.render(switch)
+            samples.append(perf_counter() - start)
+        return median(samples)
+
+    assert cost(128) < 6 * cost(32)

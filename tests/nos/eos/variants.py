@@ -1,0 +1,50 @@
+"""The sample ToR as EOS switches: every addressing and QoS variant on both families."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tests.samples import switch_model, tor
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
+
+PORTS = ("Ethernet1/1", "Ethernet1/5", "Ethernet2/1", "Ethernet2/5", "Ethernet3/1", "Ethernet4/1")
+CHOICES: dict[str, dict[str, Any]] = {
+    "numbered": {},
+    "unnumbered": {"unnumbered": True},
+    "dual": {"dual": True},
+    "dual-unnumbered": {"dual": True, "unnumbered": True},
+    "drained": {"drained": True},
+    "lossy": {"lossless": False},
+}
+VARIANTS = [f"{family}-{choice}" for family in ("trident", "sand") for choice in CHOICES]
+GOLDENS = [name for name in VARIANTS if name.startswith("trident-")] + [
+    "sand-numbered",
+    "sand-dual-unnumbered",
+]
+
+
+def variant(name: str) -> Switch:
+    """The switch of that name."""
+    family, _, choice = name.partition("-")
+    model = switch_model(eos={"family": family, "port": "Ethernet{cage}/{lane}"})
+    return tor(PORTS, model=model, nos="eos", release="4.32", **CHOICES[choice])
+
+
+def large(count: int = 64) -> Switch:
+    """The numbered sample with that many ports, half to hosts and half up."""
+    switch = variant("trident-numbered")
+    down, up, session = switch.ports[0], switch.ports[4], switch.bgp.sessions[0]
+    ports, sessions = [], []
+    for index in range(count):
+        name = f"Ethernet{index // 2 + 1}/{1 + 4 * (index % 2)}"
+        if index < count // 2:
+            ports.append(replace(down, name=name, ipv4=f"10.1.0.{2 * index}/31"))
+        else:
+            ports.append(replace(up, name=name, ipv4=f"10.2.0.{2 * index}/31"))
+            sessions.append(
+                replace(session, port=name, remote=f"10.2.0.{2 * index + 1}", peer=f"spine{index}")
+            )
+    return replace(switch, ports=tuple(ports), bgp=replace(switch.bgp, sessions=tuple(sessions)))
