@@ -1,0 +1,89 @@
+"""Folders of an output tree: walked, emptied and kept for the next build, never following a link.
+
+On ext4 a folder costs ten times what a hard link does, and a fabric's tree has more folders than files. So the old
+tree's folders, emptied, stay as the hidden folder in which the next build puts its tree together.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+KEPT_FROM = 2000
+"""Number of folders from which keeping them pays."""
+
+
+class Contents(NamedTuple):
+    """What is below a folder, as relative paths: regular files, links and other oddities, folders."""
+
+    files: list[str]
+    links: list[str]
+    folders: list[str]
+
+
+def walk(top: Path) -> Contents:
+    """Everything below `top`; nothing when it is no folder."""
+    found = Contents([], [], [])
+    waiting = [""] if top.is_dir() and not top.is_symlink() else []
+    while waiting:
+        prefix = waiting.pop()
+        with os.scandir(f"{top}/{prefix}") as entries:
+            for entry in entries:
+                path = prefix + entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    found.folders.append(path)
+                    waiting.append(path + "/")
+                elif entry.is_file(follow_symlinks=False):
+                    found.files.append(path)
+                else:
+                    found.links.append(path)
+    return found
+
+
+def above(paths: Iterable[str]) -> set[str]:
+    """Every folder that the paths need."""
+    needed: set[str] = set()
+    for path in paths:
+        end = path.rfind("/")
+        while end > 0 and (folder := path[:end]) not in needed:
+            needed.add(folder)
+            end = path.rfind("/", 0, end)
+    return needed
+
+
+def hollow(top: Path) -> list[str]:
+    """Make `top` a folder that has nothing but folders, and list these.
+
+    Raises:
+        OSError: something in it cannot be removed.
+    """
+    if top.is_symlink() or top.is_file():
+        top.unlink()
+    top.mkdir(parents=True, exist_ok=True)
+    found = walk(top)
+    for path in (*found.files, *found.links):
+        os.unlink(f"{top}/{path}")  # noqa: PTH108 - a hot path
+    return found.folders
+
+
+def prune(top: Path, folders: Iterable[str]) -> None:
+    """Remove these folders, the deepest first, where they are empty."""
+    for path in sorted(folders, reverse=True):
+        with suppress(OSError):
+            os.rmdir(f"{top}/{path}")  # noqa: PTH106 - a hot path
+
+
+def retire(top: Path) -> None:
+    """Empty a folder that is not needed now: small ones go, of large ones the folders stay for the next build.
+
+    Raises:
+        OSError: something in it cannot be removed.
+    """
+    if len(hollow(top)) < KEPT_FROM:
+        shutil.rmtree(top)

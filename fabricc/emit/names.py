@@ -1,0 +1,36 @@
+"""Which names may stand in an output tree, so that nothing is ever written outside it."""
+
+from __future__ import annotations
+
+import re
+
+from fabricc.emit.failure import EmitError
+
+_COMPONENT = re.compile(r"[A-Za-z0-9_@+][A-Za-z0-9._@+:,=-]{0,199}")
+_CLUSTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+def checked_path(path: str) -> str:
+    """The path, when every component is a plain name.
+
+    Raises:
+        EmitError: FAB7004, it is absolute, climbs (`..`), is hidden or has unusual characters.
+    """
+    if all(_COMPONENT.fullmatch(part) for part in path.split("/")):
+        return path
+    raise EmitError("FAB7004", f"{path!r} is no file name for an output tree", "Rename what it comes from.")
+
+
+def checked_cluster(name: str) -> str:
+    """The cluster's name, when it can name a folder.
+
+    Raises:
+        EmitError: FAB7004.
+    """
+    if _CLUSTER.fullmatch(name):
+        return name
+    raise EmitError(
+        "FAB7004",
+        f"{name!r} cannot name an output folder",
+        "Use letters, digits, `.`, `_` and `-`, starting with a letter or digit, 63 at most.",
+    )
