@@ -1,0 +1,195 @@
+"""The two ends of every link against each other, from what their own files say.
+
+Each end is reduced to a few bytes by the process that read it, and the ends meet by the link's key, so the
+whole fabric is compared without ever being in memory. A file that agrees with a wrong plan is caught here.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from fabricc.check.compare import Finding
+from fabricc.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.fabric.facts import Facts, Reading
+
+FIELDS = ("MTU", "speed", "PFC priorities", "addresses", "BGP session")
+_RECORD = struct.Struct("<QB5I")
+_STATES_QOS = "qos/dscp[0]/traffic_class"  # every platform that states classes at all states this one
+_FAMILIES = (("ipv4", socket.AF_INET, 31), ("ipv6", socket.AF_INET6, 127))
+
+
+class End(NamedTuple):
+    """What one end of a link says about it.
+
+    Attributes:
+        device, port, peer, peer_port: this end and the other, each as its device names the port.
+        host: True when this end is a host.
+        mtu: IP MTU in bytes, 0 when not stated; `speed`: Gb/s, 0 when not stated.
+        pfc: lossless priorities, e.g. `3`, or `none`; "" when the platform does not state them.
+        addresses: both ends' addresses as this end believes them; "" when it states none.
+        session: both ends' ASNs as this end believes them; "" without a session.
+    """
+
+    device: str
+    port: str
+    peer: str
+    peer_port: str
+    host: bool
+    mtu: int
+    speed: int
+    pfc: str
+    addresses: str
+    session: str
+    file: str
+    line: int
+
+    @property
+    def key(self) -> int:
+        """The same 64-bit number on both ends."""
+        ends = sorted(((self.device, self.port), (self.peer, self.peer_port)))
+        return int.from_bytes(blake2b(repr(ends).encode(), digest_size=8).digest())
+
+    def pack(self) -> bytes:
+        """The end in 29 bytes: key, whether it is a host, and a number per field (0: not stated)."""
+        texts = (_number(self.pfc), _number(self.addresses), _number(self.session))
+        return _RECORD.pack(self.key, self.host, self.mtu, self.speed, *texts)
+
+    def stated(self) -> tuple[str, ...]:
+        """The fields as people read them, in the order of `FIELDS`."""
+        return (str(self.mtu or ""), str(self.speed or ""), self.pfc, self.addresses, self.session)
+
+
+def switch_end(device: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool) -> End:
+    """The end of a link at a switch port, from the facts of the switch's files."""
+    facts = reading.facts
+    prefix = f"interface[{port}]/"
+    first = (device, port) < peer
+    addresses, session = [], []
+    for family, number, length in _FAMILIES:
+        mine = facts.get(prefix + family)
+        if not isinstance(mine, str):
+            continue
+        address, _, prefix_length = mine.partition("/")
+        if prefix_length != str(length):
+            addresses.append(f"{family} /{prefix_length}")
+            continue
+        other = _neighbour(address, number)
+        addresses.append(_ordered(first, address, other))
+        if not to_host:
+            session.append(_session(facts, first, other, family))
+    if facts.get(prefix + "unnumbered"):
+        addresses.append("unnumbered")
+        session.append(_session(facts, first, port, "unnumbered"))
+    pfc = facts.get(prefix + "pfc", "none" if _STATES_QOS in facts else "")
+    file, line = _place(reading, prefix)
+    return End(
+        device, port, *peer, False, _integer(facts, prefix + "mtu"), _integer(facts, prefix + "speed_gbps"),
+        str(pfc), " ".join(addresses), " ".join(session), file, line,
+    )  # fmt: skip
+
+
+def host_end(
+    device: str, port: str, peer: tuple[str, str], pairs: Iterable[tuple[str, str]], mtu: int, pfc: str,
+    place: tuple[str, int],
+) -> End:  # fmt: skip
+    """The end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first."""
+    first = (device, port) < peer
+    addresses = [_ordered(first, address.partition("/")[0], gateway) for address, gateway in pairs]
+    return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses), "", *place)
+
+
+@dataclass(slots=True)
+class Meeting:
+    """Where packed ends meet; holds only those whose other end has not come yet."""
+
+    waiting: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    broken: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    links: int = 0
+
+    def add(self, ends: bytes) -> None:
+        """Take a run of packed ends."""
+        for key, *rest in _RECORD.iter_unpack(ends):
+            other = self.waiting.pop(key, None)
+            if other is None:
+                self.waiting[key] = tuple(rest)
+                continue
+            self.links += 1
+            if wrong := _disagreements(tuple(rest), other):
+                self.broken[key] = wrong
+
+
+def _disagreements(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[str, ...]:
+    """Names of the fields on which two ends differ; what an end does not state is not held against it.
+
+    A host may have a smaller MTU than its switch, never a larger one.
+    """
+    if one[1:] == two[1:]:
+        return ()
+    wrong = [name for name, a, b in zip(FIELDS[1:], one[2:], two[2:], strict=True) if a != b and a and b]
+    host, mtu = (one, two) if one[0] else (two, one)
+    if host[1] and mtu[1] and (host[1] > mtu[1] if host[0] else host[1] != mtu[1]):
+        wrong.insert(0, FIELDS[0])
+    return tuple(wrong)
+
+
+def broken_findings(wrong: dict[int, tuple[str, ...]], ends: Iterable[End]) -> Iterator[Finding]:
+    """FAB6101 for links whose ends disagree, given both ends in full; FAB6102 for an end without another."""
+    seen: dict[int, End] = {}
+    for end in ends:
+        other = seen.pop(end.key, None)
+        if other is None:
+            seen[end.key] = end
+            continue
+        for name in wrong.get(end.key, ()):
+            at = FIELDS.index(name)
+            message = (
+                f"the ends of a link disagree on {name}: {other.device} {other.port} says "
+                f"{other.stated()[at]}, {end.device} {end.port} says {end.stated()[at]}"
+            )
+            yield Finding("FAB6101", Severity.ERROR, f"link {name}", message, end.file, end.line)
+    for end in seen.values():
+        message = f"{end.device} {end.port} leads to {end.peer} {end.peer_port}, which does not lead back"
+        yield Finding("FAB6102", Severity.ERROR, "link end", message, end.file, end.line)
+
+
+def _session(facts: Facts, first: bool, neighbour: str, transport: str) -> str:
+    remote = facts.get(f"bgp/neighbor[{neighbour}]/remote_asn")
+    if remote is None:
+        return f"{transport} none"
+    return f"{transport} " + _ordered(first, str(facts.get("bgp/asn")), str(remote))
+
+
+def _neighbour(address: str, family: int) -> str:
+    """The other address of a /31 or /127 (RFC 3021, RFC 6164)."""
+    packed = bytearray(socket.inet_pton(family, address))
+    packed[-1] ^= 1
+    return socket.inet_ntop(family, bytes(packed))
+
+
+def _ordered(first: bool, mine: str, other: str) -> str:
+    return f"{mine} - {other}" if first else f"{other} - {mine}"
+
+
+def _integer(facts: Facts, path: str) -> int:
+    value = facts.get(path, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _number(text: str) -> int:
+    return (crc32(text.encode()) or 1) if text else 0
+
+
+def _place(reading: Reading, prefix: str) -> tuple[str, int]:
+    for name in ("ipv4", "ipv6", "description", "enabled"):
+        if place := reading.lines.get(prefix + name):
+            return place
+    return ("", 0)
