@@ -1,0 +1,7 @@
+"""`python -m fabricc`."""
+
+import sys
+
+from fabricc.cli import main
+
+sys.exit(main())

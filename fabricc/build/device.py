@@ -1,0 +1,189 @@
+"""The work on a few devices, in a worker: render, write, read back, compare, reduce to rows and link ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fabricc import nos as back_ends
+from fabricc.build.grouped import Grouped
+from fabricc.build.tables import Fragments, fragments
+from fabricc.check import Finding, compare, findings
+from fabricc.check.links import End, host_end, switch_end
+from fabricc.diagnostics import Severity
+from fabricc.fabric.model import Direction
+from fabricc.hosts import nccl, ubuntu
+from fabricc.hosts.jobs import JobHost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from fabricc.emit import Stage, Written
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.shape import SwitchId
+
+_MAX_PIECE = 24
+_PIECES_PER_JOB = 12
+
+
+@dataclass(slots=True)
+class Piece:
+    """What came of one piece of the work.
+
+    Attributes:
+        written: files put on the stage; `ends`: packed link ends, see `check.links`.
+        full_ends: ends in full, only those asked for.
+        devices: how many were worked on.
+        job_hosts: what job files say of the hosts.
+    """
+
+    devices: int = 0
+    written: list[Written] = field(default_factory=list)
+    findings: Grouped = field(default_factory=Grouped)
+    ends: bytes = b""
+    full_ends: list[End] = field(default_factory=list)
+    rows: Fragments = field(default_factory=Fragments)
+    job_hosts: list[JobHost] = field(default_factory=list)
+
+
+def pieces_of(fabric: Fabric, jobs: int) -> list[list[SwitchId | tuple[int, int]]]:
+    """All devices cut into runs small enough to balance over the jobs, in the fabric's order."""
+    devices: list[SwitchId | tuple[int, int]] = [*fabric.switch_ids(), *fabric.host_ids()]
+    size = max(1, min(_MAX_PIECE, len(devices) // (jobs * _PIECES_PER_JOB)))
+    while len(devices) // size > 8000:
+        size *= 2
+    return [devices[at : at + size] for at in range(0, len(devices), size)]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to do with every piece; called in a worker with the piece's number.
+
+    Attributes:
+        stage: where files are written, or None to take the files of `existing` instead of rendering.
+        existing: folder of a device (`switches/x`) -> its files by path below that folder.
+        check: read back and compare.
+        wanted: keys of links whose ends are wanted in full; everything else is then left out.
+    """
+
+    fabric: Fabric
+    pieces: Sequence[Sequence[SwitchId | tuple[int, int]]]
+    stage: Stage | None
+    existing: Callable[[str], Mapping[str, str]] | None = None
+    check: bool = True
+    wanted: frozenset[int] | None = None
+
+    def __call__(self, number: int) -> Piece:
+        """Do one piece."""
+        piece = Piece()
+        switches: list[Switch] = []
+        hosts: list[Host] = []
+        ends: list[bytes] = []
+        for device in self.pieces[number]:
+            if isinstance(device, tuple):
+                host = self.fabric.host(device)
+                hosts.append(host)
+                found = self._host(host, piece)
+            else:
+                switch = self.fabric.switch(device)
+                switches.append(switch)
+                found = self._switch(switch, piece)
+            if self.wanted is None:
+                ends += [end.pack() for end in found]
+            else:
+                piece.full_ends += [end for end in found if end.key in self.wanted]
+        piece.devices = len(switches) + len(hosts)
+        piece.ends = b"".join(ends)
+        if self.stage is not None:
+            piece.rows = fragments(switches, hosts)
+        return piece
+
+    def _switch(self, switch: Switch, piece: Piece) -> list[End]:
+        back_end = back_ends.load(switch.nos)
+        folder = f"switches/{switch.name}"
+        files = self.existing(folder) if self.existing else back_end.render(switch)
+        self._write(folder, files, piece)
+        if not self.check:
+            return []
+        reading = back_end.read(files)
+        if self.wanted is None:
+            wrong = findings(switch.name, compare(back_end.planned(switch), reading), reading.unknown)
+            piece.findings.add(_below(folder, wrong))
+        return [
+            _placed(
+                switch_end(
+                    switch.name, port.name, (port.peer.device, port.peer.port), reading,
+                    port.direction is Direction.HOST,
+                ),
+                folder,
+            )
+            for port in switch.ports
+            if port.peer
+        ]  # fmt: skip
+
+    def _host(self, host: Host, piece: Piece) -> list[End]:
+        folder = f"hosts/{host.name}"
+        files = self.existing(folder) if self.existing else ubuntu.render(host)
+        self._write(folder, files, piece)
+        if self.stage is not None:
+            piece.job_hosts.append(_job_host(self.fabric, host, files[nccl.FILE]))
+        if not self.check:
+            return []
+        reading = ubuntu.read(files)
+        if self.wanted is None:
+            wrong = findings(host.name, compare(ubuntu.planned(host), reading), reading.unknown)
+            piece.findings.add(_below(folder, wrong))
+        return [_placed(end, folder) for end in _host_ends(host, reading)]
+
+    def _write(self, folder: str, files: Mapping[str, str], piece: Piece) -> None:
+        if self.stage is not None:
+            put = self.stage.put
+            piece.written += [
+                put(f"{folder}/{name}", text.encode(), mode=_mode(name))
+                for name, text in sorted(files.items())
+            ]
+        elif not files:
+            message = f"{folder} has no files"
+            piece.findings.add([Finding("FAB6011", Severity.ERROR, "no files", message, folder, 0)])
+
+
+def _host_ends(host: Host, reading: Reading) -> Iterator[End]:
+    facts = reading.facts
+    for port in host.ports:
+        prefix = f"interface[{port.name}]/"
+        pairs = []
+        for family, prefixes in (("ipv4", host.fabric_prefixes4), ("ipv6", host.fabric_prefixes6)):
+            address = facts.get(prefix + family)
+            route = facts.get(f"{prefix}route[{prefixes[0]}]") if prefixes else None
+            if address is not None and route is not None:
+                pairs.append((str(address), str(route).removeprefix("via ").partition(" ")[0]))
+        mtu = facts.get(prefix + "mtu", 0)
+        pfc = facts.get(prefix + "pfc")
+        place = reading.lines.get(prefix + "ipv4") or reading.lines.get(prefix + "ipv6") or ("", 0)
+        yield host_end(
+            host.name, port.name, (port.peer.device, port.peer.port), pairs,
+            mtu if isinstance(mtu, int) else 0, "" if pfc is None else str(pfc) or "none", place,
+        )  # fmt: skip
+
+
+def _job_host(fabric: Fabric, host: Host, settings: str) -> JobHost:
+    shape = fabric.shape
+    pod = f"pod{host.unit // shape.units_per_pod + 1}" if shape.cores else None
+    return JobHost(host.name, host.model.name, host.model.gpus, fabric.units[host.unit].name, pod, settings)
+
+
+def _mode(name: str) -> int:
+    if name in ubuntu.EXECUTABLE:
+        return 0o755
+    return 0o600 if name in ubuntu.PRIVATE else 0o644
+
+
+def _below(folder: str, wrong: Iterator[Finding]) -> Iterator[Finding]:
+    for finding in wrong:
+        yield finding._replace(file=f"{folder}/{finding.file}" if finding.file else "")
+
+
+def _placed(end: End, folder: str) -> End:
+    return end._replace(file=f"{folder}/{end.file}" if end.file else "")

@@ -1,0 +1,170 @@
+"""The front half of a build: spec, catalog and lock read, the fabric planned, back ends asked what they cannot do."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fabricc.build.naming import Naming
+from fabricc.diagnostics import Diagnostic, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.hosts.ubuntu import HostGap
+    from fabricc.nos.base import Gap
+    from fabricc.spec.lock import Lock
+    from fabricc.spec.model import ClusterSpec
+
+LOCK_NAME = "fabricc.lock"
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What the front half found.
+
+    Attributes:
+        spec, fabric: None when the diagnostics say why there is none.
+        lock_path, lock_text: the lock file and what it must hold after this build.
+        lock_before: what it holds now; None when there is no such file.
+        diagnostics: with the spec's acceptances applied.
+        sources: file name -> text, for snippets.
+        inputs: file -> SHA-256 of its bytes, of everything that was read.
+    """
+
+    spec: ClusterSpec | None
+    fabric: Fabric | None
+    lock_path: Path
+    lock_text: str
+    lock_before: str | None
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is a fabric and no error."""
+        return self.fabric is not None and not any(d.severity is Severity.ERROR for d in self.diagnostics)
+
+
+def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True) -> Front:
+    """Everything up to the fabric; problems are diagnostics, never exceptions.
+
+    Args:
+        spec_path: the spec.
+        repin: plan as if there were no lock; addresses may change.
+        gaps: also ask every back end in use what it cannot express.
+    """
+    from fabricc.build.accept import settled
+    from fabricc.catalog.load import load_catalog
+    from fabricc.planning import plan
+    from fabricc.spec.load import load_spec
+    from fabricc.spec.lock import EMPTY_LOCK, format_lock, parse_lock
+
+    loaded = load_spec(spec_path)
+    sources = {str(spec_path): loaded.text}
+    lock_path = spec_path.parent / LOCK_NAME
+    diagnostics = list(loaded.diagnostics)
+    spec = loaded.spec
+    if spec is None:
+        return Front(None, None, lock_path, "", None, tuple(diagnostics), sources)
+    extra = [spec_path.parent / name for name in spec.catalog_files]
+    catalog, found = load_catalog(extra)
+    diagnostics += found
+    lock_before, unread = read_lock(lock_path)
+    diagnostics += unread
+    lock: Lock = EMPTY_LOCK
+    if lock_before is not None and not repin:
+        lock, found = parse_lock(lock_before, str(lock_path))
+        diagnostics += found
+        sources[str(lock_path)] = lock_before
+    if any(d.severity is Severity.ERROR for d in diagnostics):
+        return Front(spec, None, lock_path, "", lock_before, tuple(diagnostics), sources)
+    planned = plan(spec, catalog, lock, Naming())
+    diagnostics += planned.diagnostics
+    if planned.fabric is not None and gaps:
+        diagnostics += capability_gaps(spec, planned.fabric)
+    if planned.fabric is not None:
+        diagnostics = settled(spec, diagnostics)
+    inputs = digests([spec_path, *extra, lock_path])
+    text = format_lock(planned.lock)
+    return Front(spec, planned.fabric, lock_path, text, lock_before, tuple(diagnostics), sources, inputs)
+
+
+def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
+    """The lock's text, None when there is no lock; FAB7010 when it cannot be read."""
+    try:
+        return path.read_bytes().decode(), []
+    except FileNotFoundError:
+        return None, []
+    except OSError as error:
+        return None, [Diagnostic("FAB7010", Severity.ERROR, f"cannot read {path}: {error.strerror}")]
+    except UnicodeDecodeError:
+        remedy = "Take it from Git again."
+        return None, [Diagnostic("FAB7010", Severity.ERROR, f"{path} is not UTF-8 text", None, remedy)]
+
+
+def digests(paths: Iterable[Path]) -> dict[str, str]:
+    """Absolute path -> SHA-256 of the bytes; "" for a file that is not there."""
+    table = {}
+    for path in paths:
+        try:
+            table[str(path.resolve())] = hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError:
+            table[str(path.resolve())] = ""
+    return table
+
+
+def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """What switches and hosts are to do and their back ends cannot express, each thing once."""
+    from fabricc import nos as back_ends
+
+    told: set[tuple[str, str, str]] = set()
+    for switch_id in fabric.kinds():
+        switch = fabric.switch(switch_id)
+        for gap in back_ends.load(switch.nos).gaps(switch):
+            key = (switch.tier.value, gap.code, gap.feature)
+            if key in told:
+                continue
+            told.add(key)
+            who = f"{switch.nos} {switch.release}".strip() + f" on {switch.model.name}"
+            overridden = ("overrides", switch.name) in spec.positions
+            at = ("overrides", switch.name) if overridden else (f"{switch.tier.value}s", "nos")
+            yield _gap(spec, gap, who, at)
+    yield from _host_gaps(spec, fabric)
+
+
+def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    from fabricc.hosts import ubuntu
+
+    groups: set[int] = set()
+    for host_id in fabric.host_ids():
+        group = fabric.units[host_id[0]].group
+        if group not in groups:
+            groups.add(group)
+            host = fabric.host(host_id)
+            for gap in ubuntu.gaps(host):
+                yield _gap(spec, gap, host.model.name, spec.gpus.groups[group].path)
+
+
+def _gap(spec: ClusterSpec, gap: Gap | HostGap, who: str, at: tuple[str | int, ...]) -> Diagnostic:
+    severity = Severity.ERROR if gap.fatal else Severity.WARNING
+    message = f"{who}: {gap.feature}: {gap.reason}"
+    return Diagnostic(gap.code, severity, message, spec.position(*at), gap.remedy)
+
+
+def lock_change(front: Front) -> Diagnostic:
+    """FAB3900: what `--frozen` says when the lock is not what this spec needs."""
+    before = set((front.lock_before or "").splitlines())
+    after = set(front.lock_text.splitlines())
+    changes = [f"+{line}" for line in sorted(after - before)] + [
+        f"-{line}" for line in sorted(before - after)
+    ]
+    more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+    message = f"{front.lock_path} would change: {', '.join(changes[:_SHOWN]) or 'its layout'}{more}"
+    remedy = "Run `fabricc build` without `--frozen` and commit the lock with the spec."
+    return Diagnostic("FAB3900", Severity.ERROR, message, None, remedy)

@@ -1,0 +1,130 @@
+"""What the workers send back, brought together: digests, findings, link ends and table rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fabricc.build import tables
+from fabricc.build.device import Work
+from fabricc.build.grouped import Grouped
+from fabricc.build.workers import spread
+from fabricc.check.links import Meeting, broken_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.build.device import Piece
+    from fabricc.build.front import Front
+    from fabricc.build.tables import Row
+    from fabricc.check.links import End
+    from fabricc.diagnostics import Diagnostic
+    from fabricc.emit import Written
+    from fabricc.hosts.jobs import JobHost
+    from fabricc.spec.model import ClusterSpec
+
+_DETAILED = 200
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Runs the work over all pieces and keeps what they bring, in the fabric's order where order shows."""
+
+    work: Work
+    jobs: int
+    written: list[Written] = field(default_factory=list)
+    findings: Grouped = field(default_factory=Grouped)
+    meeting: Meeting = field(default_factory=Meeting)
+    job_hosts: list[list[JobHost]] = field(default_factory=list)
+    _addresses: list[str] = field(default_factory=list)
+    _sessions: list[str] = field(default_factory=list)
+    _profiles: Counter[Row] = field(default_factory=Counter)
+    _shared: dict[str, str] = field(default_factory=dict)
+
+    def run(self, progress: Callable[[str, int, int], None] | None, what: str) -> None:
+        """Do all pieces."""
+        pieces = self.work.pieces
+        total, done = sum(len(piece) for piece in pieces), 0
+        self.job_hosts = [[] for _ in pieces]
+        self._addresses = [""] * len(pieces)
+        self._sessions = [""] * len(pieces)
+        for number, piece in spread(self.jobs, len(pieces), self.work):
+            self._take(number, piece)
+            done += piece.devices
+            if progress:
+                progress(what, done, total)
+
+    def _take(self, number: int, piece: Piece) -> None:
+        self.written += piece.written
+        self.findings.merge(piece.findings)
+        self.meeting.add(piece.ends)
+        self.job_hosts[number] = [
+            replace(h, nccl=self._shared.setdefault(h.nccl, h.nccl)) for h in piece.job_hosts
+        ]
+        self._addresses[number] = piece.rows.addresses
+        self._sessions[number] = piece.rows.sessions
+        self._profiles.update(piece.rows.profiles)
+
+    def diagnostics(self, tree: str) -> list[Diagnostic]:
+        """Everything found, the links' disagreements told in full by a second look at their ends."""
+        if wrong := self._broken():
+            work = Work(self.work.fabric, self.work.pieces, None, self.work.existing, True, frozenset(wrong))
+            ends: list[End] = []
+            for _, piece in spread(self.jobs, len(work.pieces), work):
+                ends += piece.full_ends
+            ends.sort()
+            self.findings.add(broken_findings(wrong, ends))
+        return list(self.findings.diagnostics(tree))
+
+    def _broken(self) -> dict[int, tuple[str, ...]]:
+        """Links to look at again: a bounded number, those that found no other end included."""
+        wrong = dict(sorted(self.meeting.broken.items())[:_DETAILED])
+        for key in sorted(self.meeting.waiting)[:_DETAILED]:
+            wrong.setdefault(key, ())
+        return wrong
+
+    def tables(self) -> list[tuple[str, bytes]]:
+        """Path and content of the tables whose rows came from the workers."""
+        fabric = self.work.fabric
+        first = fabric.switch(next(iter(fabric.switch_ids())))
+        head = tables.csv_text
+        classes = [tables.CLASSES, *tables.class_rows(first)]
+        worksheet = [tables.QOS, *tables.qos_rows(self._profiles)]
+        texts = {
+            "plan/addresses.csv": [head([tables.ADDRESSES]), *self._addresses],
+            "plan/classes.csv": [head(classes)],
+            "plan/qos.csv": [head(worksheet)],
+            "plan/sessions.csv": [head([tables.SESSIONS]), *self._sessions],
+        }
+        return [(path, "".join(parts).encode()) for path, parts in texts.items()]
+
+
+def manifest_inputs(front: Front, spec: ClusterSpec) -> dict[str, str]:
+    """The manifest's inputs: the spec's meaning, the lock, and the user's catalog files by name."""
+    folder = str(front.lock_path.resolve().parent) + "/"
+    files = {
+        path.removeprefix(folder): digest
+        for path, digest in front.inputs.items()
+        if path.removeprefix(folder) in spec.catalog_files
+    }
+    lock = hashlib.sha256(front.lock_text.encode()).hexdigest()
+    return {**files, front.lock_path.name: lock, "spec": meaning(spec)}
+
+
+def meaning(spec: ClusterSpec) -> str:
+    """SHA-256 of the spec's typed values: comments, positions and the order of keys do not count."""
+    return hashlib.sha256(repr(_plain(spec)).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        hidden = ("positions", "assumptions", "file", "path")
+        return [(f.name, _plain(getattr(value, f.name))) for f in fields(value) if f.name not in hidden]
+    if hasattr(value, "items"):
+        table: Mapping[Any, Any] = value
+        return sorted((str(key), _plain(item)) for key, item in table.items())
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, bool | int | float | None) else str(value)

@@ -1,0 +1,109 @@
+"""The check of a tree on disk: its bytes against its manifest, its meaning against a fresh plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.build import record
+from fabricc.build.result import BuildResult
+from fabricc.check.tree import read_manifest, verify_manifest
+from fabricc.diagnostics import Diagnostic, Severity
+from fabricc.emit import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.emit import Manifest
+
+
+def check_tree(
+    tree: Path,
+    spec_path: Path | None = None,
+    *,
+    jobs: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> tuple[BuildResult, dict[str, str]]:
+    """Prove the tree's files against the plan of its spec.
+
+    Args:
+        tree: what `build` wrote, `build/<cluster>`.
+        spec_path: its spec; None to look for it where the last build or the tree's parents have it.
+        jobs: worker processes; None for one per usable CPU.
+        progress: called as `build` does.
+
+    Returns:
+        What was found, and the text of the files that diagnostics point into, by name.
+    """
+    manifest, missing = read_manifest(tree)
+    if manifest is None:
+        return BuildResult(diagnostics=(missing,) if missing else ()), {}
+    spec_path = spec_path or find_spec(tree, manifest)
+    if spec_path is None:
+        message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
+        remedy = f"Name it: `fabricc check {tree} --spec PATH`."
+        return BuildResult(diagnostics=(Diagnostic("FAB6015", Severity.ERROR, message, None, remedy),)), {}
+    from fabricc.build.device import Work, pieces_of
+    from fabricc.build.driver import job_count
+    from fabricc.build.front import run_front
+    from fabricc.build.outcome import Outcome, manifest_inputs
+    from fabricc.spec.load import accepted
+
+    front = run_front(spec_path, gaps=False)
+    sources = dict(front.sources)
+    if front.spec is None or front.fabric is None or not front.sound:
+        return BuildResult(diagnostics=front.diagnostics), sources
+    found = [*front.diagnostics, *verify_manifest(tree, manifest)]
+    if manifest_inputs(front, front.spec) != dict(manifest.inputs):
+        message = f"{tree} was built from another state of {spec_path}, its lock or its catalog"
+        found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
+    workers = job_count(front.fabric, jobs)
+    work = Work(front.fabric, pieces_of(front.fabric, workers), None, DeviceFiles.of(tree, manifest))
+    outcome = Outcome(work, workers)
+    try:
+        outcome.run(progress, "devices read back")
+        found += outcome.diagnostics(str(tree))
+    except EmitError as error:
+        found.append(error.diagnostic)
+    found = accepted(found, front.spec.accept)
+    counts = front.fabric.counts()
+    files = len(manifest.files) + 1
+    result = BuildResult(front.spec.cluster, tree, tuple(found), counts, files, links=outcome.meeting.links)
+    return result, sources
+
+
+def find_spec(tree: Path, manifest: Manifest) -> Path | None:
+    """The spec of the tree: on record, or of its name in a folder above."""
+    recorded = record.spec_of(tree)
+    if recorded is not None and recorded.is_file():
+        return recorded
+    above = (folder / Path(manifest.spec).name for folder in tree.resolve().parents)
+    return next((path for path in above if path.is_file()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFiles:
+    """The files of the manifest by the device's folder, read when asked for."""
+
+    tree: Path
+    names: Mapping[str, tuple[str, ...]]
+
+    @staticmethod
+    def of(tree: Path, manifest: Manifest) -> DeviceFiles:
+        """The files of every device in the manifest."""
+        table: dict[str, list[str]] = {}
+        for path in manifest.files:
+            parts = path.split("/", 2)
+            if len(parts) == 3:
+                table.setdefault(f"{parts[0]}/{parts[1]}", []).append(parts[2])
+        return DeviceFiles(tree, {folder: tuple(sorted(names)) for folder, names in table.items()})
+
+    def __call__(self, folder: str) -> dict[str, str]:
+        """The text of a device's files; one that is missing or a link is left out, the manifest tells."""
+        texts = {}
+        for name in self.names.get(folder, ()):
+            path = self.tree / folder / name
+            if path.is_file() and not path.is_symlink():
+                texts[name] = path.read_text(encoding="utf-8", errors="replace")
+        return texts

@@ -1,0 +1,180 @@
+"""The tables under `plan/`: one row per address, session, lossless profile and cable."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Host, Switch
+
+ADDRESSES = ("device", "interface", "family", "address", "peer", "peer_interface")
+SESSIONS = (
+    "device", "asn", "interface", "transport", "local", "peer", "remote", "remote_asn", "group",
+)  # fmt: skip
+CABLING = (
+    "kind", "a_device", "a_port", "b_device", "b_port", "speed_gbps", "medium", "length_m",
+)  # fmt: skip
+QOS = (
+    "tier", "model", "nos", "profile", "ports", "speed_gbps", "cable_m", "priorities", "size_bytes", "xon_bytes",
+    "xoff_bytes", "xon_offset_bytes", "dynamic_th", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "source",
+)  # fmt: skip
+CLASSES = ("class", "priority", "dscps", "lossless", "strict", "weight_percent", "ecn", "cnp")
+_CHUNK_ROWS = 4096
+
+Row = tuple[object, ...]
+
+
+def csv_text(rows: Iterable[Row]) -> str:
+    """Rows as CSV, a line each."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()
+
+
+@dataclass(slots=True)
+class Fragments:
+    """The tables' rows of some devices, as text, and how many ports use each lossless profile."""
+
+    addresses: str = ""
+    sessions: str = ""
+    profiles: Counter[Row] = field(default_factory=Counter)
+
+
+def fragments(switches: Iterable[Switch], hosts: Iterable[Host]) -> Fragments:
+    """The rows of these devices."""
+    addresses: list[Row] = []
+    sessions: list[Row] = []
+    profiles: Counter[Row] = Counter()
+    for switch in switches:
+        addresses += switch_addresses(switch)
+        sessions += switch_sessions(switch)
+        count_profiles(switch, profiles)
+    for host in hosts:
+        addresses += host_addresses(host)
+    return Fragments(csv_text(addresses), csv_text(sessions), profiles)
+
+
+def switch_addresses(switch: Switch) -> Iterator[Row]:
+    """A switch's management, loopback and port addresses."""
+    yield switch.name, "management", "ipv4", switch.management.address, "", ""
+    if switch.loopback4:
+        yield switch.name, "loopback", "ipv4", f"{switch.loopback4}/32", "", ""
+    if switch.loopback6:
+        yield switch.name, "loopback", "ipv6", f"{switch.loopback6}/128", "", ""
+    for port in switch.ports:
+        peer = (port.peer.device, port.peer.port) if port.peer else ("", "")
+        if port.ipv4:
+            yield switch.name, port.name, "ipv4", port.ipv4, *peer
+        if port.ipv6:
+            yield switch.name, port.name, "ipv6", port.ipv6, *peer
+        if port.unnumbered:
+            yield switch.name, port.name, "link-local", "", *peer
+
+
+def host_addresses(host: Host) -> Iterator[Row]:
+    """A host's addresses on its rails."""
+    for port in host.ports:
+        for family, address in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
+            if address:
+                yield host.name, port.name, family, address, port.peer.device, port.peer.port
+
+
+def switch_sessions(switch: Switch) -> Iterator[Row]:
+    """A switch's BGP sessions."""
+    for s in switch.bgp.sessions:
+        yield (
+            switch.name, switch.bgp.asn, s.port, s.transport.value, s.local or "", s.peer, s.remote or "",
+            s.remote_asn, s.group,
+        )  # fmt: skip
+
+
+def count_profiles(switch: Switch, counter: Counter[Row]) -> None:
+    """Count the switch's ports per lossless profile."""
+    profiles = {profile.name: profile for profile in switch.qos.profiles}
+    priorities = " ".join(str(c.priority) for c in switch.qos.lossless)
+    for name, ports in Counter(port.profile for port in switch.ports if port.profile).items():
+        p, h, ecn = profiles[name], profiles[name].headroom, profiles[name].ecn
+        key = (
+            switch.tier.value, switch.model.name, f"{switch.nos} {switch.release}".strip(), name, p.speed_gbps,
+            p.cable_m, priorities, h.size_bytes, h.xon_bytes, h.xoff_bytes,
+            "" if h.xon_offset_bytes is None else h.xon_offset_bytes, h.dynamic_th, ecn.min_bytes, ecn.max_bytes,
+            ecn.max_percent, h.source,
+        )  # fmt: skip
+        counter[key] += ports
+
+
+def qos_rows(profiles: Mapping[Row, int]) -> Iterator[Row]:
+    """Rows of the headroom worksheet, sorted, the number of ports put in its column."""
+    for key in sorted(profiles, key=str):
+        yield (*key[:4], profiles[key], *key[4:])
+
+
+def class_rows(switch: Switch) -> Iterator[Row]:
+    """Rows of the class table; every switch of a fabric has the same."""
+    for c in switch.qos.classes:
+        dscps = " ".join(str(d) for d in c.dscps)
+        yield c.name, c.priority, dscps, c.lossless, c.strict, c.weight_percent, c.ecn, c.cnp
+
+
+def cabling_rows(fabric: Fabric) -> Iterator[Row]:
+    """Rows of the cabling plan."""
+    for c in fabric.cables():
+        yield c.kind, c.a_device, c.a_port, c.b_device, c.b_port, c.speed_gbps, c.medium, c.length_m
+
+
+def in_chunks(rows: Iterable[Row]) -> Iterator[str]:
+    """CSV text of many rows, a few thousand at a time."""
+    chunk: list[Row] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == _CHUNK_ROWS:
+            yield csv_text(chunk)
+            chunk.clear()
+    yield csv_text(chunk)
+
+
+def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[str, object]:
+    """What `plan/fabric.json` says: counts, tiers, pools, classes, strides and the assumptions taken."""
+    tiers = {
+        tier.value: {"model": p.model.name, "nos": p.nos, "release": p.release}
+        for tier, p in fabric.tiers.items()
+    }
+    plan = fabric.addresses
+    names = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
+    pools = {name: str(pool) for name in names if (pool := getattr(plan, name)) is not None}
+    first = fabric.switch(next(iter(fabric.switch_ids())))
+    strides, shape = fabric.strides, fabric.shape
+    return {
+        "assumptions": {path: _plain(value) for path, value in assumptions.items()},
+        "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],
+        "cluster": fabric.cluster,
+        "counts": fabric.counts(),
+        "pools": pools,
+        "shape": {name: getattr(shape, name) for name in shape.__slots__},
+        "strides": {name: getattr(strides, name) for name in strides.__slots__},
+        "tiers": tiers,
+    }
+
+
+def json_text(value: object) -> str:
+    """JSON for people and Git: indented, keys sorted."""
+    return json.dumps(value, indent=2, sort_keys=True) + "\n"
+
+
+def _plain(value: object) -> object:
+    """A value as JSON can hold it."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return str(value)

@@ -1,0 +1,10 @@
+"""The command line: a module per verb, each loaded when it is called."""
+
+from __future__ import annotations
+
+
+def main() -> int:
+    """Run `fabricc`; the process's exit status (see `docs/build.md`)."""
+    from fabricc.cli.entry import run
+
+    return run()

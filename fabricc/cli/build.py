@@ -1,0 +1,80 @@
+"""`fabricc build`: the whole output tree from a spec."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fabricc.cli import output
+
+if TYPE_CHECKING:
+    from fabricc.build import BuildResult
+
+
+@click.command("build", short_help="Write every configuration, proved against the plan.")
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("-o", "--output", "out", type=click.Path(path_type=Path), default=Path("build"), show_default=True,
+              help="Folder of output trees; the tree is named after the cluster.")  # fmt: skip
+@click.option("--frozen", is_flag=True, help="Fail if fabricc.lock would change (for CI).")
+@click.option("--repin", is_flag=True, help="Ignore fabricc.lock and choose identities afresh: may renumber.")
+@click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
+@output.jobs_option
+@output.format_option
+def command(
+    spec: Path, out: Path, frozen: bool, repin: bool, no_check: bool, jobs: int | None, format_: str
+) -> int:
+    """Write the configuration of every switch and host of SPEC, the plan and the job files.
+
+    The tree appears in one step and only when everything in it was read back and found to say what was planned;
+    files that did not change are not touched.
+    """
+    if frozen and repin:
+        raise click.UsageError("--frozen and --repin exclude each other.")
+    from fabricc.build.driver import build
+
+    begin = time.perf_counter()
+    with output.progress() as bar:
+        result, sources = build(
+            spec, out, jobs=jobs, frozen=frozen, repin=repin, check=not no_check, progress=bar
+        )
+    output.tell(result.diagnostics, format_, sources)
+    if format_ == "text":
+        if result.tree is None:
+            click.echo(f"nothing written: {output.tally(result.diagnostics)}", err=True)
+        else:
+            click.echo(summary(result, spec, not no_check, time.perf_counter() - begin))
+    return result.exit_status
+
+
+def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> str:
+    """The table at the end of a build."""
+    counts = result.counts
+    switches = ", ".join(
+        output.plural(counts[name], noun)
+        for name, noun in (("tors", "ToR"), ("spines", "spine"), ("cores", "core"))
+        if counts.get(name)
+    )
+    cables = sum(value for name, value in counts.items() if name.endswith("_cables"))
+    if result.up_to_date:
+        files = f"{result.files:,}, all up to date"
+    else:
+        files = (
+            f"{result.files:,}: {result.written:,} written, {result.removed:,} removed, the rest untouched"
+        )
+    proof = f"every file read back, {result.links:,} links agree at both ends" if checked else "not checked"
+    rows = [
+        ("GPUs", f"{counts['gpus']:,} in {output.plural(counts['hosts'], 'host')}"),
+        ("switches", switches),
+        ("cables", f"{cables:,}"),
+        ("files", files),
+        ("proof", proof),
+        ("lock", "fabricc.lock written: commit it with the spec" if result.lock_changed else "unchanged"),
+        ("findings", output.tally(result.diagnostics)),
+        ("time", f"{seconds:.1f} s"),
+    ]
+    following = f"fabricc plan {shlex.quote(str(spec))}"
+    return f"{result.cluster}: {result.tree}\n{output.table(rows)}\nNext: `{following}` shows the plan behind it."

@@ -1,0 +1,33 @@
+"""`fabricc check`: a built tree against its manifest, its plan and itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabricc.cli import output
+
+
+@click.command("check", short_help="Prove a built tree: its bytes, its meaning, both ends of every link.")
+@click.argument("tree", type=click.Path(path_type=Path))
+@click.option(
+    "--spec", type=click.Path(path_type=Path), help="The tree's spec, if it is not found by itself."
+)
+@output.jobs_option
+@output.format_option
+def command(tree: Path, spec: Path | None, jobs: int | None, format_: str) -> int:
+    """Read back every file of TREE (build/<cluster>) and compare it with a fresh plan of its spec."""
+    from fabricc.build.recheck import check_tree
+
+    with output.progress() as bar:
+        result, sources = check_tree(tree, spec, jobs=jobs, progress=bar)
+    output.tell(result.diagnostics, format_, sources)
+    if format_ == "text":
+        devices = sum(result.counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts"))
+        verdict = "proved" if result.exit_status == 0 else "not proved"
+        click.echo(
+            f"{tree}: {verdict}; {output.plural(result.files, 'file')}, {output.plural(devices, 'device')}, "
+            f"{output.plural(result.links, 'link')} compared at both ends, {output.tally(result.diagnostics)}"
+        )
+    return result.exit_status

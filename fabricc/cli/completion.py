@@ -1,0 +1,21 @@
+"""`fabricc completion`: shell completion scripts."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command("completion", short_help="Print the script that completes fabricc's commands in a shell.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the completion script of SHELL.
+
+    For bash: `fabricc completion bash > ~/.local/share/bash-completion/completions/fabricc`.
+    """
+    from fabricc.cli.entry import cli
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"no completion for {shell}")
+    click.echo(kind(cli, {}, "fabricc", "_FABRICC_COMPLETE").source())

@@ -1,0 +1,107 @@
+"""Starting a verb, and turning whatever ends it into an exit status without a traceback."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from fabricc import __version__
+
+VERBS = {
+    "init": "Start a GitOps repository with a spec that builds as it stands.",
+    "validate": "Tell everything that is wrong with a spec.",
+    "plan": "Show topology, addresses, BGP, QoS and the assumptions taken.",
+    "build": "Write every configuration, proved against the plan.",
+    "check": "Prove a built tree: its bytes, its meaning, both ends of every link.",
+    "catalog": "List the hardware known, or one model with its figures and sources.",
+    "completion": "Print the script that completes fabricc's commands in a shell.",
+}
+USAGE, ENVIRONMENT, INTERRUPTED, BROKEN_PIPE = 2, 3, 130, 141
+
+
+class Verbs(click.Group):
+    """The verbs; `fabricc.cli.<verb>.command` is imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Names in the order of use."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The verb of that name."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"fabricc.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The verbs with a line each, without importing them."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb meant, or a usage error that suggests the nearest one."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], VERBS, 1)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from None
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="fabricc")
+def cli() -> None:
+    """Compile a short cluster spec into every switch's and every host's configuration, checked.
+
+    Exit status: 0 nothing wrong, 1 the input or the result is wrong, 2 bad usage, 3 the environment failed.
+    """
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; its exit status."""
+    try:
+        status: Any = cli.main(arguments, prog_name="fabricc", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        print("fabricc: interrupted; nothing was changed by half", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        place = f" {error.filename}" if error.filename else ""
+        print(f"error[FAB7001]: {error.strerror or error}{place}", file=sys.stderr)
+        return ENVIRONMENT
+    except Exception as error:
+        return _internal(error)
+    return status if isinstance(status, int) else 0
+
+
+def _internal(error: Exception) -> int:
+    """Tell of a defect in one line; the traceback on request."""
+    if os.environ.get("FABRICC_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exc()
+    reason = str(error).strip().rpartition("\n")[2] or "no message"
+    print(
+        f"error[FAB7999]: internal error, {type(error).__name__}: {reason}\n"
+        f"  fabricc {__version__} has a defect. Please report it with the spec and the output of the same command "
+        "run with FABRICC_DEBUG=1.",
+        file=sys.stderr,
+    )
+    return ENVIRONMENT

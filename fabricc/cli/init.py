@@ -1,0 +1,57 @@
+"""`fabricc init`: a GitOps repository with a spec that builds as it stands."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from fabricc.cli import output
+
+STARTER = Path(__file__).parent / "starter"
+FILES = {
+    "cluster.yaml": "cluster.yaml",
+    "gitignore": ".gitignore",
+    "workflow.yml": ".github/workflows/fabricc.yml",
+    "pre-commit.yaml": ".pre-commit-config.yaml",
+    "readme.md": "README.md",
+}
+"""File of the starter -> where it goes."""
+_SCHEMA = "cluster.schema.json"
+
+
+@click.command("init", short_help="Start a GitOps repository with a spec that builds as it stands.")
+@click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
+def command(folder: Path) -> int:
+    """Write a commented spec, its lock, a CI workflow and a pre-commit hook into DIR (default: here).
+
+    Nothing that exists is overwritten.
+    """
+    taken = [name for name in (*FILES.values(), "fabricc.lock", _SCHEMA) if (folder / name).exists()]
+    if taken:
+        click.echo(
+            f"error[FAB7011]: {folder} already has {', '.join(taken)}; nothing was written\n"
+            "  help: choose an empty folder.",
+            err=True,
+        )
+        return 1
+    from fabricc.build.front import run_front
+    from fabricc.spec.resources import schema_path
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for source, name in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(STARTER / source, folder / name)
+    shutil.copyfile(schema_path("cluster"), folder / _SCHEMA)
+    front = run_front(folder / "cluster.yaml")
+    output.tell(front.diagnostics, "text", front.sources)
+    if not front.sound:
+        return 1
+    (folder / "fabricc.lock").write_text(front.lock_text, encoding="utf-8")
+    where = "" if folder == Path() else f"cd {folder} && "
+    click.echo(
+        f"{folder}: {', '.join([*FILES.values(), 'fabricc.lock', _SCHEMA])}\n"
+        f"Next: `{where}fabricc build cluster.yaml`"
+    )
+    return 0

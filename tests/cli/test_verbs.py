@@ -1,0 +1,186 @@
+"""The command line: streams, formats, exit statuses, and no traceback for anything."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.cli.entry import VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Ran
+
+    Fabricc = Callable[..., Ran]
+
+ROOT = Path(__file__).parents[2]
+
+
+def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fabricc", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_help_names_every_verb_and_is_quick() -> None:
+    begin = os.times()
+    ran = process("--help")
+    end = os.times()
+    assert end.children_user + end.children_system - begin.children_user - begin.children_system < 0.5
+    assert ran.returncode == 0
+    assert all(verb in ran.stdout for verb in VERBS)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = "import sys; from fabricc.cli.entry import run; run(['--help']); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(ran.stdout.split())
+    assert not loaded & {"yaml", "rich", "netaddr", "jinja2", "jsonschema", "napalm", "fabricc.planning"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(fabricc: Fabricc, verb: str) -> None:
+    assert fabricc(verb, "--help").status == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["biuld"], ["build"], ["build", "a", "--frozen", "--repin"], ["plan", "x", "--format", "xml"]],
+)
+def test_bad_usage_is_2(fabricc: Fabricc, arguments: list[str]) -> None:
+    ran = fabricc(*arguments)
+    assert ran.status == 2
+    assert "Usage" in ran.err or "Error" in ran.err
+
+
+def test_a_mistyped_verb_is_answered_with_the_nearest(fabricc: Fabricc) -> None:
+    assert "Did you mean 'validate'?" in fabricc("valdiate").err
+
+
+def test_init_builds_as_it_stands(tmp_path: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert fabricc("init", "repo").status == 0
+    monkeypatch.chdir(tmp_path / "repo")
+    assert fabricc("validate", "cluster.yaml").status == 0
+    assert fabricc("build", "cluster.yaml", "--frozen").status == 0
+    again = fabricc("init")
+    assert (again.status, "FAB7011" in again.err) == (1, True)
+
+
+def test_validate_tells_results_and_findings_apart(repo: Path, fabricc: Fabricc) -> None:
+    ran = fabricc("validate", "cluster.yaml")
+    assert ran.status == 0
+    assert ran.out.startswith("cluster.yaml: valid, ")
+    (repo / "cluster.yaml").write_text("cluster: lab\ngpu: 3\n")
+    ran = fabricc("validate", "cluster.yaml")
+    assert ran.status == 1
+    assert "cluster.yaml:2:1" in ran.err
+    assert "gpus" in ran.err
+
+
+@pytest.mark.parametrize("format_", ["json", "sarif"])
+@pytest.mark.parametrize("verb", ["validate", "build"])
+def test_machine_formats_are_alone_on_standard_output(
+    repo: Path, fabricc: Fabricc, verb: str, format_: str
+) -> None:
+    json.loads(fabricc(verb, "cluster.yaml", "--format", format_).out)
+    (repo / "cluster.yaml").write_text("cluster: 7\n")
+    ran = fabricc(verb, "cluster.yaml", "--format", format_)
+    assert ran.status == 1
+    json.loads(ran.out)
+
+
+def test_plan_as_tables_json_and_csv(repo: Path, fabricc: Fabricc) -> None:
+    ran = fabricc("plan", "cluster.yaml", "--csv", "tables")
+    assert ran.status == 0
+    for words in ("8 GPUs in 4 hosts", "Addresses", "BGP", "Traffic classes", "Assumed"):
+        assert words in ran.out
+    plan = json.loads(fabricc("plan", "cluster.yaml", "--format", "json").out)["plan"]
+    assert plan["counts"]["tors"] == 4
+    fabricc("build", "cluster.yaml")
+    for name in ("cabling", "addresses", "sessions", "qos"):
+        shown, built = (
+            (repo / f"tables/{name}.csv").read_text(),
+            (repo / f"build/lab/plan/{name}.csv").read_text(),
+        )
+        assert shown == built
+        rows = list(csv.reader(built.splitlines()))
+        assert len({len(row) for row in rows}) == 1
+
+
+def test_catalog_lists_and_shows_sources(fabricc: Fabricc) -> None:
+    assert "sn5600" in fabricc("catalog").out
+    ran = fabricc("catalog", "sn5600")
+    assert "cell_bytes" in ran.out
+    figures = json.loads(fabricc("catalog", "sn5600", "--format", "json").out)["figures"]
+    assert all(figure["source"] for figure in figures if figure["figure"].startswith("buffers.total"))
+    assert "Did you mean 'sn5600'?" in fabricc("catalog", "sn560").err
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_scripts(fabricc: Fabricc, shell: str) -> None:
+    assert "_FABRICC_COMPLETE" in fabricc("completion", shell).out
+
+
+def test_a_closed_pipe_is_silent(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m fabricc catalog sn5600 | true"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.stderr == ""
+
+
+def test_a_defect_is_one_line_unless_asked(
+    repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("x")
+
+    monkeypatch.setattr("fabricc.build.front.run_front", broken)
+    monkeypatch.delenv("FABRICC_DEBUG", raising=False)
+    ran = fabricc("validate", "cluster.yaml")
+    assert ran.status == 3
+    assert "FAB7999" in ran.err
+    assert "Traceback" not in ran.err
+    monkeypatch.setenv("FABRICC_DEBUG", "1")
+    assert "Traceback" in fabricc("validate", "cluster.yaml").err
+
+
+@pytest.mark.parametrize("verb", ["validate", "plan", "build"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe", b"a: &a [*a]", b"cluster: {", b"\t- x", b"cluster: .nan", None]
+)
+def test_no_input_gives_a_traceback(repo: Path, fabricc: Fabricc, verb: str, content: bytes | None) -> None:
+    if content is None:
+        (repo / "cluster.yaml").unlink()
+    else:
+        (repo / "cluster.yaml").write_bytes(content)
+    ran = fabricc(verb, "cluster.yaml")
+    assert ran.status in (1, 3)
+    assert "FAB" in ran.err
+    assert "Traceback" not in ran.err
+    assert "FAB7999" not in ran.err
+
+
+def test_a_read_only_output_folder_is_3(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "taken").write_text("a file")
+    ran = fabricc("build", "cluster.yaml", "-o", "taken")
+    assert ran.status == 3
+    assert "FAB7001" in ran.err
+
+
+def test_a_damaged_lock_is_a_diagnostic(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "fabricc.lock").write_bytes(b"\xff\xfe")
+    assert fabricc("build", "cluster.yaml").status == 3
+    (repo / "fabricc.lock").write_text("<<<<<<< ours\n")
+    ran = fabricc("build", "cluster.yaml")
+    assert ran.status == 1
+    assert "fabricc.lock:1" in ran.err
