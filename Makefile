@@ -1,0 +1,67 @@
+# `make demo` shows the product, `make test` proves it. Both work on a fresh Debian or Ubuntu with Python 3.11+.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := inventories/superpod-b200-4su/cluster.yaml
+PEERS := frr frr-pythontools netplan.io libyang2-dev build-essential pkg-config python3-dev
+APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
+export DEBIAN_FRONTEND := noninteractive
+
+.PHONY: demo test test-all lint clean peers
+
+demo: $(VENV)/.installed
+	@$(BIN)/fabricc build $(DEMO) -o build
+	@echo "Look at: build/*/plan/ (tables), build/*/switches/, build/*/hosts/, build/*/jobs/"
+
+test: lint
+	@$(BIN)/pytest -m "not slow"
+
+test-all: lint
+	@$(BIN)/pytest
+
+lint: $(VENV)/.dev peers
+	@$(BIN)/ruff check fabricc tests
+	@$(BIN)/ruff format --check --quiet fabricc tests || { echo "run: $(BIN)/ruff format fabricc tests"; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+# The real peers that some tests ask: FRR's own parser, netplan, libyang. Tests of a missing one skip and say so.
+peers: $(VENV)/.peers
+
+$(VENV)/.peers: | $(VENV)/bin/pip
+	@missing=""; for package in $(PEERS); do \
+	  dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q '^install ok' || missing="$$missing $$package"; \
+	done; \
+	if [ -z "$$missing" ]; then touch $@; \
+	elif [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	  echo "note: tests against real peers skip without:$$missing (sudo apt-get install$$missing)"; \
+	else \
+	  echo "installing for tests against real peers:$$missing"; \
+	  $(APT) update >/dev/null 2>&1 || true; \
+	  for package in $$missing; do \
+	    $(APT) install --no-install-recommends $$package >/dev/null 2>&1 || echo "note: could not install $$package"; \
+	  done; touch $@; \
+	fi
+
+$(VENV)/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "fabricc needs Python 3.11 or later; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1; }
+	@if ! $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing python3-venv"; $(APT) update >/dev/null; $(APT) install python3-venv >/dev/null; \
+	  else echo "Python's venv is missing. Install it with: sudo apt-get install python3-venv"; exit 1; fi; \
+	fi
+	@echo "making $(VENV)"; $(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/pip
+	@echo "installing fabricc"; $(BIN)/pip install -qq --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/pip
+	@echo "installing fabricc with its tools"; $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+clean:
+	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find fabricc tests -name __pycache__ -type d -prune -exec rm -rf {} +
