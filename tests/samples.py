@@ -6,6 +6,7 @@ Two ToRs, a spine and a host of a numbered, an unnumbered and a dual-stack fabri
 from __future__ import annotations
 
 from dataclasses import replace
+from ipaddress import IPv6Address
 from typing import Any
 
 from fabricc.catalog.model import (
@@ -88,7 +89,11 @@ CLASSES = (
 
 PROFILES = (
     PortProfile(
-        "400g-40m", 400, 40, Headroom(40, 303104, 19456, 283648, None, 0, "table"), Ecn(512_000, 2_048_000, 20)
+        "400g-40m",
+        400,
+        40,
+        Headroom(40, 303104, 19456, 283648, None, 0, "table"),
+        Ecn(512_000, 2_048_000, 20),
     ),
     PortProfile(
         "400g-5m", 400, 5, Headroom(5, 250880, 19456, 231424, None, 0, "table"), Ecn(256_000, 1_024_000, 20)
@@ -121,6 +126,11 @@ V6_LISTS = (
     PrefixList("FABRIC-V6", 6, (PrefixRule("fd00::/32", 122, 122), PrefixRule("fd00:2::/32", 128, 128))),
     PrefixList("CONNECTED-V6", 6, (PrefixRule("fd00::/122", 127, 127), PrefixRule("fd00:2::1/128"))),
 )
+
+
+def _v6(network: str, offset: int) -> str:
+    """The canonical text (RFC 5952) of the address at an offset in a network."""
+    return str(IPv6Address(network) + offset)
 
 
 def _maps(ipv6: bool, drained: bool) -> tuple[RouteMap, ...]:
@@ -165,10 +175,20 @@ def tor(
         if index < 3:
             ports.append(
                 Port(
-                    name, cage, child, 2, 4, 400, Direction.HOST, True, 9100,
-                    Peer(f"su001-host0{index + 1}", "rail0"), 5, "dac",
+                    name,
+                    cage,
+                    child,
+                    2,
+                    4,
+                    400,
+                    Direction.HOST,
+                    True,
+                    9100,
+                    Peer(f"su001-host0{index + 1}", "rail0"),
+                    5,
+                    "dac",
                     ipv4=f"10.0.0.{2 * index}/31",
-                    ipv6=f"fd00::{2 * index:x}/127" if dual else None,
+                    ipv6=f"{_v6('fd00::', 2 * index)}/127" if dual else None,
                     profile="400g-5m" if lossless else None,
                 )
             )
@@ -178,10 +198,20 @@ def tor(
             link = index - 4
             ports.append(
                 Port(
-                    name, cage, child, 2, 4, 400, Direction.UP, True, 9100,
-                    Peer(f"spine0{link + 1}a", "p1"), 40, "smf",
+                    name,
+                    cage,
+                    child,
+                    2,
+                    4,
+                    400,
+                    Direction.UP,
+                    True,
+                    9100,
+                    Peer(f"spine0{link + 1}a", "p1"),
+                    40,
+                    "smf",
                     ipv4=None if unnumbered else f"10.64.0.{2 * link + 1}/31",
-                    ipv6=f"fd00:1::{2 * link + 1:x}/127" if dual and not unnumbered else None,
+                    ipv6=f"{_v6('fd00:1::', 2 * link + 1)}/127" if dual and not unnumbered else None,
                     unnumbered=unnumbered,
                     profile="400g-40m" if lossless else None,
                 )
@@ -193,13 +223,27 @@ def tor(
                 )
             else:
                 sessions.append(
-                    Session("UPSTREAM", Transport.IPV4, name, peer, 4_200_001_000,
-                            f"10.64.0.{2 * link + 1}", f"10.64.0.{2 * link}")
+                    Session(
+                        "UPSTREAM",
+                        Transport.IPV4,
+                        name,
+                        peer,
+                        4_200_001_000,
+                        f"10.64.0.{2 * link + 1}",
+                        f"10.64.0.{2 * link}",
+                    )
                 )
                 if dual:
                     sessions.append(
-                        Session("UPSTREAM", Transport.IPV6, name, peer, 4_200_001_000,
-                                f"fd00:1::{2 * link + 1:x}", f"fd00:1::{2 * link:x}")
+                        Session(
+                            "UPSTREAM",
+                            Transport.IPV6,
+                            name,
+                            peer,
+                            4_200_001_000,
+                            _v6("fd00:1::", 2 * link + 1),
+                            _v6("fd00:1::", 2 * link),
+                        )
                     )
     bgp = Bgp(
         asn=4_200_100_000,
@@ -220,20 +264,49 @@ def tor(
         community_lists=(CommunityList("GRACEFUL-SHUTDOWN", "65535:0"),),
         route_maps=_maps(dual, drained),
     )
-    qos = QOS if lossless else replace(QOS, classes=(replace(CLASSES[0], dscps=tuple(range(64)), weight_percent=100),),
-                                       profiles=(), watchdog=None, pools=None)
+    qos = (
+        QOS
+        if lossless
+        else replace(
+            QOS,
+            classes=(replace(CLASSES[0], dscps=tuple(range(64)), weight_percent=100),),
+            profiles=(),
+            watchdog=None,
+            pools=None,
+        )
+    )
     return Switch(
-        name="su001-tor1a", cluster="sample", tier=TierName.TOR, plane=0, pod=None, unit=0,
-        model=model or switch_model(), nos=nos, release=release,
-        loopback4="10.128.0.1", loopback6="fd00:2::1" if dual else None,
-        drained=drained, management=MANAGEMENT, ports=tuple(ports), bgp=bgp, qos=qos,
+        name="su001-tor1a",
+        cluster="sample",
+        tier=TierName.TOR,
+        plane=0,
+        pod=None,
+        unit=0,
+        model=model or switch_model(),
+        nos=nos,
+        release=release,
+        loopback4="10.128.0.1",
+        loopback6="fd00:2::1" if dual else None,
+        drained=drained,
+        management=MANAGEMENT,
+        ports=tuple(ports),
+        bgp=bgp,
+        qos=qos,
     )
 
 
 CX7 = NicModel("connectx-7", "NVIDIA ConnectX-7", "nvidia", "mlx5_core", "mlx5", ())
 HOST_MODEL = HostModel(
-    name="sample-host", title="Sample 2-rail host", vendor="sample", gpus=2, rails=2, nic=CX7, ports_per_nic=1,
-    port_gbps=400, pci=("0000:18:00.0", "0000:40:00.0"), management_interface="eno1",
+    name="sample-host",
+    title="Sample 2-rail host",
+    vendor="sample",
+    gpus=2,
+    rails=2,
+    nic=CX7,
+    ports_per_nic=1,
+    port_gbps=400,
+    pci=("0000:18:00.0", "0000:40:00.0"),
+    management_interface="eno1",
 )
 
 
@@ -241,16 +314,34 @@ def host(*, dual: bool = False, isolated: bool = False) -> Host:
     """A host of two rails."""
     ports = tuple(
         HostPort(
-            name=f"rail{rail}", rail=rail, nic_port=0, rdma=f"mlx5_r{rail}", pci=HOST_MODEL.pci[rail],
-            speed_gbps=400, mtu=9000, cable_m=5, medium="dac", peer=Peer(f"su001-tor{rail + 1}a", "p1"),
-            ipv4=f"10.{rail}.0.1/31", gateway4=f"10.{rail}.0.0",
-            ipv6=f"fd00:0:0:{rail}::1/127" if dual else None, gateway6=f"fd00:0:0:{rail}::" if dual else None,
+            name=f"rail{rail}",
+            rail=rail,
+            nic_port=0,
+            rdma=f"mlx5_r{rail}",
+            pci=HOST_MODEL.pci[rail],
+            speed_gbps=400,
+            mtu=9000,
+            cable_m=5,
+            medium="dac",
+            peer=Peer(f"su001-tor{rail + 1}a", "p1"),
+            ipv4=f"10.{rail}.0.1/31",
+            gateway4=f"10.{rail}.0.0",
+            ipv6=f"{_v6('fd00::', (rail << 64) + 1)}/127" if dual else None,
+            gateway6=_v6("fd00::", rail << 64) if dual else None,
             table=100 + rail,
         )
         for rail in range(2)
     )
     return Host(
-        name="su001-host01", cluster="sample", model=HOST_MODEL, unit=0, slot=0, rail_isolated=isolated, ports=ports,
-        classes=CLASSES, fabric_prefixes4=("10.0.0.0/10",), fabric_prefixes6=("fd00::/32",) if dual else (),
+        name="su001-host01",
+        cluster="sample",
+        model=HOST_MODEL,
+        unit=0,
+        slot=0,
+        rail_isolated=isolated,
+        ports=ports,
+        classes=CLASSES,
+        fabric_prefixes4=("10.0.0.0/10",),
+        fabric_prefixes6=("fd00::/32",) if dual else (),
         recommended_qps=4,
     )
