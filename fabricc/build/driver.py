@@ -44,7 +44,7 @@ def build(
         out: folder that holds the tree, which is named after the cluster.
         jobs: worker processes; None for one per usable CPU.
         frozen: fail rather than change the lock.
-        repin: take no account of the lock: identities and addresses are chosen afresh.
+        repin: choose the strides of the lock afresh: addresses, names and ports may change.
         check: read every file back and prove it; without, the tree is written unproved.
         progress: called with what is being done, how much of it is done, and how much there is.
 

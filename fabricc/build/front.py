@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.build.naming import Naming
@@ -56,7 +56,7 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True) -> Fro
 
     Args:
         spec_path: the spec.
-        repin: plan as if there were no lock; addresses may change.
+        repin: choose strides afresh, so that addresses, names and ports may change; identities stay.
         gaps: also ask every back end in use what it cannot express.
     """
     from fabricc.build.accept import settled
@@ -78,10 +78,12 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True) -> Fro
     lock_before, unread = read_lock(lock_path)
     diagnostics += unread
     lock: Lock = EMPTY_LOCK
-    if lock_before is not None and not repin:
+    if lock_before is not None:
         lock, found = parse_lock(lock_before, str(lock_path))
         diagnostics += found
         sources[str(lock_path)] = lock_before
+        if repin:
+            lock = replace(lock, strides={})
     if any(d.severity is Severity.ERROR for d in diagnostics):
         return Front(spec, None, lock_path, "", lock_before, tuple(diagnostics), sources)
     planned = plan(spec, catalog, lock, Naming())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", "out", type=click.Path(path_type=Path), default=Path("build"), show_default=True,
               help="Folder of output trees; the tree is named after the cluster.")  # fmt: skip
 @click.option("--frozen", is_flag=True, help="Fail if fabricc.lock would change (for CI).")
-@click.option("--repin", is_flag=True, help="Ignore fabricc.lock and choose identities afresh: may renumber.")
+@click.option("--repin", is_flag=True, help="Choose the strides of fabricc.lock afresh: may renumber.")
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
 @output.jobs_option
 @output.format_option
