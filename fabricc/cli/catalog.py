@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import Catalog, HostModel, NicModel, SwitchModel
-
-_HIDDEN = ("sources", "nos", "name", "title", "vendor")
 
 
 @click.command("catalog", short_help="List the hardware known, or one model with its figures and sources.")
@@ -42,12 +39,16 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         near = get_close_matches(name, known, 1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise click.UsageError(f"no model '{name}' in the catalog.{hint} `fabricc catalog` lists them.")
-    figures = list(_figures(model))
+    from fabricc.cli import model_page
+
     if format_ == "json":
-        rows = [{"figure": path, "value": value, "source": source} for path, value, source in figures]
+        rows = [
+            {"figure": path, "value": value, "source": source}
+            for path, value, source in model_page.figures(model)
+        ]
         click.echo(json.dumps({"name": model.name, "title": model.title, "figures": rows}, indent=2))
     else:
-        click.echo(f"{model.name}: {model.title}\n{_columns([(p, str(v), s) for p, v, s in figures])}")
+        click.echo(model_page.page(model))
     return exit_status(found)
 
 
@@ -88,51 +89,6 @@ def _gist(model: SwitchModel | HostModel | NicModel) -> str:
         ports = f"{model.rails * model.ports_per_nic} x {model.port_gbps}G"
         return f"{output.plural(model.gpus, 'GPU')}, {ports}, {model.nic.name}"
     return model.driver
-
-
-def _figures(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, object, str]]:
-    """Figure path, value and source; a source stands for everything below its path."""
-    sources: Mapping[str, str] = getattr(model, "sources", {})
-    for path, value in _leaves(model, ""):
-        yield path, value, _source(sources, path)
-
-
-def _source(sources: Mapping[str, str], path: str) -> str:
-    parts = path.replace("[", ".").replace("]", "").split(".")
-    for length in range(len(parts), 0, -1):
-        if (found := sources.get(".".join(parts[:length]))) is not None:
-            return found
-    return ""
-
-
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, object]]:
-    if dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            if path or field.name not in _HIDDEN:
-                below = f"{path}.{field.name}" if path else field.name
-                yield from _leaves(getattr(value, field.name), below)
-    elif isinstance(value, tuple) and any(dataclasses.is_dataclass(item) for item in value):
-        for index, item in enumerate(value):
-            yield f"{path}[{index}]", _short(item)
-    elif isinstance(value, tuple):
-        yield path, ", ".join(str(item) for item in value)
-    elif value is not None:
-        yield path, value
-
-
-def _short(item: Any) -> str:
-    """A small value on one line: `children=2 speed_gbps=400 lanes=4`."""
-    parts = []
-    for field in dataclasses.fields(item):
-        value = getattr(item, field.name)
-        if isinstance(value, tuple):
-            value = "; ".join(
-                _short(inner) if dataclasses.is_dataclass(inner) else str(inner) for inner in value
-            )
-            value = f"({value})"
-        if value is not None:
-            parts.append(f"{field.name}={value}")
-    return " ".join(parts)
 
 
 def _columns(rows: list[tuple[str, str, str]]) -> str:

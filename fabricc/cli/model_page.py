@@ -1,0 +1,126 @@
+"""One model of the catalog as a page: what it is, its cages, its lossless table, every figure with its source."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from fabricc.catalog.model import HeadroomRow, SwitchModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.catalog.model import CageGroup, HostModel, NicModel
+
+_HIDDEN = ("sources", "nos", "name", "title", "vendor")
+_CAGE_WIDTH = 60
+_WIDEST = 40
+_TABLED = ("buffers.rows", "cages")
+_COLUMNS = (
+    ("xoff", "xoff_bytes", "room for what arrives after a pause was sent"),
+    ("size", "size_bytes", "reserved for the priority group"),
+)
+
+
+def page(model: SwitchModel | HostModel | NicModel) -> str:
+    """The page of a model; sources are numbered and stand at its end."""
+    sources: dict[str, int] = {}
+    lines = [f"{model.name}: {model.title}"]
+    if isinstance(model, SwitchModel):
+        lines += [f"runs: {', '.join(sorted(model.nos)) or 'nothing that fabricc renders'}", "", "cages"]
+        lines += [
+            f"  {_cages(group):<{_CAGE_WIDTH}}  {_mark(sources, _source(model.sources, f'cages.{index}'))}".rstrip()
+            for index, group in enumerate(model.cages)
+        ]
+        for title, field, meaning in _COLUMNS:
+            lines += ["", f"lossless table, {title} in bytes: {meaning}", *_table(model.buffers.rows, field)]
+        tables = dict.fromkeys(
+            _source(model.sources, path) for path, _ in _leaves(model, "") if "rows." in path
+        )
+        lines += [f"  {_mark(sources, source)}" for source in tables]
+    lines += ["", "figures"]
+    rows = [
+        (path, f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value), source)
+        for path, value, source in figures(model)
+        if not path.startswith(_TABLED)
+    ]
+    widths = [max((len(row[i]) for row in rows if len(row[i]) <= _WIDEST), default=0) for i in range(2)]
+    lines += [
+        f"  {path:<{widths[0]}}  {value:>{widths[1]}}  {_mark(sources, source)}".rstrip()
+        for path, value, source in rows
+    ]
+    if sources:
+        lines += ["", "sources", *(f"  [{number}] {source}" for source, number in sources.items())]
+    return "\n".join(lines)
+
+
+def _cages(group: CageGroup) -> str:
+    """`1-64: lanes 8, 1x400 2x200 4x100`."""
+    last = group.first + group.count - 1
+    uses = " ".join(f"{b.children}x{b.speed_gbps}" for b in group.breakouts)
+    service = "" if group.fabric else " (service)"
+    return f"{group.first}-{last}: lanes {group.lanes}, {uses}{service}"
+
+
+def _table(rows: tuple[HeadroomRow, ...], field: str) -> Iterator[str]:
+    """The lossless rows as a matrix of speed and cable length."""
+    speeds = sorted({row.speed_gbps for row in rows})
+    cells = {(row.cable_m, row.speed_gbps): f"{getattr(row, field):,}" for row in rows}
+    yield "  " + f"{'cable':>8}" + "".join(f"{f'{speed}G':>12}" for speed in speeds)
+    for length in sorted({row.cable_m for row in rows}):
+        yield (
+            "  "
+            + f"{f'{length} m':>8}"
+            + "".join(f"{cells.get((length, speed), '-'):>12}" for speed in speeds)
+        )
+
+
+def _mark(sources: dict[str, int], source: str) -> str:
+    """A source's number, or the words of an assumption."""
+    if not source or source.startswith("assumed"):
+        return source
+    return f"[{sources.setdefault(source, len(sources) + 1)}]"
+
+
+def figures(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, object, str]]:
+    """Figure path, value and source; a source stands for everything below its path."""
+    sources: Mapping[str, str] = getattr(model, "sources", {})
+    for path, value in _leaves(model, ""):
+        yield path, value, _source(sources, path)
+
+
+def _source(sources: Mapping[str, str], path: str) -> str:
+    parts = path.split(".")
+    for length in range(len(parts), 0, -1):
+        if (found := sources.get(".".join(parts[:length]))) is not None:
+            return found
+    return ""
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, object]]:
+    if dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            if path or field.name not in _HIDDEN:
+                below = f"{path}.{field.name}" if path else field.name
+                yield from _leaves(getattr(value, field.name), below)
+    elif isinstance(value, tuple) and any(dataclasses.is_dataclass(item) for item in value):
+        for index, item in enumerate(value):
+            key = f"{item.speed_gbps}.{item.cable_m}" if isinstance(item, HeadroomRow) else str(index)
+            yield f"{path}.{key}", _short(item)
+    elif isinstance(value, tuple):
+        yield path, ", ".join(str(item) for item in value)
+    elif value is not None:
+        yield path, value
+
+
+def _short(item: Any) -> str:
+    """A small value on one line: `children=2 speed_gbps=400 lanes=4`."""
+    parts = []
+    for field in dataclasses.fields(item):
+        value = getattr(item, field.name)
+        if isinstance(value, tuple):
+            inner = "; ".join(_short(one) if dataclasses.is_dataclass(one) else str(one) for one in value)
+            value = f"({inner})"
+        if value is not None:
+            parts.append(f"{field.name}={value}")
+    return " ".join(parts)
