@@ -147,3 +147,16 @@ def test_no_fixed_box_reaches_256_tors_and_the_refusal_names_the_chassis_that_do
     assert problem.code == "FAB3009"
     assert "7816r3 (576 ports)" in problem.help
     assert fabric_of(document(gpus=gpus, tors={"model": "7060dx5-64s"}, spines={"model": "7816r3"}))
+
+
+def test_meta_rack_switches_have_an_eighth_more_uplinks_than_they_need() -> None:
+    """Rack switch uplinks 1:1.125, 16 down and 18 up: the zone stays non-blocking after two spine failures."""
+    fabric = fabric_of(
+        document(
+            gpus={"model": "grand-teton", "racks": 192, "hosts_per_rack": 2, "wiring": "rack", **NO_HOSTS},
+            tors={"model": "7060dx5-64s", "oversubscription": 0.889},
+            spines={"model": "7816r3"},
+        )
+    )
+    assert (len(fabric.tor_layouts[0].down), fabric.shape.uplinks) == (16, 18)
+    assert fabric.shape.spines * fabric.shape.links_per_spine == 18

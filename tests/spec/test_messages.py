@@ -75,10 +75,10 @@ CASES = {
             "The nearest that fits is 200. Allowed: 25, 40, 50, 100, 200, 400, 800 or 1600."
         ],
     ),
-    "an oversubscription below one": (
-        changed("1.0", "0.5"),
+    "no oversubscription at all": (
+        changed("1.0", "0"),
         [
-            "10:21 FAB1005 tors.oversubscription cannot be 0.5 | It ranges from 1 to 64; the nearest that fits is 1."
+            "10:21 FAB1005 tors.oversubscription cannot be 0 | It ranges from 0.1 to 64; the nearest that fits is 0.1."
         ],
     ),
     "a name that no file can have": (
