@@ -1,0 +1,49 @@
+"""Every back end compiles and proves every way to address and route, two tiers and three."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fabricc.build.driver import build
+from fabricc.diagnostics import Severity
+
+BOXES = {"eos": "7060x6-64pe", "sonic": "sn5600", "frr": "linux-64x400"}
+LAB = [{"code": code, "reason": "routing is what is tried here"} for code in ("FAB5201", "FAB5202")]
+
+
+@pytest.mark.parametrize("cores", [False, True], ids=["two tiers", "three tiers"])
+@pytest.mark.parametrize("links", ["numbered", "unnumbered"])
+@pytest.mark.parametrize("family", ["ipv4", "ipv6", "dual"])
+@pytest.mark.parametrize("nos", BOXES)
+def test_it_compiles_and_reads_back(nos: str, family: str, links: str, cores: bool, tmp_path: Path) -> None:
+    box = {"model": BOXES[nos], "nos": nos, "uplink_gbps": 400}
+    spec = {
+        "cluster": "matrix",
+        "gpus": {"model": "dgx-h100", "hosts": 9, "hosts_per_unit": 4},
+        "tors": box,
+        "spines": box if cores else {key: value for key, value in box.items() if key != "uplink_gbps"},
+        "addressing": {"family": family, "fabric_links": links},
+        "routing": {"spine_asn": "unique" if cores else "shared"},
+        "overrides": {"su001-tor1a": {"drain": True}},
+    }
+    if cores:
+        spec["spines"] = {**box, "units_per_pod": 2}
+        spec["cores"] = {"model": BOXES[nos], "nos": nos}
+    if nos == "frr":
+        spec["accept"] = LAB
+    path = tmp_path / "cluster.yaml"
+    path.write_text(json.dumps(spec, indent=1))
+    result, _ = build(path, tmp_path / "build")
+    assert [d for d in result.diagnostics if d.severity is Severity.ERROR] == []
+    files = sorted((tmp_path / "build" / "matrix" / "switches").glob("*/frr.conf"))
+    if files and shutil.which("vtysh"):
+        for file in (files[0], files[-1]):
+            done = subprocess.run(
+                ["vtysh", "-C", "-f", str(file)], capture_output=True, text=True, timeout=60
+            )
+            assert (done.returncode, done.stdout) == (0, "")
