@@ -102,14 +102,22 @@ def beyond_capacity(
     layer = topology.spine_layer(units * bottom.sides, uplinks, ports)
     if layer is None:
         return spine_too_small(spec, models, catalog, bottom, units * bottom.sides, ports)
-    what = "the lock pins" if "links_per_spine" in pins else "the spec asks for"
+    is_pinned = "links_per_spine" in pins
+    what = "the lock pins" if is_pinned else "the spec asks for"
+    fit = f"{layer.count} spines with {layer.links_per_spine} links hold them"
+    if is_pinned:
+        help_ = (
+            f"{fit}; that moves cables and spine ports: accept it with `fabricc build --repin`, "
+            "and declare growth ahead with `gpus.capacity`."
+        )
+    else:
+        help_ = f"{fit}: write `spines.count: {layer.count}`, or leave it out."
     return spec.error(
         "FAB3011",
         f"{what} {count} spines per plane with {links} links to each ToR, which hold {capacity} units; "
         f"{units} are needed",
         *(("spines", "count") if spec.spines.count else ("gpus",)),
-        help=f"{layer.count} spines with {layer.links_per_spine} links hold them; that moves cables and spine ports: "
-        "accept it with `fabricc build --repin`, and declare growth ahead with `gpus.capacity`.",
+        help=help_,
     )
 
 

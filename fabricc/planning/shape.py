@@ -28,14 +28,12 @@ class Sizing:
 
     Attributes:
         capacity_units: units that the spines can hold.
-        host_gbps: host group -> speed of one of its ports after splitting.
         tor_up_cage, spine_up_cage: cage position where the uplinks begin.
         most_uplinks: uplinks a ToR could physically have.
     """
 
     shape: Shape
     capacity_units: int
-    host_gbps: tuple[int, ...]
     tor_layouts: tuple[PortLayout, ...]
     spine_layout: PortLayout
     core_layout: PortLayout | None
@@ -260,17 +258,13 @@ def _sizing(
     core: PortLayout | None,
     spine_up_cage: int,
 ) -> Sizing:
-    hosts = bottom.slots * bottom.per_tor
     reserved = spec.tors.reserved_ports
+    uplinks = Block(bottom.up_gbps, shape.uplinks)
     tors = tuple(
         arrange(
-            models.tor,
-            Block(speed, hosts + reserved),
-            Block(bottom.up_gbps, shape.uplinks),
-            bottom.up_cage,
-            reserved,
+            models.tor, Block(block.speed_gbps, block.count + reserved), uplinks, bottom.up_cage, reserved
         )
-        for speed in bottom.host_gbps
+        for block in bottom.hosts
     )
     layouts = tuple(layout for layout in tors if layout is not None)
     if spine is None or len(layouts) < len(tors):
@@ -278,7 +272,6 @@ def _sizing(
     return Sizing(
         shape,
         capacity,
-        bottom.host_gbps,
         layouts,
         spine,
         core,

@@ -27,7 +27,7 @@ class Bottom:
     per_tor: int
     slots: int
     sides: int
-    host_gbps: tuple[int, ...]
+    hosts: tuple[Block, ...]
     up_gbps: int
     uplinks: int
     up_cage: int
@@ -55,9 +55,13 @@ def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bot
         )
     slots = max(group.hosts_per_unit for group in spec.gpus.groups)
     up_gbps = link_speed(spec, models.tor, models.spine, spec.tors.uplink_gbps, "tors")
-    tors = _tor_uplinks(spec, models, slots * per_tor, host_gbps, up_gbps, pins)
+    groups = spec.gpus.groups
+    hosts = tuple(
+        Block(speed, group.hosts_per_unit * per_tor) for group, speed in zip(groups, host_gbps, strict=True)
+    )
+    tors = _tor_uplinks(spec, models, hosts, per_tor, up_gbps, pins)
     sides = rails // per_tor * (nic_ports // spec.planes)
-    return Bottom(rails, nic_ports, per_tor, slots, sides, host_gbps, up_gbps, *tors)
+    return Bottom(rails, nic_ports, per_tor, slots, sides, hosts, up_gbps, *tors)
 
 
 def _nics(spec: ClusterSpec, models: Models) -> tuple[int, int, tuple[int, ...]]:
@@ -135,28 +139,28 @@ def link_speed(spec: ClusterSpec, low: SwitchModel, high: SwitchModel, asked: in
 def _tor_uplinks(
     spec: ClusterSpec,
     models: Models,
-    hosts: int,
-    host_gbps: tuple[int, ...],
+    hosts: tuple[Block, ...],
+    per_tor: int,
     up_gbps: int,
     pins: Mapping[str, int],
 ) -> tuple[int, int, int]:
     """(uplinks by the ratio, cage position of the first, most uplinks that fit) of a ToR."""
     tier, tor = spec.tors, models.tor
     ends = []
-    for index, speed in enumerate(host_gbps):
-        end = cages_for(tor, Block(speed, hosts + tier.reserved_ports))
+    for index, block in enumerate(hosts):
+        needed = block.count + tier.reserved_ports
+        end = cages_for(tor, Block(block.speed_gbps, needed))
         if end is None:
-            has = ports_at(tor, speed)
-            per_tor = hosts // max(group.hosts_per_unit for group in spec.gpus.groups)
+            has = ports_at(tor, block.speed_gbps)
             largest = max(0, (has - tier.reserved_ports) // per_tor)
+            fitting = largest_unit(spec, tor, block.speed_gbps, up_gbps, per_tor)
             raise UnfitError(
                 spec.error(
                     "FAB3006",
-                    f"a ToR needs {hosts + tier.reserved_ports} host ports at {speed}G; "
-                    f"{tor.title} has {has}",
+                    f"a ToR needs {needed} host ports at {block.speed_gbps}G; {tor.title} has {has}",
                     *spec.gpus.groups[index].path,
                     help=f"The largest number of hosts per unit without any uplink is {largest}; for "
-                    f"{tier.oversubscription}:1 it is {largest_unit(spec, tor, speed, up_gbps, per_tor)}.",
+                    f"{tier.oversubscription}:1 it is {fitting}.",
                 )
             )
         ends.append(end)
@@ -166,10 +170,11 @@ def _tor_uplinks(
             pinned(spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus")
         )
     most = _room(tor, up_gbps, start)
-    down = max(hosts * speed for speed in host_gbps)
+    busiest = max(hosts, key=lambda block: block.count * block.speed_gbps)
+    down = busiest.count * busiest.speed_gbps
     uplinks = tier.uplinks or topology.uplinks_needed(down, tier.oversubscription or 1.0, up_gbps)
     if uplinks > most:
-        raise UnfitError(too_many_uplinks(spec, tor, hosts, host_gbps, up_gbps, uplinks, most))
+        raise UnfitError(too_many_uplinks(spec, tor, busiest, per_tor, up_gbps, uplinks, most))
     return uplinks, start, most
 
 
@@ -197,22 +202,17 @@ def largest_unit(spec: ClusterSpec, tor: SwitchModel, speed: int, up_gbps: int, 
 
 
 def too_many_uplinks(
-    spec: ClusterSpec,
-    tor: SwitchModel,
-    hosts: int,
-    host_gbps: tuple[int, ...],
-    up_gbps: int,
-    uplinks: int,
-    most: int,
+    spec: ClusterSpec, tor: SwitchModel, hosts: Block, per_tor: int, up_gbps: int, uplinks: int, most: int
 ) -> Diagnostic:
     """A ToR that has not the cages for the uplinks its ratio needs."""
-    speed = max(host_gbps)
-    per_tor = hosts // max(group.hosts_per_unit for group in spec.gpus.groups)
+    speed = hosts.speed_gbps
     largest = largest_unit(spec, tor, speed, up_gbps, per_tor)
-    ratio = f"; with {most} uplinks the ratio is {hosts * speed / (most * up_gbps):.3g}:1" if most else ""
+    ratio = (
+        f"; with {most} uplinks the ratio is {hosts.count * speed / (most * up_gbps):.3g}:1" if most else ""
+    )
     return spec.error(
         "FAB3007",
-        f"a ToR with {hosts} host ports at {speed}G needs {uplinks} uplinks at {up_gbps}G; "
+        f"a ToR with {hosts.count} host ports at {speed}G needs {uplinks} uplinks at {up_gbps}G; "
         f"{tor.title} has room for {most}",
         "tors",
         "uplinks" if spec.tors.uplinks else "oversubscription",

@@ -312,3 +312,22 @@ def test_what_cannot_be_planned_says_what_can(change: dict[str, Any], code: str,
     problems = [d for d in planned(document(**change)).diagnostics if d.severity == "error"]
     assert [p.code for p in problems] == [code]
     assert help_has in problems[0].help
+
+
+def test_uplinks_follow_the_busiest_group_of_hosts_not_the_largest_mixed_with_the_fastest() -> None:
+    """32 hosts at 400G or 16 at 800G are 12.8 Tb/s either way: 16 uplinks of 800G, not 32."""
+    groups = [
+        {"name": "old", "model": "dgx-h100", "hosts": 40, "hosts_per_unit": 32},
+        {"name": "new", "model": "dgx-b300", "hosts": 3, "hosts_per_unit": 16},
+    ]
+    gpus = {"groups": groups, "model": None, "hosts": None, "hosts_per_unit": None}
+    fabric = fabric_of(document(gpus=gpus, tors={"model": "sn5600"}, spines={"model": "sn5600"}))
+    assert fabric.shape.uplinks == 16
+    assert [len(layout.down) for layout in fabric.tor_layouts] == [32, 16]
+
+
+def test_a_pinned_spine_count_that_is_too_small_names_one_that_is_not() -> None:
+    (problem,) = planned(document(gpus={"hosts": 128}, spines={"count": 8})).diagnostics
+    assert problem.code == "FAB3011"
+    assert "`spines.count: 16`" in problem.help
+    assert "--repin" not in problem.help
