@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.links import Link
     from fabricc.fabric.model import PrefixList
-    from fabricc.fabric.shape import CableRow, SwitchId
+    from fabricc.fabric.shape import CableRow, Slot, SwitchId
 
 __all__ = ["host", "spine_cables", "switch", "switch_name", "tor_cables"]
 
@@ -77,45 +77,42 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     for index, (slot, name) in enumerate(zip(layout.slots, names, strict=True)):
         link = used.get(index)
         if link is None:
-            ports.append(
-                Port(
-                    name,
-                    slot.cage,
-                    slot.child,
-                    slot.children,
-                    slot.lanes,
-                    slot.speed_gbps,
-                    Direction.UNUSED,
-                    False,
-                    fabric.switch_mtu,
-                    reserved=index in reserved,
-                )
-            )
+            ports.append(_port(name, slot, fabric, Direction.UNUSED, False, reserved=index in reserved))
             continue
-        profile = fabric.profiles[key, slot.speed_gbps, link.cable_m].name if has_lossless else None
         ports.append(
-            Port(
+            _port(
                 name,
-                slot.cage,
-                slot.child,
-                slot.children,
-                slot.lanes,
-                slot.speed_gbps,
+                slot,
+                fabric,
                 link.direction,
                 not link.shutdown,
-                fabric.switch_mtu,
-                Peer(link.peer, link.peer_port),
-                link.cable_m,
-                link.medium,
-                link.local4,
-                link.local6,
-                link.unnumbered,
-                profile,
+                peer=Peer(link.peer, link.peer_port),
+                cable_m=link.cable_m,
+                medium=link.medium,
+                ipv4=link.local4,
+                ipv6=link.local6,
+                unnumbered=link.unnumbered,
+                profile=fabric.profiles[key, slot.speed_gbps, link.cable_m].name if has_lossless else None,
             )
         )
         if link.direction is not Direction.HOST:
             sessions.extend(_sessions(name, link))
     return tuple(ports), tuple(sessions)
+
+
+def _port(name: str, slot: Slot, fabric: Fabric, direction: Direction, enabled: bool, **more: Any) -> Port:
+    return Port(
+        name,
+        slot.cage,
+        slot.child,
+        slot.children,
+        slot.lanes,
+        slot.speed_gbps,
+        direction,
+        enabled,
+        fabric.switch_mtu,
+        **more,
+    )
 
 
 def _sessions(port: str, link: Link) -> Iterator[Session]:
