@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -112,7 +111,7 @@ def test_netplan_accepts_the_hosts(tree: Path, tmp_path: Path) -> None:
     target.mkdir(parents=True)
     for path in one_of_each_kind(files):
         shutil.copy(path, target / path.name)
-        os.chmod(target / path.name, 0o600)
+        (target / path.name).chmod(0o600)
         done = subprocess.run(
             [NETPLAN, "--root-dir", str(tmp_path)], capture_output=True, text=True, timeout=60
         )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.build.driver import build
 from fabricc.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BOXES = {"eos": "7060x6-64pe", "sonic": "sn5600", "frr": "linux-64x400"}
 LAB = [{"code": code, "reason": "routing is what is tried here"} for code in ("FAB5201", "FAB5202")]
