@@ -27,7 +27,7 @@ NOT_NAMES = [
     "a\n", "\na", "a\nusername root", "a\r\nb", "a\tb", "a\x00b", "a\x1b[31m", "a\u2028b", "a\x85b", "\u202ea",
 ]  # fmt: skip
 WRONG = [
-    None, -1, 10**15, 1e300, 0.5, [], [[[]]], [None], {"x": 1}, {"": {}}, {"a\nb": {}}, float("nan"), float("inf"),
+    None, -1, 10**15, 1e300, 0.05, [], [[[]]], [None], {"x": 1}, {"": {}}, {"a\nb": {}}, float("nan"), float("inf"),
     10**40, "a\nno shutdown", "../x", "$(x)", "\u0430dmin", "a" * 5000,
 ]  # fmt: skip
 
