@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
+    from fabricc.planning.quality import Sheet
 
 ADDRESSES = ("device", "interface", "family", "address", "peer", "peer_interface")
 SESSIONS = (
@@ -26,6 +27,7 @@ QOS = (
     "tier", "model", "nos", "profile", "ports", "speed_gbps", "cable_m", "priorities", "size_bytes", "xon_bytes",
     "xoff_bytes", "xon_offset_bytes", "dynamic_th", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "source",
 )  # fmt: skip
+WORKSHEET = ("switches", "model", "profile", "quantity", "value", "unit", "source")
 CLASSES = ("class", "priority", "dscps", "lossless", "strict", "weight_percent", "ecn", "cnp")
 _CHUNK_ROWS = 4096
 
@@ -105,16 +107,36 @@ def count_profiles(switch: Switch, counter: Counter[Row]) -> None:
         key = (
             switch.tier.value, switch.model.name, f"{switch.nos} {switch.release}".strip(), name, p.speed_gbps,
             p.cable_m, priorities, h.size_bytes, h.xon_bytes, h.xoff_bytes,
-            "" if h.xon_offset_bytes is None else h.xon_offset_bytes, h.dynamic_th, ecn.min_bytes, ecn.max_bytes,
-            ecn.max_percent, h.source,
+            "" if h.xon_offset_bytes is None else h.xon_offset_bytes, h.dynamic_th,
+            *((ecn.min_bytes, ecn.max_bytes, ecn.max_percent) if ecn else ("", "", "")), h.source,
         )  # fmt: skip
         counter[key] += ports
 
 
 def qos_rows(profiles: Mapping[Row, int]) -> Iterator[Row]:
-    """Rows of the headroom worksheet, sorted, the number of ports put in its column."""
+    """Rows of the lossless profiles, sorted, the number of ports put in its column."""
     for key in sorted(profiles, key=str):
         yield (*key[:4], profiles[key], *key[4:])
+
+
+def worksheet_rows(sheets: Iterable[Sheet]) -> Iterator[Row]:
+    """Every step of the lossless arithmetic, a row each."""
+    for sheet in sheets:
+        for line in sheet.rows:
+            yield sheet.switches, sheet.model.name, sheet.profile.name, *line
+
+
+def worksheet_summary(sheets: Iterable[Sheet]) -> list[dict[str, object]]:
+    """The same as JSON holds it: one object per profile, with its steps in order."""
+    return [
+        {
+            "switches": sheet.switches,
+            "model": sheet.model.name,
+            "profile": sheet.profile.name,
+            "steps": [line._asdict() for line in sheet.rows],
+        }
+        for sheet in sheets
+    ]
 
 
 def class_rows(switch: Switch) -> Iterator[Row]:

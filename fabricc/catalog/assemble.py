@@ -5,24 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.catalog.model import (
+    AnnexFigures,
     Breakout,
     Buffers,
     CageGroup,
     HeadroomRow,
     HostModel,
+    Limits,
     NicModel,
     Pools,
     SpectrumFigures,
     SwitchModel,
+    TofinoFigures,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fabricc.catalog.model import Formula
+
 PROVENANCE = frozenset(("source", "assumed", "reason", "note"))
 """Keys that say where a figure comes from and are no figures themselves."""
 
 ROW_COLUMNS = tuple(HeadroomRow.__dataclass_fields__)
+FAMILIES: dict[str, type[SpectrumFigures] | type[TofinoFigures] | type[AnnexFigures]] = {
+    "spectrum": SpectrumFigures,
+    "tofino": TofinoFigures,
+    "ieee8021q": AnnexFigures,
+}
+"""Families of headroom formulas; `table` is one too, without figures."""
+
 BUFFER_FIGURES = ("total_bytes", "cell_bytes", "max_lossless_classes")
 
 MAX_CAGE_LANES = 16
@@ -145,9 +157,23 @@ def _buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> 
     return Buffers(
         **{key: raw[key]["value"] for key in BUFFER_FIGURES},
         rows=_rows(raw["headroom"], table, sources),
-        formula=SpectrumFigures(**figures(formula)) if formula else None,
+        formula=_formula(figures(formula)) if formula else None,
         pools=Pools(**figures(raw["pools"])),
+        limits=_limits(raw.get("limits", {}), sources),
     )
+
+
+def _formula(raw: Raw) -> Formula | None:
+    family = FAMILIES.get(raw.pop("family"))
+    return family(**raw) if family else None
+
+
+def _limits(raw: Raw, sources: dict[str, str]) -> Limits:
+    found: Raw = {}
+    for key, limit in raw.items():
+        sources[f"buffers.limits.{key}"] = citation(limit)
+        found[key] = limit["value"] if "value" in limit else (limit["least"], limit["most"])
+    return Limits(**found)
 
 
 def _rows(uses: list[Raw], table: Callable[[str], Raw], sources: dict[str, str]) -> tuple[HeadroomRow, ...]:

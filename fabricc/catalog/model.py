@@ -55,7 +55,11 @@ class HeadroomRow:
 
 @dataclass(frozen=True, slots=True)
 class SpectrumFigures:
-    """Inputs of the Spectrum headroom formula (sonic-swss buffer_headroom_mellanox.lua)."""
+    """Inputs of the Spectrum headroom formula (sonic-swss buffer_headroom_mellanox.lua).
+
+    Attributes:
+        version: which of the formula's versions serves what the table lacks; see `fabricc.qos.spectrum`.
+    """
 
     cell_bytes: int
     pipeline_latency_kb: int
@@ -63,6 +67,65 @@ class SpectrumFigures:
     lossless_mtu_bytes: int
     small_packet_percent: int
     tile: bool
+    version: str = "byte-share"
+
+
+@dataclass(frozen=True, slots=True)
+class TofinoFigures:
+    """Inputs of the Tofino headroom formula (sonic-swss buffer_headroom_barefoot.lua).
+
+    Attributes:
+        peer_response_kb: the peer's reaction where no pause quanta are known for the speed, KiB.
+        dynamic_th: exponent of alpha for ports that no table row serves.
+    """
+
+    cell_bytes: int
+    pipeline_latency_kb: int
+    mac_phy_delay_kb: float
+    peer_response_kb: int
+    gearbox_delay_ns: int
+    lossless_mtu_bytes: int
+    small_packet_percent: int
+    dynamic_th: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnnexFigures:
+    """Inputs of the worst case of IEEE 802.1Q, for a platform without figures of its maker.
+
+    Attributes:
+        interface_delay_ns: MAC and PHY of one end, one way.
+        xon_bytes: what a priority group has beside its headroom.
+        dynamic_th: exponent of alpha for ports that no table row serves.
+    """
+
+    cell_bytes: int
+    interface_delay_ns: int
+    xon_bytes: int
+    dynamic_th: int
+    version: str
+
+
+Formula = SpectrumFigures | TofinoFigures | AnnexFigures
+"""Figures of a headroom formula; their type is its family."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a platform takes beside its buffer, each as (least, most); None where no figure is known.
+
+    Attributes:
+        alpha_exponents: exponents of alpha that the ASIC has.
+        port_profiles: different lossless or marking profiles on one switch, at most.
+        detect_ms, restore_ms, poll_ms: PFC watchdog timers.
+    """
+
+    alpha_exponents: tuple[int, int] | None = None
+    port_profiles: int | None = None
+    detect_ms: tuple[int, int] | None = None
+    restore_ms: tuple[int, int] | None = None
+    poll_ms: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +151,19 @@ class Pools:
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """The lossless buffer model of a switch: a table, a formula, or both (the table wins where it has a row)."""
+    """The lossless buffer model of a switch: a table, a formula, or both (the table wins where it has a row).
+
+    Attributes:
+        formula: None for a platform that is known by its table alone.
+    """
 
     total_bytes: int
     cell_bytes: int
     rows: tuple[HeadroomRow, ...]
-    formula: SpectrumFigures | None
+    formula: Formula | None
     pools: Pools
     max_lossless_classes: int
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True)

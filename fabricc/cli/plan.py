@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fabricc.fabric.fabric import Fabric
+    from fabricc.planning.quality import Sheet
     from fabricc.spec.model import ClusterSpec
+
+    _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
+
+_RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", ("svg:-", "png:-")))
+"""Programs that read SVG and write PNG, first choice first."""
 
 
 @click.command("plan", short_help="Show topology, addresses, BGP, QoS and the assumptions taken.")
@@ -24,36 +30,91 @@ if TYPE_CHECKING:
               help="Tables for people, or one JSON object with the plan and the findings.")  # fmt: skip
 @click.option("--csv", "csv_folder", type=click.Path(path_type=Path), metavar="DIR",
               help="Also write cabling, addresses, sessions and QoS as CSV files into DIR.")  # fmt: skip
-def command(spec: Path, format_: str, csv_folder: Path | None) -> int:
+@click.option(
+    "--qos", is_flag=True, help="Show the worksheet of every lossless port: each step, its unit and source."
+)
+@click.option("--plot", "picture", type=click.Path(path_type=Path), metavar="FILE",
+              help="Draw thresholds against buffer into FILE, .svg or .png.")  # fmt: skip
+def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, picture: Path | None) -> int:
     """Show what SPEC becomes, without writing a configuration."""
     from fabricc.build.front import run_front
     from fabricc.build.result import exit_status
 
+    if picture is not None and picture.suffix not in (".svg", ".png"):
+        raise click.BadParameter(f"{picture} ends neither in .svg nor in .png", param_hint="--plot")
     front = run_front(spec)
     fabric, found = front.fabric, front.diagnostics
+    sheets: tuple[Sheet, ...] = ()
+    if fabric is not None and front.spec is not None and (qos or picture or csv_folder):
+        from fabricc.planning.quality import worksheets
+
+        sheets = worksheets(front.spec, fabric)
     if format_ == "json":
-        click.echo(_json(fabric, front.spec, found), nl=False)
+        click.echo(_json(fabric, front.spec, found, sheets if qos else None), nl=False)
     else:
         output.tell(found, "text", front.sources)
         if fabric is not None and front.spec is not None:
-            _show(fabric, front.spec)
+            _show(_worksheet_tables(sheets) if qos else _tables(fabric, front.spec))
+            if qos and not sheets:
+                click.echo("No lossless class: there is nothing to compute.")
+    if picture is not None and fabric is not None:
+        _draw(f"{fabric.cluster}: lossless thresholds", sheets, picture)
+        click.echo(str(picture), err=True)
     if csv_folder is not None and fabric is not None:
-        names = _write_csv(fabric, csv_folder)
+        names = _write_csv(fabric, sheets, csv_folder)
         click.echo(f"{csv_folder}: {', '.join(names)}", err=True)
     return exit_status(found)
 
 
-def _json(fabric: Fabric | None, spec: ClusterSpec | None, found: Iterable[object]) -> str:
+def _json(
+    fabric: Fabric | None, spec: ClusterSpec | None, found: Iterable[object], sheets: Sequence[Sheet] | None
+) -> str:
     import dataclasses
 
     from fabricc.build import tables
 
     plan = tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
     findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
-    return tables.json_text({"plan": plan, "findings": findings})
+    whole = {"plan": plan, "findings": findings}
+    if sheets is not None:
+        whole["worksheet"] = tables.worksheet_summary(sheets)
+    return tables.json_text(whole)
 
 
-def _write_csv(fabric: Fabric, folder: Path) -> list[str]:
+def _draw(title: str, sheets: Iterable[Sheet], file: Path) -> None:
+    """Write the picture; a .png is rendered by whichever program for it is installed.
+
+    Raises:
+        click.ClickException: the file cannot be written, or nothing here renders SVG.
+    """
+    from fabricc.qos.plot import panel_of, svg
+
+    panels = [panel_of(f"{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows) for s in sheets]
+    text = svg(title, panels)
+    try:
+        if file.suffix == ".svg":
+            file.write_text(text, "utf-8")
+        else:
+            _render_png(text, file)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {file}: {error.strerror}") from None
+
+
+def _render_png(text: str, file: Path) -> None:
+    import shutil
+    import subprocess
+
+    for program, arguments in _RENDERERS:
+        if (found := shutil.which(program)) is not None:
+            done = subprocess.run([found, *arguments], input=text.encode(), capture_output=True, check=False)
+            if done.returncode == 0 and done.stdout:
+                file.write_bytes(done.stdout)
+                return
+    names = ", ".join(program for program, _ in _RENDERERS)
+    raise click.ClickException(f"a .png needs one of {names}; write a .svg, or install one")
+
+
+def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[str]:
     from collections import Counter
 
     from fabricc.build import tables
@@ -78,6 +139,7 @@ def _write_csv(fabric: Fabric, folder: Path) -> list[str]:
         ("addresses.csv", tables.ADDRESSES, addresses()),
         ("sessions.csv", tables.SESSIONS, sessions()),
         ("qos.csv", tables.QOS, (row for row in tables.qos_rows(profiles))),
+        ("worksheet.csv", tables.WORKSHEET, tables.worksheet_rows(sheets)),
     ]
     for name, head, rows in parts:
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
@@ -86,12 +148,20 @@ def _write_csv(fabric: Fabric, folder: Path) -> list[str]:
     return [name for name, _, _ in parts]
 
 
-def _show(fabric: Fabric, spec: ClusterSpec) -> None:
+def _show(tables: Iterable[_Table]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=False)
-    for title, head, rows in _tables(fabric, spec):
+    for title, head, rows in tables:
         _print(console, title, head, rows)
+
+
+def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
+    """One table per kind of switch and lossless profile."""
+    for sheet in sheets:
+        rows = [(line.label, line.value, line.unit, line.source) for line in sheet.rows]
+        title = f"{sheet.switches}, {sheet.model.title}: {sheet.profile.name}"
+        yield title, ("step", "value", "unit", "rule or source"), rows
 
 
 def _print(console: Console, title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -104,13 +174,11 @@ def _print(console: Console, title: str, head: Sequence[str], rows: Sequence[Seq
         numeric = all(isinstance(row[index], int | float) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(f"{cell:,}" if type(cell) is int else str(cell)) for cell in row))
+        table.add_row(*(Text(f"{cell:,}" if type(cell) in (int, float) else str(cell)) for cell in row))
     console.print(table)
 
 
-def _tables(
-    fabric: Fabric, spec: ClusterSpec
-) -> Iterator[tuple[str, Sequence[str], Sequence[Sequence[object]]]]:
+def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     """Every table: title, column names, rows."""
     samples = [fabric.switch(switch_id) for switch_id in fabric.kinds()]
     counts, shape = fabric.counts(), fabric.shape
@@ -157,8 +225,8 @@ def _tables(
     yield "Traffic classes", ("class", "priority", "DSCP", "service", "ECN"), classes
     profiles = {
         (s.tier.value, p.name): (
-            s.tier.value, p.name, p.headroom.xoff_bytes, p.headroom.size_bytes, p.ecn.min_bytes, p.ecn.max_bytes,
-            p.headroom.source,
+            s.tier.value, p.name, p.headroom.xoff_bytes, p.headroom.size_bytes,
+            p.ecn.min_bytes if p.ecn else "off", p.ecn.max_bytes if p.ecn else "off", p.headroom.source,
         )
         for s in samples
         for p in s.qos.profiles

@@ -82,12 +82,12 @@ def switch_facts(switch: Switch) -> Facts:
                 facts[prefix + "headroom/xon_offset_bytes"] = headroom.xon_offset_bytes
             facts[prefix + "headroom/dynamic_th"] = headroom.dynamic_th
             facts[prefix + "headroom/cable_m"] = headroom.cable_m
-            for traffic_class in switch.qos.classes:
-                if traffic_class.ecn:
-                    queue = f"{prefix}queue[{traffic_class.priority}]/"
-                    facts[queue + "ecn_min_bytes"] = profile.ecn.min_bytes
-                    facts[queue + "ecn_max_bytes"] = profile.ecn.max_bytes
-                    facts[queue + "ecn_max_percent"] = profile.ecn.max_percent
+            if (marking := profile.ecn) is not None:
+                for priority in (c.priority for c in switch.qos.classes if c.ecn):
+                    queue = f"{prefix}queue[{priority}]/"
+                    facts[queue + "ecn_min_bytes"] = marking.min_bytes
+                    facts[queue + "ecn_max_bytes"] = marking.max_bytes
+                    facts[queue + "ecn_max_percent"] = marking.max_percent
         for traffic_class in switch.qos.classes:
             queue = f"{prefix}queue[{traffic_class.priority}]/"
             facts[queue + "scheduler"] = (

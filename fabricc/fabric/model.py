@@ -90,13 +90,14 @@ class PortProfile:
 
     Attributes:
         name: stable and unique on the switch, e.g. `400g-40m`.
+        ecn: None where nothing is marked and only PFC is left against congestion.
     """
 
     name: str
     speed_gbps: int
     cable_m: int
     headroom: Headroom
-    ecn: Ecn
+    ecn: Ecn | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,7 @@ def _assemble(
         profiles={},
     )
     findings.extend(_name_clashes(spec, fabric))
-    return quality(spec, changes(spec, fabric, naming, findings), models, findings)
+    return quality(spec, changes(spec, fabric, naming, findings), findings)
 
 
 def _port_names(

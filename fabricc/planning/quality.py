@@ -4,47 +4,75 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.diagnostics import Diagnostic
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction, TierName
-from fabricc.qos import base_rtt_ns, switch_qos, traffic_classes
+from fabricc.qos import (
+    PRESETS,
+    PROFILES,
+    FixedMarking,
+    base_rtt_ns,
+    switch_qos,
+    traffic_classes,
+    worksheet,
+)
+from fabricc.qos.marking import DCQCN
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import PortProfile, SwitchQos, TrafficClass
-    from fabricc.planning.models import Models
-    from fabricc.qos import QosFinding
+    from fabricc.qos import QosFinding, Row
+    from fabricc.qos.marking import Marking
     from fabricc.spec.model import ClusterSpec
 
 LinkKinds = Counter[tuple[int, int]]
 """(speed in Gb/s, cable length in m) -> ports."""
 
 
-def quality(spec: ClusterSpec, fabric: Fabric, models: Models, findings: list[Diagnostic]) -> Fabric:
+class Sheet(NamedTuple):
+    """The worksheet of one lossless profile on one kind of switch, and what its plot needs."""
+
+    switches: str
+    model: SwitchModel
+    profile: PortProfile
+    rows: tuple[Row, ...]
+
+
+def quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
     """The fabric with its quality of service; what does not fit is a finding at its place in the spec."""
-    classes = traffic_classes(spec.priorities)
-    rtt_ns = base_rtt_ns(*_longest_path(spec, models))
+    classes = traffic_classes(spec.priorities, marked=spec.congestion.marked)
+    rtt_ns, marking = _round_trip_ns(spec, fabric), _marking(spec)
     qos: dict[str, SwitchQos] = {}
     profiles: dict[tuple[str, int, int], PortProfile] = {}
     found: dict[QosFinding, None] = {}
-    switches = {TierName.TOR: models.tor, TierName.SPINE: models.spine, TierName.CORE: models.core}
-    kinds = _full_switches(spec, fabric)
     changed = _changed_links(fabric)
-    for key, (tier, full) in kinds.items():
-        model = switches[tier]
-        if model is None:
-            continue
-        policy, wrong, _ = switch_qos(classes, model, full, spec.switch_mtu, rtt_ns)
-        found.update(dict.fromkeys(wrong))
+    for key, (tier, full) in _full_switches(spec, fabric).items():
+
+        def policy_of(
+            kinds: LinkKinds, model: SwitchModel = fabric.tiers[tier].model
+        ) -> tuple[SwitchQos, Mapping[tuple[int, int], str]]:
+            policy, wrong, names = switch_qos(
+                classes,
+                model,
+                kinds,
+                spec.switch_mtu,
+                rtt_ns,
+                marking=marking,
+                oversubscription=spec.headroom_oversubscription,
+            )
+            found.update(dict.fromkeys(wrong))
+            return policy, names
+
+        policy, names = policy_of(full)
         everything = full | changed.get(key, Counter())
         if everything.keys() != full.keys():
-            wider, wrong, names = switch_qos(classes, model, everything, spec.switch_mtu, rtt_ns)
-            found.update(dict.fromkeys(wrong))
+            wider, names = policy_of(everything)
             policy = replace(policy, profiles=wider.profiles)
-        else:
-            _, _, names = switch_qos(classes, model, full, spec.switch_mtu, rtt_ns)
         by_name = {profile.name: profile for profile in policy.profiles}
         profiles.update({(key, *kind): by_name[name] for kind, name in names.items()})
         qos[key] = policy
@@ -52,12 +80,54 @@ def quality(spec: ClusterSpec, fabric: Fabric, models: Models, findings: list[Di
     return replace(fabric, qos=qos, profiles=profiles)
 
 
+def worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
+    """The worksheet of every lossless profile of a planned fabric, by layout and profile."""
+    rtt_ns, marking = _round_trip_ns(spec, fabric), _marking(spec)
+    changed = _changed_links(fabric)
+    sheets = []
+    for key, (tier, full) in _full_switches(spec, fabric).items():
+        policy, model = fabric.qos[key], fabric.tiers[tier].model
+        rows = worksheet(
+            policy,
+            model,
+            full | changed.get(key, Counter()),
+            spec.switch_mtu,
+            rtt_ns,
+            marking=marking,
+            oversubscription=spec.headroom_oversubscription,
+        )
+        by_name = {profile.name: profile for profile in policy.profiles}
+        sheets += [Sheet(key, model, by_name[name], lines) for name, lines in rows.items()]
+    return tuple(sheets)
+
+
+def _marking(spec: ClusterSpec) -> Marking:
+    """How the spec wants marks: its own numbers, a published preset, or its congestion control's.
+
+    A class that is marked although the congestion control does not, which the spec's rules refuse, would get
+    those of DCQCN.
+    """
+    if (own := spec.congestion.thresholds) is not None:
+        return FixedMarking(
+            "spec", own.min_bytes, own.max_bytes, own.max_percent, "congestion.ecn", stated=True
+        )
+    if spec.congestion.preset is not None:
+        return PRESETS[spec.congestion.preset]
+    return PROFILES.get(spec.congestion.profile, DCQCN)
+
+
 def _positioned(
     spec: ClusterSpec, classes: tuple[TrafficClass, ...], found: dict[QosFinding, None]
 ) -> list[Diagnostic]:
     """Findings with a place: the lossless class, or the cables for what depends on their length."""
     lossless = next((c.name for c in classes if c.lossless), "")
-    places = {"FAB4002": ("cables",), "FAB4007": ("mtu",)}
+    places = {
+        "FAB4002": ("cables",),
+        "FAB4007": ("mtu",),
+        "FAB4009": ("congestion", "ecn"),
+        "FAB4010": ("congestion", "ecn"),
+        "FAB4013": ("buffers", "headroom_oversubscription"),
+    }
     return [
         Diagnostic(
             f.code,
@@ -70,14 +140,15 @@ def _positioned(
     ]
 
 
-def _longest_path(spec: ClusterSpec, models: Models) -> tuple[list[int], list[int]]:
-    """Cable lengths and forwarding latencies of the longest path between two hosts, one way."""
+def _round_trip_ns(spec: ClusterSpec, fabric: Fabric) -> int:
+    """Base round trip of the longest path between two hosts."""
     host, spine, core = (cable.length_m for cable in (spec.cables.host, spec.cables.spine, spec.cables.core))
-    tor, middle = models.tor.forwarding_latency_ns, models.spine.forwarding_latency_ns
-    if models.core is None:
-        return [host, spine, spine, host], [tor, middle, tor]
-    top = models.core.forwarding_latency_ns
-    return [host, spine, core, core, spine, host], [tor, middle, top, middle, tor]
+    latency = {tier: plan.model.forwarding_latency_ns for tier, plan in fabric.tiers.items()}
+    tor, middle = latency[TierName.TOR], latency[TierName.SPINE]
+    if TierName.CORE not in latency:
+        return base_rtt_ns([host, spine, spine, host], [tor, middle, tor])
+    top = latency[TierName.CORE]
+    return base_rtt_ns([host, spine, core, core, spine, host], [tor, middle, top, middle, tor])
 
 
 def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierName, LinkKinds]]:
@@ -87,7 +158,7 @@ def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierNam
     found: dict[str, tuple[TierName, LinkKinds]] = {}
     for group, layout in enumerate(fabric.tor_layouts):
         kinds: LinkKinds = Counter()
-        kinds[layout.slots[layout.down[0]].speed_gbps, host] += shape.hosts_per_unit * shape.rails_per_tor
+        kinds[layout.slots[layout.down[0]].speed_gbps, host] += len(layout.down) - layout.reserved
         kinds[shape.uplink_gbps, spine] += shape.uplinks
         found[f"tor{group}"] = (TierName.TOR, kinds)
     kinds = Counter({(shape.uplink_gbps, spine): len(fabric.spine_layout.down)})

@@ -3,7 +3,18 @@
 from fabricc.qos.classes import traffic_classes
 from fabricc.qos.ecn import base_rtt_ns
 from fabricc.qos.finding import QosFinding
+from fabricc.qos.marking import PRESETS, PROFILES, FixedMarking
 from fabricc.qos.policy import switch_qos
-from fabricc.qos.worksheet import worksheet
+from fabricc.qos.worksheet import Row, worksheet
 
-__all__ = ["QosFinding", "base_rtt_ns", "switch_qos", "traffic_classes", "worksheet"]
+__all__ = [
+    "PRESETS",
+    "PROFILES",
+    "FixedMarking",
+    "QosFinding",
+    "Row",
+    "base_rtt_ns",
+    "switch_qos",
+    "traffic_classes",
+    "worksheet",
+]

@@ -36,13 +36,13 @@ class RequestedClass(Protocol):
     def ecn(self) -> bool | None: ...  # noqa: D102
 
 
-def traffic_classes(priorities: Sequence[RequestedClass]) -> tuple[TrafficClass, ...]:
+def traffic_classes(priorities: Sequence[RequestedClass], *, marked: bool = True) -> tuple[TrafficClass, ...]:
     """Every code point in exactly one class, priorities and weights settled; ascending by priority.
 
     A priority that is not stated is `dscp >> 3` of the class's first code point, the map that mlx5 NICs use by
     default when they trust DSCP. The class without code points takes all that others leave, at priority 0 or the
     lowest free one; it is added (lossy, named `default` if that is free) when missing. `data_dscp` is the first
-    code point listed.
+    code point listed. `marked` says whether the congestion control wants marks on lossless classes.
 
     Raises:
         ValueError: two classes claim one name, code point or priority, a value is out of range, or the stated
@@ -67,7 +67,7 @@ def traffic_classes(priorities: Sequence[RequestedClass]) -> tuple[TrafficClass,
             lossless=p.lossless,
             strict=p.strict,
             weight_percent=weights.get(p.name, 0),
-            ecn=p.lossless if p.ecn is None else p.ecn,
+            ecn=p.lossless and marked if p.ecn is None else p.ecn,
             cnp=p.name == cnp,
         )
         for p in priorities

@@ -7,15 +7,17 @@ occupancy at which an ingress would pause (DCQCN's condition, carried over to dy
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Ecn
-from fabricc.qos.headroom import SIGNAL_SPEED_M_PER_S
+from fabricc.qos.marking import DCQCN, FixedMarking
+from fabricc.qos.wire import SIGNAL_SPEED_M_PER_S, down_to_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from fabricc.qos.marking import Marking
 
 NIC_LATENCY_NS = 1000
 """Both NICs of a path, one way: sender and receiver, PCIe included. Assumed: half of a typical small-write loop."""
@@ -28,26 +30,6 @@ ROUNDING_CELLS = 64
 
 LOW_BDP_SHARE = Fraction(1, 5)
 """UEC recommends to start marking at 0.2 BDP; less than that costs throughput."""
-
-
-@dataclass(frozen=True, slots=True)
-class MarkingProfile:
-    """How a congestion control wants its marks.
-
-    Attributes:
-        min_bdp: Kmin as a multiple of the path's BDP.
-        max_ratio: Kmax as a multiple of Kmin.
-        max_percent: marking probability at Kmax.
-    """
-
-    name: str
-    min_bdp: Fraction
-    max_ratio: int
-    max_percent: int
-
-
-DCQCN = MarkingProfile("dcqcn", Fraction(1), 4, 20)
-"""Kmax = 4 Kmin and 20 % as in the HPCC and SimAI configurations for DCQCN; Kmin at one BDP."""
 
 
 def base_rtt_ns(
@@ -82,13 +64,27 @@ def pause_point_bytes(shared_bytes: int, dynamic_th: int, queues: int) -> int:
 
 def ceiling_bytes(pause_bytes: int, mtu: int, cell_bytes: int) -> int:
     """The highest Kmax that stays below the pause point after any rounding and one more packet."""
-    return _to_cell(max(0, pause_bytes - max(mtu, ROUNDING_CELLS * cell_bytes)), cell_bytes)
+    return down_to_cell(max(0, pause_bytes - max(mtu, ROUNDING_CELLS * cell_bytes)), cell_bytes)
 
 
 def leaves_room(pause_bytes: int, mtu: int, cell_bytes: int) -> bool:
     """Whether any pair of thresholds fits below the pause point: Kmin at its floor and Kmax at twice that."""
     half = ceiling_bytes(pause_bytes, mtu, cell_bytes) // 2
-    return _to_cell(half, cell_bytes) >= max(cell_bytes, _to_cell(FLOOR_MTUS * mtu, cell_bytes))
+    return down_to_cell(half, cell_bytes) >= max(cell_bytes, down_to_cell(FLOOR_MTUS * mtu, cell_bytes))
+
+
+def wanted(marking: Marking, speed_gbps: int, rtt_ns: int, *, mtu: int, cell_bytes: int) -> tuple[int, int]:
+    """Kmin and Kmax as the congestion control wants them, whole cells, before PFC bounds them.
+
+    A profile's Kmin is `max(min_bdp * BDP, 3 MTU)`, its Kmax `max_ratio` times that and a cell above it at least;
+    fixed thresholds are rounded down to a cell.
+    """
+    if isinstance(marking, FixedMarking):
+        low, high = (max(cell_bytes, down_to_cell(value, cell_bytes)) for value in marking.at(speed_gbps))
+        return low, max(high, low + cell_bytes)
+    least = max(int(marking.min_bdp * bdp_bytes(speed_gbps, rtt_ns)), FLOOR_MTUS * mtu, cell_bytes)
+    low = down_to_cell(least, cell_bytes)
+    return low, max(down_to_cell(marking.max_ratio * least, cell_bytes), low + cell_bytes)
 
 
 def ecn(
@@ -98,22 +94,17 @@ def ecn(
     *,
     mtu: int,
     cell_bytes: int,
-    profile: MarkingProfile = DCQCN,
+    marking: Marking = DCQCN,
 ) -> Ecn | None:
     """Thresholds of a queue, multiples of the cell; None when none fit below the pause point.
 
-    `Kmin = max(profile.min_bdp * BDP, 3 MTU)`, `Kmax = profile.max_ratio * Kmin`; where the pause point is nearer,
-    Kmax goes down to it and Kmin to half of Kmax at most.
+    Where the pause point is nearer than the Kmax wanted, Kmax goes down to it and Kmin to half of Kmax at most.
     """
     if not leaves_room(pause_bytes, mtu, cell_bytes):
         return None
-    wanted = max(int(profile.min_bdp * bdp_bytes(speed_gbps, rtt_ns)), FLOOR_MTUS * mtu, cell_bytes)
-    maximum = min(
-        _to_cell(profile.max_ratio * wanted, cell_bytes), ceiling_bytes(pause_bytes, mtu, cell_bytes)
-    )
-    minimum = min(_to_cell(wanted, cell_bytes), _to_cell(maximum // 2, cell_bytes))
-    return Ecn(minimum, maximum, profile.max_percent)
-
-
-def _to_cell(value: int, cell_bytes: int) -> int:
-    return value // cell_bytes * cell_bytes
+    low, high = wanted(marking, speed_gbps, rtt_ns, mtu=mtu, cell_bytes=cell_bytes)
+    highest = ceiling_bytes(pause_bytes, mtu, cell_bytes)
+    if high > highest:
+        high = highest
+        low = min(low, down_to_cell(highest // 2, cell_bytes))
+    return Ecn(low, high, marking.max_percent)

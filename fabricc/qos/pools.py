@@ -1,4 +1,4 @@
-"""The buffer budget of one switch: what headroom takes, what is left to share, and what would fit instead."""
+"""The buffer budget of one switch: what headroom takes, and what is left to share."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.diagnostics import Severity
+from fabricc.catalog.model import SpectrumFigures
 from fabricc.fabric.model import BufferPools, Headroom
-from fabricc.qos.ecn import leaves_room, pause_point_bytes
-from fabricc.qos.finding import QosFinding
-from fabricc.qos.headroom import headroom, xon_bytes
+from fabricc.qos.ecn import pause_point_bytes
+from fabricc.qos.spectrum import spectrum_xon_bytes
+from fabricc.qos.wire import down_to_cell, up_to_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from fabricc.catalog.model import Buffers
 
 SPECTRUM_PORT_OVERHEAD_BYTES = 20 * 1024
 """Per port, beside priority groups: 10 KiB for egress mirroring and 10 KiB of private headroom."""
+
+SPECTRUM_PRIVATE_BYTES = 10 * 1024
+"""The private part of that, which comes off the headroom that ports share."""
 
 SPECTRUM_MANAGEMENT_BYTES = 256 * 1024
 """Per switch: the pool of the management traffic."""
@@ -71,30 +74,76 @@ def group_headroom_bytes(figures: Headroom) -> int:
     return size if size >= xoff else size + xoff
 
 
-def budget(buffers: Buffers, groups: Sequence[PortGroup], lossless_classes: int) -> Budget:
+def has_shared_headroom(buffers: Buffers, oversubscription: Fraction | None) -> bool:
+    """Whether priority groups take headroom from a pool: the platform's way, or a Spectrum asked to."""
+    asked = oversubscription is not None and isinstance(buffers.formula, SpectrumFigures)
+    return buffers.pools.headroom_bytes > 0 or asked
+
+
+def budget(
+    buffers: Buffers,
+    groups: Sequence[PortGroup],
+    lossless_classes: int,
+    oversubscription: Fraction | None = None,
+) -> Budget:
     """Divides the buffer of one switch, by the platform's own way of accounting.
 
     - Spectrum formula and no shared headroom pool: the whole buffer is the egress lossless pool; headroom and the
       reserves of every port come off it and the rest is the ingress pool, as sonic-swss buffer_pool_mellanox.lua
       has it. (Its reserves explain the shipped lossy pools of SN5600-C224O8, SN5600-C256S1, both SN5610N and
       SN5640 to the byte.)
+    - Spectrum with a declared oversubscription: the same, and headroom is one pool of demand over ratio.
     - Other platforms: the pools are the catalog's, and have to fit together with the headroom that is not in them.
+      A declared oversubscription sets the headroom pool; what that frees or takes is the ingress pool's.
+
+    Args:
+        buffers: the platform's figures.
+        groups: its ports.
+        lossless_classes: how many classes need headroom on every port.
+        oversubscription: headroom demand over headroom pool, as declared; None for the platform's own division.
     """
+    if isinstance(buffers.formula, SpectrumFigures) and not buffers.pools.headroom_bytes:
+        return _spectrum(buffers, groups, lossless_classes, oversubscription)
     pools = buffers.pools
     if pools.headroom_bytes:
-        return _with_headroom_pool(buffers, groups, lossless_classes)
+        return _with_headroom_pool(buffers, groups, lossless_classes, oversubscription)
     demand = sum(lossless_classes * g.ports * group_headroom_bytes(g.headroom) for g in groups)
-    if buffers.formula is not None:
-        capacity = min(buffers.total_bytes, pools.egress_lossless_bytes)
-        reserved = spectrum_reserved_bytes(buffers, groups)
-        left = (capacity - reserved - demand) // buffers.cell_bytes * buffers.cell_bytes
-        lossy = None if pools.egress_lossy_bytes is None else left
-        divided = replace(_catalog_pools(buffers), ingress_lossless_bytes=left, egress_lossy_bytes=lossy)
-        return Budget(divided, capacity, reserved + demand, demand, left, None)
     inside = demand if pools.size_includes_headroom else 0
     used = pools.ingress_lossless_bytes + demand - inside
     shared = pools.ingress_lossless_bytes - inside
     return Budget(_catalog_pools(buffers), buffers.total_bytes, used, demand, shared, None)
+
+
+def _spectrum(
+    buffers: Buffers, groups: Sequence[PortGroup], classes: int, oversubscription: Fraction | None
+) -> Budget:
+    """What reserves and headroom leave is the ingress pool; lossy traffic shares it."""
+    capacity = min(buffers.total_bytes, buffers.pools.egress_lossless_bytes)
+    taken = spectrum_reserved_bytes(buffers, groups)
+    if oversubscription is None:
+        pool, ratio = 0, None
+        demand = sum(classes * g.ports * group_headroom_bytes(g.headroom) for g in groups)
+        taken += demand
+    else:
+        private = sum(g.ports for g in groups) * SPECTRUM_PRIVATE_BYTES
+        demand = max(0, sum(classes * g.ports * g.headroom.xoff_bytes for g in groups) - private)
+        pool = _headroom_pool(buffers, groups, demand, oversubscription)
+        ratio = Fraction(demand, pool)
+        taken += pool + sum(classes * g.ports * g.headroom.size_bytes for g in groups)
+    left = down_to_cell(capacity - taken, buffers.cell_bytes)
+    lossy = None if buffers.pools.egress_lossy_bytes is None else left
+    divided = replace(
+        _catalog_pools(buffers), ingress_lossless_bytes=left, egress_lossy_bytes=lossy, headroom_bytes=pool
+    )
+    return Budget(divided, capacity, taken, demand, left, ratio)
+
+
+def _headroom_pool(
+    buffers: Buffers, groups: Sequence[PortGroup], demand: int, oversubscription: Fraction
+) -> int:
+    """The pool of a declared ratio in whole cells; never less than the largest single group can need."""
+    largest = max(g.headroom.xoff_bytes for g in groups)
+    return up_to_cell(max(demand / oversubscription, Fraction(largest)), buffers.cell_bytes)
 
 
 def spectrum_reserved_bytes(buffers: Buffers, groups: Sequence[PortGroup]) -> int:
@@ -106,12 +155,12 @@ def spectrum_reserved_bytes(buffers: Buffers, groups: Sequence[PortGroup]) -> in
     Raises:
         ValueError: the platform has no Spectrum figures.
     """
-    if buffers.formula is None:
+    if not isinstance(buffers.formula, SpectrumFigures):
         raise ValueError("the reserves of a platform without Spectrum figures are not known")
     per_switch = SPECTRUM_MANAGEMENT_BYTES
     for group in groups:
         per_switch += group.ports * (
-            2 * xon_bytes(buffers.formula, group.lanes) + SPECTRUM_PORT_OVERHEAD_BYTES
+            2 * spectrum_xon_bytes(buffers.formula, group.lanes) + SPECTRUM_PORT_OVERHEAD_BYTES
         )
     return per_switch
 
@@ -125,48 +174,23 @@ def smallest_pause_point_bytes(shared_bytes: int, groups: Sequence[PortGroup], l
     return min(pause_point_bytes(shared_bytes, g.headroom.dynamic_th, queues) for g in groups)
 
 
-def pool_findings(
-    buffers: Buffers, groups: Sequence[PortGroup], lossless_classes: int, mtu: int
-) -> tuple[Budget, tuple[QosFinding, ...]]:
-    """The budget, and what does not fit together with the nearest request that would."""
-    divided = budget(buffers, groups, lossless_classes)
-    request = _Request(buffers, tuple(groups), lossless_classes, mtu)
-    if not divided.fits:
-        message = (
-            f"headroom of {_count(lossless_classes, 'lossless class')} on {_ports(groups)} takes the buffer to "
-            f"{divided.used_bytes:,} of {divided.capacity_bytes:,} bytes"
-        )
-        return divided, (QosFinding("FAB4003", Severity.ERROR, message, request.remedy()),)
-    largest = max(g.headroom.xoff_bytes for g in groups)
-    pool = divided.pools.headroom_bytes
-    if pool and largest > pool:
-        message = f"one priority group needs {largest:,} bytes of headroom, the shared pool has {pool:,}"
-        return divided, (QosFinding("FAB4003", Severity.ERROR, message, request.remedy()),)
-    ratio = divided.oversubscription
-    if ratio is not None and ratio > MOST_OVERSUBSCRIBED:
-        message = (
-            f"the shared headroom pool of {pool:,} bytes is oversubscribed {float(ratio):.1f} times by "
-            f"{_ports(groups)}; the most that a maker is known to ship is {float(MOST_OVERSUBSCRIBED):.1f}"
-        )
-        return divided, (QosFinding("FAB4004", Severity.WARNING, message, request.remedy()),)
-    if not request.acceptable(groups, lossless_classes):
-        pause = smallest_pause_point_bytes(divided.shared_bytes, groups, lossless_classes)
-        message = (
-            f"with every lossless queue of {_ports(groups)} congested an ingress pauses at {pause:,} bytes, "
-            "too early for ECN to mark before PFC acts"
-        )
-        return divided, (QosFinding("FAB4005", Severity.ERROR, message, request.remedy()),)
-    return divided, ()
-
-
-def _with_headroom_pool(buffers: Buffers, groups: Sequence[PortGroup], lossless_classes: int) -> Budget:
+def _with_headroom_pool(
+    buffers: Buffers, groups: Sequence[PortGroup], classes: int, oversubscription: Fraction | None
+) -> Budget:
     """Shared headroom: only its pool counts, while each group's `size` is guaranteed out of the ingress pool."""
-    pools = buffers.pools
-    demand = sum(lossless_classes * g.ports * g.headroom.xoff_bytes for g in groups)
-    guaranteed = sum(lossless_classes * g.ports * g.headroom.size_bytes for g in groups)
-    inside = pools.headroom_bytes if pools.size_includes_headroom else 0
+    pools = _catalog_pools(buffers)
+    demand = sum(classes * g.ports * g.headroom.xoff_bytes for g in groups)
+    guaranteed = sum(classes * g.ports * g.headroom.size_bytes for g in groups)
+    includes = buffers.pools.size_includes_headroom
+    if oversubscription is not None:
+        pool = _headroom_pool(buffers, groups, demand, oversubscription)
+        freed = 0 if includes else pools.headroom_bytes - pool
+        pools = replace(
+            pools, headroom_bytes=pool, ingress_lossless_bytes=pools.ingress_lossless_bytes + freed
+        )
+    inside = pools.headroom_bytes if includes else 0
     return Budget(
-        pools=_catalog_pools(buffers),
+        pools=pools,
         capacity_bytes=buffers.total_bytes,
         used_bytes=pools.ingress_lossless_bytes + pools.headroom_bytes - inside,
         demand_bytes=demand,
@@ -184,88 +208,3 @@ def _catalog_pools(buffers: Buffers) -> BufferPools:
         egress_lossy_bytes=pools.egress_lossy_bytes,
         egress_lossless_static=pools.egress_lossless_static,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A request that does not fit, and the search for the nearest ones that do."""
-
-    buffers: Buffers
-    groups: tuple[PortGroup, ...]
-    classes: int
-    mtu: int
-
-    def acceptable(self, groups: Sequence[PortGroup], classes: int) -> bool:
-        """Whether a request fits, is oversubscribed no more than shipped, and leaves room for ECN below PFC."""
-        divided = budget(self.buffers, groups, classes)
-        if not divided.fits:
-            return False
-        pool = divided.pools.headroom_bytes
-        if pool and max(g.headroom.xoff_bytes for g in groups) > pool:
-            return False
-        if divided.oversubscription is not None and divided.oversubscription > MOST_OVERSUBSCRIBED:
-            return False
-        pause = smallest_pause_point_bytes(divided.shared_bytes, groups, classes)
-        return leaves_room(pause, self.mtu, self.buffers.cell_bytes)
-
-    def remedy(self) -> str:
-        """The largest class count, cable length and port count that fit, each with the rest unchanged."""
-        options = [option for option in (self._classes(), self._cable(), self._port_count()) if option]
-        if not options:
-            return (
-                "nothing near it fits: use a switch with a larger buffer, or fewer ports and lossless classes"
-            )
-        return f"the largest that fits is {'; or '.join(options)}"
-
-    def _classes(self) -> str:
-        for classes in range(self.classes - 1, 0, -1):
-            if self.acceptable(self.groups, classes):
-                return _count(classes, "lossless class")
-        return ""
-
-    def _cable(self) -> str:
-        for length in self._shorter():
-            groups = []
-            for group in self.groups:
-                found = group.headroom
-                if found.cable_m > length:
-                    nearer = headroom(self.buffers, group.speed_gbps, length, self.mtu, lanes=group.lanes)
-                    found = nearer or found
-                groups.append(replace(group, headroom=found))
-            if self.acceptable(groups, self.classes):
-                return f"cables of {length} m"
-        return ""
-
-    def _shorter(self) -> Iterator[int]:
-        """Listed lengths below the longest in use, longest first."""
-        longest = max(g.headroom.cable_m for g in self.groups)
-        speeds = {g.speed_gbps for g in self.groups}
-        listed = {row.cable_m for row in self.buffers.rows if row.speed_gbps in speeds}
-        yield from sorted((length for length in listed if length < longest), reverse=True)
-
-    def _port_count(self) -> str:
-        """Fewer ports in the group that demands most."""
-        at = max(range(len(self.groups)), key=lambda i: _group_demand(self.groups[i]))
-        group = self.groups[at]
-
-        def with_ports(ports: int) -> list[PortGroup]:
-            changed = list(self.groups)
-            changed[at] = replace(group, ports=ports)
-            return changed
-
-        for ports in range(group.ports - 1, 0, -1):
-            if self.acceptable(with_ports(ports), self.classes):
-                return f"{ports} ports at {group.speed_gbps}G with {group.headroom.cable_m} m"
-        return ""
-
-
-def _group_demand(group: PortGroup) -> int:
-    return group.ports * group_headroom_bytes(group.headroom)
-
-
-def _ports(groups: Sequence[PortGroup]) -> str:
-    return ", ".join(f"{g.ports} x {g.speed_gbps}G {g.headroom.cable_m} m" for g in groups)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}es"

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.qos.ecn import DCQCN, FLOOR_MTUS, bdp_bytes, ceiling_bytes
-from fabricc.qos.headroom import (
-    QUANTUM_BYTES,
-    TABLE_MTU_BYTES,
-    cable_bytes,
-    headroom,
-    pause_quanta,
-    spectrum_headroom_bytes,
-)
-from fabricc.qos.policy import LinkKind, group_name, lanes, port_groups, round_trip_ns
-from fabricc.qos.pools import budget, smallest_pause_point_bytes
+from fabricc.qos.computed import Step
+from fabricc.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, wanted
+from fabricc.qos.headroom import computed
+from fabricc.qos.marking import DCQCN, FixedMarking
+from fabricc.qos.policy import LinkKind, group_name, looked_up, port_groups, round_trip_ns
+from fabricc.qos.pools import budget, has_shared_headroom, smallest_pause_point_bytes
+from fabricc.qos.spectrum import TABLE_MTU_BYTES
 from fabricc.qos.watchdog import longest_pause_ns
+from fabricc.qos.wire import QUANTUM_BYTES, cable_bytes, pause_quanta
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from fractions import Fraction
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.model import PortProfile, SwitchQos
+    from fabricc.qos.marking import Marking
     from fabricc.qos.pools import Budget, PortGroup
 
 
@@ -35,129 +33,171 @@ class Row(NamedTuple):
     source: str
 
 
+class _Case(NamedTuple):
+    """What all profiles of one switch have in common."""
+
+    model: SwitchModel
+    mtu: int
+    classes: int
+    divided: Budget
+    queues: int
+    pause: int
+    marking: Marking
+    oversubscription: Fraction | None
+
+
 def worksheet(
     qos: SwitchQos,
     model: SwitchModel,
     links: Mapping[LinkKind, int],
     mtu: int,
     base_rtt_ns: Mapping[LinkKind, int] | int,
+    *,
+    marking: Marking = DCQCN,
+    oversubscription: Fraction | None = None,
 ) -> Mapping[str, tuple[Row, ...]]:
     """Profile name -> its lines, for the policy that `switch_qos` gave for the same arguments."""
     found = {}
     for kind in sorted(links):
-        if (figures := headroom(model.buffers, *kind, mtu, lanes=lanes(model, kind[0]))) is not None:
+        if (figures := looked_up(model, kind, mtu, oversubscription)) is not None:
             found[kind] = figures
     profiles = {p.name: p for p in qos.profiles}
     groups = port_groups(model, links, found) if profiles else ()
-    classes = len(qos.lossless)
-    divided = budget(model.buffers, groups, classes)
-    queues = classes * sum(group.ports for group in groups)
-    sheets: dict[str, tuple[Row, ...]] = {}
     if not groups:
-        return sheets
+        return {}
+    classes = len(qos.lossless)
+    divided = budget(model.buffers, groups, classes, oversubscription)
+    queues = classes * sum(group.ports for group in groups)
     pause = smallest_pause_point_bytes(divided.shared_bytes, groups, classes)
+    case = _Case(model, mtu, classes, divided, queues, pause, marking, oversubscription)
+    sheets: dict[str, tuple[Row, ...]] = {}
     for group in groups:
         if (profile := profiles.get(group_name(group))) is None:
             continue
         kinds = [k for k, f in found.items() if (k[0], f.cable_m) == (group.speed_gbps, profile.cable_m)]
         rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
-        sheets[profile.name] = (
-            *_link_rows(group, max(length for _, length in kinds)),
-            *_formula_rows(model, group, mtu),
-            *_headroom_rows(profile),
-            *_pool_rows(divided, classes),
-            *_marking_rows(model, profile, (queues, pause), mtu, rtt),
+        longest = max(length for _, length in kinds)
+        steps = (
+            *_link_steps(group, longest),
+            *_formula_steps(case, group),
+            *_headroom_steps(case, profile),
+            *_pool_steps(case),
+            *_marking_steps(case, profile, rtt),
+            *_watchdog_steps(qos),
         )
+        sheets[profile.name] = tuple(Row(s.label, rounded(s.value), s.unit, s.source) for s in steps)
     return dict(sorted(sheets.items()))
 
 
-def _link_rows(group: PortGroup, longest_m: int) -> tuple[Row, ...]:
+def _link_steps(group: PortGroup, longest_m: int) -> Iterator[Step]:
     speed, length = group.speed_gbps, group.headroom.cable_m
-    rows = [
-        Row("speed", speed, "Gb/s", "spec"),
-        Row("cable", longest_m, "m", "spec, the longest of these ports"),
-        Row("cable, looked up", length, "m", group.headroom.source),
-        Row("ports", group.ports, "", "plan"),
-        Row("on the cable, both ways", _rounded(cable_bytes(speed, length)), "B", "198,000 km/s"),
-        Row("longest pause", longest_pause_ns(speed), "ns", "65,535 quanta, IEEE 802.3 annex 31B"),
-    ]
+    yield Step("speed", speed, "Gb/s", "spec")
+    yield Step("cable", longest_m, "m", "spec, the longest of these ports")
+    yield Step("cable, looked up", length, "m", group.headroom.source)
+    yield Step("ports", group.ports, "", "plan")
+    yield Step("on the cable, both ways", cable_bytes(speed, length), "B", "198,000 km/s")
+    yield Step("longest pause", longest_pause_ns(speed), "ns", "65,535 quanta, IEEE 802.3 annex 31B")
     if (quanta := pause_quanta(speed)) is not None:
-        rows.append(Row("pause response", quanta, "quanta", "IEEE 802.3 31B.3.7"))
-        rows.append(Row("pause response, bytes", quanta * QUANTUM_BYTES, "B", "quanta * 512 bit"))
-    return tuple(rows)
+        yield Step("pause response", quanta, "quanta", "IEEE 802.3 31B.3.7")
+        yield Step("pause response, bytes", quanta * QUANTUM_BYTES, "B", "quanta * 512 bit")
 
 
-def _formula_rows(model: SwitchModel, group: PortGroup, mtu: int) -> tuple[Row, ...]:
+def _formula_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
     """The steps of the formula where the ASIC has one; beside a table row they are there to compare."""
-    if model.buffers.formula is None or pause_quanta(group.speed_gbps) is None:
-        return ()
+    formula = case.model.buffers.formula
+    if formula is None:
+        return
     tabled = group.headroom.source.startswith("table")
-    steps = spectrum_headroom_bytes(
-        model.buffers.formula,
+    result = computed(
+        formula,
         group.speed_gbps,
         group.headroom.cable_m,
-        TABLE_MTU_BYTES if tabled else mtu,
+        TABLE_MTU_BYTES if tabled else case.mtu,
         lanes=group.lanes,
-        shared_pool=model.buffers.pools.headroom_bytes > 0,
+        shared_pool=has_shared_headroom(case.model.buffers, case.oversubscription),
     )
-    source = f"Spectrum formula {steps.version.name}" + (", to compare" if tabled else "")
-    return (
-        Row("formula: MTU", steps.mtu_bytes, "B", "of the table" if tabled else "spec"),
-        Row("formula: MAC and PHY", _rounded(steps.mac_phy_bytes), "B", "ASIC table"),
-        Row("formula: tile", _rounded(steps.tile_bytes), "B", "speed * 120 ns"),
-        Row("formula: worst cell factor", _rounded(steps.cell_factor), "", "cell / 64 B"),
-        Row("formula: occupancy", _rounded(steps.occupancy), "", "cell factor by share of small packets"),
-        Row("formula: xoff before rounding", _rounded(steps.xoff_exact), "B", source),
-        Row("formula: xoff", steps.xoff_bytes, "B", "up to a KiB"),
-    )
+    if result is None:
+        return
+    for step in result.steps:
+        yield step._replace(label=f"formula: {step.label}")
+    source = result.name + (", to compare with the table" if tabled else "")
+    yield Step("formula: xoff before rounding", result.xoff_exact, "B", source)
+    yield Step("formula: xoff", result.xoff_bytes, "B", source)
 
 
-def _headroom_rows(profile: PortProfile) -> tuple[Row, ...]:
+def _headroom_steps(case: _Case, profile: PortProfile) -> Iterator[Step]:
     figures = profile.headroom
-    rows = [
-        Row("xoff", figures.xoff_bytes, "B", figures.source),
-        Row("xon", figures.xon_bytes, "B", figures.source),
-        Row("size", figures.size_bytes, "B", figures.source),
-        Row("dynamic threshold", figures.dynamic_th, "", "alpha = 2**this, of the platform's table"),
-    ]
+    row = f"buffers.rows.{profile.speed_gbps}.{figures.cable_m}"
+    cited = case.model.sources.get(row if figures.source.startswith("table") else "buffers.formula")
+    source = f"{figures.source}: {cited}" if cited else figures.source
+    yield Step("xoff", figures.xoff_bytes, "B", source)
+    yield Step("xon", figures.xon_bytes, "B", source)
     if figures.xon_offset_bytes is not None:
-        rows.insert(2, Row("xon offset", figures.xon_offset_bytes, "B", figures.source))
-    return tuple(rows)
+        yield Step("xon offset", figures.xon_offset_bytes, "B", source)
+    yield Step("size", figures.size_bytes, "B", source)
+    yield Step("dynamic threshold", figures.dynamic_th, "", "alpha = 2**this, of the platform's table")
+    if (limits := case.model.buffers.limits.alpha_exponents) is not None:
+        cited = case.model.sources.get("buffers.limits.alpha_exponents", "catalog")
+        yield Step("dynamic threshold, least", limits[0], "", cited)
+        yield Step("dynamic threshold, most", limits[1], "", cited)
 
 
-def _pool_rows(divided: Budget, classes: int) -> tuple[Row, ...]:
-    rows = [
-        Row("lossless classes", classes, "", "spec"),
-        Row("headroom of all ports", divided.demand_bytes, "B", "sum over the switch's ports and classes"),
-        Row("buffer taken", divided.used_bytes, "B", "headroom, reserves and pools"),
-        Row("buffer", divided.capacity_bytes, "B", "catalog"),
-        Row("shared by lossless queues", divided.shared_bytes, "B", "ingress pool without headroom"),
-    ]
-    if divided.oversubscription is not None:
-        ratio = _rounded(divided.oversubscription)
-        rows.append(Row("headroom pool", divided.pools.headroom_bytes, "B", "catalog"))
-        rows.append(Row("headroom pool oversubscription", ratio, "", "demand / pool"))
-    return tuple(rows)
-
-
-def _marking_rows(
-    model: SwitchModel, profile: PortProfile, crowd: tuple[int, int], mtu: int, rtt_ns: int
-) -> tuple[Row, ...]:
-    queues, pause = crowd
-    cell = model.buffers.cell_bytes
-    minimum, ratio = f"max(BDP, {FLOOR_MTUS} MTU), to the cell", DCQCN.max_ratio
-    return (
-        Row("base round trip", rtt_ns, "ns", "cables, forwarding and NICs"),
-        Row("BDP", bdp_bytes(profile.speed_gbps, rtt_ns), "B", "rate * round trip"),
-        Row("congested queues", queues, "", "every lossless queue"),
-        Row("pause point", pause, "B", "alpha * shared / (1 + alpha * queues), least of the switch"),
-        Row("highest Kmax", ceiling_bytes(pause, mtu, cell), "B", "pause point less one packet or 64 cells"),
-        Row("Kmin", profile.ecn.min_bytes, "B", f"{DCQCN.name}: {minimum}"),
-        Row("Kmax", profile.ecn.max_bytes, "B", f"{DCQCN.name}: {ratio} Kmin, at most the highest"),
-        Row("Pmax", profile.ecn.max_percent, "%", f"{DCQCN.name}"),
+def _pool_steps(case: _Case) -> Iterator[Step]:
+    divided, sources = case.divided, case.model.sources
+    most = case.model.buffers.max_lossless_classes
+    yield Step("lossless classes", case.classes, "", "spec")
+    yield Step("lossless classes, most", most, "", sources.get("buffers.max_lossless_classes", "catalog"))
+    yield Step("headroom of all ports", divided.demand_bytes, "B", "sum over the switch's ports and classes")
+    yield Step("buffer taken", divided.used_bytes, "B", "headroom, reserves and pools")
+    yield Step(
+        "packet buffer", case.model.buffers.total_bytes, "B", sources.get("buffers.total_bytes", "catalog")
     )
+    yield Step("buffer", divided.capacity_bytes, "B", "what pools and headroom have to fit into")
+    yield Step("shared by lossless queues", divided.shared_bytes, "B", "ingress pool without headroom")
+    yield Step(
+        "ingress pool", divided.pools.ingress_lossless_bytes, "B", "what the buffer leaves, or catalog"
+    )
+    yield Step("egress lossless pool", divided.pools.egress_lossless_bytes, "B", "catalog")
+    if divided.pools.egress_lossy_bytes is not None:
+        yield Step(
+            "egress lossy pool", divided.pools.egress_lossy_bytes, "B", "as the ingress pool, or catalog"
+        )
+    if divided.oversubscription is not None:
+        declared = "spec" if case.oversubscription is not None else "catalog"
+        yield Step("headroom pool", divided.pools.headroom_bytes, "B", declared)
+        yield Step("headroom pool oversubscription", divided.oversubscription, "", "demand / pool")
 
 
-def _rounded(value: Fraction) -> int | float:
+def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[Step]:
+    marking, cell = case.marking, case.model.buffers.cell_bytes
+    yield Step("base round trip", rtt_ns, "ns", "cables, forwarding and NICs")
+    yield Step("BDP", bdp_bytes(profile.speed_gbps, rtt_ns), "B", "rate * round trip")
+    yield Step("congested queues", case.queues, "", "every lossless queue")
+    yield Step("pause point", case.pause, "B", "alpha * shared / (1 + alpha * queues), least of the switch")
+    if profile.ecn is None:
+        return
+    highest = ceiling_bytes(case.pause, case.mtu, cell)
+    low, high = wanted(marking, profile.speed_gbps, rtt_ns, mtu=case.mtu, cell_bytes=cell)
+    rule = f"{marking.name}: {marking.source}"
+    floor = "" if isinstance(marking, FixedMarking) else f"; {FLOOR_MTUS} MTU at least"
+    yield Step("buffer cell", cell, "B", case.model.sources.get("buffers.cell_bytes", "catalog"))
+    yield Step("highest Kmax", highest, "B", "pause point less one packet or 64 cells")
+    yield Step("Kmin as wanted", low, "B", rule + floor)
+    yield Step("Kmax as wanted", high, "B", rule)
+    yield Step("Kmin", profile.ecn.min_bytes, "B", "as wanted; half of Kmax at most where PFC is near")
+    yield Step("Kmax", profile.ecn.max_bytes, "B", "as wanted, at most the highest")
+    yield Step("Pmax", profile.ecn.max_percent, "%", rule)
+
+
+def _watchdog_steps(qos: SwitchQos) -> Iterator[Step]:
+    if qos.watchdog is not None:
+        rule = "200 ms per started group of 32 ports, within the platform's limits"
+        yield Step("watchdog, detect", qos.watchdog.detect_ms, "ms", rule)
+        yield Step("watchdog, restore", qos.watchdog.restore_ms, "ms", rule)
+        yield Step("watchdog, poll", qos.watchdog.poll_ms, "ms", "half of the time to detect")
+
+
+def rounded(value: Fraction | int) -> int | float:
+    """A number for people: whole, or with three decimals."""
     number = round(float(value), 3)
     return int(number) if number.is_integer() else number

@@ -1,11 +1,11 @@
-"""The priorities section: traffic classes as typed values, and the rules they keep."""
+"""The priorities and congestion sections: traffic classes and marks as typed values, and the rules they keep."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from fabricc.spec.document import listed
-from fabricc.spec.model import Priority
+from fabricc.spec.model import Congestion, EcnThresholds, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,10 +16,16 @@ if TYPE_CHECKING:
 CNP = "cnp"
 REST = "default"
 CODE_POINTS = 64
+DCQCN, PFC_ONLY = "dcqcn", "pfc-only"
+THRESHOLD_KEYS = ("min_kb", "max_kb", "max_percent")
+KB = 1000
 
 
 def build_priorities(
-    raw: Mapping[str, Mapping[str, Any]], findings: Findings, assumptions: Assumptions
+    raw: Mapping[str, Mapping[str, Any]],
+    findings: Findings,
+    assumptions: Assumptions,
+    congestion: Congestion,
 ) -> tuple[Priority, ...]:
     """The classes sorted by name, with `default` added when no class takes the remaining code points."""
     classes = [_priority(name, raw[name]) for name in sorted(raw)]
@@ -31,7 +37,7 @@ def build_priorities(
         assumptions.take({}, "priorities", REST)
     _check_rest(classes, rest, findings)
     _check_priorities(classes, findings)
-    _check_congestion_control(classes, findings)
+    _check_congestion_control(classes, congestion, findings)
     _check_scheduling(classes, findings)
     return tuple(classes)
 
@@ -147,11 +153,54 @@ def _check_priorities(classes: list[Priority], findings: Findings) -> None:
             )
 
 
-def _check_congestion_control(classes: list[Priority], findings: Findings) -> None:
+def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
+    """The congestion control; thresholds are a preset, or three numbers in ascending order, or neither."""
+    ecn: Mapping[str, Any] = raw.get("ecn", {})
+    profile, preset = raw["profile"], ecn.get("preset")
+    numbers = [key for key in THRESHOLD_KEYS if key in ecn]
+    missing = [key for key in THRESHOLD_KEYS if key not in ecn]
+    path = ("congestion", "ecn")
+    if ecn and profile == PFC_ONLY:
+        findings.error(
+            "FAB2022",
+            f"thresholds mean nothing: the profile {PFC_ONLY} marks nothing",
+            *path,
+            help=f"Remove `ecn`, or choose another profile than {PFC_ONLY}.",
+        )
+    if preset is not None and numbers:
+        findings.error(
+            "FAB2023",
+            f"both a preset and {listed(numbers, 'and')}",
+            *path,
+            numbers[0],
+            help="Keep the preset, or the three numbers.",
+        )
+    elif numbers and missing:
+        findings.error(
+            "FAB2023",
+            f"{listed(numbers, 'and')} without {listed(missing, 'and')}",
+            *path,
+            help="Give all three, or a preset.",
+        )
+    elif numbers and ecn["min_kb"] >= ecn["max_kb"]:
+        findings.error(
+            "FAB2023",
+            f"min_kb {ecn['min_kb']} is not below max_kb {ecn['max_kb']}",
+            *path,
+            "min_kb",
+            help=f"The smallest max_kb that fits is {ecn['min_kb'] + 1}.",
+        )
+    elif numbers and preset is None:
+        stated = EcnThresholds(KB * ecn["min_kb"], KB * ecn["max_kb"], ecn["max_percent"])
+        return Congestion(profile, None, stated)
+    return Congestion(profile, preset, None)
+
+
+def _check_congestion_control(classes: list[Priority], congestion: Congestion, findings: Findings) -> None:
     lossless = [each for each in classes if each.lossless]
     cnp = next((each for each in classes if each.name == CNP), None)
     used = {point for each in classes for point in each.dscps}
-    if lossless and cnp is None:
+    if lossless and cnp is None and congestion.profile == DCQCN:
         point = 48 if 48 not in used else max(set(range(CODE_POINTS)) - used, default=48)
         findings.warning(
             "FAB2014",
@@ -176,6 +225,18 @@ def _check_congestion_control(classes: list[Priority], findings: Findings) -> No
             CNP,
             help="Add `strict: true`.",
         )
+    if not congestion.marked:
+        for each in classes:
+            if each.ecn:
+                findings.error(
+                    "FAB2022",
+                    f"'{each.name}' asks for ECN: the profile {PFC_ONLY} marks nothing",
+                    "priorities",
+                    each.name,
+                    "ecn",
+                    help=f"Remove `ecn: true`, or choose another profile than {PFC_ONLY}.",
+                )
+        return
     for each in lossless:
         if each.ecn is False:
             findings.warning(

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity, worst
@@ -15,9 +16,11 @@ from fabricc.spec.model import (
     Cable,
     Cables,
     ClusterSpec,
+    Congestion,
     NosChoice,
     Override,
     PortOverride,
+    Priority,
     Routing,
     Tier,
 )
@@ -156,7 +159,7 @@ def _assembled(
 ) -> tuple[ClusterSpec | None, tuple[Acceptance, ...]]:
     """Type and check every section that fits the schema; the whole spec when all do. Also what is accepted."""
     from fabricc.spec import semantics
-    from fabricc.spec.classes import build_priorities
+    from fabricc.spec.classes import build_congestion, build_priorities
     from fabricc.spec.defaults import Assumptions, filled
     from fabricc.spec.gpus import build_gpus
     from fabricc.spec.pools import build_addressing, build_management, check_management_overlap
@@ -167,7 +170,10 @@ def _assembled(
     gpus = build_gpus(fit["gpus"], findings, assumptions) if "gpus" in fit else None
     addressing = build_addressing(fit["addressing"], findings) if "addressing" in fit else None
     management = build_management(fit["management"], findings, assumptions) if "management" in fit else None
-    priorities = build_priorities(fit["priorities"], findings, assumptions) if "priorities" in fit else ()
+    congestion = build_congestion(fit["congestion"], findings) if "congestion" in fit else Congestion()
+    priorities: tuple[Priority, ...] = ()
+    if "priorities" in fit:
+        priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
     if addressing is not None and management is not None:
         check_management_overlap(addressing, management, findings)
     accept = tuple(Acceptance(each["code"], each["reason"]) for each in fit.get("accept", ()))
@@ -182,7 +188,7 @@ def _assembled(
     cables = _cables(fit["cables"]) if "cables" in fit else None
     if cables is not None:
         semantics.check_cables(cables, findings)
-    needed = {"cluster", "tors", "spines", "mtu", "overrides"}
+    needed = {"cluster", "tors", "spines", "mtu", "overrides", "buffers"}
     if unfit or needed - fit.keys() or not (gpus and addressing and management and routing and cables):
         return None, accept
     if "cores" in fit and "oversubscription" not in fit["spines"]:
@@ -206,10 +212,16 @@ def _assembled(
         switch_mtu=fit["mtu"]["switch"],
         overrides={name: _override(fit["overrides"][name]) for name in sorted(fit["overrides"])},
         accept=accept,
+        congestion=congestion,
+        headroom_oversubscription=_ratio(fit["buffers"].get("headroom_oversubscription")),
         positions=document.positions,
         assumptions=assumptions.in_schema_order(),
     )
     return spec, accept
+
+
+def _ratio(number: float | None) -> Fraction | None:
+    return None if number is None else Fraction(str(number))
 
 
 def _nos(text: str) -> NosChoice:

@@ -9,6 +9,7 @@ from fabricc.diagnostics import Diagnostic, Position, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from netaddr import IPAddress, IPNetwork
 
@@ -106,6 +107,35 @@ class Priority:
     priority: int | None
     weight_percent: int | None
     ecn: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class EcnThresholds:
+    """Marking thresholds in bytes and the probability at the upper one, as the spec states them."""
+
+    min_bytes: int
+    max_bytes: int
+    max_percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Congestion:
+    """How congestion is signalled before PFC has to act.
+
+    Attributes:
+        profile: `dcqcn`, `dctcp`, `uec`, or `pfc-only` for no marks on lossless classes.
+        preset: name of published thresholds, or None.
+        thresholds: stated ones, or None; with neither the profile decides.
+    """
+
+    profile: str = "dcqcn"
+    preset: str | None = None
+    thresholds: EcnThresholds | None = None
+
+    @property
+    def marked(self) -> bool:
+        """Whether switches mark lossless classes unless a class says otherwise."""
+        return self.profile != "pfc-only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +253,7 @@ class ClusterSpec:
     """The whole spec, defaults filled in.
 
     Attributes:
+        headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
         positions: path -> place in the file, for every mapping value and list item that the file has.
         assumptions: dotted path -> value, for every default taken, in spec order.
     """
@@ -244,6 +275,8 @@ class ClusterSpec:
     switch_mtu: int
     overrides: Mapping[str, Override]
     accept: tuple[Acceptance, ...]
+    congestion: Congestion = field(default_factory=Congestion)
+    headroom_oversubscription: Fraction | None = None
     positions: Mapping[Path, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -109,7 +109,10 @@ def test_every_figure_of_a_switch_says_where_it_comes_from(name: str):
     expected |= {"buffers.max_lossless_classes", "buffers.pools"}
     expected |= {f"cages.{index}" for index in range(len(model.cages))} | {f"nos.{nos}" for nos in model.nos}
     expected |= {f"buffers.rows.{row.speed_gbps}.{row.cable_m}" for row in model.buffers.rows}
-    expected |= {"buffers.formula"} if model.buffers.formula else set()
+    file = yaml.safe_load((MODELS / "switches" / f"{name}.yaml").read_text("utf-8"))
+    buffers = file["switches"][name]["buffers"]
+    expected |= {"buffers.formula"} & {f"buffers.{key}" for key in buffers}
+    expected |= {f"buffers.limits.{key}" for key in buffers.get("limits", {})}
     assert set(model.sources) == expected
     assert all(
         text == "assumed" or text.startswith("assumed: ") or " " in text for text in model.sources.values()

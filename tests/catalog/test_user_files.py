@@ -251,3 +251,64 @@ def test_a_damaged_file_never_raises(tmp_path_factory, start: int, length: int, 
     file.write_bytes(content[:start] + junk + content[start + length :])
     catalog, _ = load_catalog([file])
     assert catalog.switches["sn5600"].asic_family
+
+
+TOFINO = """\
+sources:
+  sheet: our procurement sheet, rev 3
+switches:
+  as9516:
+    extends: z9864f
+    title: A Tofino 2
+    buffers:
+      cell_bytes: {value: 176, source: sheet}
+      headroom: []
+      formula:
+        source: sheet
+        family: tofino
+        version: "2023"
+        cell_bytes: 176
+        pipeline_latency_kb: 68
+        mac_phy_delay_kb: 0.8
+        peer_response_kb: 9
+        gearbox_delay_ns: 365
+        lossless_mtu_bytes: 1024
+        small_packet_percent: 100
+        dynamic_th: -3
+      limits:
+        alpha_exponents: {least: -8, most: 3, source: sheet}
+        port_profiles: {value: 16, source: sheet}
+"""
+
+
+def test_a_headroom_formula_of_another_family_with_its_limits(tmp_path: Path):
+    catalog, diagnostics = load(tmp_path, TOFINO)
+    assert diagnostics == ()
+    buffers = catalog.switches["as9516"].buffers
+    assert type(buffers.formula).__name__ == "TofinoFigures"
+    assert (buffers.formula.version, buffers.formula.dynamic_th) == ("2023", -3)
+    assert (buffers.limits.alpha_exponents, buffers.limits.port_profiles) == ((-8, 3), 16)
+    assert buffers.limits.detect_ms == (100, 5000)
+    assert (
+        catalog.switches["as9516"].sources["buffers.limits.port_profiles"] == "our procurement sheet, rev 3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        family: tofino\n", ""),
+        ('        version: "2023"\n', ""),
+        ("        dynamic_th: -3\n", ""),
+        ("family: tofino", "family: spectrum"),
+        ("family: tofino", "family: table"),
+        ("family: tofino", "family: trident"),
+        ("        dynamic_th: -3\n", "        dynamic_th: -3\n        tile: true\n"),
+        ("least: -8, ", ""),
+        ("least: -8, most: 3, source: sheet", "least: -8, most: 3"),
+    ],
+)
+def test_a_formula_without_family_version_or_its_own_figures_is_refused(tmp_path: Path, old: str, new: str):
+    _, diagnostics = load(tmp_path, TOFINO.replace(old, new, 1))
+    assert {each.code for each in diagnostics} == {"FAB2103"}
+    assert all(each.position is not None for each in diagnostics)

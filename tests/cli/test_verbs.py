@@ -106,7 +106,7 @@ def test_plan_as_tables_json_and_csv(repo: Path, fabricc: Fabricc) -> None:
     plan = json.loads(fabricc("plan", "cluster.yaml", "--format", "json").out)["plan"]
     assert plan["counts"]["tors"] == 4
     fabricc("build", "cluster.yaml")
-    for name in ("cabling", "addresses", "sessions", "qos"):
+    for name in ("cabling", "addresses", "sessions", "qos", "worksheet"):
         shown, built = (
             (repo / f"tables/{name}.csv").read_text(),
             (repo / f"build/lab/plan/{name}.csv").read_text(),
@@ -114,6 +114,41 @@ def test_plan_as_tables_json_and_csv(repo: Path, fabricc: Fabricc) -> None:
         assert shown == built
         rows = list(csv.reader(built.splitlines()))
         assert len({len(row) for row in rows}) == 1
+
+
+def test_plan_shows_the_worksheet_and_draws_it(repo: Path, fabricc: Fabricc) -> None:
+    assert "No lossless class" in fabricc("plan", "cluster.yaml", "--qos").out
+    switch = "{model: sn5600, nos: sonic-202505}"
+    (repo / "cluster.yaml").write_text(
+        "cluster: lab\ngpus: {model: dgx-b200, hosts: 2, hosts_per_unit: 2}\n"
+        f"tors: {switch}\nspines: {switch}\n"
+    )
+    ran = fabricc("plan", "cluster.yaml", "--qos", "--plot", "thresholds.svg")
+    assert ran.status == 0
+    for words in ("pause point", "formula: xoff", "Kmin as wanted", "watchdog"):
+        assert words in ran.out
+    assert (repo / "thresholds.svg").read_text().startswith("<svg ")
+    sheets = json.loads(fabricc("plan", "cluster.yaml", "--qos", "--format", "json").out)["worksheet"]
+    fabricc("build", "cluster.yaml")
+    assert sheets == json.loads((repo / "build/lab/plan/worksheet.json").read_text())
+    assert all(step["source"] for sheet in sheets for step in sheet["steps"])
+
+
+def test_a_picture_as_png_is_drawn_by_what_is_installed(
+    repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "neither in .svg nor in .png" in fabricc("plan", "cluster.yaml", "--plot", "thresholds.gif").err
+    programs = repo / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    missing = fabricc("plan", "cluster.yaml", "--plot", "thresholds.png")
+    assert missing.status != 0
+    assert "a .png needs one of rsvg-convert" in missing.err
+    renderer = programs / "rsvg-convert"
+    renderer.write_text('#!/bin/sh\nread first\necho "drawn from $first"\n')
+    renderer.chmod(0o755)
+    assert fabricc("plan", "cluster.yaml", "--plot", "thresholds.png").status == 0
+    assert (repo / "thresholds.png").read_text().startswith("drawn from <svg ")
 
 
 def test_catalog_lists_and_shows_sources(fabricc: Fabricc) -> None:

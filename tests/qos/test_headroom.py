@@ -11,16 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.catalog.model import Buffers, HeadroomRow, Pools, SpectrumFigures
-from fabricc.qos.headroom import (
+from fabricc.qos.headroom import headroom
+from fabricc.qos.spectrum import (
     BYTE_SHARE,
     CONSTANT_PEER,
     PACKET_SHARE,
     FormulaVersion,
-    cable_bytes,
-    headroom,
-    pause_quanta,
-    spectrum_headroom_bytes,
+    spectrum_headroom,
 )
+from fabricc.qos.wire import cable_bytes, pause_quanta
 from tests.qos import published
 
 HALF_SMALL = replace(published.SPECTRUM4, lossless_mtu_bytes=4096, small_packet_percent=50)
@@ -41,8 +40,7 @@ def test_every_row_of_a_shipped_table_is_reproduced(
 ) -> None:
     computed = {
         length: {
-            speed: spectrum_headroom_bytes(figures, speed, length, version=version).xoff_bytes
-            for speed in speeds
+            speed: spectrum_headroom(figures, speed, length, version=version).xoff_bytes for speed in speeds
         }
         for length, speeds in table.items()
     }
@@ -51,13 +49,12 @@ def test_every_row_of_a_shipped_table_is_reproduced(
 
 
 def test_the_worked_example_of_spectrum_4_at_400g_and_40_m() -> None:
-    steps = spectrum_headroom_bytes(published.SPECTRUM4, 400, 40)
-    assert round(steps.cable_bytes) == 20202
-    assert round(steps.mac_phy_bytes) == 819
-    assert steps.peer_quanta == 905
-    assert int(steps.peer_bytes) == 57920
-    assert int(steps.tile_bytes) == 6000
-    assert steps.cell_factor == steps.occupancy == 3
+    steps = spectrum_headroom(published.SPECTRUM4, 400, 40)
+    assert round(steps.step("cable")) == 20202
+    assert round(steps.step("MAC and PHY")) == 819
+    assert steps.step("peer") == 905 * 64 == 57920
+    assert steps.step("tile") == 6000
+    assert steps.step("worst cell factor") == steps.step("occupancy") == 3
     assert round(steps.xoff_exact) == 283496
     assert (steps.xoff_bytes, steps.xon_bytes, steps.size_bytes) == (283648, 19456, 303104)
 
@@ -77,13 +74,13 @@ def test_the_worked_example_of_spectrum_4_at_400g_and_40_m() -> None:
     ],
 )
 def test_the_present_formula_on_spectrum_4(speed: int, length: int, xoff: int) -> None:
-    assert spectrum_headroom_bytes(published.SPECTRUM4, speed, length).xoff_bytes == xoff
+    assert spectrum_headroom(published.SPECTRUM4, speed, length).xoff_bytes == xoff
 
 
 def test_the_version_matters_more_than_the_cable() -> None:
     """The shipped SN4700 table says 77,824 where today's formula says 266,240."""
-    assert spectrum_headroom_bytes(published.SPECTRUM3, 400, 40).xoff_bytes == 266240
-    assert spectrum_headroom_bytes(published.SPECTRUM3, 400, 40, version=CONSTANT_PEER).xoff_bytes == 77824
+    assert spectrum_headroom(published.SPECTRUM3, 400, 40).xoff_bytes == 266240
+    assert spectrum_headroom(published.SPECTRUM3, 400, 40, version=CONSTANT_PEER).xoff_bytes == 77824
 
 
 def test_sizes_of_sn5600_follow_with_three_known_deviations() -> None:
@@ -91,20 +88,20 @@ def test_sizes_of_sn5600_follow_with_three_known_deviations() -> None:
     differing = {}
     for (speed, length), size in published.SN5600_SIZES.items():
         lanes = 8 if speed == 800 else 4
-        computed = spectrum_headroom_bytes(published.SPECTRUM4, speed, length, lanes=lanes).size_bytes
+        computed = spectrum_headroom(published.SPECTRUM4, speed, length, lanes=lanes).size_bytes
         if computed != size:
             differing[speed, length] = computed - size
     assert differing == {(40, 5): 1024, (800, 5): 1024, (800, 300): 1024}
 
 
 def test_a_shared_headroom_pool_leaves_xon_as_the_size() -> None:
-    assert spectrum_headroom_bytes(published.SPECTRUM4, 400, 40, shared_pool=True).size_bytes == 19456
+    assert spectrum_headroom(published.SPECTRUM4, 400, 40, shared_pool=True).size_bytes == 19456
 
 
 def test_a_speed_without_pause_quanta_has_no_formula() -> None:
     assert pause_quanta(1600) is None
     with pytest.raises(ValueError, match="1600 Gb/s"):
-        spectrum_headroom_bytes(published.SPECTRUM4, 1600, 40)
+        spectrum_headroom(published.SPECTRUM4, 1600, 40)
 
 
 def test_quanta_and_propagation() -> None:
@@ -130,9 +127,7 @@ def test_xoff_never_falls_with_cable_and_is_whole_kibibytes(
     version: FormulaVersion,
 ) -> None:
     figures = SpectrumFigures(cell, 19, 0.8, lossless_mtu, small, True)
-    near, far = (
-        spectrum_headroom_bytes(figures, speed, length, version=version) for length in sorted(lengths)
-    )
+    near, far = (spectrum_headroom(figures, speed, length, version=version) for length in sorted(lengths))
     assert near.xoff_bytes <= far.xoff_bytes
     assert far.xoff_bytes % 1024 == 0
     assert far.size_bytes >= far.xoff_bytes + far.xon_bytes
@@ -158,7 +153,7 @@ def test_the_formula_serves_what_the_table_lacks() -> None:
     found = headroom(published.sn5600().buffers, 400, 301, 9216)
     assert found is not None
     assert (found.cable_m, found.xoff_bytes) == (301, 679936)
-    assert found.source == "Spectrum formula byte-share (buffer_headroom_mellanox.lua)"
+    assert found.source == "Spectrum formula byte-share"
     untabled = headroom(published.sn5600(table=False).buffers, 400, 40, 9216)
     assert untabled is not None
     assert (untabled.xoff_bytes, untabled.dynamic_th) == (283648, 0)

@@ -141,7 +141,8 @@ def test_over_budget_names_what_fits_and_it_does() -> None:
     finding = only(policy(links, classes=TWO_LOSSLESS)[1])
     assert (finding.code, finding.severity) == ("FAB4003", Severity.ERROR)
     assert finding.help == (
-        "the largest that fits is 1 lossless class; or cables of 40 m; or 99 ports at 400G with 300 m"
+        "the largest that fits is 1 lossless class; or cables of 40 m; or 99 ports at 400G with 300 m; "
+        "or headroom as a pool, `buffers: {headroom_oversubscription: 2}`"
     )
     errors = {
         "class": policy(links)[1],
@@ -160,7 +161,10 @@ def test_a_headroom_pool_beyond_anything_shipped_is_a_warning() -> None:
     finding = only(policy({(800, 300): 64}, model=model)[1])
     assert (finding.code, finding.severity) == ("FAB4004", Severity.WARNING)
     assert "oversubscribed 10.4 times" in finding.message
-    assert finding.help == "the largest that fits is cables of 5 m; or 32 ports at 800G with 300 m"
+    assert finding.help == (
+        "the largest that fits is cables of 5 m; or 32 ports at 800G with 300 m; "
+        "or headroom as a pool, `buffers: {headroom_oversubscription: 1}`"
+    )
 
 
 def test_a_headroom_pool_smaller_than_one_group_is_an_error() -> None:
@@ -169,14 +173,14 @@ def test_a_headroom_pool_smaller_than_one_group_is_an_error() -> None:
     model = replace(model, buffers=replace(model.buffers, pools=tiny))
     finding = only(policy({(800, 300): 1}, model=model)[1])
     assert finding.code == "FAB4003"
-    assert finding.help == "the largest that fits is cables of 40 m"
+    assert finding.help.startswith("the largest that fits is cables of 40 m; or headroom as a pool")
 
 
 def test_marking_far_below_the_bdp_is_a_warning() -> None:
     findings = policy({(400, 40): 128}, base_rtt_ns=60_000)[1]
     finding = only(findings)
     assert (finding.code, finding.severity) == ("FAB4006", Severity.WARNING)
-    assert "426,240 bytes only" in finding.message
+    assert "426,240 bytes already" in finding.message
 
 
 def test_an_mtu_above_that_of_the_table() -> None:

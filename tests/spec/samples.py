@@ -46,6 +46,8 @@ planes: 2
 priorities:
   rdma: {dscp: [26, 24], lossless: true, priority: 3, weight_percent: 60, ecn: true}
   cnp: {dscp: 48, strict: true}
+congestion: {profile: dcqcn, ecn: {min_kb: 400, max_kb: 1600, max_percent: 20}}
+buffers: {headroom_oversubscription: 2.5}
 addressing: {family: dual, fabric_links: numbered, hosts: 10.0.0.0/10, hosts6: fd00:1::/48}
 routing: {asn_base: 4200000000, spine_asn: unique, keepalive_s: 1, hold_s: 3, bfd: false}
 cables: {host: {medium: dac, length_m: 2}, spine: {medium: smf, length_m: 40}}

@@ -88,7 +88,7 @@ def _classes(switch: Switch) -> Iterator[Gap]:
             )
     for profile in switch.qos.profiles:
         ecn = profile.ecn
-        if not (1 <= ecn.max_percent <= 100 and 1 <= ecn.min_bytes <= ecn.max_bytes):
+        if ecn is not None and not (1 <= ecn.max_percent <= 100 and 1 <= ecn.min_bytes <= ecn.max_bytes):
             yield Gap(
                 "FAB5106",
                 f"ECN from {ecn.min_bytes} to {ecn.max_bytes} bytes at {ecn.max_percent} % on {profile.name}",

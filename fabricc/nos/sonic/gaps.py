@@ -146,7 +146,7 @@ def _profile_gaps(switch: Switch, profile: PortProfile) -> Iterator[Gap]:
         )
     if not NAME.fullmatch(profile.name):
         yield _bad_name(f"port profile {profile.name!r}")
-    if ecn.min_bytes > ecn.max_bytes or not 0 <= ecn.max_percent <= 100:
+    if ecn is not None and (ecn.min_bytes > ecn.max_bytes or not 0 <= ecn.max_percent <= 100):
         yield Gap(
             "FAB5316",
             f"marking of {profile.name} from {ecn.min_bytes} to {ecn.max_bytes} bytes at {ecn.max_percent} %",

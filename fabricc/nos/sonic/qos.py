@@ -9,7 +9,7 @@ from fabricc.fabric.model import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fabricc.fabric.model import BufferPools, Port, PortProfile, Switch, SwitchQos
+    from fabricc.fabric.model import BufferPools, Ecn, Port, PortProfile, Switch, SwitchQos
     from fabricc.nos.sonic.document import Row, Table, Tables
     from fabricc.nos.sonic.platform import Platform
 
@@ -44,8 +44,9 @@ def qos_tables(switch: Switch, platform: Platform) -> Tables:
         c.name: {"type": "STRICT"} if c.strict else {"type": "DWRR", "weight": str(c.weight_percent)}
         for c in qos.classes
     }
-    if guarded and any(c.ecn for c in qos.classes):
-        tables["WRED_PROFILE"] = {profile.name: _wred(profile) for profile in qos.profiles}
+    marked = {profile.name: _wred(profile.ecn) for profile in qos.profiles if profile.ecn}
+    if guarded and marked and any(c.ecn for c in qos.classes):
+        tables["WRED_PROFILE"] = marked
     tables["PORT_QOS_MAP"] = _bindings(used, bool(guarded), lossless, qos.watchdog is not None, platform)
     tables["QUEUE"] = _queues(used, qos, bool(lossless))
     if qos.pools:
@@ -87,8 +88,7 @@ def lossy_group(lossless: Iterable[int]) -> int:
     return next((group for group in QUEUES if group not in taken), 0)
 
 
-def _wred(profile: PortProfile) -> Row:
-    ecn = profile.ecn
+def _wred(ecn: Ecn) -> Row:
     return {
         "ecn": "ecn_all",
         "green_drop_probability": str(ecn.max_percent),
@@ -118,12 +118,12 @@ def _bindings(
 
 def _queues(used: Sequence[Port], qos: SwitchQos, lossless: bool) -> Table:
     shared: dict[tuple[str | None, int], Row] = {}
-    for profile in (None, *(p.name for p in qos.profiles)):
+    for profile in (None, *qos.profiles):
         for c in qos.classes:
             row: Row = {"scheduler": c.name}
-            if profile and lossless and c.ecn:
-                row["wred_profile"] = profile
-            shared[profile, c.priority] = row
+            if profile and profile.ecn and lossless and c.ecn:
+                row["wred_profile"] = profile.name
+            shared[profile.name if profile else None, c.priority] = row
     priorities = [c.priority for c in qos.classes]
     return {f"{port.name}|{p}": shared[port.profile, p] for port in used for p in priorities}
 

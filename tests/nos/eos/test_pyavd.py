@@ -68,7 +68,7 @@ def avd_qos_profile(switch: Switch, profile: PortProfile | None, queues: str) ->
                 "priority": "no priority",
                 f"bandwidth_{guaranteed}percent": traffic_class.weight_percent,
             }
-        if profile and traffic_class.ecn:
+        if profile and profile.ecn and traffic_class.ecn:
             ecn = profile.ecn
             threshold = {"units": "bytes", "min": ecn.min_bytes, "max": ecn.max_bytes, "weight": 0}
             threshold["max_probability"] = ecn.max_percent

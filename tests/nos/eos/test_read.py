@@ -86,7 +86,7 @@ def switches(draw: st.DrawFn) -> Switch:
         replace(
             profile,
             headroom=Headroom(5, 1, draw(positive), draw(positive), None, draw(st.integers(-9, 9)), "drawn"),
-            ecn=Ecn(draw(positive), draw(positive), draw(st.integers(1, 100))),
+            ecn=draw(st.none() | st.builds(Ecn, positive, positive, st.integers(1, 100))),
         )
         for profile in switch.qos.profiles
     )

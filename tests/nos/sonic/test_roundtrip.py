@@ -75,7 +75,7 @@ def switches(draw: st.DrawFn) -> Switch:
                 draw(st.integers(-8, 7)),
                 "drawn",
             ),
-            ecn=Ecn(draw(KILOBYTES), draw(KILOBYTES), draw(st.integers(1, 100))),
+            ecn=draw(st.none() | st.builds(Ecn, KILOBYTES, KILOBYTES, st.integers(1, 100))),
         )
         for profile in switch.qos.profiles
     )
