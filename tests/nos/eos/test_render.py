@@ -9,14 +9,13 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
 import pytest
 
 from fabricc.fabric.model import Account
 from fabricc.nos import load
 from fabricc.nos.eos import EOS, FILE
+from tests.effort import calls
 from tests.nos.eos.variants import GOLDENS, VARIANTS, large, variant
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -158,12 +157,5 @@ def test_the_back_end_is_found_by_name() -> None:
 
 
 def test_rendering_costs_in_proportion_to_the_ports() -> None:
-    def cost(ports: int) -> float:
-        switch, samples = large(ports), []
-        for _ in range(9):
-            start = perf_counter()
-            EOS.render(switch)
-            samples.append(perf_counter() - start)
-        return median(samples)
-
-    assert cost(128) < 6 * cost(32)
+    few, many = large(32), large(128)
+    assert calls(lambda: EOS.render(many)) < 5 * calls(lambda: EOS.render(few))
