@@ -129,7 +129,7 @@ def _sessions(port: str, link: Link) -> Iterator[Session]:
 
 
 def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
-    qos = fabric.qos[links.layout_key(fabric, at)]
+    qos = fabric.qos.get(switch_name(fabric, at)) or fabric.qos[links.layout_key(fabric, at)]
     used = {port.profile for port in ports}
     profiles = tuple(profile for profile in qos.profiles if profile.name in used)
     if len(profiles) == len(qos.profiles):

@@ -97,7 +97,7 @@ class Fabric:
         host_models: host group index -> model.
         tor_layouts: host group index -> port layout of its ToRs.
         port_names: (nos, layout key) -> name of each slot; the key is `tor` and the group index, `spine` or `core`.
-        qos: layout key -> policy with all profiles of such switches.
+        qos: layout key -> policy of such switches, and name -> that of a switch whose cables differ.
         profiles: (layout key, speed, cable length) -> lossless profile, where there is a lossless class.
         changes: device name -> what it does differently.
     """

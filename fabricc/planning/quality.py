@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.diagnostics import Diagnostic
@@ -21,11 +22,12 @@ from fabricc.qos import (
 from fabricc.qos.marking import DCQCN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import PortProfile, SwitchQos, TrafficClass
+    from fabricc.fabric.shape import SwitchId
     from fabricc.qos import QosFinding, Row
     from fabricc.qos.marking import Marking
     from fabricc.spec.model import ClusterSpec
@@ -50,54 +52,51 @@ def quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fa
     qos: dict[str, SwitchQos] = {}
     profiles: dict[tuple[str, int, int], PortProfile] = {}
     found: dict[QosFinding, None] = {}
-    changed = _changed_links(fabric)
-    for key, (tier, full) in _full_switches(spec, fabric).items():
 
-        def policy_of(
-            kinds: LinkKinds, model: SwitchModel = fabric.tiers[tier].model
-        ) -> tuple[SwitchQos, Mapping[tuple[int, int], str]]:
-            policy, wrong, names = switch_qos(
-                classes,
-                model,
-                kinds,
-                spec.switch_mtu,
-                rtt_ns,
-                marking=marking,
-                oversubscription=spec.headroom_oversubscription,
-            )
-            found.update(dict.fromkeys(wrong))
-            return policy, names
+    @cache
+    def policy_of(
+        model: str, kinds: frozenset[tuple[tuple[int, int], int]]
+    ) -> tuple[SwitchQos, Mapping[tuple[int, int], str]]:
+        policy, wrong, names = switch_qos(
+            classes,
+            models[model],
+            dict(kinds),
+            spec.switch_mtu,
+            rtt_ns,
+            marking=marking,
+            oversubscription=spec.headroom_oversubscription,
+        )
+        found.update(dict.fromkeys(wrong))
+        return policy, names
 
-        policy, names = policy_of(full)
-        everything = full | changed.get(key, Counter())
-        if everything.keys() != full.keys():
-            wider, names = policy_of(everything)
-            policy = replace(policy, profiles=wider.profiles)
+    models = {plan.model.name: plan.model for plan in fabric.tiers.values()}
+    for owner, key, tier, kinds in _switches(spec, fabric):
+        policy, names = policy_of(fabric.tiers[tier].model.name, frozenset(kinds.items()))
         by_name = {profile.name: profile for profile in policy.profiles}
-        profiles.update({(key, *kind): by_name[name] for kind, name in names.items()})
-        qos[key] = policy
+        for kind, name in names.items():
+            profiles.setdefault((key, *kind), by_name[name])
+        qos[owner] = policy
     findings.extend(_positioned(spec, classes, found))
     return replace(fabric, qos=qos, profiles=profiles)
 
 
 def worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
-    """The worksheet of every lossless profile of a planned fabric, by layout and profile."""
+    """The worksheet of every lossless profile of a planned fabric, by kind of switch, or switch, and profile."""
     rtt_ns, marking = _round_trip_ns(spec, fabric), _marking(spec)
-    changed = _changed_links(fabric)
     sheets = []
-    for key, (tier, full) in _full_switches(spec, fabric).items():
-        policy, model = fabric.qos[key], fabric.tiers[tier].model
+    for owner, _, tier, kinds in _switches(spec, fabric):
+        policy, model = fabric.qos[owner], fabric.tiers[tier].model
         rows = worksheet(
             policy,
             model,
-            full | changed.get(key, Counter()),
+            kinds,
             spec.switch_mtu,
             rtt_ns,
             marking=marking,
             oversubscription=spec.headroom_oversubscription,
         )
         by_name = {profile.name: profile for profile in policy.profiles}
-        sheets += [Sheet(key, model, by_name[name], lines) for name, lines in rows.items()]
+        sheets += [Sheet(owner, model, by_name[name], lines) for name, lines in rows.items()]
     return tuple(sheets)
 
 
@@ -172,28 +171,35 @@ def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierNam
     return found
 
 
-def _changed_links(fabric: Fabric) -> dict[str, LinkKinds]:
-    """Layout key -> kinds of link that overrides bring, at both ends of each cable."""
-    found: dict[str, LinkKinds] = {}
+def _switches(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str, TierName, LinkKinds]]:
+    """(owner of a policy, layout key, tier, links): every kind of switch, then the switches that overrides change."""
+    full = _full_switches(spec, fabric)
+    for key, (tier, kinds) in full.items():
+        yield key, key, tier, kinds
     if not fabric.changes:
-        return found
-    for at in fabric.switch_ids():
-        if fabric.name(at) not in fabric.changes:
-            continue
-        slots = links.layout(fabric, at).slots
+        return
+    switches = {fabric.name(at): at for at in fabric.switch_ids()}
+    for name, difference in _changed_links(fabric, switches).items():
+        key = links.layout_key(fabric, switches[name])
+        kinds = Counter(full[key][1])
+        kinds.update(difference)
+        yield name, key, switches[name].tier, +kinds
+
+
+def _changed_links(fabric: Fabric, switches: Mapping[str, SwitchId]) -> dict[str, LinkKinds]:
+    """Switch -> ports gained (and, below zero, lost) by kind of link, at both ends of every changed cable."""
+    found: dict[str, LinkKinds] = {}
+    seen: set[tuple[str, str]] = set()
+    for name in fabric.changes:
+        at = switches[name]
+        slots, names = links.layout(fabric, at).slots, links.port_names(fabric, at)
         for link in links.links(fabric, at):
-            kind = (slots[link.slot].speed_gbps, link.cable_m)
-            keys = {links.layout_key(fabric, at)}
-            if link.direction is not Direction.HOST:
-                keys |= _peer_keys(fabric, at.tier, link.direction)
-            for key in keys:
-                found.setdefault(key, Counter())[kind] = 1
+            speed, planned = slots[link.slot].speed_gbps, fabric.cable_kinds[link.kind].length_m
+            if link.cable_m == planned or (name, names[link.slot]) in seen:
+                continue
+            seen.add((link.peer, link.peer_port))
+            for end in (name,) if link.direction is Direction.HOST else (name, link.peer):
+                change = found.setdefault(end, Counter())
+                change[speed, planned] -= 1
+                change[speed, link.cable_m] += 1
     return found
-
-
-def _peer_keys(fabric: Fabric, tier: TierName, direction: Direction) -> set[str]:
-    """Layout keys of the switches at the far end of a switch's links."""
-    tors = {f"tor{group}" for group in range(len(fabric.tor_layouts))}
-    if tier is TierName.TOR or (tier is TierName.CORE and direction is Direction.DOWN):
-        return {"spine"}
-    return {"core"} if direction is Direction.UP else tors

@@ -331,3 +331,22 @@ def test_a_pinned_spine_count_that_is_too_small_names_one_that_is_not() -> None:
     assert problem.code == "FAB3011"
     assert "`spines.count: 16`" in problem.help
     assert "--repin" not in problem.help
+
+
+def test_a_switch_with_longer_cables_gets_a_smaller_shared_pool_and_the_others_keep_theirs() -> None:
+    """An SN4700 has 64 MiB: headroom for 100 m cables must come out of the shared pool of that switch alone."""
+    box = {"model": "sn4700"}
+    gpus = {"model": "dgx-h100", "hosts": 32, "hosts_per_unit": 16}
+    spec = document(gpus=gpus, tors=box, spines=box, overrides={"su001-tor1a": {"cable_m": 100}})
+    fabric = fabric_of(spec)
+    pools = {fabric.name(at): fabric.switch(at).qos.pools for at in fabric.switch_ids()}
+    plain = fabric_of(document(gpus=gpus, tors=box, spines=box))
+    before = {plain.name(at): plain.switch(at).qos.pools for at in plain.switch_ids()}
+    smaller = {
+        name
+        for name, pool in pools.items()
+        if pool and (old := before[name]) and pool.ingress_lossless_bytes < old.ingress_lossless_bytes
+    }
+    touched = {"su001-tor1a"} | {row.b_device for row in fabric.cables() if row.a_device == "su001-tor1a"}
+    assert smaller == touched
+    assert all(pools[name] == before[name] for name in pools if name not in touched)
