@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.yaml_text import MAX_DEPTH, compose
+
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
@@ -14,7 +16,6 @@ Entry = tuple[Path, Scalar, int]
 
 _OTHER_STARTS = frozenset("[]{}&*!|>%@'`?,#")
 _MAX_ENTRIES = 100_000
-_MAX_DEPTH = 32
 _TRUE = frozenset({"true", "yes", "on", "y"})
 _FALSE = frozenset({"false", "no", "off", "n"})
 
@@ -43,7 +44,7 @@ def _block_entries(text: str) -> list[Entry]:
     """Entries of block YAML indented by twos, list items too, with plain or double-quoted scalars."""
     entries: list[Entry] = []
     path: Path = ()  # of the containers open
-    counts = [-1] * (_MAX_DEPTH + 2)  # per depth: index of the open list's last item, -1 outside lists
+    counts = [-1] * (MAX_DEPTH + 2)  # per depth: index of the open list's last item, -1 outside lists
     empty = False  # whether the container opened last has no member yet
     for number, line in enumerate(text.split("\n"), 1):
         parsed = _parse_line(line)
@@ -84,7 +85,7 @@ def _parse_line(line: str) -> tuple[int, bool, str | None, Scalar | None] | None
     if not body or body[0] == "#":
         return None
     depth, odd = divmod(len(line) - len(body), 2)
-    if odd or depth > _MAX_DEPTH - 2 or "\t" in line or "\r" in line:
+    if odd or depth > MAX_DEPTH - 2 or "\t" in line or "\r" in line:
         raise _OtherLayoutError
     item = body.startswith("- ")
     if item:
@@ -130,7 +131,7 @@ def _composed_entries(text: str) -> tuple[list[Entry], list[int]]:
     import yaml
 
     try:
-        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        root = compose(text)
     except yaml.MarkedYAMLError as error:
         return [], [error.problem_mark.line + 1 if error.problem_mark else 1]
     except (yaml.YAMLError, RecursionError):
@@ -150,7 +151,7 @@ def _walk(node: Node, path: Path, entries: list[Entry], broken: list[int]) -> No
     import yaml
 
     line = node.start_mark.line + 1
-    if len(path) > _MAX_DEPTH or len(entries) > _MAX_ENTRIES:
+    if len(path) > MAX_DEPTH or len(entries) > _MAX_ENTRIES:
         raise _TooLargeError
     if isinstance(node, yaml.MappingNode) and node.value:
         for key, member in node.value:

@@ -106,3 +106,10 @@ def test_hostile_yaml_is_an_unknown_line_and_no_exception(text: str) -> None:
     reading = read({netplan.FILE: text})
     assert reading.facts == {}
     assert reading.unknown
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
+def test_nesting_without_end_is_a_broken_line_and_not_the_end_of_the_process(opening: str) -> None:
+    entries, broken = yaml_lines.flatten("a: " + opening * 100_000)
+    assert entries == []
+    assert broken
