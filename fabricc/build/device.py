@@ -9,6 +9,7 @@ from fabricc import nos as back_ends
 from fabricc.build.grouped import Grouped
 from fabricc.build.tables import Fragments, fragments
 from fabricc.check import Finding, compare, findings
+from fabricc.check.invariants import Survey
 from fabricc.check.links import End, host_end, switch_end
 from fabricc.diagnostics import Severity
 from fabricc.fabric.model import Direction
@@ -37,6 +38,7 @@ class Piece:
         full_ends: ends in full, only those asked for.
         devices: how many were worked on.
         job_hosts: what job files say of the hosts.
+        survey: what rules about the whole fabric need of the devices.
     """
 
     devices: int = 0
@@ -46,6 +48,7 @@ class Piece:
     full_ends: list[End] = field(default_factory=list)
     rows: Fragments = field(default_factory=Fragments)
     job_hosts: list[JobHost] = field(default_factory=list)
+    survey: Survey = field(default_factory=Survey)
 
 
 def pieces_of(fabric: Fabric, jobs: int) -> list[list[SwitchId | tuple[int, int]]]:
@@ -111,6 +114,7 @@ class Work:
         if self.wanted is None:
             wrong = findings(switch.name, compare(back_end.planned(switch), reading), reading.unknown)
             piece.findings.add(_below(folder, wrong))
+            piece.findings.add(piece.survey.add_switch(switch, reading, folder))
         return [
             _placed(
                 switch_end(
@@ -135,6 +139,7 @@ class Work:
         if self.wanted is None:
             wrong = findings(host.name, compare(ubuntu.planned(host), reading), reading.unknown)
             piece.findings.add(_below(folder, wrong))
+            piece.findings.add(piece.survey.add_host(host, reading, folder))
         return [_placed(end, folder) for end in _host_ends(host, reading)]
 
     def _write(self, folder: str, files: Mapping[str, str], piece: Piece) -> None:

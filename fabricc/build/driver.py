@@ -15,7 +15,8 @@ from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.emit import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+    from fractions import Fraction
     from pathlib import Path
 
     from fabricc.build.front import Front
@@ -85,6 +86,7 @@ def _emit(
 ) -> tuple[BuildResult, list[str]]:
     """The result, and the paths of the tree's files."""
     from fabricc.build.outcome import manifest_inputs
+    from fabricc.check.invariants.declared import declared_ratios, softened
     from fabricc.emit import Manifest, Stage
     from fabricc.emit.exclusive import exclusive
     from fabricc.spec.load import accepted
@@ -94,8 +96,8 @@ def _emit(
         stage = Stage.open(out, name)
         try:
             run = _Run(fabric, stage, check, jobs, progress)
-            run.devices()
-            found = accepted(run.found, spec.accept)
+            run.devices(declared_ratios(spec))
+            found = accepted(softened(run.found, spec), spec.accept)
             result = BuildResult(name, None, (*front.diagnostics, *found), fabric.counts(), links=run.links)
             if any(d.severity is Severity.ERROR for d in found):
                 return _rejected(result, stage, out, name), []
@@ -144,8 +146,8 @@ class _Run:
     _tables: list[tuple[str, bytes]] = field(default_factory=list)
     _job_hosts: list[JobHost] = field(default_factory=list)
 
-    def devices(self) -> None:
-        """Render and write every device, and prove it when asked to."""
+    def devices(self, declared: Mapping[int, Fraction]) -> None:
+        """Render and write every device, and prove it when asked to; `declared`: oversubscription by tier."""
         from fabricc.build.device import Work, pieces_of
         from fabricc.build.outcome import Outcome
 
@@ -157,16 +159,21 @@ class _Run:
         self._take(outcome.written)
         self._tables = outcome.tables()
         self._job_hosts = [host for piece in outcome.job_hosts for host in piece]
-        self.found = outcome.diagnostics(str(self.stage.target))
+        self.found = outcome.diagnostics(str(self.stage.target), declared)
 
     def plan_files(self, spec: ClusterSpec) -> None:
         """Write the plan's tables and summary."""
         from fabricc.build import tables
+        from fabricc.planning.quality import worksheets
 
         cabling = [tables.csv_text([tables.CABLING]), *tables.in_chunks(tables.cabling_rows(self.fabric))]
         summary = tables.json_text(tables.fabric_summary(self.fabric, spec.assumptions))
         self._put("plan/cabling.csv", "".join(cabling).encode())
         self._put("plan/fabric.json", summary.encode())
+        sheets = worksheets(spec, self.fabric)
+        steps = [tables.WORKSHEET, *tables.worksheet_rows(sheets)]
+        self._put("plan/worksheet.csv", tables.csv_text(steps).encode())
+        self._put("plan/worksheet.json", tables.json_text(tables.worksheet_summary(sheets)).encode())
         for path, content in self._tables:
             self._put(path, content)
 

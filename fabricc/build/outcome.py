@@ -11,10 +11,12 @@ from fabricc.build import tables
 from fabricc.build.device import Work
 from fabricc.build.grouped import Grouped
 from fabricc.build.workers import spread
+from fabricc.check.invariants import Census
 from fabricc.check.links import Meeting, broken_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from fractions import Fraction
 
     from fabricc.build.device import Piece
     from fabricc.build.front import Front
@@ -37,6 +39,7 @@ class Outcome:
     written: list[Written] = field(default_factory=list)
     findings: Grouped = field(default_factory=Grouped)
     meeting: Meeting = field(default_factory=Meeting)
+    census: Census = field(default_factory=Census)
     job_hosts: list[list[JobHost]] = field(default_factory=list)
     _addresses: list[str] = field(default_factory=list)
     _sessions: list[str] = field(default_factory=list)
@@ -60,6 +63,7 @@ class Outcome:
         self.written += piece.written
         self.findings.merge(piece.findings)
         self.meeting.add(piece.ends)
+        self.census.add(piece.survey)
         self.job_hosts[number] = [
             replace(h, nccl=self._shared.setdefault(h.nccl, h.nccl)) for h in piece.job_hosts
         ]
@@ -67,8 +71,13 @@ class Outcome:
         self._sessions[number] = piece.rows.sessions
         self._profiles.update(piece.rows.profiles)
 
-    def diagnostics(self, tree: str) -> list[Diagnostic]:
-        """Everything found, the links' disagreements told in full by a second look at their ends."""
+    def diagnostics(self, tree: str, declared: Mapping[int, Fraction]) -> list[Diagnostic]:
+        """Everything found, the links' disagreements told in full by a second look at their ends.
+
+        Args:
+            tree: where the files are.
+            declared: tier -> oversubscription that the spec declares.
+        """
         if wrong := self._broken():
             work = Work(self.work.fabric, self.work.pieces, None, self.work.existing, True, frozenset(wrong))
             ends: list[End] = []
@@ -76,6 +85,10 @@ class Outcome:
                 ends += piece.full_ends
             ends.sort()
             self.findings.add(broken_findings(wrong, ends))
+        if self.work.check:
+            fabric = self.work.fabric
+            counts, rails = fabric.counts(), fabric.shape.rails_per_tor
+            self.findings.add(self.census.findings(counts, rails, declared))
         return list(self.findings.diagnostics(tree))
 
     def _broken(self) -> dict[int, tuple[str, ...]]:

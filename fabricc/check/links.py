@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from fabricc.check.compare import Finding
+from fabricc.check.invariants.rules import finding as breach
 from fabricc.diagnostics import Severity
 
 if TYPE_CHECKING:
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Facts, Reading
 
-FIELDS = ("MTU", "speed", "PFC priorities", "addresses", "BGP session")
-_RECORD = struct.Struct("<QB5I")
+FIELDS = (
+    "MTU", "speed", "PFC priorities", "addresses", "BGP session", "error correction", "session settings",
+)  # fmt: skip
+_INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 8}
+"""Fields of which a disagreement is told as a breach of an invariant; the others are FAB6101."""
+_RECORD = struct.Struct("<QB7I")
 _STATES_QOS = "qos/dscp[0]/traffic_class"  # every platform that states classes at all states this one
 _FAMILIES = (("ipv4", socket.AF_INET, 31), ("ipv6", socket.AF_INET6, 127))
 
@@ -37,6 +42,8 @@ class End(NamedTuple):
         pfc: lossless priorities, e.g. `3`, or `none`; "" when the platform does not state them.
         addresses: both ends' addresses as this end believes them; "" when it states none.
         session: both ends' ASNs as this end believes them; "" without a session.
+        fec: forward error correction of the port; "" when not stated.
+        settings: families, BFD and timers of the sessions, BGP's and BFD's; "" without a session.
     """
 
     device: str
@@ -49,6 +56,8 @@ class End(NamedTuple):
     pfc: str
     addresses: str
     session: str
+    fec: str
+    settings: str
     file: str
     line: int
 
@@ -59,13 +68,14 @@ class End(NamedTuple):
         return int.from_bytes(blake2b(repr(ends).encode(), digest_size=8).digest())
 
     def pack(self) -> bytes:
-        """The end in 29 bytes: key, whether it is a host, and a number per field (0: not stated)."""
-        texts = (_number(self.pfc), _number(self.addresses), _number(self.session))
+        """The end in 37 bytes: key, whether it is a host, and a number per field (0: not stated)."""
+        texts = map(_number, (self.pfc, self.addresses, self.session, self.fec, self.settings))
         return _RECORD.pack(self.key, self.host, self.mtu, self.speed, *texts)
 
     def stated(self) -> tuple[str, ...]:
         """The fields as people read them, in the order of `FIELDS`."""
-        return (str(self.mtu or ""), str(self.speed or ""), self.pfc, self.addresses, self.session)
+        mtu, speed = str(self.mtu or ""), str(self.speed or "")
+        return (mtu, speed, self.pfc, self.addresses, self.session, self.fec, self.settings)
 
 
 def switch_end(device: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool) -> End:
@@ -73,7 +83,7 @@ def switch_end(device: str, port: str, peer: tuple[str, str], reading: Reading, 
     facts = reading.facts
     prefix = f"interface[{port}]/"
     first = (device, port) < peer
-    addresses, session = [], []
+    addresses, session, neighbours = [], [], []
     for family, number, length in _FAMILIES:
         mine = facts.get(prefix + family)
         if not isinstance(mine, str):
@@ -86,14 +96,17 @@ def switch_end(device: str, port: str, peer: tuple[str, str], reading: Reading, 
         addresses.append(_ordered(first, address, other))
         if not to_host:
             session.append(_session(facts, first, other, family))
+            neighbours.append(other)
     if facts.get(prefix + "unnumbered"):
         addresses.append("unnumbered")
         session.append(_session(facts, first, port, "unnumbered"))
+        neighbours.append(port)
     pfc = facts.get(prefix + "pfc", "none" if _STATES_QOS in facts else "")
     file, line = _place(reading, prefix)
     return End(
         device, port, *peer, False, _integer(facts, prefix + "mtu"), _integer(facts, prefix + "speed_gbps"),
-        str(pfc), " ".join(addresses), " ".join(session), file, line,
+        str(pfc), " ".join(addresses), " ".join(session), str(facts.get(prefix + "fec", "")),
+        _settings(facts, neighbours), file, line,
     )  # fmt: skip
 
 
@@ -104,7 +117,7 @@ def host_end(
     """The end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first."""
     first = (device, port) < peer
     addresses = [_ordered(first, address.partition("/")[0], gateway) for address, gateway in pairs]
-    return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses), "", *place)
+    return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses), "", "", "", *place)
 
 
 @dataclass(slots=True)
@@ -142,7 +155,7 @@ def _disagreements(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[str, ...
 
 
 def broken_findings(wrong: dict[int, tuple[str, ...]], ends: Iterable[End]) -> Iterator[Finding]:
-    """FAB6101 for links whose ends disagree, given both ends in full; FAB6102 for an end without another."""
+    """What the ends of links disagree on, given both ends in full; FAB6102 for an end without another."""
     seen: dict[int, End] = {}
     for end in ends:
         other = seen.pop(end.key, None)
@@ -155,7 +168,10 @@ def broken_findings(wrong: dict[int, tuple[str, ...]], ends: Iterable[End]) -> I
                 f"the ends of a link disagree on {name}: {other.device} {other.port} says "
                 f"{other.stated()[at]}, {end.device} {end.port} says {end.stated()[at]}"
             )
-            yield Finding("FAB6101", Severity.ERROR, f"link {name}", message, end.file, end.line)
+            if number := _INVARIANTS.get(name):
+                yield breach(number, message, end.file, end.line)._replace(group=f"link {name}")
+            else:
+                yield Finding("FAB6101", Severity.ERROR, f"link {name}", message, end.file, end.line)
     for end in seen.values():
         message = f"{end.device} {end.port} leads to {end.peer} {end.peer_port}, which does not lead back"
         yield Finding("FAB6102", Severity.ERROR, "link end", message, end.file, end.line)
@@ -166,6 +182,21 @@ def _session(facts: Facts, first: bool, neighbour: str, transport: str) -> str:
     if remote is None:
         return f"{transport} none"
     return f"{transport} " + _ordered(first, str(facts.get("bgp/asn")), str(remote))
+
+
+def _settings(facts: Facts, neighbours: list[str]) -> str:
+    """What both ends of a session have to set alike, as text; "" when there is no session."""
+    told = []
+    for neighbour in neighbours:
+        prefix = f"bgp/neighbor[{neighbour}]/"
+        if prefix + "remote_asn" in facts:
+            bfd = facts.get(prefix + "bfd") == "true"
+            told.append(f"{facts.get(prefix + 'families')} {'with' if bfd else 'without'} BFD")
+    if not told:
+        return ""
+    timers = f"timers {facts.get('bgp/keepalive_s')}/{facts.get('bgp/hold_s')} s"
+    bfd_timers = f"BFD {facts.get('bfd/interval_ms')} ms x {facts.get('bfd/multiplier')}"
+    return ", ".join([*told, timers, bfd_timers])
 
 
 def _neighbour(address: str, family: int) -> str:

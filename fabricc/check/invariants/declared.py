@@ -1,0 +1,33 @@
+"""What the spec has to say about invariants: the ratios that it declares, and the breaches that it accepts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.check.invariants.rules import CODES
+from fabricc.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.diagnostics import Diagnostic
+    from fabricc.spec.model import ClusterSpec
+
+
+def declared_ratios(spec: ClusterSpec) -> dict[int, Fraction]:
+    """Tier -> oversubscription; a tier with pinned uplinks has one only when the spec writes it down."""
+    ratios = {}
+    for tier, name, wanted in ((0, "tors", spec.tors), (1, "spines", spec.spines)):
+        written = (name, "oversubscription") in spec.positions
+        above = tier == 0 or spec.cores is not None
+        if above and wanted.oversubscription is not None and (written or wanted.uplinks is None):
+            ratios[tier] = Fraction(str(wanted.oversubscription))
+    return ratios
+
+
+def softened(found: Iterable[Diagnostic], spec: ClusterSpec) -> list[Diagnostic]:
+    """Breaches that the spec accepts as warnings, which its reason then turns into notes."""
+    codes = {entry.code for entry in spec.accept} & CODES
+    return [replace(each, severity=Severity.WARNING) if each.code in codes else each for each in found]

@@ -1,0 +1,234 @@
+"""One switch as its files describe it: facts sorted into sessions, policy and the ports that carry links."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.facts import Facts, Reading, Value
+    from fabricc.fabric.model import Port, Switch
+
+_NEIGHBOUR = "bgp/neighbor["
+_AGGREGATE = "bgp/aggregate["
+_MAP = "route_map["
+_PREFIX_LIST = "prefix_list["
+_COMMUNITY_LIST = "community_list["
+CODE_POINTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """ECN thresholds of one queue, bytes and per cent."""
+
+    low: int
+    high: int
+    percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPort:
+    """A cabled port: what the plan says it is, and what the files say about it; None where they do not.
+
+    Attributes:
+        pfc: priorities with PFC; None on a platform that states no queues.
+    """
+
+    port: Port
+    enabled: bool
+    mtu: int | None
+    speed_gbps: int
+    ipv4: str | None
+    ipv6: str | None
+    unnumbered: bool
+    routed: bool
+    pfc: tuple[int, ...] | None
+    lossless: Lossless
+
+    @property
+    def path(self) -> str:
+        """Where the port's facts begin."""
+        return f"interface[{self.port.name}]/"
+
+
+@dataclass(frozen=True, slots=True)
+class Lossless:
+    """Lossless settings of a port; ports of one kind have equal ones.
+
+    Attributes:
+        cable_m: length of the cable; `looked_up_m`: the length that the headroom was chosen for.
+        xoff, xon, size: bytes; `dynamic_th`: exponent of alpha; None where the files do not say.
+        schedulers, markings: per queue of the plan's classes that the files state.
+        marked: queues with ECN, also where the platform states fill levels rather than bytes.
+    """
+
+    speed_gbps: int
+    cable_m: int
+    lanes: int
+    pfc: tuple[int, ...]
+    watchdog: str | None
+    xoff: int | None
+    xon: int | None
+    size: int | None
+    dynamic_th: int | None
+    looked_up_m: int | None
+    schedulers: tuple[tuple[int, str], ...]
+    markings: tuple[tuple[int, Marking], ...]
+    marked: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class SwitchView:
+    """A switch, what its files say, and that sorted for the rules.
+
+    Attributes:
+        neighbours: neighbour -> attribute -> value.
+        maps: route map -> sequence -> clause; `lists`: prefix list -> rules; `communities`: list -> entries.
+        aggregates: prefixes of aggregates.
+        links: cabled ports in panel order.
+        by_neighbour: neighbour as sessions name it, a port or the other address of its subnet -> port.
+    """
+
+    switch: Switch
+    reading: Reading
+    neighbours: dict[str, dict[str, Value]] = field(default_factory=dict)
+    maps: dict[str, dict[int, str]] = field(default_factory=dict)
+    lists: dict[str, list[str]] = field(default_factory=dict)
+    communities: dict[str, str] = field(default_factory=dict)
+    aggregates: list[str] = field(default_factory=list)
+    links: list[LinkPort] = field(default_factory=list)
+    by_neighbour: dict[str, LinkPort] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> Facts:
+        """What the files say."""
+        return self.reading.facts
+
+    def place(self, path: str) -> tuple[str, int]:
+        """File and line of a fact, or of the first one below `path` when it ends in a slash."""
+        lines = self.reading.lines
+        if found := lines.get(path):
+            return found
+        if path.endswith("/"):
+            for leaf in ("pfc", "mtu", "ipv4", "ipv6", "description", "enabled", "remote_asn"):
+                if found := lines.get(path + leaf):
+                    return found
+        return ("", 0)
+
+    def number(self, path: str) -> int | None:
+        """An integer fact."""
+        return as_int(self.facts.get(path))
+
+    def code_points(self) -> tuple[int, ...] | None:
+        """Traffic class of every code point; None on a platform that states none."""
+        classes = [as_int(self.facts.get(f"qos/dscp[{dscp}]/traffic_class")) for dscp in range(CODE_POINTS)]
+        if all(c is None for c in classes):
+            return None
+        return tuple(-1 if c is None else c for c in classes)
+
+    def queue(self, traffic_class: int) -> int:
+        """Queue of a traffic class; its own number where the files do not say."""
+        stated = self.number(f"qos/traffic_class[{traffic_class}]/queue")
+        return traffic_class if stated is None else stated
+
+    def kinds(self) -> Iterator[tuple[Lossless, list[LinkPort]]]:
+        """Lossless settings and the ports that have them."""
+        groups: dict[Lossless, list[LinkPort]] = {}
+        for link in self.links:
+            groups.setdefault(link.lossless, []).append(link)
+        yield from groups.items()
+
+
+def view(switch: Switch, reading: Reading) -> SwitchView:
+    """Sort the facts of a switch."""
+    seen = SwitchView(switch, reading)
+    for path, value in reading.facts.items():
+        if path.startswith("interface["):
+            continue
+        if path.startswith(_NEIGHBOUR):
+            key, _, leaf = path[len(_NEIGHBOUR) :].partition("]/")
+            seen.neighbours.setdefault(key, {})[leaf] = value
+        elif path.startswith(_MAP):
+            key, _, leaf = path[len(_MAP) :].partition("]/")
+            seen.maps.setdefault(key, {})[int(leaf)] = str(value)
+        elif path.startswith(_PREFIX_LIST):
+            seen.lists.setdefault(path[len(_PREFIX_LIST) :].partition("]/")[0], []).append(str(value))
+        elif path.startswith(_COMMUNITY_LIST):
+            seen.communities[path[len(_COMMUNITY_LIST) : -1]] = str(value)
+        elif path.startswith(_AGGREGATE):
+            seen.aggregates.append(path[len(_AGGREGATE) : -1])
+    queues = [c.priority for c in switch.qos.classes]
+    tells = any(f"interface[{port.name}]/routed" in reading.facts for port in switch.ports)
+    seen.links = [_link(port, reading.facts, queues, tells) for port in switch.ports if port.peer]
+    for link in seen.links:
+        seen.by_neighbour[link.port.name] = link
+        for text in (link.ipv4, link.ipv6):
+            if text is not None and (other := sibling(text)):
+                seen.by_neighbour[other] = link
+    return seen
+
+
+def as_int(value: Value | None) -> int | None:
+    """The value when it is an integer."""
+    return value if isinstance(value, int) else None
+
+
+def sibling(text: str) -> str:
+    """The other address of a /31 or /127 (RFC 3021, RFC 6164); "" when the subnet has another size."""
+    address, _, length = text.partition("/")
+    family, wanted = (socket.AF_INET6, "127") if ":" in address else (socket.AF_INET, "31")
+    if length != wanted:
+        return ""
+    packed = bytearray(socket.inet_pton(family, address))
+    packed[-1] ^= 1
+    return socket.inet_ntop(family, bytes(packed))
+
+
+def priorities(value: Value | None) -> tuple[int, ...]:
+    """A set of priorities as facts spell it: `3,4`, a single number, or nothing."""
+    if value is None or value == "none":
+        return ()
+    return tuple(int(part) for part in str(value).split(",") if part.isdecimal())
+
+
+def _link(port: Port, facts: Facts, queues: list[int], tells_routed: bool) -> LinkPort:
+    """The port; where a platform tells which ports are routed, one of which it does not is not."""
+    prefix = f"interface[{port.name}]/"
+    get = facts.get
+    pfc = priorities(get(prefix + "pfc"))
+    speed = as_int(get(prefix + "speed_gbps")) or port.speed_gbps
+    schedulers, markings, marked = [], [], []
+    for queue in queues:
+        at = f"{prefix}queue[{queue}]/"
+        if (scheduler := get(at + "scheduler")) is not None:
+            schedulers.append((queue, str(scheduler)))
+        low, high = as_int(get(at + "ecn_min_bytes")), as_int(get(at + "ecn_max_bytes"))
+        if low is not None and high is not None:
+            markings.append((queue, Marking(low, high, as_int(get(at + "ecn_max_percent")) or 0)))
+            marked.append(queue)
+        elif at + "ecn_min_fill_percent" in facts:
+            marked.append(queue)
+    watchdog = get(prefix + "watchdog")
+    lossless = Lossless(
+        speed, port.cable_m or 0, port.lanes, pfc, None if watchdog is None else str(watchdog),
+        as_int(get(prefix + "headroom/xoff_bytes")), as_int(get(prefix + "headroom/xon_bytes")),
+        as_int(get(prefix + "headroom/size_bytes")), as_int(get(prefix + "headroom/dynamic_th")),
+        as_int(get(prefix + "headroom/cable_m")), tuple(schedulers), tuple(markings), tuple(marked),
+    )  # fmt: skip
+    ipv4, ipv6 = get(prefix + "ipv4"), get(prefix + "ipv6")
+    return LinkPort(
+        port, get(prefix + "enabled") != "false", as_int(get(prefix + "mtu")), speed,
+        ipv4 if isinstance(ipv4, str) else None, ipv6 if isinstance(ipv6, str) else None,
+        bool(get(prefix + "unnumbered")), get(prefix + "routed", "" if tells_routed else "true") == "true",
+        pfc if schedulers else None, lossless,
+    )  # fmt: skip
+
+
+def between_switches(link: LinkPort) -> bool:
+    """Whether the port leads to another switch."""
+    return link.port.direction in (Direction.UP, Direction.DOWN)
