@@ -1,0 +1,218 @@
+"""The routing part of the view: peer templates per transport, neighbours, policy lists in NX-OS's words and order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import Transport
+from fabricc.nos.nxos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, natural
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Bgp, Clause, PeerGroup, PrefixList, PrefixRule
+
+_SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
+_FAMILIES = {
+    Transport.IPV4: ["ipv4"],
+    Transport.IPV6: ["ipv6"],
+    Transport.UNNUMBERED: ["ipv4", "ipv6"],
+}
+"""A session over link-local addresses has both families, also where one of them carries nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateView:
+    """One peer template: the sessions of one group and one transport, since families belong to it."""
+
+    name: str
+    families: list[str]
+    import_map: str
+    export_map: str
+    maximum_prefixes: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeighborView:
+    """One session; `name` is an address, or an interface for its link-local neighbour."""
+
+    name: str
+    template: str
+    remote_asn: int
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyView:
+    """One address family of the process; `redistribute_map` is None where the fabric does not carry it."""
+
+    name: str
+    redistribute_map: str | None
+    maximum_paths: int
+    aggregates: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixRuleView:
+    """One entry; `family` is `ip` or `ipv6`, `lengths` the words after the prefix, with their leading space."""
+
+    family: str
+    list: str
+    sequence: int
+    prefix: str
+    lengths: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityListView:
+    """One standard community list."""
+
+    name: str
+    community: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseView:
+    """One step of a route map; `family` is `ip` or `ipv6`."""
+
+    route_map: str
+    action: str
+    sequence: int
+    family: str
+    prefix_list: str | None
+    community_list: str | None
+    local_preference: int | None
+    add_community: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BgpView:
+    """The BGP process; `timers` is None at NX-OS's defaults."""
+
+    asn: int
+    router_id: str
+    timers: tuple[int, int] | None
+    multipath_relax: bool
+    bfd_interval_ms: int | None
+    bfd_multiplier: int
+    families: list[FamilyView]
+    templates: list[TemplateView]
+    neighbors: list[NeighborView]
+    rules: list[PrefixRuleView]
+    community_lists: list[CommunityListView]
+    clauses: list[ClauseView]
+
+
+def bgp_view(bgp: Bgp) -> BgpView:
+    """The view of one BGP process and the policy it uses."""
+    numbered = [s for s in bgp.sessions if s.remote is not None]
+    numbered.sort(key=lambda s: ((a := ip_address(s.remote or "")).version, int(a)))
+    interfaces = [s for s in bgp.sessions if s.remote is None]
+    timers = (bgp.keepalive_s, bgp.hold_s)
+    return BgpView(
+        asn=bgp.asn,
+        router_id=bgp.router_id,
+        timers=None if timers == DEFAULT_TIMERS_S else timers,
+        multipath_relax=bgp.multipath_relax,
+        bfd_interval_ms=bgp.bfd_interval_ms,
+        bfd_multiplier=bgp.bfd_multiplier,
+        families=families(bgp),
+        templates=_templates(bgp),
+        neighbors=[
+            NeighborView(s.remote or s.port, s.group + _SUFFIX[s.transport], s.remote_asn, s.peer)
+            for s in (*numbered, *interfaces)
+        ],
+        rules=[
+            rule
+            for prefix_list in sorted(bgp.prefix_lists, key=lambda p: (p.family, natural(p.name)))
+            for rule in _rules(prefix_list)
+        ],
+        community_lists=[
+            CommunityListView(c.name, COMMUNITY_NAMES.get(c.community, c.community))
+            for c in sorted(bgp.community_lists, key=lambda c: natural(c.name))
+        ],
+        clauses=[
+            _clause(route_map.name, clause)
+            for route_map in sorted(bgp.route_maps, key=lambda m: natural(m.name))
+            for clause in sorted(route_map.clauses, key=lambda c: c.sequence)
+        ],
+    )
+
+
+def session_families(transport: Transport) -> list[str]:
+    """The address families of a session over that transport."""
+    return _FAMILIES[transport]
+
+
+def families(bgp: Bgp) -> list[FamilyView]:
+    """The process's families: those the fabric carries, and both for sessions over link-local addresses."""
+    unnumbered = any(s.transport is Transport.UNNUMBERED for s in bgp.sessions)
+    return [
+        FamilyView(
+            name=f"ipv{version}",
+            redistribute_map=bgp.redistribute_map if carried else None,
+            maximum_paths=bgp.maximum_paths,
+            aggregates=sorted((a for a in bgp.aggregates if _version(a) == version), key=_order),
+        )
+        for version, carried in ((4, bgp.ipv4), (6, bgp.ipv6))
+        if carried or unnumbered
+    ]
+
+
+def _version(prefix: str) -> int:
+    return 6 if ":" in prefix else 4
+
+
+def _order(prefix: str) -> tuple[int, int]:
+    network = ip_network(prefix, strict=False)
+    return int(network.network_address), network.prefixlen
+
+
+def _templates(bgp: Bgp) -> list[TemplateView]:
+    in_use = {(s.group, s.transport) for s in bgp.sessions}
+    templates = [
+        _template(group, transport)
+        for group in bgp.groups
+        for transport in Transport
+        if (group.name, transport) in in_use
+    ]
+    return sorted(templates, key=lambda template: natural(template.name))
+
+
+def _template(group: PeerGroup, transport: Transport) -> TemplateView:
+    return TemplateView(
+        name=group.name + _SUFFIX[transport],
+        families=_FAMILIES[transport],
+        import_map=group.import_map,
+        export_map=group.export_map,
+        maximum_prefixes=group.maximum_prefixes,
+    )
+
+
+def _rules(prefix_list: PrefixList) -> list[PrefixRuleView]:
+    word = "ipv6" if prefix_list.family == 6 else "ip"
+    return [
+        PrefixRuleView(word, prefix_list.name, 10 * index, rule.prefix, _lengths(rule))
+        for index, rule in enumerate(prefix_list.rules, 1)
+    ]
+
+
+def _lengths(rule: PrefixRule) -> str:
+    if rule.ge is not None and rule.ge == rule.le:
+        return f" eq {rule.ge}"
+    ge = f" ge {rule.ge}" if rule.ge is not None else ""
+    return ge + (f" le {rule.le}" if rule.le is not None else "")
+
+
+def _clause(route_map: str, clause: Clause) -> ClauseView:
+    community = clause.add_community
+    return ClauseView(
+        route_map=route_map,
+        action="permit" if clause.permit else "deny",
+        sequence=clause.sequence,
+        family="ipv6" if clause.family == 6 else "ip",
+        prefix_list=clause.prefix_list,
+        community_list=clause.community_list,
+        local_preference=clause.local_preference,
+        add_community=COMMUNITY_NAMES.get(community, community) if community else None,
+    )

@@ -1,0 +1,220 @@
+"""What NX-OS cannot express of what a switch is to do, as findings with a reason and a remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.nos.base import Gap
+from fabricc.nos.nxos.lossless import pauses, spare_bytes
+from fabricc.nos.nxos.vocabulary import (
+    BFD_INTERVAL_RANGE_MS,
+    BFD_MULTIPLIER_RANGE,
+    BREAKOUTS,
+    FIRST_RELEASE,
+    MAXIMUM_PATHS,
+    MAXIMUM_RESTORE,
+    MAXIMUM_SHUTDOWN,
+    MTU_RANGE,
+    PAUSE_BUFFER_RANGE,
+    QUEUES,
+    SILICON_ONE,
+    SPEEDS_GBPS,
+    breakout,
+    family,
+    watchdog_timers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.model import Switch
+
+
+def gaps(switch: Switch) -> list[Gap]:
+    """Every gap of this switch, in the order of the codes."""
+    found = [
+        *_ports(switch), *_classes(switch), *_buffers(switch), *_watchdog(switch), *_routing(switch),
+        *_accounts(switch),
+    ]  # fmt: skip
+    first = FIRST_RELEASE[family(switch)]
+    if switch.release and _version(switch.release) < _version(first):
+        found.append(
+            Gap(
+                "FAB5416",
+                "the switch model",
+                f"the earliest release known to name its ASIC family is {first}, not {switch.release} "
+                "(pyATS genie.libs.conf 26.9)",
+                f"use release {first} or later",
+                fatal=False,
+            )
+        )
+    return found
+
+
+def _version(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split("."))
+
+
+def _ports(switch: Switch) -> Iterator[Gap]:
+    for gbps in sorted({p.speed_gbps for p in switch.ports} - set(SPEEDS_GBPS)):
+        yield Gap(
+            "FAB5401",
+            f"ports of {gbps} Gb/s",
+            "NX-OS has no such speed (terraform-provider-nxos, l1PhysIf.speed)",
+            "use one of " + ", ".join(map(str, SPEEDS_GBPS)) + " Gb/s",
+        )
+    splits = {(p.children, p.speed_gbps) for p in switch.ports if p.children > 1 and breakout(p) is None}
+    for children, gbps in sorted(splits):
+        yield Gap(
+            "FAB5402",
+            f"cages split into {children} x {gbps} Gb/s",
+            "NX-OS has no such breakout map (terraform-provider-nxos, imFpP.breakoutMap)",
+            "use one of " + ", ".join(BREAKOUTS.values()),
+        )
+    low, high = MTU_RANGE
+    wrong = {p.mtu for p in switch.ports if p.enabled and not low <= p.mtu <= high}
+    for mtu in sorted(wrong):
+        yield Gap(
+            "FAB5403",
+            f"IP MTU {mtu}",
+            f"a routed port takes {low} to {high} bytes (terraform-provider-nxos, l1PhysIf.mtu)",
+            f"set the fabric's MTU from {low} to {high}",
+        )
+
+
+def _classes(switch: Switch) -> Iterator[Gap]:
+    for c in switch.qos.classes:
+        if c.priority not in QUEUES:
+            yield Gap(
+                "FAB5404",
+                f"class {c.name} on priority {c.priority}",
+                "NX-OS has qos-groups, priorities and queues 0 to 7",
+                "choose a priority from 0 to 7",
+            )
+    weighted = [c for c in switch.qos.classes if not c.strict]
+    total = sum(c.weight_percent for c in weighted)
+    if total > 100 or any(c.weight_percent < 1 for c in weighted):
+        shares = ", ".join(f"{c.name} {c.weight_percent} %" for c in weighted)
+        yield Gap(
+            "FAB5405",
+            f"bandwidth shares {shares}",
+            "`bandwidth remaining percent` takes 1 to 100 for a queue in use, and no more than 100 in all",
+            "give every weighted class at least one percent, and 100 in all",
+        )
+    for profile in switch.qos.profiles:
+        ecn = profile.ecn
+        if ecn and not (1 <= ecn.max_percent <= 100 and 1 <= ecn.min_bytes <= ecn.max_bytes):
+            yield Gap(
+                "FAB5406",
+                f"ECN from {ecn.min_bytes} to {ecn.max_bytes} bytes at {ecn.max_percent} % on {profile.name}",
+                "`random-detect` takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %",
+                "set ECN thresholds and probability within these ranges",
+            )
+
+
+def _buffers(switch: Switch) -> Iterator[Gap]:
+    if not switch.qos.lossless:
+        return
+    low, high = PAUSE_BUFFER_RANGE
+    for name, pause in sorted(pauses(switch).items()):
+        if not (low <= pause.buffer_bytes <= high and pause.resume_bytes <= pause.pause_bytes):
+            yield Gap(
+                "FAB5407",
+                f"pause buffer of {pause.buffer_bytes} bytes, resuming at {pause.resume_bytes}, on {name}",
+                f"NX-OS takes {low} to {high} bytes and resumes at the pause threshold or below "
+                "(terraform-provider-nxos, ipqosPause)",
+                "check the headroom figures of the switch model",
+            )
+    if (spare := spare_bytes(switch)) < 0:
+        yield Gap(
+            "FAB5408",
+            f"lossless buffers of {sum(1 for p in switch.ports if p.profile)} ports",
+            f"NX-OS gives every port its own headroom, and together they exceed the pool by {-spare} bytes",
+            "use fewer ports, shorter cables or fewer lossless classes",
+            fatal=False,
+        )
+    if family(switch) == SILICON_ONE:
+        yield Gap(
+            "FAB5409",
+            "pause thresholds of lossless classes on Silicon One",
+            "`pause buffer-size` is documented for Cloud Scale; its ranges on Silicon One are not published",
+            "try the input policies on one switch first",
+            fatal=False,
+        )
+
+
+def _watchdog(switch: Switch) -> Iterator[Gap]:
+    watchdog = switch.qos.watchdog
+    if watchdog is None:
+        return
+    timers = watchdog_timers(watchdog)
+    if timers.shutdown > MAXIMUM_SHUTDOWN or timers.restore > MAXIMUM_RESTORE:
+        yield Gap(
+            "FAB5410",
+            f"PFC watchdog detection {watchdog.detect_ms} ms and restoration {watchdog.restore_ms} ms",
+            f"NX-OS takes up to {MAXIMUM_SHUTDOWN} and {MAXIMUM_RESTORE} intervals of at most 1000 ms",
+            "set detection to 10 s or less and restoration to 100 s or less",
+        )
+    asked = (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)
+    held = (timers.detect_ms, timers.restore_ms, timers.interval_ms)
+    if asked != held:
+        yield Gap(
+            "FAB5411",
+            "PFC watchdog timers of {} / {} / {} ms (detect, restore, poll)".format(*asked),
+            "NX-OS polls every 100 to 1000 ms and has multiples of that; written are {} / {} / {} ms".format(
+                *held
+            ),
+            "none needed, or ask for the figures that are written",
+            fatal=False,
+        )
+    if watchdog.action != "drop":
+        yield Gap(
+            "FAB5412",
+            f"PFC watchdog action {watchdog.action}",
+            "NX-OS drops what a stuck queue holds; that is written",
+            "use the action drop",
+            fatal=False,
+        )
+
+
+def _routing(switch: Switch) -> Iterator[Gap]:
+    bgp = switch.bgp
+    most = MAXIMUM_PATHS[family(switch)]
+    if not 1 <= bgp.maximum_paths <= most:
+        yield Gap(
+            "FAB5413",
+            f"{bgp.maximum_paths} equal-cost paths",
+            f"`maximum-paths` takes 1 to {most} on {family(switch)}",
+            f"use at most {most} uplinks per switch",
+        )
+    low, high = BFD_INTERVAL_RANGE_MS
+    few, many = BFD_MULTIPLIER_RANGE
+    interval = bgp.bfd_interval_ms
+    if interval is not None and not (low <= interval <= high and few <= bgp.bfd_multiplier <= many):
+        yield Gap(
+            "FAB5414",
+            f"BFD every {interval} ms, {bgp.bfd_multiplier} times",
+            f"NX-OS takes {low} to {high} ms and a multiplier from {few} to {many} (terraform-provider-nxos, bfdInst)",
+            "set BFD within these ranges",
+        )
+
+
+def _accounts(switch: Switch) -> Iterator[Gap]:
+    users = switch.management.users
+    if not users:
+        yield Gap(
+            "FAB5415",
+            "no account with an SSH key",
+            "after a full replace only the device's own `admin` is left, with the password it had",
+            "name at least one user with a key under `management`",
+            fatal=False,
+        )
+    for user in users:
+        if user.ssh_key.startswith("sk-"):
+            yield Gap(
+                "FAB5417",
+                f"key of {user.name} on a security token",
+                "NX-OS takes RSA, ECDSA and Ed25519 keys; `sk-` types are not among them",
+                "add a key of another type, or another user",
+                fatal=False,
+            )

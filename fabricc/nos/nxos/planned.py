@@ -1,0 +1,162 @@
+"""The facts of a switch as NX-OS can hold them: what it renumbers, rounds and adds, and what it has no words for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import neighbor_key, switch_facts
+from fabricc.fabric.model import Direction, Transport
+from fabricc.nos.nxos.bgp_view import families, session_families
+from fabricc.nos.nxos.lossless import pauses, priority_level, qos_groups, strict_queues
+from fabricc.nos.nxos.qos_view import qos_view
+from fabricc.nos.nxos.view import features
+from fabricc.nos.nxos.vocabulary import (
+    CLASS_MTU,
+    COPP_PROFILE,
+    MANAGEMENT_INTERFACE,
+    MANAGEMENT_VRF,
+    QUEUES,
+    SYSLOG_SEVERITY,
+    breakout,
+    fec,
+    load_sharing,
+    watchdog_timers,
+)
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+# NX-OS sizes its pools itself, and its pause thresholds are static.
+NOT_EXPRESSED_STARTS = ("pool/",)
+NOT_EXPRESSED_ENDS = (
+    "/headroom/size_bytes",
+    "/headroom/xon_offset_bytes",
+    "/headroom/cable_m",
+    "/headroom/dynamic_th",
+)
+_QUEUE = re.compile(r"(?<=queue\[)\d+(?=\])")
+_CLASS = re.compile(r"(?<=traffic_class\[)\d+(?=\])")
+
+
+def planned(switch: Switch) -> Facts:
+    """The facts that reading the rendered configuration gives.
+
+    `switch_facts` without what NX-OS does not express (above), with classes and queues under the numbers of their
+    qos-groups, thresholds and timers as NX-OS holds them, both families on unnumbered sessions, and with what NX-OS
+    states beyond the vocabulary: routed ports, redirects, FEC, breakouts, pause thresholds, priority levels, users'
+    roles, what each address family of BGP does, and `platform/` facts.
+    """
+    groups = qos_groups(switch.qos.classes)
+    facts = _renumbered(switch_facts(switch), groups)
+    _ports(facts, switch, groups)
+    _watchdog(facts, switch)
+    _policies(facts, switch, groups)
+    _routing(facts, switch)
+    _platform(facts, switch)
+    return facts
+
+
+def _renumbered(stated: Facts, groups: dict[int, int]) -> Facts:
+    """The facts with priorities replaced by qos-groups wherever they stand for a class or a queue."""
+    facts: Facts = {}
+
+    def group(found: re.Match[str]) -> str:
+        return str(groups[int(found[0])])
+
+    moved = any(priority != number for priority, number in groups.items())
+    for path, value in stated.items():
+        if path.endswith(NOT_EXPRESSED_ENDS) or path.startswith(NOT_EXPRESSED_STARTS):
+            continue
+        if not moved:
+            facts[path] = value
+        elif path.startswith("qos/"):
+            facts[_CLASS.sub(group, path)] = groups[int(value)]
+        elif "/queue[" in path:
+            facts[_QUEUE.sub(group, path)] = value
+        else:
+            facts[path] = value
+    return facts
+
+
+def _ports(facts: Facts, switch: Switch, groups: dict[int, int]) -> None:
+    figures = pauses(switch)
+    lossless = ",".join(str(group) for group in sorted(groups[c.priority] for c in switch.qos.lossless))
+    strict = strict_queues(switch.qos.classes, groups)
+    for port in switch.ports:
+        prefix = f"interface[{port.name}]/"
+        facts[prefix + "routed"] = "true"
+        if word := breakout(port):
+            facts[f"cage[{port.cage}]/breakout"] = word
+        if port.direction is Direction.UNUSED:
+            continue
+        if encoding := fec(port):
+            facts[prefix + "fec"] = "rs"
+            facts[prefix + "fec_code"] = encoding
+        if port.ipv4 or port.ipv6 or port.unnumbered:
+            facts[prefix + "redirects"] = "off"
+        for group in strict:
+            facts[f"{prefix}queue[{group}]/scheduler"] = "strict"
+            facts[f"{prefix}queue[{group}]/level"] = priority_level(group)
+        if port.profile is None or not lossless:
+            continue
+        pause = figures[port.profile]
+        facts[prefix + "headroom/queues"] = lossless
+        facts[prefix + "headroom/xoff_bytes"] = pause.buffer_bytes - pause.pause_bytes
+        facts[prefix + "headroom/pause_bytes"] = pause.pause_bytes
+        facts[prefix + "headroom/xon_bytes"] = pause.resume_bytes
+
+
+def _watchdog(facts: Facts, switch: Switch) -> None:
+    if switch.qos.watchdog is None:
+        return
+    timers = watchdog_timers(switch.qos.watchdog)
+    facts["watchdog/detect_ms"] = timers.detect_ms
+    facts["watchdog/restore_ms"] = timers.restore_ms
+    facts["watchdog/poll_ms"] = timers.interval_ms
+    facts["watchdog/action"] = "drop"
+
+
+def _policies(facts: Facts, switch: Switch, groups: dict[int, int]) -> None:
+    used = set(groups.values())
+    for priority in (c.priority for c in switch.qos.lossless):
+        facts[f"qos/pfc_priority[{priority}]/priority_group"] = groups[priority]
+    for group in used | {0}:
+        facts[f"platform/network_qos[{group}]/mtu"] = CLASS_MTU
+    view = qos_view(switch)
+    facts["platform/system_qos[queuing output]"] = view.output
+    facts["platform/system_qos[network-qos]"] = view.network_policy
+    busy = used | strict_queues(switch.qos.classes, groups)
+    idle = ",".join(str(group) for group in QUEUES if group not in busy)
+    for policy in view.output_policies:
+        facts[f"platform/queuing[{policy.name}]/idle"] = idle
+
+
+def _routing(facts: Facts, switch: Switch) -> None:
+    bgp = switch.bgp
+    for session in bgp.sessions:
+        prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
+        facts[prefix + "send_community"] = "true"
+        if session.transport is Transport.UNNUMBERED:
+            facts[prefix + "families"] = ",".join(session_families(session.transport))
+    for family in families(bgp):
+        facts[f"bgp/family[{family.name}]"] = "true"
+        facts[f"bgp/family[{family.name}]/maximum_paths"] = family.maximum_paths
+        if family.redistribute_map:
+            facts[f"bgp/family[{family.name}]/redistribute_connected"] = family.redistribute_map
+
+
+def _platform(facts: Facts, switch: Switch) -> None:
+    for user in switch.management.users:
+        facts[f"user[{user.name}]/role"] = "network-admin"
+    for feature in features(switch):
+        facts[f"platform/feature[{feature}]"] = "on"
+    facts["platform/management_vrf"] = MANAGEMENT_VRF
+    facts["platform/copp"] = COPP_PROFILE
+    facts["platform/load_sharing"] = load_sharing(switch)
+    facts["platform/log_neighbor_changes"] = "true"
+    if switch.management.ntp:
+        facts["platform/ntp_source"] = MANAGEMENT_INTERFACE
+    if switch.management.syslog:
+        facts["platform/syslog_severity"] = SYSLOG_SEVERITY

@@ -1,0 +1,255 @@
+"""Reads an NX-OS running configuration, rendered or as a device prints it, into facts in one pass."""
+
+# ruff: noqa: ARG001 (the openers of a table share one signature)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import Reading
+from fabricc.nos.nxos.read_bgp import BgpBlock, asn
+from fabricc.nos.nxos.read_blocks import IgnoredBlock, ManagementVrfBlock, PrefixLists, RouteMapBlock
+from fabricc.nos.nxos.read_interfaces import InterfaceBlock, breakout_line, finish_interfaces
+from fabricc.nos.nxos.read_policies import Policies
+from fabricc.nos.nxos.read_qos import WatchdogLines
+from fabricc.nos.nxos.vocabulary import COMMUNITY_OF, MANAGEMENT_VRF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.fabric.facts import Value
+    from fabricc.nos.nxos.read_blocks import Block, Match
+
+    Opener = Callable[["Document", list[str], int], Block | bool]
+
+_LONGEST_LINE = 4096
+_USE_VRF = ["use-vrf", MANAGEMENT_VRF]
+
+
+def read(files: Mapping[str, str]) -> Reading:
+    """The facts of a device's files; lines of no known meaning are in `unknown`, references to nothing after them."""
+    reading = Reading()
+    for file, text in files.items():
+        Document(file, reading).parse(text)
+    return reading
+
+
+class Document:
+    """One file while it is read: what its blocks said, until the end relates them to each other."""
+
+    __slots__ = (
+        "bgp", "breakouts", "file", "interfaces", "matches", "policies", "prefix_lists", "reading", "servers",
+        "watchdog",
+    )  # fmt: skip
+
+    def __init__(self, file: str, reading: Reading) -> None:
+        self.file = file
+        self.reading = reading
+        self.interfaces: dict[str, InterfaceBlock] = {}
+        self.breakouts: dict[str, tuple[str, int]] = {}
+        self.policies = Policies()
+        self.watchdog = WatchdogLines()
+        self.bgp: BgpBlock | None = None
+        self.servers: dict[str, list[tuple[str, int]]] = {}
+        self.prefix_lists = PrefixLists()
+        self.matches: list[Match] = []
+
+    def put(self, path: str, value: Value, line: int) -> None:
+        """State a fact."""
+        self.reading.facts[path] = value
+        self.reading.lines[path] = (self.file, line)
+
+    def parse(self, text: str) -> None:
+        """Read all lines, then state what only all lines together say."""
+        unknown = self.reading.unknown
+        openers = _OPENERS
+        block: Block | None = None
+        for number, raw in enumerate(text.split("\n"), 1):
+            words = raw.split()
+            if not words or words[0][0] == "!":
+                continue
+            if len(raw) > _LONGEST_LINE:
+                known = False
+            elif raw[0] == " ":
+                known = block is not None and block.line(words, raw, number)
+            else:
+                opener = openers.get(words[0])
+                opened = opener(self, words, number) if opener else False
+                known = opened is not False
+                block = None if isinstance(opened, bool) else opened
+            if not known:
+                unknown.append((self.file, number, " ".join(words)))
+        self._finish()
+
+    def _finish(self) -> None:
+        for kind, servers in self.servers.items():
+            names = ",".join(sorted({name for name, _ in servers}))
+            self.put(f"management/{kind}", names, servers[-1][1])
+        self.watchdog.finish(self.put)
+        self.policies.finish(self.interfaces.values(), self.put)
+        finish_interfaces(self)
+        self.prefix_lists.finish(self.put)
+        if self.bgp is not None:
+            self.bgp.finish()
+        for number, line in self.policies.undefined():
+            self.reading.unknown.append((self.file, number, line))
+        for name, family, number, line in self.matches:
+            if (self.prefix_lists.family(name) or family) != family:
+                self.reading.unknown.append((self.file, number, line))
+
+    def server(self, kind: str, name: str, number: int) -> bool:
+        """Note one server of a kind; always known."""
+        self.servers.setdefault(kind, []).append((name, number))
+        return True
+
+
+def _hostname(document: Document, words: list[str], number: int) -> bool:
+    document.put("system/hostname", words[-1], number)
+    return len(words) == 2
+
+
+def _feature(document: Document, words: list[str], number: int) -> bool:
+    document.put(f"platform/feature[{words[-1]}]", "on", number)
+    return len(words) == 2
+
+
+def _username(document: Document, words: list[str], number: int) -> bool:
+    """Password hashes are the device's own, so they are read over."""
+    name, rest = (words[1], words[2:]) if len(words) > 2 else ("", [])
+    if rest[:1] == ["sshkey"] and len(rest) > 1:
+        document.put(f"user[{name}]/ssh_key", " ".join(rest[1:]).strip('"'), number)
+        return True
+    if rest[:1] == ["password"] and len(rest) > 3:
+        rest = rest[3:] if rest[1].isdecimal() else rest[2:]
+    if rest[:1] == ["role"] and len(rest) == 2:
+        document.put(f"user[{name}]/role", rest[1], number)
+        return True
+    return rest[:1] == ["passphrase"]
+
+
+def _ip(document: Document, words: list[str], number: int) -> bool:
+    rest = words[1:] or [""]
+    if rest[0] == "prefix-list":
+        return document.prefix_lists.line(words, number)
+    if rest[0] == "community-list" and rest[1:2] == ["standard"] and len(rest) > 4:
+        tail = rest[5:] if rest[3] == "seq" and rest[4].isdecimal() else rest[3:]
+        if tail[:1] != ["permit"] or len(tail) != 2:
+            return False
+        document.put(f"community_list[{rest[2]}]", COMMUNITY_OF.get(tail[1], tail[1]), number)
+    elif rest[:2] == ["load-sharing", "address"]:
+        document.put("platform/load_sharing", " ".join(rest[2:]), number)
+    elif rest[0] == "name-server" and rest[-2:] == _USE_VRF and len(rest) > 3:
+        return all(document.server("dns", name, number) for name in rest[1:-2])
+    else:
+        return rest == ["domain-lookup"]
+    return True
+
+
+def _ipv6(document: Document, words: list[str], number: int) -> bool:
+    return words[1:2] == ["prefix-list"] and document.prefix_lists.line(words, number)
+
+
+def _policy(document: Document, words: list[str], number: int) -> Block | bool:
+    return document.policies.open(words, number)
+
+
+def _system(document: Document, words: list[str], number: int) -> Block | bool:
+    return document.policies.system if words == ["system", "qos"] else False
+
+
+def _copp(document: Document, words: list[str], number: int) -> bool:
+    document.put("platform/copp", words[-1], number)
+    return words[:-1] == ["copp", "profile"]
+
+
+def _pfc(document: Document, words: list[str], number: int) -> bool:
+    return document.watchdog.line(words, number)
+
+
+def _ntp(document: Document, words: list[str], number: int) -> bool:
+    if words[1:2] == ["server"] and words[3:] in (_USE_VRF, ["prefer", *_USE_VRF]):
+        return document.server("ntp", words[2], number)
+    document.put("platform/ntp_source", words[-1], number)
+    return words[1:-1] == ["source-interface"]
+
+
+def _logging(document: Document, words: list[str], number: int) -> bool:
+    if words[1:2] != ["server"] or len(words) < 6 or words[4:6] != _USE_VRF or not words[3].isdecimal():
+        return False
+    document.put("platform/syslog_severity", int(words[3]), number)
+    return words[6:] in ([], ["facility", "local7"]) and document.server("syslog", words[2], number)
+
+
+def _route_map(document: Document, words: list[str], number: int) -> Block | bool:
+    if len(words) != 4 or words[2] not in ("permit", "deny") or not words[3].isdecimal():
+        return False
+    permit = words[2] == "permit"
+    return RouteMapBlock(words[1], permit, int(words[3]), number, document.put, document.matches)
+
+
+def _vrf(document: Document, words: list[str], number: int) -> Block | bool:
+    if words != ["vrf", "context", MANAGEMENT_VRF]:
+        return False
+    return ManagementVrfBlock(document.put, document.server)
+
+
+def _bfd(document: Document, words: list[str], number: int) -> bool:
+    if len(words) != 7 or words[1::2] != ["interval", "min_rx", "multiplier"]:
+        return False
+    if words[2] != words[4] or not (words[2].isdecimal() and words[6].isdecimal()):
+        return False
+    document.put("bfd/interval_ms", int(words[2]), number)
+    document.put("bfd/multiplier", int(words[6]), number)
+    return True
+
+
+def _interface(document: Document, words: list[str], number: int) -> Block | bool:
+    if words[1:2] == ["breakout"]:
+        split = breakout_line(words)
+        for cage in split[0] if split else ():
+            document.breakouts[str(cage)] = (split[1] if split else "", number)
+            document.put(f"cage[{cage}]/breakout", split[1] if split else "", number)
+        return split is not None
+    if len(words) != 2:
+        return False
+    return document.interfaces.setdefault(words[1], InterfaceBlock(number))
+
+
+def _router(document: Document, words: list[str], number: int) -> Block | bool:
+    number_of_as = asn(words[2]) if words[1:2] == ["bgp"] and len(words) == 3 else None
+    if number_of_as is None:
+        return False
+    document.put("bgp/asn", number_of_as, number)
+    document.bgp = BgpBlock(number, document.put)
+    return document.bgp
+
+
+def _by_itself(document: Document, words: list[str], number: int) -> Block | bool:
+    """What a device adds to every configuration and a fabric has nothing to say about."""
+    return IgnoredBlock()
+
+
+_OPENERS: dict[str, Opener] = {
+    "bfd": _bfd,
+    "boot": _by_itself,
+    "class-map": _policy,
+    "copp": _copp,
+    "feature": _feature,
+    "hostname": _hostname,
+    "interface": _interface,
+    "ip": _ip,
+    "ipv6": _ipv6,
+    "line": _by_itself,
+    "logging": _logging,
+    "ntp": _ntp,
+    "policy-map": _policy,
+    "priority-flow-control": _pfc,
+    "rmon": _by_itself,
+    "route-map": _route_map,
+    "router": _router,
+    "system": _system,
+    "username": _username,
+    "vdc": _by_itself,
+    "version": _by_itself,
+    "vrf": _vrf,
+}

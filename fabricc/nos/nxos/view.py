@@ -1,0 +1,181 @@
+"""A switch as NX-OS's templates print it: every word and every order decided here, no logic left to the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import Direction
+from fabricc.nos.nxos.bgp_view import BgpView, bgp_view
+from fabricc.nos.nxos.qos_view import CLASSIFY, QosView, input_policy, output_policy, qos_view
+from fabricc.nos.nxos.vocabulary import (
+    COPP_PROFILE,
+    DEFAULT_MTU,
+    FEATURES,
+    MANAGEMENT_INTERFACE,
+    MANAGEMENT_VRF,
+    SYSLOG_SEVERITY,
+    breakout,
+    fec,
+    load_sharing,
+    natural,
+    ranges,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.fabric.model import Account, Management, Port, Switch
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementView:
+    """The out-of-band side; servers ascending."""
+
+    vrf: str
+    interface: str
+    address: str
+    gateway: str
+    ipv6: bool
+    ntp: list[str]
+    dns: list[str]
+    syslog: list[str]
+    severity: int
+    users: list[Account]
+
+
+@dataclass(frozen=True, slots=True)
+class BreakoutView:
+    """The cages that are split one way; `cages` is a list of ranges."""
+
+    cages: str
+    map: str
+
+
+@dataclass(frozen=True, slots=True)
+class PortView:
+    """One Ethernet interface.
+
+    Attributes:
+        speed_mbps: None for a child, whose speed the breakout sets; `fec` is an NX-OS word or None.
+        mtu: None at the default.
+        layer3: whether the port has an address of any kind.
+    """
+
+    name: str
+    description: str
+    shutdown: bool
+    pfc: bool
+    watchdog: bool
+    speed_mbps: int | None
+    fec: str | None
+    mtu: int | None
+    classify: str | None
+    queuing_in: str | None
+    queuing_out: str | None
+    layer3: bool
+    ipv4: str | None
+    ipv6: str | None
+    unnumbered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchView:
+    """Everything `running-config.j2` prints."""
+
+    name: str
+    features: list[str]
+    copp_profile: str
+    management: ManagementView
+    load_sharing: str
+    qos: QosView
+    breakouts: list[BreakoutView]
+    ports: list[PortView]
+    loopback4: str | None
+    loopback6: str | None
+    bgp: BgpView
+
+
+def switch_view(switch: Switch) -> SwitchView:
+    """The view of one switch."""
+    lossless = bool(switch.qos.lossless)
+    watchdog = switch.qos.watchdog is not None
+    return SwitchView(
+        name=switch.name,
+        features=features(switch),
+        copp_profile=COPP_PROFILE,
+        management=_management(switch.management),
+        load_sharing=load_sharing(switch),
+        qos=qos_view(switch),
+        breakouts=_breakouts(switch),
+        ports=[_port(port, lossless, watchdog) for port in switch.ports],
+        loopback4=switch.loopback4,
+        loopback6=switch.loopback6,
+        bgp=bgp_view(switch.bgp),
+    )
+
+
+def features(switch: Switch) -> list[str]:
+    """The features that the configuration uses, in the order a device prints them."""
+    return [name for name in FEATURES if name != "bfd" or switch.bgp.bfd_interval_ms is not None]
+
+
+def in_address_order(addresses: Iterable[str]) -> list[str]:
+    """IPv4 before IPv6 before names, each ascending."""
+
+    def key(text: str) -> tuple[int, int, str]:
+        try:
+            address = ip_address(text)
+        except ValueError:
+            return (9, 0, text)
+        return (address.version, int(address), "")
+
+    return sorted(addresses, key=key)
+
+
+def _management(management: Management) -> ManagementView:
+    return ManagementView(
+        vrf=MANAGEMENT_VRF,
+        interface=MANAGEMENT_INTERFACE,
+        address=management.address,
+        gateway=management.gateway,
+        ipv6=":" in management.address,
+        ntp=in_address_order(management.ntp),
+        dns=in_address_order(management.dns),
+        syslog=in_address_order(management.syslog),
+        severity=SYSLOG_SEVERITY,
+        users=sorted(management.users, key=lambda user: natural(user.name)),
+    )
+
+
+def _breakouts(switch: Switch) -> list[BreakoutView]:
+    cages: dict[str, set[int]] = {}
+    for port in switch.ports:
+        if port.children > 1:
+            word = breakout(port) or f"{port.speed_gbps}g-{port.children}x"
+            cages.setdefault(word, set()).add(port.cage)
+    ordered = sorted(cages.items(), key=lambda item: min(item[1]))
+    return [BreakoutView(ranges(numbers), word) for word, numbers in ordered]
+
+
+def _port(port: Port, lossless: bool, watchdog: bool) -> PortView:
+    used = port.direction is not Direction.UNUSED
+    paused = used and lossless and port.profile is not None
+    return PortView(
+        name=port.name,
+        description=port.description,
+        shutdown=not port.enabled,
+        pfc=paused,
+        watchdog=paused and watchdog,
+        speed_mbps=port.speed_gbps * 1000 if port.children == 1 else None,
+        fec=fec(port) if used else None,
+        mtu=port.mtu if used and port.mtu != DEFAULT_MTU else None,
+        classify=CLASSIFY if used else None,
+        queuing_in=input_policy(port.profile) if paused and port.profile else None,
+        queuing_out=output_policy(port.profile) if used else None,
+        layer3=bool(port.ipv4 or port.ipv6 or port.unnumbered),
+        ipv4=port.ipv4,
+        ipv6=port.ipv6,
+        unnumbered=port.unnumbered,
+    )

@@ -1,0 +1,68 @@
+"""A new user's first NX-OS fabrics, through the command line: built, proved, and caught when edited."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.cli.entry import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC = """\
+cluster: first
+gpus: {model: grand-teton, racks: 4, hosts_per_rack: 2, wiring: rack}
+tors: {model: %s}
+spines: {model: %s}
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  cnp: {dscp: 48, strict: true}
+  default: {}
+addressing: {%s}
+cables:
+  host: {medium: dac, length_m: 3}
+  spine: {medium: smf, length_m: 40}
+management:
+  users:
+    - {name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"}
+"""
+CLOUDSCALE = "9332d-gx2b, nos: nxos, oversubscription: 1.0"
+SILICON_ONE = "9364e-sg2, nos: nxos-10.5, oversubscription: 1.0"
+FABRICS = {
+    "cloudscale": (CLOUDSCALE, "9332d-gx2b, nos: nxos", "family: dual"),
+    "unnumbered": (CLOUDSCALE, "9332d-gx2b, nos: nxos-10.6", "family: ipv4, fabric_links: unnumbered"),
+    "silicon-one": (SILICON_ONE, "9364e-sg2, nos: nxos-10.5", "family: ipv4"),
+    "two-makers": (CLOUDSCALE, "7060dx5-64s, nos: eos", "family: dual"),
+}
+
+
+def build(folder: Path, name: str) -> tuple[int, Path]:
+    (folder / "cluster.yaml").write_text(SPEC % FABRICS[name], encoding="utf-8")
+    status = run(["build", str(folder / "cluster.yaml"), "-o", str(folder / "out")])
+    return status, folder / "out" / "first"
+
+
+@pytest.mark.parametrize("name", FABRICS)
+def test_a_fabric_builds_and_is_proved(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, tree = build(tmp_path, name)
+    told = capsys.readouterr()
+    assert status == 0, told.err
+    assert "error" not in told.err
+    assert "links agree at both ends" in told.out
+    files = json.loads((tree / "manifest.json").read_text(encoding="utf-8"))["files"]
+    assert sum(path.endswith("-tor1a/running-config.cfg") for path in files) == 4
+
+
+def test_an_edit_is_named_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, tree = build(tmp_path, "cloudscale")
+    file = tree / "switches" / "rack001-tor1a" / "running-config.cfg"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    at = lines.index("    pause pfc-cos 3")
+    lines[at] = "    pause pfc-cos 4"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    capsys.readouterr()
+    assert run(["check", str(tree)]) == 1
+    assert f"running-config.cfg:{at + 1}:1: error FAB600" in capsys.readouterr().err

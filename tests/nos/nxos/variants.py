@@ -1,0 +1,65 @@
+"""The sample ToR as NX-OS switches: every addressing and QoS variant on both ASIC families."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tests.samples import switch_model, tor
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
+
+PORTS = (
+    "Ethernet1/1/1", "Ethernet1/1/2", "Ethernet1/2/1", "Ethernet1/2/2", "Ethernet1/3/1", "Ethernet1/4/1",
+)  # fmt: skip
+CHOICES: dict[str, dict[str, Any]] = {
+    "numbered": {},
+    "unnumbered": {"unnumbered": True},
+    "dual": {"dual": True},
+    "dual-unnumbered": {"dual": True, "unnumbered": True},
+    "drained": {"drained": True},
+    "lossy": {"lossless": False},
+}
+RELEASES = {"cloudscale": "10.4", "silicon-one": "10.5"}
+VARIANTS = [f"{family}/{choice}" for family in RELEASES for choice in CHOICES]
+GOLDENS = [name for name in VARIANTS if name.startswith("cloudscale")]
+PATTERNS = {"port": "Ethernet1/{cage}", "child": "Ethernet1/{cage}/{child}"}
+
+
+def variant(name: str) -> Switch:
+    """The switch of that name; its uplinks are whole cages on Silicon One."""
+    family, _, choice = name.partition("/")
+    model = switch_model(nxos={"family": family, **PATTERNS})
+    switch = tor(PORTS, model=model, nos="nxos", release=RELEASES[family], **CHOICES[choice])
+    return whole_uplinks(switch) if family == "silicon-one" else switch
+
+
+def whole_uplinks(switch: Switch) -> Switch:
+    """The switch with its two uplinks on whole cages of 800 Gb/s."""
+    names = {old: old.removesuffix("/1") for old in PORTS[4:]}
+    ports = tuple(
+        replace(port, name=names[port.name], children=1, lanes=8, speed_gbps=800)
+        if port.name in names
+        else port
+        for port in switch.ports
+    )
+    sessions = tuple(replace(s, port=names[s.port]) for s in switch.bgp.sessions)
+    return replace(switch, ports=ports, bgp=replace(switch.bgp, sessions=sessions))
+
+
+def large(count: int = 64) -> Switch:
+    """The numbered sample with that many ports, half to hosts and half up."""
+    switch = variant("cloudscale/numbered")
+    down, up, session = switch.ports[0], switch.ports[4], switch.bgp.sessions[0]
+    ports, sessions = [], []
+    for index in range(count):
+        cage, child = index // 2 + 1, index % 2 + 1
+        place: dict[str, Any] = {"name": f"Ethernet1/{cage}/{child}", "cage": cage, "child": child}
+        if index < count // 2:
+            ports.append(replace(down, **place, ipv4=f"10.1.0.{2 * index % 256}/31"))
+        else:
+            ports.append(replace(up, **place, ipv4=f"10.2.0.{2 * index % 256}/31"))
+            remote = f"10.2.{index // 128}.{2 * index % 256 + 1}"
+            sessions.append(replace(session, port=place["name"], remote=remote, peer=f"spine{index}"))
+    return replace(switch, ports=tuple(ports), bgp=replace(switch.bgp, sessions=tuple(sessions)))
