@@ -1,0 +1,57 @@
+"""Reads a Junos configuration, rendered or as a device prints it, into facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import Reading
+from fabricc.nos.junos.read_bgp import read_bgp
+from fabricc.nos.junos.read_cos import read_cos
+from fabricc.nos.junos.read_device import read_device
+from fabricc.nos.junos.read_interfaces import read_interfaces
+from fabricc.nos.junos.read_policy import read_policy
+from fabricc.nos.junos.tree import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.facts import Value
+
+
+class Stating:
+    """States facts of one file; line 0 stands for a default that no line says."""
+
+    __slots__ = ("file", "reading")
+
+    def __init__(self, file: str, reading: Reading) -> None:
+        self.file = file
+        self.reading = reading
+
+    def __call__(self, path: str, value: Value, line: int) -> None:
+        """State one fact; a later statement of the same path replaces the earlier one."""
+        self.reading.facts[path] = value
+        if line:
+            self.reading.lines[path] = (self.file, line)
+
+
+def read(files: Mapping[str, str]) -> Reading:
+    """The facts of a device's files, in curly braces or as `set` commands.
+
+    Statements of no known meaning are listed in `unknown` with their whole path, ascending by line; so are inactive
+    ones, and commands that are not `set`. Comments say nothing.
+    """
+    reading = Reading()
+    for file, content in files.items():
+        text = Text(content)
+        put = Stating(file, reading)
+        root = text.root
+        if version := root.value("version"):
+            put("platform/version", *version)
+        read_device(root, put)
+        read_interfaces(root, put)
+        policies = read_policy(root, put)
+        read_bgp(root, policies, put)
+        read_cos(root, put)
+        unknown = sorted([*text.ignored, *root.unread()])
+        reading.unknown += [(file, line, statement) for line, statement in unknown]
+    return reading

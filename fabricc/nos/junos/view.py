@@ -1,0 +1,191 @@
+"""Turns a switch into the plain objects that the Junos templates print: every choice is made here, none there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import Direction
+from fabricc.nos.junos.bgp_view import BgpView, bgp_view
+from fabricc.nos.junos.cos_view import CosView, cos_view
+from fabricc.nos.junos.naming import parent_name
+from fabricc.nos.junos.policy_view import PolicyView, policy_view
+from fabricc.nos.junos.vocabulary import (
+    EVOLVED,
+    HASH_SEEDS,
+    KEY_STATEMENTS,
+    LAYER_2_HEADER_BYTES,
+    LOAD_BALANCING_POLICY,
+    MANAGEMENT_INSTANCE,
+    MANAGEMENT_INTERFACES,
+    fec,
+    flavour,
+    maximum_ecmp,
+    quoted,
+)
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Account, Management, Port, Switch
+
+
+@dataclass(frozen=True, slots=True)
+class UserView:
+    """A login account; `statement` names the kind of its key, `key` is quoted."""
+
+    name: str
+    statement: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementView:
+    """The out-of-band side; `root` is whose key satisfies `root-authentication`, None without users."""
+
+    instance: str
+    interface: str
+    family: str
+    address: str
+    default: str
+    gateway: str
+    ipv6: bool
+    ntp: list[str]
+    dns: list[str]
+    syslog: list[str]
+    users: list[UserView]
+    root: UserView | None
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyView:
+    """`family inet` or `inet6` of a unit; `address` is None on a link without one."""
+
+    name: str
+    mtu: int
+    address: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceView:
+    """One et- interface, or a split cage, which has nothing but its split."""
+
+    name: str
+    description: str | None
+    disable: bool
+    sub_ports: int | None
+    speed: str | None
+    mtu: int | None
+    fec: str | None
+    families: list[FamilyView]
+
+
+@dataclass(frozen=True, slots=True)
+class ChassisPortView:
+    """A split cage of a classic switch: `chassis fpc 0 pic 0 port N`."""
+
+    number: str
+    sub_ports: int
+    speed: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchView:
+    """Everything `juniper.conf.j2` prints."""
+
+    name: str
+    management: ManagementView
+    maximum_ecmp: int
+    chassis_ports: list[ChassisPortView]
+    interfaces: list[InterfaceView]
+    loopback4: str | None
+    loopback6: str | None
+    hash_seed: int
+    load_balancing: str
+    policy: PolicyView
+    cos: CosView
+    bgp: BgpView
+
+
+def switch_view(switch: Switch) -> SwitchView:
+    """The view of one switch."""
+    evolved = flavour(switch) == EVOLVED
+    return SwitchView(
+        name=switch.name,
+        management=_management(switch),
+        maximum_ecmp=maximum_ecmp(switch.bgp.maximum_paths),
+        chassis_ports=[] if evolved else _chassis_ports(switch),
+        interfaces=_interfaces(switch, evolved),
+        loopback4=switch.loopback4,
+        loopback6=switch.loopback6,
+        hash_seed=HASH_SEEDS[switch.tier_index],
+        load_balancing=LOAD_BALANCING_POLICY,
+        policy=policy_view(switch.bgp),
+        cos=cos_view(switch),
+        bgp=bgp_view(switch.bgp),
+    )
+
+
+def _management(switch: Switch) -> ManagementView:
+    management: Management = switch.management
+    ipv6 = ":" in management.address
+    users = [_user(user) for user in management.users]
+    return ManagementView(
+        instance=MANAGEMENT_INSTANCE,
+        interface=MANAGEMENT_INTERFACES[flavour(switch)],
+        family="inet6" if ipv6 else "inet",
+        address=management.address,
+        default="::/0" if ipv6 else "0.0.0.0/0",
+        gateway=management.gateway,
+        ipv6=ipv6,
+        ntp=list(management.ntp),
+        dns=list(management.dns),
+        syslog=list(management.syslog),
+        users=users,
+        root=users[0] if users else None,
+    )
+
+
+def _user(user: Account) -> UserView:
+    """`gaps` reports a kind of key that Junos does not take."""
+    kind = user.ssh_key.partition(" ")[0]
+    return UserView(user.name, KEY_STATEMENTS.get(kind, kind), quoted(user.ssh_key))
+
+
+def _chassis_ports(switch: Switch) -> list[ChassisPortView]:
+    split = {parent_name(p.name): p for p in switch.ports if p.children > 1}
+    return [
+        ChassisPortView(name.rpartition("/")[2], port.children, f"{port.speed_gbps}g")
+        for name, port in split.items()
+    ]
+
+
+def _interfaces(switch: Switch, evolved: bool) -> list[InterfaceView]:
+    found: list[InterfaceView] = []
+    parents: set[str] = set()
+    for port in switch.ports:
+        parent = parent_name(port.name)
+        if evolved and port.children > 1 and parent not in parents:
+            parents.add(parent)
+            speed = f"{port.speed_gbps}g"
+            found.append(InterfaceView(parent, None, False, port.children, speed, None, None, []))
+        found.append(_interface(port))
+    return found
+
+
+def _interface(port: Port) -> InterfaceView:
+    used = port.direction is not Direction.UNUSED
+    families = []
+    if used and (port.ipv4 or port.unnumbered):
+        families.append(FamilyView("inet", port.mtu, port.ipv4))
+    if used and (port.ipv6 or port.unnumbered):
+        families.append(FamilyView("inet6", port.mtu, port.ipv6))
+    encoding = fec(port) if used else None
+    return InterfaceView(
+        name=port.name,
+        description=quoted(port.description),
+        disable=not port.enabled,
+        sub_ports=None,
+        speed=f"{port.speed_gbps}g" if port.children == 1 else None,
+        mtu=port.mtu + LAYER_2_HEADER_BYTES if used else None,
+        fec="fec91" if encoding else None,
+        families=families,
+    )

@@ -1,0 +1,200 @@
+"""How Junos spells speeds, thresholds, timers and classes; shared by what writes its text and what reads it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from fabricc.fabric.model import Ecn, Port, PrefixRule, Switch, TrafficClass, Watchdog
+
+MANAGEMENT_INSTANCE = "mgmt_junos"
+EVOLVED = "evo"
+# The out-of-band port: Junos OS Evolved names it by routing engine, classic QFX switches have em0.
+MANAGEMENT_INTERFACES = {EVOLVED: "re0:mgmt-0", "classic": "em0"}
+
+# Enumeration of `interfaces speed` in Juniper's YANG 24.4R1, as far as it concerns et- ports.
+SPEEDS = {speed: f"{speed}g" for speed in (10, 25, 40, 50, 100, 200, 400, 800)}
+SPEED_OF = {word: speed for speed, word in SPEEDS.items()}
+
+LAYER_2_HEADER_BYTES = 14  # a physical interface's `mtu` counts the Ethernet header, a family's does not
+MAXIMUM_MTU = 9216 - LAYER_2_HEADER_BYTES
+
+# `chassis maximum-ecmp`, an enumeration (Juniper YANG 24.4R1): 16, then steps of 32 up to 512.
+MAXIMUM_ECMP = (16, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480, 512)
+
+MAXIMUM_PRIORITY = 7
+# `dynamic-threshold` 0 to 10 stands for alpha 1/128 to 8, so 7 is alpha 1 (Juniper, QFX shared buffers).
+ALPHA_OFFSET = 7
+ALPHA_RANGE = (-7, 3)
+POLL_RANGE_MS = (100, 1000)
+DETECTION_RANGE = (2, 10)
+RECOVERY_RANGE_MS = (200, 10_000)
+BFD_INTERVAL_RANGE_MS = (1, 255_000)
+BFD_MULTIPLIER_RANGE = (1, 255)
+HOLD_PER_KEEPALIVE = 3
+
+# One seed per tier, so that a tier does not repeat the choice of the one below: odd and far apart.
+HASH_SEEDS = (2_654_435_769, 1_013_904_223, 3_668_339_987)
+
+LOAD_BALANCING_POLICY = "PFE-LB"
+CLASSIFIER = "DSCP"
+SUMMARY_TERM = "SUMMARY-ONLY"
+DEFAULT_TERM = "DEFAULT"
+KEY_STATEMENTS = {
+    "ssh-ed25519": "ssh-ed25519",
+    "ssh-rsa": "ssh-rsa",
+    "ecdsa-sha2-nistp256": "ssh-ecdsa",
+    "ecdsa-sha2-nistp384": "ssh-ecdsa",
+    "ecdsa-sha2-nistp521": "ssh-ecdsa",
+}
+# RFC 1997 and RFC 8326 values that Junos also knows by name.
+COMMUNITY_OF = {
+    "graceful-shutdown": "65535:0",
+    "no-export": "65535:65281",
+    "no-advertise": "65535:65282",
+    "no-export-subconfed": "65535:65283",
+}
+
+_PLAIN = re.compile(r"[A-Za-z0-9._/:@%+*-]+")
+_DIGITS = re.compile(r"(\d+)")
+
+
+def quoted(text: str) -> str:
+    """Text as one word of a configuration: in quotes where it is more than a plain word."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Sorting key of names in which numbers count as numbers: `5M` before `40M`."""
+    return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in _DIGITS.split(name)]
+
+
+def settings(switch: Switch) -> Mapping[str, Any]:
+    """The catalog's Junos settings of the switch's model."""
+    return switch.model.nos["junos"]
+
+
+def flavour(switch: Switch) -> str:
+    """`evo` or `classic`: where breakouts are said and what the management port is called."""
+    return str(settings(switch).get("flavour", EVOLVED))
+
+
+def maximum_ecmp(paths: int) -> int:
+    """The smallest group size that Junos offers for so many paths; the largest when none suffices."""
+    return next((step for step in MAXIMUM_ECMP if step >= paths), MAXIMUM_ECMP[-1])
+
+
+def fec(port: Port) -> str | None:
+    """`rs` for 25 Gb/s lanes, where IEEE 802.3 clause 91 is a choice; faster lanes have RS-544 anyway."""
+    return "rs" if port.lanes > 1 and port.speed_gbps == 25 * port.lanes else None
+
+
+def class_name(traffic_class: TrafficClass) -> str:
+    """The forwarding class of a traffic class; the prefix keeps clear of Junos's own names."""
+    return f"FC-{traffic_class.name.upper()}"
+
+
+def code_point(number: int, bits: int = 6) -> str:
+    """A DSCP (6 bits) or 802.1p priority (3 bits) as Junos writes code points."""
+    return f"{number:0{bits}b}"
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """Watchdog timers as Junos holds them: detection counts polls."""
+
+    poll_ms: int
+    polls: int
+    recovery_ms: int
+
+    @property
+    def detect_ms(self) -> int:
+        """Time to detection, milliseconds."""
+        return self.poll_ms * self.polls
+
+
+def detection(watchdog: Watchdog) -> Detection:
+    """The timers that Junos can hold: detection in whole polls, rounded up, and at least two."""
+    polls = max(DETECTION_RANGE[0], -(-watchdog.detect_ms // watchdog.poll_ms))
+    return Detection(watchdog.poll_ms, polls, watchdog.restore_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class FillLevels:
+    """Marking thresholds in whole percent of the queue's buffer."""
+
+    low: int
+    high: int
+
+
+def fill_levels(ecn: Ecn, whole_bytes: int) -> FillLevels:
+    """ECN thresholds as `fill-level` percentages of a queue that may hold `whole_bytes`.
+
+    The upper one is rounded down, so that marking still comes before pause, the lower one to the nearest. The lower
+    one is at least 1, because 0 would mark from the first packet, and the upper one is larger than it.
+    """
+    whole = max(1, whole_bytes)
+    low = min(max(1, (200 * ecn.min_bytes + whole) // (2 * whole)), 99)
+    high = min(100 * ecn.max_bytes // whole, 100)
+    return FillLevels(min(low, max(1, high - 1)), max(high, 2))
+
+
+def queue_bytes(switch: Switch) -> int:
+    """What one lossless queue may hold when all of them are equally full: its share of the egress lossless pool.
+
+    Junos measures fill levels against a queue's buffer, which is dynamic; this is what is left of it under the load for
+    which the thresholds are planned.
+    """
+    queues = sum(port.profile is not None for port in switch.ports) * len(switch.qos.lossless)
+    return switch.qos.pools.egress_lossless_bytes // queues if switch.qos.pools and queues else 0
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBuffer:
+    """Split of the shared buffer in percent, and the threshold of its lossless part."""
+
+    lossless: int
+    headroom: int
+    lossy: int
+    dynamic_threshold: int
+
+
+def shared_buffer(switch: Switch) -> SharedBuffer | None:
+    """The catalog's split; None where it has none or no class is lossless.
+
+    The threshold belongs to the whole switch, so the smallest that any port profile asks for is taken: it pauses
+    earliest and is safe for all.
+    """
+    split = settings(switch)
+    if "lossless_percent" not in split or not switch.qos.profiles:
+        return None
+    low, high = ALPHA_RANGE
+    exponent = min(high, max(low, min(p.headroom.dynamic_th for p in switch.qos.profiles)))
+    return SharedBuffer(
+        int(split["lossless_percent"]),
+        int(split["headroom_percent"]),
+        int(split["lossy_percent"]),
+        exponent + ALPHA_OFFSET,
+    )
+
+
+def rule_lengths(rule: PrefixRule) -> tuple[int | None, int | None]:
+    """(ge, le) as Junos holds a rule: a lower bound always has an upper one."""
+    if rule.ge is not None and rule.le is None:
+        return rule.ge, 128 if ":" in rule.prefix else 32
+    return rule.ge, rule.le
+
+
+def match_words(rule: PrefixRule) -> str:
+    """The words after the prefix of a route filter."""
+    ge, le = rule_lengths(rule)
+    if le is None:
+        return "exact"
+    return f"upto /{le}" if ge is None else f"prefix-length-range /{ge}-/{le}"

@@ -1,0 +1,59 @@
+"""The sample ToR as Junos switches: every addressing and QoS variant, Evolved and classic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tests.samples import switch_model, tor
+
+if TYPE_CHECKING:
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.model import Switch
+
+PORTS = ("et-0/0/1:0", "et-0/0/1:1", "et-0/0/2:0", "et-0/0/2:1", "et-0/0/3:0", "et-0/0/4:0")
+CHOICES: dict[str, dict[str, Any]] = {
+    "numbered": {},
+    "unnumbered": {"unnumbered": True},
+    "dual": {"dual": True},
+    "dual-unnumbered": {"dual": True, "unnumbered": True},
+    "drained": {"drained": True},
+    "lossy": {"lossless": False},
+}
+VARIANTS = [f"{flavour}-{choice}" for flavour in ("evo", "classic") for choice in CHOICES]
+GOLDENS = [name for name in VARIANTS if name.startswith("evo-")] + ["classic-dual-unnumbered"]
+
+
+def model(flavour: str) -> SwitchModel:
+    """The sample model with Junos settings; only Evolved has a buffer split, as in the catalog."""
+    settings: dict[str, Any] = {
+        "flavour": flavour,
+        "port": "et-0/0/{cage}",
+        "child": "et-0/0/{cage}:{child}",
+    }
+    if flavour == "evo":
+        settings |= {"lossless_percent": 66, "headroom_percent": 24, "lossy_percent": 10}
+    return switch_model(junos=settings)
+
+
+def variant(name: str) -> Switch:
+    """The switch of that name."""
+    flavour, _, choice = name.partition("-")
+    return tor(PORTS, model=model(flavour), nos="junos", release="24.4", **CHOICES[choice])
+
+
+def large(count: int = 64) -> Switch:
+    """The numbered sample with that many ports, half to hosts and half up."""
+    switch = variant("evo-numbered")
+    down, up, session = switch.ports[0], switch.ports[4], switch.bgp.sessions[0]
+    ports, sessions = [], []
+    for index in range(count):
+        name = f"et-0/0/{index // 2}:{index % 2}"
+        if index < count // 2:
+            ports.append(replace(down, name=name, ipv4=f"10.1.0.{2 * index}/31"))
+        else:
+            ports.append(replace(up, name=name, ipv4=f"10.2.0.{2 * index}/31"))
+            sessions.append(
+                replace(session, port=name, remote=f"10.2.0.{2 * index + 1}", peer=f"spine{index}")
+            )
+    return replace(switch, ports=tuple(ports), bgp=replace(switch.bgp, sessions=tuple(sessions)))
