@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := inventories/superpod-b200-4su/cluster.yaml
-PEERS := frr frr-pythontools netplan.io libyang2-dev build-essential pkg-config python3-dev
+PEERS := frr frr-pythontools iproute2 netplan.io udev shellcheck slurmctld openmpi-bin libyang2-tools \
+  libyang2-dev build-essential pkg-config python3-dev
 APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
 export DEBIAN_FRONTEND := noninteractive
 
@@ -26,7 +27,7 @@ lint: $(VENV)/.dev peers
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-# The real peers that some tests ask: FRR's own parser, netplan, libyang. Tests of a missing one skip and say so.
+# The real peers that some tests ask: FRR, netplan, slurmctld, libyang, … Tests of a missing one skip and say so.
 peers: $(VENV)/.peers
 
 $(VENV)/.peers: | $(VENV)/bin/pip
@@ -43,6 +44,8 @@ $(VENV)/.peers: | $(VENV)/bin/pip
 	    $(APT) install --no-install-recommends $$package >/dev/null 2>&1 || echo "note: could not install $$package"; \
 	  done; touch $@; \
 	fi
+	@$(BIN)/pip install -qq --disable-pip-version-check -e '.[judges]' >/dev/null 2>&1 \
+	  || echo "note: the Python judges (libyang, nvueschema) could not be installed; their tests skip"
 
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from fabricc.nos.base import Nos
 
-BUILT_IN = {"eos": "fabricc.nos.eos:EOS", "frr": "fabricc.nos.frr:FRR", "sonic": "fabricc.nos.sonic:SONIC"}
+BUILT_IN = {
+    "cumulus": "fabricc.nos.cumulus:CUMULUS",
+    "eos": "fabricc.nos.eos:EOS",
+    "frr": "fabricc.nos.frr:FRR",
+    "junos": "fabricc.nos.junos:JUNOS",
+    "nxos": "fabricc.nos.nxos:NXOS",
+    "sonic": "fabricc.nos.sonic:SONIC",
+}
 
 
 @cache
