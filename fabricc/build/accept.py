@@ -28,7 +28,7 @@ def settled(spec: ClusterSpec, diagnostics: Iterable[Diagnostic]) -> list[Diagno
         for d in diagnostics
     ]
     result = accepted(softened, spec.accept)
-    present = {d.code for d in result if d.severity is Severity.NOTE}
+    present = {d.code for d in softened if d.severity is not Severity.ERROR}
     for index, entry in enumerate(spec.accept):
         if entry.code not in present and not entry.code.startswith(LATER):
             message = f"no warning here has the code {entry.code}, so accepting it has no effect"

@@ -81,14 +81,19 @@ def read_spec(raw: bytes, file: str) -> Loaded:
 
 
 def accepted(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
-    """The diagnostics with each accepted warning turned into a note that gives the reason; errors stay errors."""
-    reasons = {each.code: each.reason for each in accept}
-    return [
-        replace(each, severity=Severity.NOTE, help=f"Accepted: {reasons[each.code]}")
-        if each.severity is Severity.WARNING and each.code in reasons
-        else each
-        for each in diagnostics
-    ]
+    """The diagnostics with each warning that the spec speaks of as grave as it says there; errors stay errors."""
+    known = {each.code: each for each in accept}
+    result = []
+    for each in diagnostics:
+        entry = known.get(each.code) if each.severity is Severity.WARNING else None
+        if entry is None:
+            result.append(each)
+        elif entry.severity is Severity.NOTE:
+            result.append(replace(each, severity=Severity.NOTE, help=f"Accepted: {entry.reason}"))
+        else:
+            told = f"{each.help} The spec says: {entry.reason}".strip()
+            result.append(replace(each, severity=entry.severity, help=told))
+    return result
 
 
 def in_file_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -176,7 +181,7 @@ def _assembled(
         priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
     if addressing is not None and management is not None:
         check_management_overlap(addressing, management, findings)
-    accept = tuple(Acceptance(each["code"], each["reason"]) for each in fit.get("accept", ()))
+    accept = tuple(Acceptance(each["code"], each["reason"], Severity(each.get("severity", "note"))) for each in fit.get("accept", ()))
     semantics.check_acceptances(accept, findings)
     if "spines" in fit and "cores" not in document.value:
         semantics.check_spines(_tier(fit["spines"]), findings)

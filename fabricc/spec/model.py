@@ -242,10 +242,11 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """A diagnostic the user knows about and accepts, with the reason; it is reported as a note."""
+    """A diagnostic the user knows about, with the reason and how grave it is here: a note, a warning or an error."""
 
     code: str
     reason: str
+    severity: Severity = Severity.NOTE
 
 
 @dataclass(frozen=True, slots=True)

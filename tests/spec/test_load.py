@@ -135,6 +135,15 @@ def test_an_accepted_warning_is_a_note_with_the_reason() -> None:
     assert (note.severity, note.help) == (Severity.NOTE, "Accepted: old filers in this zone")
 
 
+def test_the_spec_says_how_grave_a_warning_is_here() -> None:
+    text = SHORT.replace("host: 9000", "host: 1500")
+    (warning,) = load(text).diagnostics
+    entry = f"accept: [{{code: {warning.code}, severity: error, reason: no filers in this zone}}]\n"
+    (error,) = load(text + entry).diagnostics
+    assert error.severity is Severity.ERROR
+    assert error.help.endswith("The spec says: no filers in this zone")
+
+
 def test_an_alias_is_the_value_of_its_anchor() -> None:
     text = SHORT.replace("tors:\n", "tors: &switch\n").replace("  oversubscription: 1.0\n", "")
     head, tail = text.split("spines:\n")
