@@ -96,7 +96,8 @@ def worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
             oversubscription=spec.headroom_oversubscription,
         )
         by_name = {profile.name: profile for profile in policy.profiles}
-        sheets += [Sheet(owner, model, by_name[name], lines) for name, lines in rows.items()]
+        label = TierName.TOR.value if owner == "tor0" and len(fabric.tor_layouts) == 1 else owner
+        sheets += [Sheet(label, model, by_name[name], lines) for name, lines in rows.items()]
     return tuple(sheets)
 
 
