@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.cumulus.document import ssh_key
 from fabricc.nos.cumulus.ports import LANES_PER_PORT, MTU_RANGE, SPEEDS
@@ -140,14 +141,12 @@ def _profile_gaps(profile: PortProfile) -> Iterator[Gap]:
             "none needed, or correct the row of the model's headroom table",
             fatal=False,
         )
-    ecn = profile.ecn
-    if ecn and not (1 <= ecn.min_bytes <= ecn.max_bytes and 0 <= ecn.max_percent <= 100):
-        yield Gap(
-            "FAB5708",
-            f"ECN from {ecn.min_bytes} to {ecn.max_bytes} bytes at {ecn.max_percent} % on {profile.name}",
-            "`congestion-control` takes thresholds from 1 byte, ascending, and a probability up to 100 %",
-            "set ECN thresholds and probability within these ranges",
-        )
+    yield from limits.marking(
+        "FAB5708",
+        profile,
+        "`congestion-control` takes thresholds from 1 byte, ascending, and a probability up to 100 %",
+        least_percent=0,
+    )
 
 
 def _alpha_gaps(switch: Switch) -> Iterator[Gap]:
@@ -186,14 +185,9 @@ def _watchdog_gaps(switch: Switch) -> Iterator[Gap]:
             "none needed, or ask for the figures that are written",
             fatal=False,
         )
-    if watchdog.action != "drop":
-        yield Gap(
-            "FAB5711",
-            f"PFC watchdog action {watchdog.action}",
-            "Cumulus Linux drops what a storm holds up and does nothing else",
-            "use the action drop",
-            fatal=False,
-        )
+    yield from limits.watchdog_action(
+        "FAB5711", watchdog, "Cumulus Linux drops what a storm holds up and does nothing else"
+    )
 
 
 def _routing_gaps(switch: Switch, release: Release) -> Iterator[Gap]:

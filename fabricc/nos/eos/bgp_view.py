@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Transport
-from fabricc.nos.eos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, natural
+from fabricc.nos.cli_dialect.order import natural, numbered_sessions, unnumbered_sessions
+from fabricc.nos.cli_dialect.policy_view import (
+    clauses,
+    community_lists,
+    group_name,
+    groups_in_use,
+    length_words,
+)
+from fabricc.nos.eos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Bgp, Clause, PeerGroup, PrefixList, PrefixRule
-
-_GROUP_SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
+    from fabricc.fabric.model import Bgp, PeerGroup, PrefixList, Session
+    from fabricc.nos.cli_dialect.policy_view import ClauseView, CommunityListView
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +63,6 @@ class PrefixListView:
 
 
 @dataclass(frozen=True, slots=True)
-class CommunityListView:
-    """One standard community list."""
-
-    name: str
-    community: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClauseView:
-    """One step of a route map; `family` is `ip` or `ipv6`."""
-
-    route_map: str
-    action: str
-    sequence: int
-    family: str
-    prefix_list: str | None
-    community_list: str | None
-    local_preference: int | None
-    add_community: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class BgpView:
     """The BGP process; `timers` is None at EOS's defaults."""
 
@@ -103,8 +88,6 @@ class BgpView:
 
 def bgp_view(bgp: Bgp) -> BgpView:
     """The view of one BGP process and the policy it uses."""
-    numbered = [s for s in bgp.sessions if s.remote is not None]
-    numbered.sort(key=lambda s: ((a := ip_address(s.remote or "")).version, int(a)))
     timers = (bgp.keepalive_s, bgp.hold_s)
     return BgpView(
         asn=bgp.asn,
@@ -118,27 +101,13 @@ def bgp_view(bgp: Bgp) -> BgpView:
         bfd_multiplier=bgp.bfd_multiplier,
         redistribute_map=bgp.redistribute_map,
         aggregates=sorted(bgp.aggregates, key=_aggregate_order),
-        groups=_groups(bgp),
-        neighbors=[
-            NeighborView(str(s.remote), s.group + _GROUP_SUFFIX[s.transport], s.remote_asn, s.peer)
-            for s in numbered
-        ],
-        interfaces=[
-            NeighborView(s.port, s.group + _GROUP_SUFFIX[s.transport], s.remote_asn, s.peer)
-            for s in bgp.sessions
-            if s.remote is None
-        ],
+        groups=[_group(bgp, group, transport) for group, transport in groups_in_use(bgp)],
+        neighbors=[_neighbor(str(s.remote), s) for s in numbered_sessions(bgp)],
+        interfaces=[_neighbor(s.port, s) for s in unnumbered_sessions(bgp)],
         prefix_lists4=_prefix_lists(bgp, 4),
         prefix_lists6=_prefix_lists(bgp, 6),
-        community_lists=[
-            CommunityListView(c.name, COMMUNITY_NAMES.get(c.community, c.community))
-            for c in sorted(bgp.community_lists, key=lambda c: natural(c.name))
-        ],
-        clauses=[
-            _clause(route_map.name, clause)
-            for route_map in sorted(bgp.route_maps, key=lambda m: natural(m.name))
-            for clause in sorted(route_map.clauses, key=lambda c: c.sequence)
-        ],
+        community_lists=community_lists(bgp, COMMUNITY_NAMES),
+        clauses=clauses(bgp, COMMUNITY_NAMES),
     )
 
 
@@ -147,21 +116,15 @@ def _aggregate_order(prefix: str) -> tuple[int, int, int]:
     return network.version, int(network.network_address), network.prefixlen
 
 
-def _groups(bgp: Bgp) -> list[GroupView]:
-    in_use = {(s.group, s.transport) for s in bgp.sessions}
-    groups = [
-        _group(bgp, group, transport)
-        for group in bgp.groups
-        for transport in Transport
-        if (group.name, transport) in in_use
-    ]
-    return sorted(groups, key=lambda group: natural(group.name))
+def _neighbor(name: str, session: Session) -> NeighborView:
+    group = group_name(session.group, session.transport)
+    return NeighborView(name, group, session.remote_asn, session.peer)
 
 
 def _group(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
     unnumbered = transport is Transport.UNNUMBERED
     return GroupView(
-        name=group.name + _GROUP_SUFFIX[transport],
+        name=group_name(group.name, transport),
         import_map=group.import_map,
         export_map=group.export_map,
         maximum_routes=group.maximum_prefixes,
@@ -178,27 +141,6 @@ def _prefix_lists(bgp: Bgp, family: int) -> list[PrefixListView]:
 
 def _rules(prefix_list: PrefixList) -> list[PrefixRuleView]:
     return [
-        PrefixRuleView(10 * index, rule.prefix, _lengths(rule))
+        PrefixRuleView(10 * index, rule.prefix, length_words(rule))
         for index, rule in enumerate(prefix_list.rules, 1)
     ]
-
-
-def _lengths(rule: PrefixRule) -> str:
-    if rule.ge is not None and rule.ge == rule.le:
-        return f" eq {rule.ge}"
-    ge = f" ge {rule.ge}" if rule.ge is not None else ""
-    return ge + (f" le {rule.le}" if rule.le is not None else "")
-
-
-def _clause(route_map: str, clause: Clause) -> ClauseView:
-    community = clause.add_community
-    return ClauseView(
-        route_map=route_map,
-        action="permit" if clause.permit else "deny",
-        sequence=clause.sequence,
-        family="ipv6" if clause.family == 6 else "ip",
-        prefix_list=clause.prefix_list,
-        community_list=clause.community_list,
-        local_preference=clause.local_preference,
-        add_community=COMMUNITY_NAMES.get(community, community) if community else None,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.eos.vocabulary import (
     ALPHAS,
@@ -14,7 +15,6 @@ from fabricc.nos.eos.vocabulary import (
     MAXIMUM_PRIORITY,
     POLLING_RANGE_MS,
     SPEEDS,
-    WATCHDOG_ACTIONS,
     WATCHDOG_RANGE_MS,
     is_trident,
     watchdog_timers,
@@ -29,17 +29,10 @@ if TYPE_CHECKING:
 def gaps(switch: Switch) -> list[Gap]:
     """Every gap of this switch, in the order of the codes."""
     found = [*_ports(switch), *_classes(switch), *_buffers(switch), *_watchdog(switch), *_routing(switch)]
-    if not switch.management.users:
-        found.append(
-            Gap(
-                "FAB5115",
-                "no account with an SSH key",
-                "a full replace leaves only EOS's own `admin`, which without a password logs in at the console only",
-                "name at least one user with a key under `management`",
-                fatal=False,
-            )
-        )
-    return found
+    reason = (
+        "a full replace leaves only EOS's own `admin`, which without a password logs in at the console only"
+    )
+    return [*found, *limits.accounts("FAB5115", switch, reason)]
 
 
 def _ports(switch: Switch) -> Iterator[Gap]:
@@ -51,14 +44,8 @@ def _ports(switch: Switch) -> Iterator[Gap]:
             "EOS has no `speed` word for this rate and number of lanes (Arista AVD 6.4, ethernet_interfaces.speed)",
             "use one of " + ", ".join(SPEEDS.values()),
         )
-    mtu = max((p.mtu for p in switch.ports if p.enabled), default=0)
-    if mtu > MAXIMUM_MTU:
-        yield Gap(
-            "FAB5102",
-            f"IP MTU {mtu}",
-            f"the largest that EOS takes on a routed port is {MAXIMUM_MTU}",
-            f"set the fabric's MTU to {MAXIMUM_MTU} or less",
-        )
+    reason = f"the largest that EOS takes on a routed port is {MAXIMUM_MTU}"
+    yield from limits.mtu("FAB5102", switch, MAXIMUM_MTU, reason)
 
 
 def _classes(switch: Switch) -> Iterator[Gap]:
@@ -79,22 +66,13 @@ def _classes(switch: Switch) -> Iterator[Gap]:
                 "choose a priority from 0 to 6",
                 fatal=False,
             )
-        if not traffic_class.strict and not 1 <= traffic_class.weight_percent <= 100:
-            yield Gap(
-                "FAB5105",
-                f"{what} with {traffic_class.weight_percent} % of the bandwidth",
-                "`bandwidth percent` takes 1 to 100",
-                "give the class at least one percent",
-            )
+        yield from limits.weight("FAB5105", traffic_class, "`bandwidth percent` takes 1 to 100")
     for profile in switch.qos.profiles:
-        ecn = profile.ecn
-        if ecn is not None and not (1 <= ecn.max_percent <= 100 and 1 <= ecn.min_bytes <= ecn.max_bytes):
-            yield Gap(
-                "FAB5106",
-                f"ECN from {ecn.min_bytes} to {ecn.max_bytes} bytes at {ecn.max_percent} % on {profile.name}",
-                "EOS takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %",
-                "set ECN thresholds and probability within these ranges",
-            )
+        yield from limits.marking(
+            "FAB5106",
+            profile,
+            "EOS takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %",
+        )
 
 
 def _buffers(switch: Switch) -> Iterator[Gap]:
@@ -142,25 +120,15 @@ def _watchdog(switch: Switch) -> Iterator[Gap]:
             "EOS polls every 0.005 to 30 seconds, at most half of the shorter timer",
             f"set the poll interval from {low} to {high} ms and the timers to at least twice that",
         )
-    asked = (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)
-    held = (timers.timeout_ms, timers.recovery_ms, timers.polling_ms)
-    if asked != held:
-        yield Gap(
-            "FAB5111",
-            "PFC watchdog timers of {} / {} / {} ms (detect, restore, poll)".format(*asked),
-            "EOS has steps of 10 ms and polls at most at half of the shorter timer; "
-            "written are {} / {} / {} ms".format(*held),
-            "none needed, or ask for the figures that are written",
-            fatal=False,
-        )
-    if WATCHDOG_ACTIONS[watchdog.action] != watchdog.action:
-        yield Gap(
-            "FAB5112",
-            f"PFC watchdog action {watchdog.action}",
-            "EOS drops, disables the port or only notifies; `notify-only` is written",
-            "use the action drop",
-            fatal=False,
-        )
+    yield from limits.watchdog_timers(
+        "FAB5111",
+        watchdog,
+        (timers.timeout_ms, timers.recovery_ms, timers.polling_ms),
+        "EOS has steps of 10 ms and polls at most at half of the shorter timer",
+    )
+    yield from limits.watchdog_action(
+        "FAB5112", watchdog, "EOS drops, disables the port or only notifies; `notify-only` is written"
+    )
     for traffic_class in switch.qos.lossless:
         if traffic_class.strict:
             yield Gap(
@@ -174,20 +142,5 @@ def _watchdog(switch: Switch) -> Iterator[Gap]:
 
 def _routing(switch: Switch) -> Iterator[Gap]:
     bgp = switch.bgp
-    if not 1 <= bgp.maximum_paths <= MAXIMUM_PATHS:
-        yield Gap(
-            "FAB5114",
-            f"{bgp.maximum_paths} equal-cost paths",
-            f"`maximum-paths` takes 1 to {MAXIMUM_PATHS}",
-            f"use at most {MAXIMUM_PATHS} uplinks per switch",
-        )
-    low, high = BFD_INTERVAL_RANGE_MS
-    few, many = BFD_MULTIPLIER_RANGE
-    interval = bgp.bfd_interval_ms
-    if interval is not None and not (low <= interval <= high and few <= bgp.bfd_multiplier <= many):
-        yield Gap(
-            "FAB5116",
-            f"BFD every {interval} ms, {bgp.bfd_multiplier} times",
-            f"EOS takes {low} to {high} ms and a multiplier from {few} to {many}",
-            "set BFD within these ranges",
-        )
+    yield from limits.paths("FAB5114", bgp, MAXIMUM_PATHS, f"`maximum-paths` takes 1 to {MAXIMUM_PATHS}")
+    yield from limits.bfd("FAB5116", bgp, "EOS", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE)

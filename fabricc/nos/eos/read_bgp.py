@@ -1,4 +1,4 @@
-"""Reads BGP, BFD and route maps: attributes of peer groups are carried over to their neighbours at the end."""
+"""Reads BGP and BFD: attributes of peer groups are carried over to their neighbours at the end."""
 
 # ruff: noqa: ARG002 (blocks share one signature)
 
@@ -6,20 +6,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.facts import clause_text
-from fabricc.fabric.model import Clause
+from fabricc.nos.cli_dialect.read_policy import asn
 from fabricc.nos.eos.read_blocks import depth
-from fabricc.nos.eos.vocabulary import COMMUNITY_OF, DEFAULT_TIMERS_S
+from fabricc.nos.eos.vocabulary import DEFAULT_TIMERS_S
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
-    from fabricc.nos.eos.read_blocks import Put
+    from fabricc.nos.cli_dialect.document import Put
 
-    Match = tuple[str, int, int, str]
     Attributes = dict[str, tuple[Value, int]]
 
 _FAMILIES = ("ipv4", "ipv6")
-_MATCH_FAMILY = {"ip": 4, "ipv6": 6}
 _CONSTANT = {"bgp asn notation asplain", "bgp asn notation asdot"}
 _NEXT_HOP = ["next-hop", "address-family", "ipv6", "originate"]
 
@@ -41,62 +38,6 @@ class BfdBlock:
         self.put("bfd/interval_ms", int(words[1]), number)
         self.put("bfd/multiplier", int(words[5]), number)
         return True
-
-
-class RouteMapBlock:
-    """One clause of a route map, stated anew at each line so that the last word counts."""
-
-    __slots__ = ("fields", "matches", "path", "permit", "put", "sequence")
-
-    def __init__(
-        self, name: str, permit: bool, sequence: int, number: int, put: Put, matches: list[Match]
-    ) -> None:
-        self.matches = matches
-        self.path = f"route_map[{name}]/{sequence}"
-        self.permit = permit
-        self.sequence = sequence
-        self.put = put
-        self.fields: dict[str, str] = {}
-        self._state(number)
-
-    def _state(self, number: int) -> None:
-        fields = self.fields
-        preference = fields.get("local_preference")
-        clause = Clause(
-            self.sequence,
-            self.permit,
-            prefix_list=fields.get("prefix_list"),
-            community_list=fields.get("community_list"),
-            local_preference=None if preference is None else int(preference),
-            add_community=fields.get("add_community"),
-        )
-        self.put(self.path, clause_text(clause), number)
-
-    def line(self, words: list[str], raw: str, number: int) -> bool:
-        """A `match` or `set` line of those that the product uses."""
-        if words[:2] == ["match", "community"] and len(words) == 3:
-            self.fields["community_list"] = words[2]
-        elif len(words) == 5 and words[1] in _MATCH_FAMILY and words[::2][:2] == ["match", "address"]:
-            if words[3] != "prefix-list":
-                return False
-            self.fields["prefix_list"] = words[4]
-            self.matches.append((words[-1], _MATCH_FAMILY[words[1]], number, " ".join(words)))
-        elif words[:2] == ["set", "local-preference"] and len(words) == 3 and words[2].isdecimal():
-            self.fields["local_preference"] = words[2]
-        elif words[:2] == ["set", "community"] and words[3:] == ["additive"]:
-            self.fields["add_community"] = COMMUNITY_OF.get(words[2], words[2])
-        else:
-            return False
-        self._state(number)
-        return True
-
-
-def asn(text: str) -> int | None:
-    """An AS number in plain or dotted notation (RFC 5396); None when it is neither."""
-    high, dot, low = text.partition(".")
-    if dot and high.isdecimal() and low.isdecimal():
-        return int(high) << 16 | int(low)
-    return int(text) if text.isdecimal() else None
 
 
 class BgpBlock:

@@ -1,27 +1,16 @@
-"""What a block of a running configuration is to the reader, and the blocks that are about few lines."""
+"""The blocks of a running configuration that are about few lines, and how deep a line is in one."""
 
 # ruff: noqa: ARG002 (blocks share one signature)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from fabricc.nos.cli_dialect.read_policy import prefix_lengths
 from fabricc.nos.eos.vocabulary import GRPC_PORT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fabricc.fabric.facts import Value
-
-    Put = Callable[[str, Value, int], None]
-
-
-class Block(Protocol):
-    """The body of one top-level line."""
-
-    def line(self, words: list[str], raw: str, number: int) -> bool:
-        """Take one line of the body; False when its meaning is not known."""
-        ...
+    from fabricc.nos.cli_dialect.document import Put
 
 
 def depth(raw: str) -> int:
@@ -42,17 +31,10 @@ class PrefixListBlock:
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
         """`seq N permit PREFIX [eq N | ge N] [le N]`, ascending as devices print them."""
-        lengths = words[4:]
-        if lengths[:1] == ["eq"] and len(lengths) == 2:
-            lengths = ["ge", lengths[1], "le", lengths[1]]
-        if (
-            len(words) < 4
-            or words[0] != "seq"
-            or words[2] != "permit"
-            or not all(word.isdecimal() for word in (words[1], *lengths[1::2]))
-            or lengths[0::2] not in ([], ["ge"], ["le"], ["ge", "le"])
-            or int(words[1]) <= self.last
-        ):
+        if len(words) < 4 or words[0] != "seq" or words[2] != "permit" or not words[1].isdecimal():
+            return False
+        lengths = prefix_lengths(words[4:])
+        if lengths is None or int(words[1]) <= self.last:
             return False
         self.last = int(words[1])
         self.put(f"prefix_list[{self.name}]/{self.count}", " ".join([words[3], *lengths]), number)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.nos.eos.read_blocks import Put
+    from fabricc.nos.cli_dialect.document import Put
     from fabricc.nos.eos.read_qos import MmuProfileBlock, QosProfileBlock
     from fabricc.nos.eos.reading import Document
 

@@ -13,7 +13,7 @@ from fabricc.nos.eos.vocabulary import ALPHA_OF, default_traffic_class
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
-    from fabricc.nos.eos.read_blocks import Put
+    from fabricc.nos.cli_dialect.document import Put
 
     Stated = tuple[str, Value, int]
 

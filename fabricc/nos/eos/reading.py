@@ -7,7 +7,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import Reading
-from fabricc.nos.eos.read_bgp import BfdBlock, BgpBlock, RouteMapBlock, asn
+from fabricc.nos.cli_dialect import document as cli
+from fabricc.nos.cli_dialect.document import hostname
+from fabricc.nos.cli_dialect.read_policy import asn, route_map
+from fabricc.nos.eos.read_bgp import BfdBlock, BgpBlock
 from fabricc.nos.eos.read_blocks import GnmiBlock, HttpApiBlock, PrefixListBlock
 from fabricc.nos.eos.read_interfaces import InterfaceBlock, finish_interfaces
 from fabricc.nos.eos.read_qos import MmuProfileBlock, QosMaps, QosProfileBlock
@@ -16,15 +19,13 @@ from fabricc.nos.eos.vocabulary import COMMUNITY_OF, MANAGEMENT_INTERFACE, MANAG
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fabricc.fabric.facts import Value
-    from fabricc.nos.eos.read_blocks import Block
+    from fabricc.nos.cli_dialect.document import Block
 
     Opener = Callable[["Document", list[str], int], Block | bool]
 
 _ROLE = ["privilege", "15", "role", "network-admin", "nopassword"]
 _MMU_PROFILE = ["platform", "trident", "mmu", "queue", "profile"]
 _MMU_POOL = ["platform", "trident", "mmu", "headroom-pool", "limit", "bytes"]
-_LONGEST_LINE = 4096
 _VRF = ["vrf", MANAGEMENT_VRF]
 
 
@@ -32,80 +33,41 @@ def read(files: Mapping[str, str]) -> Reading:
     """The facts of a device's files; lines of no known meaning are listed in `unknown`, in order."""
     reading = Reading()
     for file, text in files.items():
-        Document(file, reading).parse(text)
+        document = Document(file, reading)
+        document.parse(text, _OPENERS)
+        document.finish()
     return reading
 
 
-class Document:
-    """One file while it is read: what its blocks said, until the end relates them to each other."""
+class Document(cli.Document):
+    """One file while it is read."""
 
     __slots__ = (
-        "bgp", "default_mmu", "families", "file", "interfaces", "matches", "mmu_profiles", "prefix_lists", "qos",
-        "qos_profiles", "reading", "servers",
+        "bgp", "default_mmu", "families", "interfaces", "mmu_profiles", "prefix_lists", "qos", "qos_profiles",
     )  # fmt: skip
 
+    community_of = COMMUNITY_OF
+
     def __init__(self, file: str, reading: Reading) -> None:
-        self.file = file
-        self.reading = reading
+        super().__init__(file, reading)
         self.interfaces: dict[str, InterfaceBlock] = {}
         self.qos_profiles: dict[str, QosProfileBlock] = {}
         self.mmu_profiles: dict[str, MmuProfileBlock] = {}
         self.default_mmu: tuple[str, int] | None = None
         self.qos = QosMaps()
         self.bgp: BgpBlock | None = None
-        self.servers: dict[str, list[tuple[str, int]]] = {}
         self.prefix_lists: dict[str, PrefixListBlock] = {}
         self.families: dict[str, int] = {}
-        self.matches: list[tuple[str, int, int, str]] = []
 
-    def put(self, path: str, value: Value, line: int) -> None:
-        """State a fact; line 0 stands for a default that no line says."""
-        self.reading.facts[path] = value
-        if line:
-            self.reading.lines[path] = (self.file, line)
-
-    def parse(self, text: str) -> None:
-        """Read all lines, then state what only all lines together say."""
-        unknown = self.reading.unknown
-        openers = _OPENERS
-        block: Block | None = None
-        for number, raw in enumerate(text.split("\n"), 1):
-            words = raw.split()
-            if not words or words[0][0] == "!":
-                continue
-            if len(raw) > _LONGEST_LINE:
-                known = False
-            elif raw[0] == " ":
-                known = block is not None and block.line(words, raw, number)
-            else:
-                opener = openers.get(words[0])
-                opened = opener(self, words, number) if opener else False
-                known = opened is not False
-                block = None if isinstance(opened, bool) else opened
-            if not known:
-                unknown.append((self.file, number, " ".join(words)))
-        self._finish()
-
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """State what only all lines together say."""
         for kind, servers in self.servers.items():
             self.put(f"management/{kind}", ",".join(sorted(name for name, _ in servers)), servers[-1][1])
         self.qos.finish(self.put)
         finish_interfaces(self)
         if self.bgp is not None:
             self.bgp.finish()
-        for name, family, number, line in self.matches:
-            if self.families.get(name, family) != family:
-                self.reading.unknown.append((self.file, number, line))
-
-    def server(self, kind: str, name: str, number: int) -> bool:
-        """Note one server of a kind; always known."""
-        self.servers.setdefault(kind, []).append((name, number))
-        return True
-
-
-def _hostname(document: Document, words: list[str], number: int) -> bool:
-    document.put("system/hostname", words[-1], number)
-    return len(words) == 2
+        self.check_matches(self.families.get)
 
 
 def _username(document: Document, words: list[str], number: int) -> bool:
@@ -231,13 +193,6 @@ def _no(document: Document, words: list[str], number: int) -> bool:
     return words[1:] == ["ip", "routing", *_VRF]
 
 
-def _route_map(document: Document, words: list[str], number: int) -> Block | bool:
-    if len(words) != 4 or words[2] not in ("permit", "deny") or not words[3].isdecimal():
-        return False
-    permit = words[2] == "permit"
-    return RouteMapBlock(words[1], permit, int(words[3]), number, document.put, document.matches)
-
-
 def _router(document: Document, words: list[str], number: int) -> Block | bool:
     if words == ["router", "bfd"]:
         return BfdBlock(document.put)
@@ -255,7 +210,7 @@ def _end(document: Document, words: list[str], number: int) -> bool:
 
 _OPENERS: dict[str, Opener] = {
     "end": _end,
-    "hostname": _hostname,
+    "hostname": hostname,
     "interface": _interface,
     "ip": _ip,
     "ipv6": _ipv6,
@@ -266,7 +221,7 @@ _OPENERS: dict[str, Opener] = {
     "platform": _platform,
     "priority-flow-control": _pfc,
     "qos": _qos,
-    "route-map": _route_map,
+    "route-map": route_map,
     "router": _router,
     "service": _service,
     "username": _username,

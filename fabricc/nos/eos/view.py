@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
+from fabricc.nos.cli_dialect.order import in_address_order, natural
 from fabricc.nos.eos.bgp_view import BgpView, bgp_view
 from fabricc.nos.eos.vocabulary import (
     ALPHAS,
@@ -21,15 +21,12 @@ from fabricc.nos.eos.vocabulary import (
     alpha_exponent,
     fec,
     is_trident,
-    natural,
     roomiest,
     settings,
     watchdog_timers,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fabricc.fabric.model import Account, Ecn, Management, Port, PortProfile, Switch, TrafficClass
 
 LOSSY_PROFILE = "LOSSY"
@@ -164,19 +161,6 @@ def switch_view(switch: Switch) -> SwitchView:
         ipv6=unnumbered or switch.bgp.ipv6,
         bgp=bgp_view(switch.bgp),
     )
-
-
-def in_address_order(addresses: Iterable[str]) -> list[str]:
-    """IPv4 before IPv6 before names, each ascending."""
-
-    def key(text: str) -> tuple[int, int, str]:
-        try:
-            address = ip_address(text)
-        except ValueError:
-            return (9, 0, text)
-        return (address.version, int(address), "")
-
-    return sorted(addresses, key=key)
 
 
 def speed_word(port: Port) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,14 +57,6 @@ COMMUNITY_NAMES = {
     "65535:65283": "local-as",
 }
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()}
-
-
-_DIGITS = re.compile(r"(\d+)")
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """Sorting key of names in which numbers count as numbers, as AVD orders blocks: `5M` before `40M`."""
-    return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in _DIGITS.split(name)]
 
 
 def default_traffic_class(dscp: int) -> int:

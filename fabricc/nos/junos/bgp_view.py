@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Transport
+from fabricc.nos.cli_dialect.policy_view import group_name
 from fabricc.nos.junos.vocabulary import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.model import Bgp, PeerGroup, Session
-
-_SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def _group(
     every = [name for name, on in (("inet", bgp.ipv4), ("inet6", bgp.ipv6)) if on]
     numbered = [s for s in sessions if s.remote is not None]
     return GroupView(
-        name=group.name + _SUFFIX[transport] + (f"-{asn}" if asn is not None else ""),
+        name=group_name(group.name, transport) + (f"-{asn}" if asn is not None else ""),
         import_policy=group.import_map,
         export_policies=[bgp.redistribute_map, group.export_map],
         families=carried.get(transport, every),

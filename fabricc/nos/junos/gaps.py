@@ -6,6 +6,7 @@ from ipaddress import ip_network
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.junos.vocabulary import (
     ALPHA_RANGE,
@@ -47,14 +48,8 @@ def _ports(switch: Switch) -> Iterator[Gap]:
             "Junos has no `speed` word for this rate (Juniper YANG 24.4R1, interfaces speed)",
             "use one of " + ", ".join(SPEEDS.values()),
         )
-    mtu = max((port.mtu for port in switch.ports if port.enabled), default=0)
-    if mtu > MAXIMUM_MTU:
-        yield Gap(
-            "FAB5502",
-            f"IP MTU {mtu}",
-            f"a physical MTU of at most 9216 bytes counts the Ethernet header, which leaves {MAXIMUM_MTU}",
-            f"set the fabric's MTU to {MAXIMUM_MTU} or less",
-        )
+    reason = f"a physical MTU of at most 9216 bytes counts the Ethernet header, which leaves {MAXIMUM_MTU}"
+    yield from limits.mtu("FAB5502", switch, MAXIMUM_MTU, reason)
 
 
 def _classes(switch: Switch) -> Iterator[Gap]:
@@ -66,13 +61,11 @@ def _classes(switch: Switch) -> Iterator[Gap]:
                 "Junos has PFC priorities and unicast queues 0 to 7 on these switches",
                 "choose a priority from 0 to 7",
             )
-        if not traffic_class.strict and not 1 <= traffic_class.weight_percent <= 100:
-            yield Gap(
-                "FAB5504",
-                f"class {traffic_class.name} with {traffic_class.weight_percent} % of the bandwidth",
-                "`transmit-rate percent` of a class that is to send anything takes 1 to 100",
-                "give the class at least one percent",
-            )
+        yield from limits.weight(
+            "FAB5504",
+            traffic_class,
+            "`transmit-rate percent` of a class that is to send anything takes 1 to 100",
+        )
 
 
 def _marking(switch: Switch) -> Iterator[Gap]:
@@ -184,15 +177,13 @@ def _watchdog(switch: Switch) -> Iterator[Gap]:
 
 
 def _accounts(switch: Switch) -> Iterator[Gap]:
-    users = switch.management.users
-    if not users:
-        yield Gap(
-            "FAB5513",
-            "no account with an SSH key",
-            "a commit without `root-authentication` is refused, and the first user's key is what it gets",
-            "name at least one user with a key under `management`",
-        )
-    for user in users:
+    yield from limits.accounts(
+        "FAB5513",
+        switch,
+        "a commit without `root-authentication` is refused, and the first user's key is what it gets",
+        fatal=True,
+    )
+    for user in switch.management.users:
         kind = user.ssh_key.partition(" ")[0]
         if kind not in KEY_STATEMENTS:
             yield Gap(
@@ -205,23 +196,9 @@ def _accounts(switch: Switch) -> Iterator[Gap]:
 
 def _routing(switch: Switch) -> Iterator[Gap]:
     bgp = switch.bgp
-    if not 1 <= bgp.maximum_paths <= MAXIMUM_ECMP[-1]:
-        yield Gap(
-            "FAB5515",
-            f"{bgp.maximum_paths} equal-cost paths",
-            f"`chassis maximum-ecmp` goes up to {MAXIMUM_ECMP[-1]}",
-            f"use at most {MAXIMUM_ECMP[-1]} uplinks per switch",
-        )
-    low, high = BFD_INTERVAL_RANGE_MS
-    few, many = BFD_MULTIPLIER_RANGE
-    interval = bgp.bfd_interval_ms
-    if interval is not None and not (low <= interval <= high and few <= bgp.bfd_multiplier <= many):
-        yield Gap(
-            "FAB5516",
-            f"BFD every {interval} ms, {bgp.bfd_multiplier} times",
-            f"Junos takes {low} to {high} ms and a multiplier from {few} to {many}",
-            "set BFD within these ranges",
-        )
+    most = MAXIMUM_ECMP[-1]
+    yield from limits.paths("FAB5515", bgp, most, f"`chassis maximum-ecmp` goes up to {most}")
+    yield from limits.bfd("FAB5516", bgp, "Junos", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE)
     if bgp.keepalive_s != bgp.hold_s // HOLD_PER_KEEPALIVE:
         yield Gap(
             "FAB5517",

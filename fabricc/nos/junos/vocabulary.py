@@ -61,7 +61,6 @@ COMMUNITY_OF = {
 }
 
 _PLAIN = re.compile(r"[A-Za-z0-9._/:@%+*-]+")
-_DIGITS = re.compile(r"(\d+)")
 
 
 def quoted(text: str) -> str:
@@ -69,11 +68,6 @@ def quoted(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """Sorting key of names in which numbers count as numbers: `5M` before `40M`."""
-    return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in _DIGITS.split(name)]
 
 
 def settings(switch: Switch) -> Mapping[str, Any]:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Transport
-from fabricc.nos.nxos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, natural
+from fabricc.nos.cli_dialect.order import natural, numbered_sessions, unnumbered_sessions
+from fabricc.nos.cli_dialect.policy_view import (
+    clauses,
+    community_lists,
+    group_name,
+    groups_in_use,
+    length_words,
+)
+from fabricc.nos.nxos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Bgp, Clause, PeerGroup, PrefixList, PrefixRule
+    from fabricc.fabric.model import Bgp, PeerGroup, PrefixList
+    from fabricc.nos.cli_dialect.policy_view import ClauseView, CommunityListView
 
-_SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
 _FAMILIES = {
     Transport.IPV4: ["ipv4"],
     Transport.IPV6: ["ipv6"],
@@ -64,28 +72,6 @@ class PrefixRuleView:
 
 
 @dataclass(frozen=True, slots=True)
-class CommunityListView:
-    """One standard community list."""
-
-    name: str
-    community: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClauseView:
-    """One step of a route map; `family` is `ip` or `ipv6`."""
-
-    route_map: str
-    action: str
-    sequence: int
-    family: str
-    prefix_list: str | None
-    community_list: str | None
-    local_preference: int | None
-    add_community: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class BgpView:
     """The BGP process; `timers` is None at NX-OS's defaults."""
 
@@ -105,9 +91,6 @@ class BgpView:
 
 def bgp_view(bgp: Bgp) -> BgpView:
     """The view of one BGP process and the policy it uses."""
-    numbered = [s for s in bgp.sessions if s.remote is not None]
-    numbered.sort(key=lambda s: ((a := ip_address(s.remote or "")).version, int(a)))
-    interfaces = [s for s in bgp.sessions if s.remote is None]
     timers = (bgp.keepalive_s, bgp.hold_s)
     return BgpView(
         asn=bgp.asn,
@@ -117,25 +100,18 @@ def bgp_view(bgp: Bgp) -> BgpView:
         bfd_interval_ms=bgp.bfd_interval_ms,
         bfd_multiplier=bgp.bfd_multiplier,
         families=families(bgp),
-        templates=_templates(bgp),
+        templates=[_template(group, transport) for group, transport in groups_in_use(bgp)],
         neighbors=[
-            NeighborView(s.remote or s.port, s.group + _SUFFIX[s.transport], s.remote_asn, s.peer)
-            for s in (*numbered, *interfaces)
+            NeighborView(s.remote or s.port, group_name(s.group, s.transport), s.remote_asn, s.peer)
+            for s in (*numbered_sessions(bgp), *unnumbered_sessions(bgp))
         ],
         rules=[
             rule
             for prefix_list in sorted(bgp.prefix_lists, key=lambda p: (p.family, natural(p.name)))
             for rule in _rules(prefix_list)
         ],
-        community_lists=[
-            CommunityListView(c.name, COMMUNITY_NAMES.get(c.community, c.community))
-            for c in sorted(bgp.community_lists, key=lambda c: natural(c.name))
-        ],
-        clauses=[
-            _clause(route_map.name, clause)
-            for route_map in sorted(bgp.route_maps, key=lambda m: natural(m.name))
-            for clause in sorted(route_map.clauses, key=lambda c: c.sequence)
-        ],
+        community_lists=community_lists(bgp, COMMUNITY_NAMES),
+        clauses=clauses(bgp, COMMUNITY_NAMES),
     )
 
 
@@ -168,20 +144,9 @@ def _order(prefix: str) -> tuple[int, int]:
     return int(network.network_address), network.prefixlen
 
 
-def _templates(bgp: Bgp) -> list[TemplateView]:
-    in_use = {(s.group, s.transport) for s in bgp.sessions}
-    templates = [
-        _template(group, transport)
-        for group in bgp.groups
-        for transport in Transport
-        if (group.name, transport) in in_use
-    ]
-    return sorted(templates, key=lambda template: natural(template.name))
-
-
 def _template(group: PeerGroup, transport: Transport) -> TemplateView:
     return TemplateView(
-        name=group.name + _SUFFIX[transport],
+        name=group_name(group.name, transport),
         families=_FAMILIES[transport],
         import_map=group.import_map,
         export_map=group.export_map,
@@ -192,27 +157,6 @@ def _template(group: PeerGroup, transport: Transport) -> TemplateView:
 def _rules(prefix_list: PrefixList) -> list[PrefixRuleView]:
     word = "ipv6" if prefix_list.family == 6 else "ip"
     return [
-        PrefixRuleView(word, prefix_list.name, 10 * index, rule.prefix, _lengths(rule))
+        PrefixRuleView(word, prefix_list.name, 10 * index, rule.prefix, length_words(rule))
         for index, rule in enumerate(prefix_list.rules, 1)
     ]
-
-
-def _lengths(rule: PrefixRule) -> str:
-    if rule.ge is not None and rule.ge == rule.le:
-        return f" eq {rule.ge}"
-    ge = f" ge {rule.ge}" if rule.ge is not None else ""
-    return ge + (f" le {rule.le}" if rule.le is not None else "")
-
-
-def _clause(route_map: str, clause: Clause) -> ClauseView:
-    community = clause.add_community
-    return ClauseView(
-        route_map=route_map,
-        action="permit" if clause.permit else "deny",
-        sequence=clause.sequence,
-        family="ipv6" if clause.family == 6 else "ip",
-        prefix_list=clause.prefix_list,
-        community_list=clause.community_list,
-        local_preference=clause.local_preference,
-        add_community=COMMUNITY_NAMES.get(community, community) if community else None,
-    )

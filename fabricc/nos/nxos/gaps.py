@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.nxos.lossless import pauses, spare_bytes
 from fabricc.nos.nxos.vocabulary import (
@@ -102,14 +103,11 @@ def _classes(switch: Switch) -> Iterator[Gap]:
             "give every weighted class at least one percent, and 100 in all",
         )
     for profile in switch.qos.profiles:
-        ecn = profile.ecn
-        if ecn and not (1 <= ecn.max_percent <= 100 and 1 <= ecn.min_bytes <= ecn.max_bytes):
-            yield Gap(
-                "FAB5406",
-                f"ECN from {ecn.min_bytes} to {ecn.max_bytes} bytes at {ecn.max_percent} % on {profile.name}",
-                "`random-detect` takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %",
-                "set ECN thresholds and probability within these ranges",
-            )
+        yield from limits.marking(
+            "FAB5406",
+            profile,
+            "`random-detect` takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %",
+        )
 
 
 def _buffers(switch: Switch) -> Iterator[Gap]:
@@ -155,61 +153,33 @@ def _watchdog(switch: Switch) -> Iterator[Gap]:
             f"NX-OS takes up to {MAXIMUM_SHUTDOWN} and {MAXIMUM_RESTORE} intervals of at most 1000 ms",
             "set detection to 10 s or less and restoration to 100 s or less",
         )
-    asked = (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)
-    held = (timers.detect_ms, timers.restore_ms, timers.interval_ms)
-    if asked != held:
-        yield Gap(
-            "FAB5411",
-            "PFC watchdog timers of {} / {} / {} ms (detect, restore, poll)".format(*asked),
-            "NX-OS polls every 100 to 1000 ms and has multiples of that; written are {} / {} / {} ms".format(
-                *held
-            ),
-            "none needed, or ask for the figures that are written",
-            fatal=False,
-        )
-    if watchdog.action != "drop":
-        yield Gap(
-            "FAB5412",
-            f"PFC watchdog action {watchdog.action}",
-            "NX-OS drops what a stuck queue holds; that is written",
-            "use the action drop",
-            fatal=False,
-        )
+    yield from limits.watchdog_timers(
+        "FAB5411",
+        watchdog,
+        (timers.detect_ms, timers.restore_ms, timers.interval_ms),
+        "NX-OS polls every 100 to 1000 ms and has multiples of that",
+    )
+    yield from limits.watchdog_action(
+        "FAB5412", watchdog, "NX-OS drops what a stuck queue holds; that is written"
+    )
 
 
 def _routing(switch: Switch) -> Iterator[Gap]:
     bgp = switch.bgp
     most = MAXIMUM_PATHS[family(switch)]
-    if not 1 <= bgp.maximum_paths <= most:
-        yield Gap(
-            "FAB5413",
-            f"{bgp.maximum_paths} equal-cost paths",
-            f"`maximum-paths` takes 1 to {most} on {family(switch)}",
-            f"use at most {most} uplinks per switch",
-        )
-    low, high = BFD_INTERVAL_RANGE_MS
-    few, many = BFD_MULTIPLIER_RANGE
-    interval = bgp.bfd_interval_ms
-    if interval is not None and not (low <= interval <= high and few <= bgp.bfd_multiplier <= many):
-        yield Gap(
-            "FAB5414",
-            f"BFD every {interval} ms, {bgp.bfd_multiplier} times",
-            f"NX-OS takes {low} to {high} ms and a multiplier from {few} to {many} (terraform-provider-nxos, bfdInst)",
-            "set BFD within these ranges",
-        )
+    reason = f"`maximum-paths` takes 1 to {most} on {family(switch)}"
+    yield from limits.paths("FAB5413", bgp, most, reason)
+    source = " (terraform-provider-nxos, bfdInst)"
+    yield from limits.bfd("FAB5414", bgp, "NX-OS", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE, source)
 
 
 def _accounts(switch: Switch) -> Iterator[Gap]:
-    users = switch.management.users
-    if not users:
-        yield Gap(
-            "FAB5415",
-            "no account with an SSH key",
-            "after a full replace only the device's own `admin` is left, with the password it had",
-            "name at least one user with a key under `management`",
-            fatal=False,
-        )
-    for user in users:
+    yield from limits.accounts(
+        "FAB5415",
+        switch,
+        "after a full replace only the device's own `admin` is left, with the password it had",
+    )
+    for user in switch.management.users:
         if user.ssh_key.startswith("sk-"):
             yield Gap(
                 "FAB5417",

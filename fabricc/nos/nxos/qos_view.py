@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
+from fabricc.nos.cli_dialect.order import natural
 from fabricc.nos.nxos.lossless import pauses, priority_level, qos_groups, roomiest, strict_queues
 from fabricc.nos.nxos.vocabulary import (
     CLASS_MTU,
@@ -14,7 +15,6 @@ from fabricc.nos.nxos.vocabulary import (
     NETWORK_QOS,
     OUTPUT,
     QUEUES,
-    natural,
     queue_name,
     ranges,
     watchdog_timers,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.nos.cli_dialect import read_policy
 from fabricc.nos.nxos.read_blocks import depth
 from fabricc.nos.nxos.vocabulary import DEFAULT_TIMERS_S
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
-    from fabricc.nos.nxos.read_blocks import Put
+    from fabricc.nos.cli_dialect.document import Put
 
     Attributes = dict[str, tuple[Value, int]]
 
@@ -18,13 +19,8 @@ _PER_FAMILY = ("import", "export", "maximum_prefixes", "send_community")
 
 
 def asn(text: str) -> int | None:
-    """An AS number in plain or dotted notation (RFC 5396); None when it is neither."""
-    high, dot, low = text.partition(".")
-    if len(text) > 11:
-        return None
-    if dot and high.isdecimal() and low.isdecimal():
-        return int(high) << 16 | int(low)
-    return int(text) if text.isdecimal() else None
+    """An AS number in plain or dotted notation; None also for text longer than any."""
+    return read_policy.asn(text) if len(text) <= 11 else None
 
 
 def _family(words: list[str]) -> str | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fabricc.fabric.facts import Value
-    from fabricc.nos.nxos.read_blocks import Put
+    from fabricc.nos.cli_dialect.document import Put
     from fabricc.nos.nxos.read_qos import Stated
     from fabricc.nos.nxos.reading import Document
 

@@ -15,7 +15,7 @@ from fabricc.nos.nxos.read_qos import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.nos.nxos.read_blocks import Block, Put
+    from fabricc.nos.cli_dialect.document import Block, Put
     from fabricc.nos.nxos.read_interfaces import InterfaceBlock
 
 

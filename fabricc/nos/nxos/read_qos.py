@@ -21,7 +21,7 @@ from fabricc.nos.nxos.vocabulary import (
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
-    from fabricc.nos.nxos.read_blocks import Put
+    from fabricc.nos.cli_dialect.document import Put
 
     Stated = tuple[str, Value, int]
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import Reading
+from fabricc.nos.cli_dialect import document as cli
+from fabricc.nos.cli_dialect.document import hostname
+from fabricc.nos.cli_dialect.read_policy import route_map
 from fabricc.nos.nxos.read_bgp import BgpBlock, asn
-from fabricc.nos.nxos.read_blocks import IgnoredBlock, ManagementVrfBlock, PrefixLists, RouteMapBlock
+from fabricc.nos.nxos.read_blocks import IgnoredBlock, ManagementVrfBlock, PrefixLists
 from fabricc.nos.nxos.read_interfaces import InterfaceBlock, breakout_line, finish_interfaces
 from fabricc.nos.nxos.read_policies import Policies
 from fabricc.nos.nxos.read_qos import WatchdogLines
@@ -17,12 +20,10 @@ from fabricc.nos.nxos.vocabulary import COMMUNITY_OF, MANAGEMENT_VRF
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fabricc.fabric.facts import Value
-    from fabricc.nos.nxos.read_blocks import Block, Match
+    from fabricc.nos.cli_dialect.document import Block
 
     Opener = Callable[["Document", list[str], int], Block | bool]
 
-_LONGEST_LINE = 4096
 _USE_VRF = ["use-vrf", MANAGEMENT_VRF]
 
 
@@ -30,58 +31,30 @@ def read(files: Mapping[str, str]) -> Reading:
     """The facts of a device's files; lines of no known meaning are in `unknown`, references to nothing after them."""
     reading = Reading()
     for file, text in files.items():
-        Document(file, reading).parse(text)
+        document = Document(file, reading)
+        document.parse(text, _OPENERS)
+        document.finish()
     return reading
 
 
-class Document:
-    """One file while it is read: what its blocks said, until the end relates them to each other."""
+class Document(cli.Document):
+    """One file while it is read."""
 
-    __slots__ = (
-        "bgp", "breakouts", "file", "interfaces", "matches", "policies", "prefix_lists", "reading", "servers",
-        "watchdog",
-    )  # fmt: skip
+    __slots__ = ("bgp", "breakouts", "interfaces", "policies", "prefix_lists", "watchdog")
+
+    community_of = COMMUNITY_OF
 
     def __init__(self, file: str, reading: Reading) -> None:
-        self.file = file
-        self.reading = reading
+        super().__init__(file, reading)
         self.interfaces: dict[str, InterfaceBlock] = {}
         self.breakouts: dict[str, tuple[str, int]] = {}
         self.policies = Policies()
         self.watchdog = WatchdogLines()
         self.bgp: BgpBlock | None = None
-        self.servers: dict[str, list[tuple[str, int]]] = {}
         self.prefix_lists = PrefixLists()
-        self.matches: list[Match] = []
 
-    def put(self, path: str, value: Value, line: int) -> None:
-        """State a fact."""
-        self.reading.facts[path] = value
-        self.reading.lines[path] = (self.file, line)
-
-    def parse(self, text: str) -> None:
-        """Read all lines, then state what only all lines together say."""
-        unknown = self.reading.unknown
-        openers = _OPENERS
-        block: Block | None = None
-        for number, raw in enumerate(text.split("\n"), 1):
-            words = raw.split()
-            if not words or words[0][0] == "!":
-                continue
-            if len(raw) > _LONGEST_LINE:
-                known = False
-            elif raw[0] == " ":
-                known = block is not None and block.line(words, raw, number)
-            else:
-                opener = openers.get(words[0])
-                opened = opener(self, words, number) if opener else False
-                known = opened is not False
-                block = None if isinstance(opened, bool) else opened
-            if not known:
-                unknown.append((self.file, number, " ".join(words)))
-        self._finish()
-
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """State what only all lines together say."""
         for kind, servers in self.servers.items():
             names = ",".join(sorted({name for name, _ in servers}))
             self.put(f"management/{kind}", names, servers[-1][1])
@@ -93,19 +66,7 @@ class Document:
             self.bgp.finish()
         for number, line in self.policies.undefined():
             self.reading.unknown.append((self.file, number, line))
-        for name, family, number, line in self.matches:
-            if (self.prefix_lists.family(name) or family) != family:
-                self.reading.unknown.append((self.file, number, line))
-
-    def server(self, kind: str, name: str, number: int) -> bool:
-        """Note one server of a kind; always known."""
-        self.servers.setdefault(kind, []).append((name, number))
-        return True
-
-
-def _hostname(document: Document, words: list[str], number: int) -> bool:
-    document.put("system/hostname", words[-1], number)
-    return len(words) == 2
+        self.check_matches(self.prefix_lists.family)
 
 
 def _feature(document: Document, words: list[str], number: int) -> bool:
@@ -180,13 +141,6 @@ def _logging(document: Document, words: list[str], number: int) -> bool:
     return words[6:] in ([], ["facility", "local7"]) and document.server("syslog", words[2], number)
 
 
-def _route_map(document: Document, words: list[str], number: int) -> Block | bool:
-    if len(words) != 4 or words[2] not in ("permit", "deny") or not words[3].isdecimal():
-        return False
-    permit = words[2] == "permit"
-    return RouteMapBlock(words[1], permit, int(words[3]), number, document.put, document.matches)
-
-
 def _vrf(document: Document, words: list[str], number: int) -> Block | bool:
     if words != ["vrf", "context", MANAGEMENT_VRF]:
         return False
@@ -235,7 +189,7 @@ _OPENERS: dict[str, Opener] = {
     "class-map": _policy,
     "copp": _copp,
     "feature": _feature,
-    "hostname": _hostname,
+    "hostname": hostname,
     "interface": _interface,
     "ip": _ip,
     "ipv6": _ipv6,
@@ -245,7 +199,7 @@ _OPENERS: dict[str, Opener] = {
     "policy-map": _policy,
     "priority-flow-control": _pfc,
     "rmon": _by_itself,
-    "route-map": _route_map,
+    "route-map": route_map,
     "router": _router,
     "system": _system,
     "username": _username,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
+from fabricc.nos.cli_dialect.order import in_address_order, natural
 from fabricc.nos.nxos.bgp_view import BgpView, bgp_view
 from fabricc.nos.nxos.qos_view import CLASSIFY, QosView, input_policy, output_policy, qos_view
 from fabricc.nos.nxos.vocabulary import (
@@ -19,13 +19,10 @@ from fabricc.nos.nxos.vocabulary import (
     breakout,
     fec,
     load_sharing,
-    natural,
     ranges,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fabricc.fabric.model import Account, Management, Port, Switch
 
 
@@ -119,19 +116,6 @@ def switch_view(switch: Switch) -> SwitchView:
 def features(switch: Switch) -> list[str]:
     """The features that the configuration uses, in the order a device prints them."""
     return [name for name in FEATURES if name != "bfd" or switch.bgp.bfd_interval_ms is not None]
-
-
-def in_address_order(addresses: Iterable[str]) -> list[str]:
-    """IPv4 before IPv6 before names, each ascending."""
-
-    def key(text: str) -> tuple[int, int, str]:
-        try:
-            address = ip_address(text)
-        except ValueError:
-            return (9, 0, text)
-        return (address.version, int(address), "")
-
-    return sorted(addresses, key=key)
 
 
 def _management(management: Management) -> ManagementView:

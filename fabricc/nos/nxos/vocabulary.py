@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,13 +59,6 @@ COMMUNITY_NAMES = {
     "65535:65283": "local-AS",
 }
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()} | {"graceful-shutdown": "65535:0"}
-
-_DIGITS = re.compile(r"(\d+)")
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """Sorting key of names in which numbers count as numbers: `5M` before `40M`."""
-    return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in _DIGITS.split(name)]
 
 
 def ranges(numbers: Iterable[int]) -> str:
