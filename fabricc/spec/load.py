@@ -181,7 +181,10 @@ def _assembled(
         priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
     if addressing is not None and management is not None:
         check_management_overlap(addressing, management, findings)
-    accept = tuple(Acceptance(each["code"], each["reason"], Severity(each.get("severity", "note"))) for each in fit.get("accept", ()))
+    accept = tuple(
+        Acceptance(each["code"], each["reason"], Severity(each.get("severity", "note")))
+        for each in fit.get("accept", ())
+    )
     semantics.check_acceptances(accept, findings)
     if "spines" in fit and "cores" not in document.value:
         semantics.check_spines(_tier(fit["spines"]), findings)
