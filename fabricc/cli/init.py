@@ -14,6 +14,12 @@ FILES = {
     "cluster.yaml": "cluster.yaml",
     "gitignore": ".gitignore",
     "workflow.yml": ".github/workflows/fabricc.yml",
+    "action.yml": ".github/actions/fabricc-diff/action.yml",
+    "review.sh": ".github/actions/fabricc-diff/review.sh",
+    "post.sh": ".github/actions/fabricc-diff/post.sh",
+    "codeowners": ".github/CODEOWNERS",
+    "gitlab-ci.yml": "ci/fabricc.gitlab-ci.yml",
+    "policy.yaml": "fabricc-policy.yaml",
     "pre-commit.yaml": ".pre-commit-config.yaml",
     "readme.md": "README.md",
 }
@@ -24,7 +30,7 @@ _SCHEMA = "cluster.schema.json"
 @click.command("init", short_help="Start a GitOps repository with a spec that builds as it stands.")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
 def command(folder: Path) -> int:
-    """Write a commented spec, its lock, a CI workflow and a pre-commit hook into DIR (default: here).
+    """Write a commented spec, its lock, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).
 
     Nothing that exists is overwritten.
     """

@@ -1,0 +1,110 @@
+"""`fabricc diff`: what a change does, for how many GPUs, and how risky it is."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fabricc.cli import output
+
+if TYPE_CHECKING:
+    from fabricc.diff.model import Review
+
+FORMATS = ("text", "md", "json", "sarif", "github", "junit")
+CHANGES = 2
+
+
+@click.command("diff", short_help="Review a change: its risk, its GPUs, its renumbering, its diffs.")
+@click.argument("first", metavar="SPEC|TREE", type=click.Path(path_type=Path))
+@click.argument("second", metavar="[SPEC|TREE]", required=False, type=click.Path(path_type=Path))
+@click.option("--base", metavar="REV",
+              help="Git revision to compare with, where this branch left it. [default: HEAD]")  # fmt: skip
+@click.option("--head", metavar="REV", help="Git revision in place of the files as they are here.")
+@click.option("--policy", "policy_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="Policy to hold the change to. [default: fabricc-policy.yaml beside the spec]")  # fmt: skip
+@click.option(
+    "--label", "labels", multiple=True, metavar="NAME", help="A label that the pull request has; repeatable."
+)
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--for", "forge", type=click.Choice(["github", "gitlab", "bitbucket", "azure", "none"]),
+              default="github", show_default=True, help="Where the Markdown is posted.")  # fmt: skip
+@click.option(
+    "--details-url", default="", metavar="URL", help="Where the whole review is, if Markdown must leave out."
+)
+@click.option(
+    "--detailed-exitcode", is_flag=True, help="Exit status 2 when devices change, 0 only when none does."
+)
+@output.jobs_option
+def command(
+    first: Path,
+    second: Path | None,
+    base: str | None,
+    head: str | None,
+    policy_file: Path | None,
+    labels: tuple[str, ...],
+    format_: str,
+    forge: str,
+    details_url: str,
+    detailed_exitcode: bool,
+    jobs: int | None,
+) -> int:
+    """Tell what changes between two specs, two built trees, or a spec and a Git revision of it.
+
+    `fabricc diff cluster.yaml --base origin/main` is what CI posts. Git objects are read, the work tree is not touched.
+    Exit status: 0 done, 1 an error or a policy violation; see --detailed-exitcode.
+    """
+    if second is not None and (base or head):
+        raise click.UsageError("Give a second spec or tree, or --base and --head, not both.")
+    if second is None and first.is_dir():
+        raise click.UsageError("A tree is compared with another tree or a spec: name it.")
+    from fabricc.build.result import exit_status
+    from fabricc.diff.inputs import InputError, inputs
+    from fabricc.diff.policy import NAME, load_policy, read_policy, violations
+    from fabricc.diff.run import review
+
+    spec = second or first
+    try:
+        with inputs(first, second, base, head) as sides:
+            if policy_file is None and sides.policy is not None:
+                rules, wrong = read_policy(sides.policy, f"{base or 'HEAD'}:{NAME}")
+            else:
+                rules, wrong = load_policy(policy_file, spec.parent)
+            if wrong:
+                raise InputError(wrong)
+            found = review(sides.base, sides.head, sides.context, jobs)
+    except InputError as error:
+        output.tell(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
+        if format_ == "md":
+            from fabricc.diff.markdown import FORGES, failure
+
+            click.echo(failure(error.diagnostics, str(spec), FORGES[forge]), nl=False)
+        return exit_status(error.diagnostics) or 1
+    found = replace(found, violations=violations(rules, found, frozenset(labels), str(spec)))
+    _tell(found, format_, forge, details_url)
+    if found.violations:
+        return 1
+    return CHANGES if detailed_exitcode and found.differs else 0
+
+
+def _tell(review: Review, format_: str, forge: str, details_url: str) -> None:
+    if format_ == "text":
+        from fabricc.diff import terminal
+
+        terminal.show(review, colour="NO_COLOR" not in os.environ)
+    elif format_ == "md":
+        from fabricc.diff import markdown
+
+        click.echo(markdown.render(review, markdown.FORGES[forge], details_url), nl=False)
+    elif format_ == "json":
+        from fabricc.diff import machine
+
+        click.echo(machine.render(review), nl=False)
+    else:
+        from fabricc.diagnostics.render import render
+        from fabricc.diff.findings import as_diagnostics
+
+        click.echo(render(as_diagnostics(review, format_), format_, {}), nl=False)

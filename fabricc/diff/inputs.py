@@ -1,0 +1,185 @@
+"""From what the user named to two sides: specs, trees, or a spec and revisions of it."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.diff.causes import spec_changes
+from fabricc.diff.policy import NAME as POLICY_NAME
+from fabricc.diff.revision import Repository, RevisionError
+from fabricc.diff.run import Context
+from fabricc.diff.sides import Nothing, SpecSide, sharing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.build.front import Front
+    from fabricc.diff.sides import Side
+    from fabricc.spec.document import Document
+
+
+class InputError(Exception):
+    """The sides cannot be had; `diagnostics` say why."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], sources: dict[str, str] | None = None) -> None:
+        super().__init__()
+        self.diagnostics = diagnostics
+        self.sources = sources or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Both sides, and what else a review tells.
+
+    `policy` is the one that the base revision has: a change is not held to the policy that it brings itself.
+    """
+
+    base: Side
+    head: Side
+    context: Context
+    policy: bytes | None = None
+
+
+@contextmanager
+def inputs(first: Path, second: Path | None, base: str | None, head: str | None) -> Iterator[Inputs]:
+    """The sides for `diff FIRST SECOND` or `diff SPEC --base REVISION [--head REVISION]`.
+
+    Raises:
+        InputError: something named cannot be read, or does not compile.
+    """
+    with TemporaryDirectory(prefix="fabricc-diff-") as scratch:
+        if second is not None:
+            yield _two(first, second)
+            return
+        try:
+            yield _revisions(first, base or "HEAD", head, Path(scratch))
+        except RevisionError as error:
+            raise InputError((error.diagnostic,)) from None
+
+
+def _two(first: Path, second: Path) -> Inputs:
+    if not first.is_dir() and not second.is_dir():
+        return _specs(_compiled(first, str(first)), _compiled(second, str(second)), str(first), str(second))
+    sides = [_tree(path) if path.is_dir() else _side(path) for path in (first, second)]
+    return Inputs(sides[0], sides[1], Context())
+
+
+def _tree(path: Path) -> Side:
+    from fabricc.diff.trees import tree_side
+
+    found = tree_side(path)
+    if isinstance(found, Diagnostic):
+        raise InputError((found,))
+    return found
+
+
+def _side(path: Path) -> Side:
+    front = _compiled(path, str(path))
+    assert front.fabric is not None
+    return SpecSide.of(str(path), front, front.fabric)
+
+
+def _revisions(spec: Path, base: str, head: str | None, scratch: Path) -> Inputs:
+    repository = Repository.of(spec)
+    if head is None:
+        new, label = _compiled(spec, str(spec)), f"{spec} as it is here"
+    else:
+        label = f"{head} ({repository.commit(head)[:12]})"
+        path = _extracted(repository, repository.commit(head), spec, scratch / "head")
+        if path is None:
+            raise RevisionError(f"{head} has no {spec.name} in this folder")
+        new = _compiled(path, str(spec), f"{head}:{repository.prefix}{spec.name}")
+    commit = repository.merge_base(base, head or "HEAD")
+    base_label = f"{base} ({commit[:12]})"
+    path = _extracted(repository, commit, spec, scratch / "base")
+    if path is None:
+        return _specs(None, new, f"{base_label}, which has no such spec", label, str(spec))
+    policy = repository.blob(commit, POLICY_NAME)
+    shown = f"{base}:{repository.prefix}{spec.name}"
+    return replace(_specs(_compiled(path, shown, shown), new, base_label, label, str(spec)), policy=policy)
+
+
+def _extracted(repository: Repository, commit: str, spec: Path, folder: Path) -> Path | None:
+    folder.mkdir()
+    return repository.extract(commit, spec, folder)
+
+
+def _compiled(path: Path, shown: str, where: str = "") -> Front:
+    """The planned spec, which diagnostics call `shown`.
+
+    Raises:
+        InputError: it does not compile.
+    """
+    from fabricc.build.front import run_front
+
+    front = run_front(path)
+    if where:
+        front = _renamed(front, path.parent, shown)
+    if front.sound:
+        return front
+    found = front.diagnostics
+    if where:
+        remedy = f"`git show {shlex.quote(where)}` is what was compiled; repair the newer side against it."
+        found += (Diagnostic("FAB9022", Severity.ERROR, f"{where} does not compile", None, remedy),)
+    raise InputError(found, dict(front.sources))
+
+
+def _renamed(front: Front, folder: Path, shown: str) -> Front:
+    """The front with the scratch folder's name replaced by the user's wherever it shows."""
+    parent = shown.rpartition("/")[0]
+
+    def name(text: str) -> str:
+        return text.replace(f"{folder}/", f"{parent}/" if parent else "")
+
+    found = tuple(
+        replace(
+            d,
+            message=name(d.message),
+            position=_moved(d.position, name(d.position.file)) if d.position else None,
+        )
+        for d in front.diagnostics
+    )
+    return replace(
+        front, diagnostics=found, sources={name(file): text for file, text in front.sources.items()}
+    )
+
+
+def _moved(position: Position, file: str) -> Position:
+    return Position(file, position.line, position.column)
+
+
+def _specs(before: Front | None, after: Front, base: str, head: str, spec: str = "") -> Inputs:
+    assert after.fabric is not None
+    spec = spec or head
+    changes = spec_changes(_document(before) if before else None, _document(after, spec)) if before else ()
+    lock = lock_lines(before.lock_text if before else "", after.lock_text)
+    stale = after.lock_before != after.lock_text
+    known = {(d.code, d.message) for d in before.diagnostics} if before else set()
+    new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
+    context = Context(spec, changes, lock, stale, new)
+    if before is None or before.fabric is None:
+        return Inputs(Nothing(base), SpecSide.of(head, after, after.fabric), context)
+    old = SpecSide.of(base, before, before.fabric)
+    return Inputs(old, SpecSide.of(head, after, sharing(before.fabric, after.fabric)), context)
+
+
+def _document(front: Front, name: str = "") -> Document:
+    from fabricc.spec.yaml_loader import parse_yaml
+
+    file, text = next(iter(front.sources.items()))
+    return parse_yaml(text, name or file)
+
+
+def lock_lines(before: str, after: str) -> tuple[str, ...]:
+    """Lines that leave (`-`) and join (`+`) the lock."""
+    old, new = (
+        {line for line in text.splitlines() if not line.startswith(("#", "version "))}
+        for text in (before, after)
+    )
+    return (*(f"-{line}" for line in sorted(old - new)), *(f"+{line}" for line in sorted(new - old)))

@@ -1,0 +1,76 @@
+"""Long lists of device names made short: `su001…su004-tor1a`, `spine01a…spine16a`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_DIGITS = re.compile(r"(\d+)")
+_SHOWN = 8
+
+
+def fold(names: Sequence[str], shown: int = _SHOWN) -> str:
+    """The names with runs of consecutive numbers folded, at most `shown` parts and how many names the rest is.
+
+    Runs over one number are found first, then runs of whole patterns over another: 4 units of 8 ToRs become
+    `su[001-004]-tor[1-8]a`.
+    """
+    patterns: dict[tuple[str, ...], int] = {tuple(_DIGITS.split(name)): 1 for name in names}
+    width = max((len(pattern) for pattern in patterns), default=1)
+    for column in range(width - 2 if width > 1 else -1, -1, -2):
+        patterns = _folded(patterns, column)
+    texts = [("".join(pattern), count) for pattern, count in patterns.items()]
+    if len(texts) <= shown:
+        return ", ".join(text for text, _ in texts)
+    rest = sum(count for _, count in texts[shown:])
+    return ", ".join(text for text, _ in texts[:shown]) + f" and {rest:,} more"
+
+
+def _folded(patterns: dict[tuple[str, ...], int], column: int) -> dict[tuple[str, ...], int]:
+    """Patterns that differ in one number only, joined where those are consecutive."""
+    families: dict[tuple[str, ...], list[tuple[str, int]]] = {}
+    for pattern, count in patterns.items():
+        if column < len(pattern):
+            key = (*pattern[:column], "", *pattern[column + 1 :])
+            families.setdefault(key, []).append((pattern[column], count))
+        else:
+            families[pattern] = [("", count)]
+    joined: dict[tuple[str, ...], int] = {}
+    for key, members in families.items():
+        for text, count in _runs(members):
+            parts = (*key[:column], text, *key[column + 1 :]) if column < len(key) else key
+            joined[parts] = joined.get(parts, 0) + count
+    return joined
+
+
+def _runs(members: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    runs: list[list[str]] = []
+    counts: list[int] = []
+    for text, count in members:
+        last = runs[-1][1] if runs else ""
+        if text.isdigit() and last.isdigit() and int(text) == int(last) + 1:
+            runs[-1][1] = text
+            counts[-1] += count
+        else:
+            runs.append([text, text])
+            counts.append(count)
+    return [
+        (first if first == last else f"[{first}-{last}]", count)
+        for (first, last), count in zip(runs, counts, strict=True)
+    ]
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Numbers with runs folded: `0-3, 7`."""
+    return ", ".join(
+        text.strip("[]") for text, _ in _runs([(str(number), 1) for number in sorted(set(numbers))])
+    )
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 switch`, `2,048 links`."""
+    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
+    return f"{count:,} {noun}{ending}"

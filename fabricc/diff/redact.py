@@ -1,0 +1,24 @@
+"""Secrets kept out of everything that a review prints."""
+
+from __future__ import annotations
+
+import re
+
+MASK = "(masked)"
+_NAMES = r"password|passwd|passphrase|secret|private[-_ ]?key|auth[-_ ]?key|token|md5[-_ ]?key|snmp-server community"
+_SUBJECT = re.compile(rf"(?i)(^user\[|ssh_key|{_NAMES})")
+_LINE = re.compile(rf"(?i)((?:{_NAMES})\b[\"']?\s*[:=]?\s*)(\S.*)")
+_KEY = re.compile(r"\b((?:ssh|ecdsa|sk)-[a-z0-9@.-]+\s+)[A-Za-z0-9+/=]{20,}(?:[ \t]+[^\"'\s]+)?")
+_REFERENCE = re.compile(r"\b(?:vault|secret|env|file|aws-sm|gcp-sm|op):(?://)?[^\s\"',}]+")
+
+
+def is_secret(subject: str) -> bool:
+    """Whether values of this fact or spec path must not be shown."""
+    return _SUBJECT.search(subject) is not None
+
+
+def masked(line: str) -> str:
+    """The line without keys, passwords and references to secrets."""
+    line = _KEY.sub(rf"\1{MASK}", line)
+    line = _REFERENCE.sub(MASK, line)
+    return _LINE.sub(rf"\1{MASK}", line)

@@ -1,0 +1,79 @@
+"""The rule table: complete for what the back ends state, sourced, and careful where it knows nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from fabricc import nos as back_ends
+from fabricc.build.front import run_front
+from fabricc.diff.impact import TABLE, rules, verdict
+from fabricc.diff.model import Impact
+from fabricc.diff.view import host_view, switch_view
+from fabricc.hosts import ubuntu
+from tests.diff.conftest import INVENTORIES
+
+if TYPE_CHECKING:
+    from fabricc.diff.view import DeviceView
+
+
+def subjects(view: DeviceView) -> set[str]:
+    found = set()
+    for path in view.facts:
+        word, role, _, rest = view.place(path)
+        found.add(f"{word}[{role}]{rest}" if word else path)
+    return found
+
+
+@pytest.mark.parametrize("inventory", sorted(path.name for path in INVENTORIES.iterdir() if path.is_dir()))
+def test_every_fact_of_every_inventory_has_a_rule_of_its_own(inventory: str) -> None:
+    fabric = run_front(INVENTORIES / inventory / "cluster.yaml").fabric
+    assert fabric is not None
+    stated: set[str] = set()
+    for place in fabric.kinds():
+        switch = fabric.switch(place)
+        stated |= subjects(switch_view(switch, back_ends.load(switch.nos).planned(switch), 1))  # type: ignore[arg-type]
+    host = fabric.host(next(fabric.host_ids()))
+    stated |= subjects(host_view(host, ubuntu.planned(host), 1))  # type: ignore[arg-type]
+    specific = rules()[:-1]
+    unknown = {
+        re.sub(r"\[[^]]*\]", "[]", s) for s in stated if not any(r.pattern.fullmatch(s) for r in specific)
+    }
+    assert unknown == set()
+
+
+def test_every_row_and_exception_names_a_source_and_a_reason() -> None:
+    for row in yaml.safe_load(TABLE.read_text("utf-8"))["rules"]:
+        assert row["source"]
+        assert row["why"]
+        for name, entry in row.get("nos", {}).items():
+            assert entry["source"], name
+            assert name in back_ends.names()
+
+
+def test_what_no_rule_describes_is_taken_to_lose_traffic() -> None:
+    assert verdict("flux/capacitor", "~", "sonic").impact is Impact.TRAFFIC_LOSS
+
+
+@pytest.mark.parametrize(
+    ("subject", "op", "nos", "impact"),
+    [
+        ("interface[up]/headroom/size_bytes", "~", "sonic", Impact.RELOAD),
+        ("interface[up]/headroom/size_bytes", "~", "eos", Impact.TRAFFIC_LOSS),
+        ("interface[host]/description", "~", "eos", Impact.NONE),
+        ("interface[up]/ipv4", "~", "eos", Impact.SESSION_RESET),
+        ("interface[host]/ipv4", "~", "eos", Impact.TRAFFIC_LOSS),
+        ("session[up]/maximum_prefixes", "~", "frr", Impact.HITLESS),
+        ("session[up]/remote_asn", "~", "frr", Impact.SESSION_RESET),
+        ("link[down]", "+", "eos", Impact.HITLESS),
+        ("link[down]", "-", "eos", Impact.TRAFFIC_LOSS),
+        ("route_map[TO-UPSTREAM]/20", "~", "eos", Impact.HITLESS),
+        ("management/ntp", "~", "eos", Impact.NONE),
+        ("nccl/dscp", "~", "host", Impact.NONE),
+    ],
+)
+def test_rules(subject: str, op: str, nos: str, impact: Impact) -> None:
+    assert verdict(subject, op, nos).impact is impact
