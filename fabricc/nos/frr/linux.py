@@ -36,14 +36,16 @@ def sysctls(switch: Switch) -> dict[str, int]:
 
     The neighbour tables hold two entries per port and family at rest; the hard limit is sixteen times as many and
     at least 8192, because past it the kernel drops sessions' packets silently (Linux ip-sysctl, `gc_thresh3`).
+    Sources are not filtered by the route back to them (`rp_filter`): while routes converge, a switch may carry a
+    packet before it has learned the way to the packet's sender.
     """
     settings = {
         "net.ipv4.ip_forward": 1,
         "net.ipv6.conf.all.forwarding": 1,
         "net.ipv4.fib_multipath_hash_policy": 1,
         "net.ipv6.fib_multipath_hash_policy": 1,
-        "net.ipv4.conf.all.rp_filter": 2,
-        "net.ipv4.conf.default.rp_filter": 2,
+        "net.ipv4.conf.all.rp_filter": 0,
+        "net.ipv4.conf.default.rp_filter": 0,
         "net.ipv4.conf.all.ignore_routes_with_linkdown": 1,
         "net.ipv4.conf.default.ignore_routes_with_linkdown": 1,
         "net.ipv6.conf.all.ignore_routes_with_linkdown": 1,
