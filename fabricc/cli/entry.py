@@ -18,6 +18,7 @@ VERBS = {
     "build": "Write every configuration, proved against the plan.",
     "check": "Prove a built tree: its bytes, its meaning, both ends of every link.",
     "diff": "Review a change: its risk, its GPUs, its renumbering, its diffs.",
+    "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
     "catalog": "List the hardware known, or one model with its figures and sources.",
     "completion": "Print the script that completes fabricc's commands in a shell.",
 }

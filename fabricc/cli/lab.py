@@ -1,0 +1,254 @@
+"""`fabricc lab`: boot the compiled fabric for real, break it, heal it, and compare it with its plan."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fabricc.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fabricc.lab.running import Lab
+    from fabricc.lab.steady import Network
+
+ENVIRONMENT = 3
+
+
+@click.group("lab", short_help="Boot the compiled fabric in network namespaces with FRR, and test it.")
+def command() -> None:
+    """Run the whole compiled fabric on this machine, and compare it with its plan. Needs root."""
+
+
+def _told(verb: Callable[..., int]) -> Callable[..., int]:
+    """Tell the lab's errors as findings."""
+
+    @functools.wraps(verb)
+    def run(*arguments: Any, **options: Any) -> int:
+        from fabricc.lab.failure import LabError
+        from fabricc.lab.source import UnsoundError
+
+        try:
+            return verb(*arguments, **options)
+        except LabError as error:
+            output.tell([error.diagnostic], "text", {})
+            return ENVIRONMENT
+        except UnsoundError as error:
+            output.tell(error.front.diagnostics, "text", error.front.sources)
+            return 1
+
+    return run
+
+
+def _where(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say which lab is meant."""
+    folder = click.option("--state", type=click.Path(path_type=Path), help="State folder of the lab.")
+    name = click.option("-l", "--lab", "name", help="Name of the lab, if there are several.")
+    return folder(name(verb))
+
+
+units_option = click.option(
+    "--units", type=click.IntRange(1), help="Only the first so many units, with the spines they reach."
+)
+
+
+def _open(name: str | None, folder: Path | None) -> Lab:
+    from fabricc.lab import demands, state
+    from fabricc.lab.running import Lab
+
+    demands.require_root()
+    return Lab.open(state.folder_of(name, folder))
+
+
+@command.command("up")
+@click.argument("spec", type=click.Path(path_type=Path))
+@units_option
+@click.option(
+    "--state", type=click.Path(path_type=Path), help="State folder. [default: /run/fabricc-lab/<cluster>]"
+)
+@click.option(
+    "--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT", help="Miswire: exchange the cables at two ports."
+)
+@_told
+def up(spec: Path, units: int | None, state: Path | None, swap: tuple[str, str] | None) -> int:
+    """Boot the fabric of SPEC: every switch a box with FRR, every host a namespace, every cable a veth pair."""
+    lab, _ = _boot(spec, units, state, swap)
+    click.echo(f"Next: `fabricc lab test -l {lab.record.cluster}` compares it with its plan.")
+    return 0
+
+
+def _boot(
+    spec: Path, units: int | None, state: Path | None, swap: tuple[str, str] | None = None
+) -> tuple[Lab, Network]:
+    from fabricc.lab import lifecycle, observe
+    from fabricc.lab.failure import LabError
+    from fabricc.lab.steady import Network
+    from fabricc.lab.trial import SETTLE_S
+
+    begin = time.monotonic()
+    with output.progress() as bar:
+        ends = (_end(swap[0]), _end(swap[1])) if swap else None
+        lab, source = lifecycle.up(spec, state, units=units, swap=ends, progress=bar)
+    for sentence in source.differences:
+        click.echo(f"note: {sentence}", err=True)
+    network = Network.of(lab, source.fabric)
+    settled = observe.settle(lab, network.predict(network.miswired()), SETTLE_S)
+    if settled is None:
+        raise LabError(
+            "FAB8016",
+            f"the lab runs and has not come to its planned state within {SETTLE_S:.0f} s",
+            "`fabricc lab test` tells what differs; `fabricc lab down` takes it away.",
+        )
+    lab = lifecycle.note_boot(lab, time.monotonic() - begin)
+    record = lab.record
+    click.echo(
+        f"{record.cluster}: {output.plural(len(record.switches), 'switch')} with FRR {record.frr}, "
+        f"{output.plural(len(record.hosts), 'host')}, {output.plural(len(record.cables), 'cable')}; "
+        f"every planned route in every kernel after {record.boot_s:.1f} s. State: {lab.folder}",
+        err=True,
+    )
+    return lab, network
+
+
+def _end(text: str) -> tuple[str, str]:
+    device, _, port = text.partition(":")
+    return device, port
+
+
+@command.command("down")
+@_where
+@_told
+def down(name: str | None, state: Path | None) -> int:
+    """Take a lab away, also what a killed run left; nothing else is touched."""
+    from fabricc.lab import lifecycle
+    from fabricc.lab import state as states
+
+    record = lifecycle.down(states.folder_of(name, state))
+    click.echo(f"{record.cluster}: gone")
+    return 0
+
+
+@command.command("status")
+@_where
+@_told
+def status(name: str | None, state: Path | None) -> int:
+    """Show each node: whether it runs, its sessions, its memory; and what is broken."""
+    from fabricc.lab import faults
+    from fabricc.lab.status import rows
+
+    lab = _open(name, state)
+    click.echo(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
+    click.echo(output.table(rows(lab)))
+    for broken in sorted(faults.faults(lab)):
+        click.echo(f"broken: {broken}")
+    return 0
+
+
+@command.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@_where
+@click.argument("node")
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
+@_told
+def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...]) -> int:
+    """Run a command on NODE, for example `vtysh -c 'show bgp summary'`."""
+    command_line = [*_open(name, state).entry(node), *words]
+    os.execvp(command_line[0], command_line)
+
+
+@command.command("break")
+@_where
+@click.argument("target")
+@_told
+def break_(name: str | None, state: Path | None, target: str) -> int:
+    """Take away a link (DEVICE:PORT, either end) or a switch (its name), as when the light goes out."""
+    from fabricc.lab import faults
+
+    lab = _open(name, state)
+    with _held(lab):
+        ends = faults.break_(lab, target)
+    click.echo(f"{target}: {output.plural(len(ends), 'link')} down")
+    return 0
+
+
+@command.command("heal")
+@_where
+@click.argument("target", required=False)
+@_told
+def heal(name: str | None, state: Path | None, target: str | None) -> int:
+    """Give back what was broken: TARGET, or everything."""
+    from fabricc.lab import faults
+
+    lab = _open(name, state)
+    with _held(lab):
+        healed = faults.heal(lab, target)
+    click.echo(f"healed: {', '.join(healed) or 'nothing was broken'}")
+    return 0
+
+
+@command.command("test")
+@_where
+@click.argument("spec", required=False, type=click.Path(path_type=Path))
+@units_option
+@click.option("--quick", is_flag=True, help="Only the steady state and the failure of one up-link.")
+@click.option(
+    "--format", "format_", type=click.Choice(("text", "json", "junit")), default="text", show_default=True
+)
+@_told
+def test(
+    name: str | None, state: Path | None, spec: Path | None, units: int | None, quick: bool, format_: str
+) -> int:
+    """Compare the running lab with its plan; with SPEC, boot it for the test and take it down again.
+
+    Exit status 1 when anything differs from what was predicted.
+    """
+    from fabricc.lab import lifecycle, report
+    from fabricc.lab.trial import network_of, try_out
+
+    if units is not None and spec is None:
+        raise click.UsageError("--units goes with SPEC.")
+    lab, network = _boot(spec, units, state) if spec else (_open(name, state), None)
+    try:
+        with _held(lab), output.progress() as bar:
+            trial = try_out(lab, network or network_of(lab), quick=quick, progress=bar)
+    finally:
+        if spec:
+            lifecycle.down(lab.folder)
+    click.echo({"text": report.text, "json": report.as_json, "junit": report.as_junit}[format_](trial))
+    return 1 if trial.wrong else 0
+
+
+@command.command("grow")
+@_where
+@click.argument("spec", type=click.Path(path_type=Path))
+@units_option
+@_told
+def grow(name: str | None, state: Path | None, spec: Path, units: int | None) -> int:
+    """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
+    from fabricc.lab import growth, report
+    from fabricc.lab.steady import compare_steady
+    from fabricc.lab.trial import network_of, trial_of
+
+    lab = _open(name, state)
+    with _held(lab):
+        step = growth.plan_step(network_of(lab), spec, units)
+        trial = trial_of(step.after.lab)
+        trial.events.append(growth.grow(step, trial))
+        compare_steady(step.after, trial)
+        trial.memory_kib = step.after.lab.memory_kib()
+    click.echo(report.text(trial))
+    return 1 if trial.wrong else 0
+
+
+@contextmanager
+def _held(lab: Lab) -> Iterator[None]:
+    from fabricc.lab import state
+
+    with state.locked(lab.folder):
+        yield

@@ -1,0 +1,1 @@
+"""The lab: the compiled fabric running for real, in network namespaces with FRR, and tested."""

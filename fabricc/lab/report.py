@@ -1,0 +1,119 @@
+"""A trial for people (tables), for programs (JSON) and for CI (JUnit)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+from fabricc.lab.steady import STEADY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fabricc.lab.agreement import Check, Event, Trial
+    from fabricc.lab.flows import Outage
+
+_SHOWN = 5
+_EVENT = (
+    "event", "paths left", "settled", "flows hit", "lost", "longest gap", "back", "flows hit", "longest gap",
+)  # fmt: skip
+
+
+def text(trial: Trial) -> str:
+    """The trial as tables."""
+    parts = [_head(trial), _grid(("fact", "predicted", "facts", "agreed"), _rows(trial.checks))]
+    if trial.events:
+        parts.append(_grid(_EVENT, [_event(event) for event in trial.events]))
+    for check in trial.wrong:
+        more = len(check.wrong) - _SHOWN
+        parts.append(
+            f"{check.group}: {check.name} (predicted: {check.predicted})\n"
+            + "\n".join(f"  {line}" for line in check.wrong[:_SHOWN])
+            + (f"\n  and {more} more" if more > 0 else "")
+        )
+    verdict = "the live network agrees with the plan" if not trial.wrong else "plan and network DISAGREE"
+    parts.append(f"{trial.agreed:,} of {trial.facts:,} facts agree: {verdict}.")
+    return "\n\n".join(parts)
+
+
+def _head(trial: Trial) -> str:
+    memory = sum(trial.memory_kib.values()) / 1024
+    each = memory / max(1, len(trial.memory_kib))
+    boot = f", planned state {trial.boot_s:.1f} s after start" if trial.boot_s is not None else ""
+    lines = [
+        f"{trial.cluster}: {trial.switches} switches with FRR {trial.frr}, {trial.hosts} hosts{boot}; "
+        f"{memory:.0f} MiB, {each:.0f} MiB a switch"
+    ]
+    lines += [f"  differs: {sentence}" for sentence in trial.differences]
+    lines += [f"  added to every frr.conf: {line}" for line in trial.overlay]
+    return "\n".join(lines)
+
+
+def _rows(checks: Iterable[Check]) -> list[Sequence[str]]:
+    """A row a kind in the steady state; a row for all of a kind in an event."""
+    rows: dict[tuple[str, str], list[Check]] = {}
+    for check in checks:
+        name = check.name if check.group == STEADY else check.name.partition(":")[0]
+        predicted = check.predicted if check.group == STEADY else ""
+        rows.setdefault((check.group, f"{name}\0{predicted}"), []).append(check)
+    found: list[Sequence[str]] = []
+    for (group, key), members in rows.items():
+        name, _, predicted = key.partition("\0")
+        said = {check.predicted for check in members}
+        facts, agreed = sum(c.facts for c in members), sum(c.agreed for c in members)
+        words = predicted or ("/".join(sorted(said)) if len(said) <= 3 else "as planned")
+        found.append((f"{group}: {name}", words, f"{facts:,}", f"{agreed:,}"))
+    return found
+
+
+def _event(event: Event) -> Sequence[str]:
+    hit, lost, gap = _outage(event.outage)
+    hit_back, _, gap_back = _outage(event.return_outage)
+    back = _seconds(event.return_s) if event.return_outage else "-"
+    return (event.name, event.paths, _seconds(event.settle_s), hit, lost, gap, back, hit_back, gap_back)
+
+
+def _outage(outage: Outage | None) -> tuple[str, str, str]:
+    if outage is None or not outage.flows:
+        return "-", "-", "-"
+    gap = f"{outage.worst_s * 1000:.0f} ms" if outage.lost else "-"
+    return f"{outage.hit} of {outage.flows}", f"{outage.lost} of {outage.sent:,}", gap
+
+
+def _seconds(value: float | None) -> str:
+    return "never" if value is None else f"{value:.2f} s"
+
+
+def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    table = [head, *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def as_json(trial: Trial) -> str:
+    """The trial as JSON, every fact's kind with its count and every disagreement."""
+    return json.dumps({**asdict(trial), "facts": trial.facts, "agreed": trial.agreed}, indent=1)
+
+
+def as_junit(trial: Trial) -> str:
+    """The trial as a JUnit file: a test case a kind of fact."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+    lines.append(
+        f"<testsuite name={quoteattr(f'fabricc lab {trial.cluster}')} tests={quoteattr(str(len(trial.checks)))} "
+        f"failures={quoteattr(str(len(trial.wrong)))}>"
+    )
+    for check in trial.checks:
+        name = f"{check.name} ({check.predicted}): {check.agreed} of {check.facts}"
+        opening = f"  <testcase classname={quoteattr(check.group)} name={quoteattr(name)}"
+        if check.agreed == check.facts:
+            lines.append(f"{opening}/>")
+        else:
+            message = "; ".join(check.wrong[:_SHOWN])
+            lines.append(f"{opening}><failure message={quoteattr(message)}/></testcase>")
+    return "\n".join([*lines, "</testsuite>"])
