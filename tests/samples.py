@@ -30,6 +30,7 @@ from fabricc.fabric.model import (
     Headroom,
     Host,
     HostPort,
+    LoadBalancing,
     Management,
     Peer,
     PeerGroup,
@@ -39,8 +40,11 @@ from fabricc.fabric.model import (
     PrefixRule,
     RouteMap,
     Session,
+    Snmp,
+    Spreading,
     Switch,
     SwitchQos,
+    Tacacs,
     TierName,
     TrafficClass,
     Transport,
@@ -296,6 +300,26 @@ def tor(
 
 
 CX7 = NicModel("connectx-7", "NVIDIA ConnectX-7", "nvidia", "mlx5_core", "mlx5", ())
+
+
+def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch:
+    """The switch with every setting that a spec may ask for, but for a flowlet pause of its own."""
+    management = replace(
+        switch.management,
+        access=("172.16.9.0/24", "172.16.8.0/24"),
+        tacacs=Tacacs(("172.16.0.6", "172.16.0.5"), "FABRICC-SECRET-tacacs"),
+        snmp=Snmp("FABRICC-SECRET-snmp", "hall-3", "netops@example.net"),
+        gnmi_port=9339,
+        lldp_interval_s=10,
+    )
+    return replace(
+        switch,
+        management=management,
+        load_balancing=LoadBalancing(mode, queue_pairs=True),
+        bgp=replace(switch.bgp, ttl_security=True),
+    )
+
+
 HOST_MODEL = HostModel(
     name="sample-host",
     title="Sample 2-rail host",

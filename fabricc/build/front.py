@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.hosts.ubuntu import HostGap
-    from fabricc.nos.base import Gap
+    from fabricc.fabric.model import Switch
+    from fabricc.hosts.back_end import HostGap
+    from fabricc.infiniband.model import InfinibandFabric
+    from fabricc.nos.base import Gap, Nos
     from fabricc.spec.lock import Lock
     from fabricc.spec.model import ClusterSpec
 
@@ -34,6 +36,8 @@ class Front:
         diagnostics: with the spec's acceptances applied.
         sources: file name -> text, for snippets.
         inputs: file -> SHA-256 of its bytes, of everything that was read.
+        draft: the fabric with its errors, to explain them by; None where none took shape.
+        infiniband: the fabric of a spec with `fabric: infiniband`, in the place of `fabric`.
     """
 
     spec: ClusterSpec | None
@@ -44,20 +48,24 @@ class Front:
     diagnostics: tuple[Diagnostic, ...]
     sources: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
+    draft: Fabric | None = None
+    infiniband: InfinibandFabric | None = None
 
     @property
     def sound(self) -> bool:
         """Whether there is a fabric and no error."""
-        return self.fabric is not None and not any(d.severity is Severity.ERROR for d in self.diagnostics)
+        planned = self.fabric is not None or self.infiniband is not None
+        return planned and not any(d.severity is Severity.ERROR for d in self.diagnostics)
 
 
-def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True) -> Front:
+def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infiniband: bool = False) -> Front:
     """Everything up to the fabric; problems are diagnostics, never exceptions.
 
     Args:
         spec_path: the spec.
         repin: choose strides afresh, so that addresses, names and ports may change; identities stay.
         gaps: also ask every back end in use what it cannot express.
+        infiniband: plan an InfiniBand spec too; without, it is refused (FAB5817).
     """
     from fabricc.build.accept import settled
     from fabricc.catalog.load import load_catalog
@@ -86,6 +94,11 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True) -> Fro
             lock = replace(lock, strides={})
     if any(d.severity is Severity.ERROR for d in diagnostics):
         return Front(spec, None, lock_path, "", lock_before, tuple(diagnostics), sources)
+    if spec.infiniband is not None:
+        from fabricc.build.infiniband import infiniband_front
+
+        known = Front(spec, None, lock_path, "", lock_before, tuple(diagnostics), sources)
+        return infiniband_front(known, spec_path, catalog, lock, wanted=infiniband)
     planned = plan(spec, catalog, lock, Naming())
     diagnostics += planned.diagnostics
     if planned.fabric is not None and gaps:
@@ -94,7 +107,17 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True) -> Fro
         diagnostics = settled(spec, diagnostics)
     inputs = digests([spec_path, *extra, lock_path])
     text = format_lock(planned.lock)
-    return Front(spec, planned.fabric, lock_path, text, lock_before, tuple(diagnostics), sources, inputs)
+    return Front(
+        spec,
+        planned.fabric,
+        lock_path,
+        text,
+        lock_before,
+        tuple(diagnostics),
+        sources,
+        inputs,
+        planned.draft,
+    )
 
 
 def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
@@ -128,7 +151,9 @@ def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     told: set[tuple[str, str, str]] = set()
     for switch_id in fabric.kinds():
         switch = fabric.switch(switch_id)
-        for gap in back_ends.load(switch.nos).gaps(switch):
+        back_end = back_ends.load(switch.nos)
+        gaps = back_end.gaps(switch)
+        for gap in [*gaps, *unexpressed(switch, back_end, gaps)]:
             key = (switch.tier.value, gap.code, gap.feature)
             if key in told:
                 continue
@@ -140,8 +165,27 @@ def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     yield from _host_gaps(spec, fabric)
 
 
+def unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator[Gap]:
+    """Settings of the switch that its back end states no fact of, unless one of its `known` gaps says why."""
+    from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
+    from fabricc.nos.base import Gap
+
+    told = {gap.feature for gap in known}
+    wanted = setting_facts(switch) | congestion_facts(switch.qos)
+    asked = {path for path in wanted if path.startswith(tuple(SETTINGS))}
+    missing = asked and asked - back_end.planned(switch).keys()
+    for beginning, feature in SETTINGS.items():
+        if feature not in told and any(path.startswith(beginning) for path in missing):
+            yield Gap(
+                "FAB5001",
+                feature,
+                f"fabricc knows no configuration of {switch.nos} for it",
+                "leave it out, or choose another NOS",
+            )
+
+
 def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    from fabricc.hosts import ubuntu
+    from fabricc.hosts import back_end as host_files
 
     groups: set[int] = set()
     for host_id in fabric.host_ids():
@@ -149,7 +193,7 @@ def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
         if group not in groups:
             groups.add(group)
             host = fabric.host(host_id)
-            for gap in ubuntu.gaps(host):
+            for gap in host_files.gaps(host):
                 yield _gap(spec, gap, host.model.name, spec.gpus.groups[group].path)
 
 

@@ -42,23 +42,30 @@ def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, pictur
 
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise click.BadParameter(f"{picture} ends neither in .svg nor in .png", param_hint="--plot")
-    front = run_front(spec)
+    front = run_front(spec, infiniband=True)
+    if front.infiniband is not None:
+        from fabricc.cli.plan_infiniband import show_plan
+
+        return show_plan(front, format_, csv_folder, ethernet_only=qos or picture is not None)
     fabric, found = front.fabric, front.diagnostics
     sheets: tuple[Sheet, ...] = ()
-    if fabric is not None and front.spec is not None and (qos or picture or csv_folder):
+    computed = fabric or front.draft
+    if computed is not None and front.spec is not None and (qos or picture or csv_folder):
         from fabricc.planning.quality import worksheets
 
-        sheets = worksheets(front.spec, fabric)
+        sheets = worksheets(front.spec, computed)
     if format_ == "json":
         click.echo(_json(fabric, front.spec, found, sheets if qos else None), nl=False)
     else:
         output.tell(found, "text", front.sources)
-        if fabric is not None and front.spec is not None:
-            _show(_worksheet_tables(sheets) if qos else _tables(fabric, front.spec))
-            if qos and not sheets:
+        if qos and computed is not None:
+            _show(_worksheet_tables(sheets))
+            if fabric is not None and not sheets:
                 click.echo("No lossless class: there is nothing to compute.")
-    if picture is not None and fabric is not None:
-        _draw(f"{fabric.cluster}: lossless thresholds", sheets, picture)
+        elif fabric is not None and front.spec is not None:
+            _show(_tables(fabric, front.spec))
+    if picture is not None and computed is not None:
+        _draw(f"{computed.cluster}: lossless thresholds", sheets, picture)
         click.echo(str(picture), err=True)
     if csv_folder is not None and fabric is not None:
         names = _write_csv(fabric, sheets, csv_folder)

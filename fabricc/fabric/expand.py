@@ -62,6 +62,7 @@ def switch(fabric: Fabric, at: SwitchId) -> Switch:
         ports=ports,
         bgp=_bgp(fabric, at, sessions, drained),
         qos=_qos(fabric, at, ports),
+        load_balancing=fabric.load_balancing,
     )
 
 
@@ -156,6 +157,11 @@ def _management(fabric: Fabric, at: SwitchId) -> Management:
         services.dns,
         services.syslog,
         services.users,
+        services.access,
+        services.tacacs,
+        services.snmp,
+        services.gnmi_port,
+        services.lldp_interval_s,
     )
 
 
@@ -195,6 +201,7 @@ def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: b
         prefix_lists=rules.prefix_lists,
         community_lists=rules.community_lists,
         route_maps=rules.route_maps,
+        ttl_security=plan.ttl_security,
     )
 
 
@@ -283,6 +290,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         fabric_prefixes4=(str(addresses.hosts4),) if addresses.hosts4 else (),
         fabric_prefixes6=(str(addresses.hosts6),) if addresses.hosts6 else (),
         recommended_qps=min(4, shape.uplinks),
+        os=fabric.host_systems[unit.group],
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import expand
-from fabricc.fabric.model import TierName
+from fabricc.fabric.model import LoadBalancing, TierName
 from fabricc.fabric.shape import SwitchId
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import Pool
-    from fabricc.fabric.model import Account, Host, PortProfile, Switch, SwitchQos
+    from fabricc.fabric.model import Account, Host, PortProfile, Snmp, Switch, SwitchQos, Tacacs
     from fabricc.fabric.shape import CableRow, PortLayout, Shape, Strides, Unit
 
 
@@ -57,16 +57,22 @@ class RoutingPlan:
     limit_from_above: int
     limit_from_tor: int
     limit_from_spine: int
+    ttl_security: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Management services of every device."""
+    """Management services of every device, as `fabric.model.Management` has them."""
 
     ntp: tuple[str, ...]
     dns: tuple[str, ...]
     syslog: tuple[str, ...]
     users: tuple[Account, ...]
+    access: tuple[str, ...] = ()
+    tacacs: Tacacs | None = None
+    snmp: Snmp | None = None
+    gnmi_port: int | None = None
+    lldp_interval_s: int = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class Fabric:
     Attributes:
         units: coordinate -> unit, ascending; only those that exist.
         host_models: host group index -> model.
+        host_systems: host group index -> operating system of its hosts.
         tor_layouts: host group index -> port layout of its ToRs.
         port_names: (nos, layout key) -> name of each slot; the key is `tor` and the group index, `spine` or `core`.
         qos: layout key -> policy of such switches, and name -> that of a switch whose cables differ.
@@ -121,6 +128,8 @@ class Fabric:
     qos: Mapping[str, SwitchQos]
     profiles: Mapping[tuple[str, int, int], PortProfile]
     changes: Mapping[str, DeviceChange] = field(default_factory=dict)
+    host_systems: tuple[str, ...] = ()
+    load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
 
     def switch_ids(self) -> Iterator[SwitchId]:
         """Every switch: ToRs by unit, then spines, then cores."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Direction, Transport
+from fabricc.fabric.model import Direction, Spreading, Transport
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Bgp, Clause, Port, RouteMap, Switch, SwitchQos
+    from fabricc.fabric.model import Bgp, Clause, LoadBalancing, Management, Port, RouteMap, Switch, SwitchQos
 
 Value = str | int
 Facts = dict[str, Value]
@@ -44,7 +44,7 @@ def boolean(value: bool) -> str:
 
 
 def switch_facts(switch: Switch) -> Facts:
-    """Every fact of a switch.
+    """Every fact of a switch but those of `setting_facts`.
 
     A back end compares those its platform can express; see `Nos.planned`.
     """
@@ -94,6 +94,73 @@ def switch_facts(switch: Switch) -> Facts:
                 "strict" if traffic_class.strict else f"dwrr {traffic_class.weight_percent}"
             )
     _bgp_facts(facts, switch.bgp)
+    return facts
+
+
+SETTINGS = {
+    "management/access": "access networks of the management services",
+    "management/tacacs/": "TACACS+",
+    "management/snmp/": "SNMP",
+    "management/gnmi_port": "gNMI telemetry",
+    "load_balancing/mode": "load balancing other than by flow",
+    "load_balancing/flowlet_idle_us": "a flowlet pause",
+    "load_balancing/queue_pairs": "hashing of RoCE queue pairs",
+    "bgp/ttl_security": "BGP TTL security",
+    "trimming/": "packet trimming",
+    "link_retry": "link-layer retry",
+}
+"""What the paths of `setting_facts` that a spec must ask for begin with -> the setting in words."""
+
+
+def setting_facts(switch: Switch) -> Facts:
+    """The facts of settings that not every NOS has; a back end states those it expresses among its own.
+
+    What none of its facts states is refused before anything is written, with `SETTINGS` for the words. A fact
+    that ends in `secret` is a reference to a secret: what a device runs in its place is not for comparing.
+    """
+    facts: Facts = {}
+    _service_facts(facts, switch.management)
+    _balancing_facts(facts, switch.load_balancing)
+    if switch.bgp.ttl_security:
+        facts["bgp/ttl_security"] = "true"
+    return facts
+
+
+def _service_facts(facts: Facts, management: Management) -> None:
+    facts["lldp/interval_s"] = management.lldp_interval_s
+    if management.access:
+        facts["management/access"] = ",".join(sorted(management.access))
+    if management.tacacs:
+        facts["management/tacacs/servers"] = ",".join(management.tacacs.servers)
+        facts["management/tacacs/secret"] = management.tacacs.key
+    if management.snmp:
+        facts["management/snmp/secret"] = management.snmp.community
+        for kind in ("location", "contact"):
+            if text := getattr(management.snmp, kind):
+                facts[f"management/snmp/{kind}"] = text
+    if management.gnmi_port is not None:
+        facts["management/gnmi_port"] = management.gnmi_port
+
+
+def _balancing_facts(facts: Facts, balancing: LoadBalancing) -> None:
+    if balancing.mode is not Spreading.HASH:
+        facts["load_balancing/mode"] = balancing.mode.value
+    if balancing.flowlet_idle_us is not None:
+        facts["load_balancing/flowlet_idle_us"] = balancing.flowlet_idle_us
+    if balancing.queue_pairs:
+        facts["load_balancing/queue_pairs"] = "true"
+
+
+def congestion_facts(qos: SwitchQos) -> Facts:
+    """The facts of what Ultra Ethernet adds, treated as those of `setting_facts`; few NOSes express them."""
+    facts: Facts = {}
+    if qos.trimming:
+        facts["trimming/size_bytes"] = qos.trimming.size_bytes
+        facts["trimming/dscp"] = qos.trimming.dscp
+        facts["trimming/queue"] = qos.trimming.queue
+        facts["trimming/queues"] = ",".join(map(str, qos.trimming.queues))
+    if qos.link_retry:
+        facts["link_retry"] = "true"
     return facts
 
 

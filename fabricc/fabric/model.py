@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fabricc.catalog.model import HostModel, SwitchModel
+    from fabricc.catalog.model import HostModel, NicModel, SwitchModel
 
 
 class TierName(StrEnum):
@@ -122,6 +122,22 @@ class BufferPools:
 
 
 @dataclass(frozen=True, slots=True)
+class Trimming:
+    """A packet that finds no room in its queue is cut short and sent on, so that its receiver asks for it at once.
+
+    Attributes:
+        size_bytes: what is left of the packet.
+        dscp, queue: code point that the rest is given, and the queue that it leaves by.
+        queues: the queues whose packets are cut, ascending.
+    """
+
+    size_bytes: int
+    dscp: int
+    queue: int
+    queues: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchQos:
     """The lossless policy of one switch.
 
@@ -129,17 +145,43 @@ class SwitchQos:
         classes: ascending by priority.
         profiles: one per (speed, cable class) in use, ascending by name; empty without a lossless class.
         watchdog, pools: None without a lossless class.
+        trimming: None where packets without room are dropped.
+        link_retry: frames lost on a link are sent again by its end (LLR of Ultra Ethernet 1.0).
     """
 
     classes: tuple[TrafficClass, ...]
     profiles: tuple[PortProfile, ...]
     watchdog: Watchdog | None
     pools: BufferPools | None
+    trimming: Trimming | None = None
+    link_retry: bool = False
 
     @property
     def lossless(self) -> tuple[TrafficClass, ...]:
         """The classes protected by PFC."""
         return tuple(c for c in self.classes if c.lossless)
+
+
+class Spreading(StrEnum):
+    """What keeps its path through equal-cost links: a flow, a burst of it, or nothing."""
+
+    HASH = "hash"
+    FLOWLET = "flowlet"
+    PACKET = "packet"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadBalancing:
+    """How equal-cost paths share traffic; addresses, protocol and ports are always hashed.
+
+    Attributes:
+        queue_pairs: hash the destination queue pair of the RoCE transport header too.
+        flowlet_idle_us: pause that ends a flowlet; None for the platform's own.
+    """
+
+    mode: Spreading = Spreading.HASH
+    queue_pairs: bool = False
+    flowlet_idle_us: int | None = None
 
 
 # --- ports and sessions -------------------------------------------------------------------------------------
@@ -300,6 +342,7 @@ class Bgp:
         redistribute_map: route map for connected routes taken into BGP.
         aggregates: prefixes announced in place of their more specifics, only where no other device has these.
         bfd_interval_ms: None without BFD.
+        ttl_security: accept sessions only from one hop away (GTSM, RFC 5082).
     """
 
     asn: int
@@ -319,6 +362,7 @@ class Bgp:
     prefix_lists: tuple[PrefixList, ...]
     community_lists: tuple[CommunityList, ...]
     route_maps: tuple[RouteMap, ...]
+    ttl_security: bool = False
 
 
 # --- devices ------------------------------------------------------------------------------------------------
@@ -332,9 +376,36 @@ class Account:
     ssh_key: str
 
 
+SECRET_PREFIX = "FABRICC-SECRET-"
+"""What a reference to a secret begins with in the files; the secret's name follows, at most 16 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tacacs:
+    """TACACS+ (RFC 8907): servers in the order in which they are asked; `key` is a reference to a secret."""
+
+    servers: tuple[str, ...]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snmp:
+    """Read-only SNMP; `community` is a reference to a secret, location and contact may be empty."""
+
+    community: str
+    location: str
+    contact: str
+
+
 @dataclass(frozen=True, slots=True)
 class Management:
-    """The out-of-band side of a device; `address` has the prefix length."""
+    """The out-of-band side of a device; `address` has the prefix length.
+
+    Attributes:
+        access: IPv4 networks that may reach the device's management services; empty for everyone.
+        tacacs, snmp, gnmi_port: None where the service is off.
+        lldp_interval_s: seconds between LLDP announcements; a neighbour forgets after four of them.
+    """
 
     address: str
     gateway: str
@@ -342,6 +413,11 @@ class Management:
     dns: tuple[str, ...]
     syslog: tuple[str, ...]
     users: tuple[Account, ...]
+    access: tuple[str, ...] = ()
+    tacacs: Tacacs | None = None
+    snmp: Snmp | None = None
+    gnmi_port: int | None = None
+    lldp_interval_s: int = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +447,7 @@ class Switch:
     ports: tuple[Port, ...]
     bgp: Bgp
     qos: SwitchQos
+    load_balancing: LoadBalancing = LoadBalancing()
 
     @property
     def tier_index(self) -> int:
@@ -416,6 +493,7 @@ class Host:
         fabric_prefixes4, fabric_prefixes6: what is reached through the rails, for policy routes.
         classes: the fabric's traffic classes, as on every switch.
         recommended_qps: queue pairs per connection that use the fabric's parallel paths.
+        os: operating system and release, e.g. `rhel-9`.
     """
 
     name: str
@@ -429,3 +507,9 @@ class Host:
     fabric_prefixes4: tuple[str, ...]
     fabric_prefixes6: tuple[str, ...]
     recommended_qps: int
+    os: str = "ubuntu-24.04"
+
+    @property
+    def nic(self) -> NicModel:
+        """The NIC of every rail: the host model's own, or the one that the spec names."""
+        return self.model.nic

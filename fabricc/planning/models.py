@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
@@ -77,7 +77,32 @@ def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
                 "FAB3013", f"the catalog has no host model {group.model!r}", *group.path, "model", help=help_
             )
         )
-    return model
+    return model if group.nic is None else _with_nic(spec, catalog, model, index)
+
+
+def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int) -> HostModel:
+    """The host model with the NICs that its group names."""
+    group = spec.gpus.groups[index]
+    at = (*group.path, "nic") if (*group.path, "nic") in spec.positions else ("gpus", "nic")
+    if group.nic is None or (nic := catalog.nics.get(group.nic)) is None:
+        help_ = suggestion(group.nic or "", tuple(catalog.nics))
+        raise UnfitError(spec.error("FAB3013", f"the catalog has no NIC {group.nic!r}", *at, help=help_))
+    speeds = {use.speed_gbps for use in nic.port_splits}
+    if model.port_gbps not in speeds:
+        able = ", ".join(
+            name
+            for name, other in catalog.nics.items()
+            if any(use.speed_gbps == model.port_gbps for use in other.port_splits)
+        )
+        raise UnfitError(
+            spec.error(
+                "FAB3041",
+                f"{nic.title} has no port of {model.port_gbps}G, which {model.title} is cabled with",
+                *at,
+                help=f"NICs that have one: {able or 'none'}.",
+            )
+        )
+    return replace(model, nic=nic)
 
 
 def _switch_model(spec: ClusterSpec, catalog: Catalog, name: str, tier: Tier) -> SwitchModel:

@@ -20,6 +20,7 @@ from fabricc.planning import strides as stride_plan
 from fabricc.planning.changes import changes
 from fabricc.planning.models import UnfitError, models_of, tiers_of
 from fabricc.planning.quality import quality
+from fabricc.planning.resilience import resilience_findings
 from fabricc.planning.shape import Sizing, size
 from fabricc.planning.units import digits, identities
 from fabricc.spec.lock import Lock
@@ -40,11 +41,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The outcome: a Fabric unless there are errors, the lock as it should be, and what was found."""
+    """The outcome: a Fabric unless there are errors, the lock as it should be, and what was found.
+
+    Attributes:
+        draft: the fabric with its errors, for the worksheet that explains them; None where none took shape.
+    """
 
     fabric: Fabric | None
     lock: Lock
     diagnostics: tuple[Diagnostic, ...]
+    draft: Fabric | None = None
 
 
 def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Plan:
@@ -76,7 +82,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
     pinned = _pins(sizing, strides) | {"unit_digits": width.unit, "host_digits": width.host}
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
     failed = worst(findings) is Severity.ERROR
-    return Plan(None if failed else fabric, new_lock, tuple(findings))
+    return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
 
 
 def _addresses(spec: ClusterSpec) -> AddressPlan:
@@ -192,6 +198,7 @@ def _routing(
         limit_from_above=max(128, stride_plan.power_of_two(2 * everything)),
         limit_from_tor=16,
         limit_from_spine=max(128, stride_plan.power_of_two(2 * pod)),
+        ttl_security=routing.ttl_security,
     )
 
 
@@ -214,6 +221,7 @@ def _assemble(
         strides=strides,
         units=found.units,
         host_models=models.hosts,
+        host_systems=tuple(group.os for group in spec.gpus.groups),
         tiers=tiers,
         tor_layouts=sizing.tor_layouts,
         spine_layout=sizing.spine_layout,
@@ -226,7 +234,13 @@ def _assemble(
             management.dns,
             management.syslog,
             tuple(Account(user.name, user.ssh_key) for user in management.users),
+            access=management.access,
+            tacacs=management.tacacs,
+            snmp=management.snmp,
+            gnmi_port=management.gnmi_port,
+            lldp_interval_s=management.lldp_interval_s,
         ),
+        load_balancing=spec.load_balancing,
         cable_kinds={
             kind: CableKind(cable.medium, cable.length_m)
             for kind, cable in (
@@ -241,6 +255,7 @@ def _assemble(
         profiles={},
     )
     findings.extend(_name_clashes(spec, fabric))
+    findings.extend(resilience_findings(spec, fabric))
     return quality(spec, changes(spec, fabric, naming, findings), findings)
 
 

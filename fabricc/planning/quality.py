@@ -17,6 +17,8 @@ from fabricc.qos import (
     base_rtt_ns,
     switch_qos,
     traffic_classes,
+    trimming,
+    trimming_findings,
     worksheet,
 )
 from fabricc.qos.marking import DCQCN
@@ -70,12 +72,16 @@ def quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fa
         return policy, names
 
     models = {plan.model.name: plan.model for plan in fabric.tiers.values()}
+    wish = spec.congestion.trimming
+    cut = trimming(classes, wish.class_name, wish.size_bytes) if wish else None
+    for model in models.values():
+        found.update(dict.fromkeys(trimming_findings(cut, model)))
     for owner, key, tier, kinds in _switches(spec, fabric):
         policy, names = policy_of(fabric.tiers[tier].model.name, frozenset(kinds.items()))
         by_name = {profile.name: profile for profile in policy.profiles}
         for kind, name in names.items():
             profiles.setdefault((key, *kind), by_name[name])
-        qos[owner] = policy
+        qos[owner] = replace(policy, trimming=cut, link_retry=spec.congestion.link_retry)
     findings.extend(_positioned(spec, classes, found))
     return replace(fabric, qos=qos, profiles=profiles)
 
@@ -127,6 +133,7 @@ def _positioned(
         "FAB4009": ("congestion", "ecn"),
         "FAB4010": ("congestion", "ecn"),
         "FAB4013": ("buffers", "headroom_oversubscription"),
+        "FAB4015": ("congestion", "trimming"),
     }
     return [
         Diagnostic(

@@ -5,6 +5,7 @@ from fabricc.qos.ecn import base_rtt_ns
 from fabricc.qos.finding import QosFinding
 from fabricc.qos.marking import PRESETS, PROFILES, FixedMarking
 from fabricc.qos.policy import switch_qos
+from fabricc.qos.trimming import trimming, trimming_findings
 from fabricc.qos.worksheet import Row, worksheet
 
 __all__ = [
@@ -16,5 +17,7 @@ __all__ = [
     "base_rtt_ns",
     "switch_qos",
     "traffic_classes",
+    "trimming",
+    "trimming_findings",
     "worksheet",
 ]

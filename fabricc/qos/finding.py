@@ -19,7 +19,8 @@ class QosFinding:
             marking starts far below the path's BDP, `FAB4007` MTU above the table's, `FAB4008` table row short of
             its own xon + xoff, `FAB4009` a preset's marks lowered below PFC, `FAB4010` stated marks above PFC,
             `FAB4011` alpha outside the platform's, `FAB4012` egress pool below the ingress share, `FAB4013`
-            oversubscription without a pool, `FAB4014` more profiles than the platform holds.
+            oversubscription without a pool, `FAB4014` more profiles than the platform holds,
+            `FAB4015` trimming to a size that the platform does not have.
         message, help: as in a `Diagnostic`.
     """
 

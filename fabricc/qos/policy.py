@@ -85,18 +85,16 @@ def switch_qos(
         rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
         profile, wrong = _profile(model, group, marking, pause, mtu, rtt)
         findings += wrong
-        if profile is not None:
-            profiles.append(profile)
+        profiles.append(profile)
     findings += _profile_findings(model, profiles)
     ports = port_count or max(sum(links.values()), sum(g.count for g in model.cages if g.fabric))
-    kept = {p.name for p in profiles}
     qos = SwitchQos(
         classes=classes,
         profiles=tuple(sorted(profiles, key=lambda p: p.name)),
         watchdog=watchdog(ports, model.buffers.limits),
         pools=divided.pools,
     )
-    return qos, tuple(findings), {kind: name for kind, name in names.items() if name in kept}
+    return qos, tuple(findings), names
 
 
 def looked_up(
@@ -152,12 +150,12 @@ def _unmarked(group: PortGroup) -> PortProfile:
 
 def _profile(
     model: SwitchModel, group: PortGroup, marking: Marking, pause: int, mtu: int, rtt_ns: int
-) -> tuple[PortProfile | None, list[QosFinding]]:
-    """The profile of a group; None when no marking threshold fits below PFC (the budget's finding tells)."""
+) -> tuple[PortProfile, list[QosFinding]]:
+    """The profile of a group, without thresholds when none fit below PFC (the budget's finding tells)."""
     name, cell = group_name(group), model.buffers.cell_bytes
     thresholds = ecn(group.speed_gbps, rtt_ns, pause, mtu=mtu, cell_bytes=cell, marking=marking)
     if thresholds is None:
-        return None, []
+        return _unmarked(group), []
     profile = PortProfile(name, group.speed_gbps, group.headroom.cable_m, group.headroom, thresholds)
     findings = []
     if isinstance(marking, FixedMarking):

@@ -42,7 +42,7 @@ class _Case(NamedTuple):
     divided: Budget
     queues: int
     pause: int
-    marking: Marking
+    marking: Marking | None
     oversubscription: Fraction | None
 
 
@@ -69,7 +69,8 @@ def worksheet(
     divided = budget(model.buffers, groups, classes, oversubscription)
     queues = classes * sum(group.ports for group in groups)
     pause = smallest_pause_point_bytes(divided.shared_bytes, groups, classes)
-    case = _Case(model, mtu, classes, divided, queues, pause, marking, oversubscription)
+    wanted_marks = marking if any(c.ecn for c in qos.classes) else None
+    case = _Case(model, mtu, classes, divided, queues, pause, wanted_marks, oversubscription)
     sheets: dict[str, tuple[Row, ...]] = {}
     for group in groups:
         if (profile := profiles.get(group_name(group))) is None:
@@ -174,7 +175,7 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     yield Step("BDP", bdp_bytes(profile.speed_gbps, rtt_ns), "B", "rate * round trip")
     yield Step("congested queues", case.queues, "", "every lossless queue")
     yield Step("pause point", case.pause, "B", "alpha * shared / (1 + alpha * queues), least of the switch")
-    if profile.ecn is None:
+    if marking is None:
         return
     highest = ceiling_bytes(case.pause, case.mtu, cell)
     low, high = wanted(marking, profile.speed_gbps, rtt_ns, mtu=case.mtu, cell_bytes=cell)
@@ -184,6 +185,8 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     yield Step("highest Kmax", highest, "B", "pause point less one packet or 64 cells")
     yield Step("Kmin as wanted", low, "B", rule + floor)
     yield Step("Kmax as wanted", high, "B", rule)
+    if profile.ecn is None:
+        return
     yield Step("Kmin", profile.ecn.min_bytes, "B", "as wanted; half of Kmax at most where PFC is near")
     yield Step("Kmax", profile.ecn.max_bytes, "B", "as wanted, at most the highest")
     yield Step("Pmax", profile.ecn.max_percent, "%", rule)

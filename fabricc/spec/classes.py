@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.spec.document import listed
-from fabricc.spec.model import Congestion, EcnThresholds, Priority
+from fabricc.spec.model import Congestion, EcnThresholds, Priority, TrimmingWish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,7 @@ def build_priorities(
     _check_rest(classes, rest, findings)
     _check_priorities(classes, findings)
     _check_congestion_control(classes, congestion, findings)
+    _check_trimming(classes, congestion.trimming, findings)
     _check_scheduling(classes, findings)
     return tuple(classes)
 
@@ -192,8 +193,38 @@ def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
         )
     elif numbers and preset is None:
         stated = EcnThresholds(KB * ecn["min_kb"], KB * ecn["max_kb"], ecn["max_percent"])
-        return Congestion(profile, None, stated)
-    return Congestion(profile, preset, None)
+        return Congestion(profile, None, stated, _trimming(raw), raw["link_retry"])
+    return Congestion(profile, preset, None, _trimming(raw), raw["link_retry"])
+
+
+def _trimming(raw: Mapping[str, Any]) -> TrimmingWish | None:
+    wish: Mapping[str, Any] | None = raw.get("trimming")
+    return TrimmingWish(wish["class"], wish["size_bytes"]) if wish is not None else None
+
+
+def _check_trimming(classes: list[Priority], wish: TrimmingWish | None, findings: Findings) -> None:
+    """The class of trimmed packets exists, cannot be paused or marked, and another class has packets to trim."""
+    if wish is None:
+        return
+    path = ("congestion", "trimming", "class")
+    carrier = next((each for each in classes if each.name == wish.class_name), None)
+    if carrier is None:
+        names = listed([f"'{each.name}'" for each in classes if each.dscps and not each.lossless], "and")
+        message = f"no class '{wish.class_name}' for trimmed packets"
+        findings.error("FAB2024", message, *path, help=f"Lossy classes with a code point: {names or 'none'}.")
+        return
+    wrong = (
+        "is lossless: PFC could stop what tells of a loss" if carrier.lossless
+        else "has no code point to give to trimmed packets" if not carrier.dscps
+        else "is marked: there is nothing left to slow down" if carrier.ecn
+        else ""
+    )  # fmt: skip
+    if wrong:
+        remedy = "Name a lossy class with a `dscp` and without `ecn: true`."
+        findings.error("FAB2024", f"'{carrier.name}' {wrong}", *path, help=remedy)
+    elif all(each is carrier or each.lossless or each.strict for each in classes):
+        message = f"beside '{carrier.name}' every class is lossless or strict: no packet would be trimmed"
+        findings.error("FAB2024", message, *path, help="Remove `trimming`, or make a class lossy.")
 
 
 def _check_congestion_control(classes: list[Priority], congestion: Congestion, findings: Findings) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 IPV6_POOLS = ("hosts6", "links6", "loopbacks6")
 # Below these, absent means "as planned" or "not that one", which is no assumption.
-NO_ASSUMPTIONS = (("overrides",), ("accept",))
+NO_ASSUMPTIONS = (("overrides",), ("accept",), ("policy",))
 
 
 class Assumptions:

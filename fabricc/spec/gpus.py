@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.spec.document import dotted
@@ -21,7 +22,11 @@ ALL_RAILS = 0
 def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumptions) -> Gpus | None:
     """The section as values; None when a group cannot be made out."""
     wiring: str = raw["wiring"]
-    groups = [_group(part, path, wiring, findings) for part, path in _group_parts(raw, findings)]
+    groups = [
+        group and replace(group, os=part.get("os", raw["os"]), nic=part.get("nic", raw.get("nic")))
+        for part, path in _group_parts(raw, findings)
+        for group in [_group(part, path, wiring, findings)]
+    ]
     known = [group for group in groups if group is not None]
     _check_names(raw, known, findings)
     if len(known) < len(groups) or not groups:

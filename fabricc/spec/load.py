@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity, worst
+from fabricc.fabric.model import LoadBalancing, Spreading
 from fabricc.spec.document import Findings, clip
 from fabricc.spec.model import (
     Acceptance,
@@ -167,17 +168,23 @@ def _assembled(
     from fabricc.spec.classes import build_congestion, build_priorities
     from fabricc.spec.defaults import Assumptions, filled
     from fabricc.spec.gpus import build_gpus
+    from fabricc.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
     from fabricc.spec.pools import build_addressing, build_management, check_management_overlap
 
     assumptions = Assumptions()
-    raw = filled({key: value for key, value in document.value.items() if key not in unfit}, assumptions)
+    raw = filled(sections_of(document.value, unfit), assumptions)
     fit = {key: value for key, value in raw.items() if key not in unfit}
     gpus = build_gpus(fit["gpus"], findings, assumptions) if "gpus" in fit else None
     addressing = build_addressing(fit["addressing"], findings) if "addressing" in fit else None
     management = build_management(fit["management"], findings, assumptions) if "management" in fit else None
     congestion = build_congestion(fit["congestion"], findings) if "congestion" in fit else Congestion()
+    balancing = _load_balancing(fit["load_balancing"]) if "load_balancing" in fit else LoadBalancing()
+    semantics.check_load_balancing(balancing, findings)
     priorities: tuple[Priority, ...] = ()
-    if "priorities" in fit:
+    infiniband = build_infiniband(fit, findings) if fit.get("fabric") == "infiniband" else None
+    if fit.get("fabric") == "roce":
+        refuse_infiniband(findings)
+    if "priorities" in fit and infiniband is None:
         priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
     if addressing is not None and management is not None:
         check_management_overlap(addressing, management, findings)
@@ -202,6 +209,8 @@ def _assembled(
     if "cores" in fit and "oversubscription" not in fit["spines"]:
         fit["spines"]["oversubscription"] = 1.0
         assumptions.take(1.0, "spines", "oversubscription")
+    if infiniband is not None:
+        forget_ethernet(assumptions)
     spec = ClusterSpec(
         cluster=fit["cluster"],
         file=document.file,
@@ -221,7 +230,9 @@ def _assembled(
         overrides={name: _override(fit["overrides"][name]) for name in sorted(fit["overrides"])},
         accept=accept,
         congestion=congestion,
+        load_balancing=balancing,
         headroom_oversubscription=_ratio(fit["buffers"].get("headroom_oversubscription")),
+        infiniband=infiniband,
         positions=document.positions,
         assumptions=assumptions.in_schema_order(),
     )
@@ -241,13 +252,14 @@ def _tier(raw: Mapping[str, Any]) -> Tier:
     ratio = raw.get("oversubscription")
     return Tier(
         model=raw["model"],
-        nos=_nos(raw["nos"]),
+        nos=_nos(raw.get("nos", "")),
         oversubscription=None if ratio is None else float(ratio),
         count=raw.get("count"),
         uplinks=raw.get("uplinks"),
         uplink_gbps=raw.get("uplink_gbps"),
         reserved_ports=raw["reserved_ports"],
         units_per_pod=raw.get("units_per_pod"),
+        n_minus_1=raw.get("n_minus_1", False),
     )
 
 
@@ -260,7 +272,12 @@ def _routing(raw: Mapping[str, Any]) -> Routing:
         raw["hold_s"],
         bfd["interval_ms"],
         bfd["multiplier"],
+        raw["ttl_security"],
     )
+
+
+def _load_balancing(raw: Mapping[str, Any]) -> LoadBalancing:
+    return LoadBalancing(Spreading(raw["mode"]), raw["queue_pairs"], raw.get("flowlet_idle_us"))
 
 
 def _cables(raw: Mapping[str, Any]) -> Cables:

@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.fabric.model import LoadBalancing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
     from netaddr import IPAddress, IPNetwork
+
+    from fabricc.fabric.model import Snmp, Tacacs
+    from fabricc.spec.infiniband import Infiniband
 
 Path = tuple[str | int, ...]
 """Where a value stands in the spec: keys and list indices from the top."""
@@ -29,6 +33,8 @@ class HostGroup:
         host_names: names in spec order when hosts are listed one by one without racks, else empty.
         racks: rack name -> host names ((), when only counted), in spec order; empty when not named.
         path: where the group stands in the spec.
+        os: operating system and release of the hosts.
+        nic: catalog name of their NICs, or None for those of the host model.
     """
 
     name: str
@@ -38,6 +44,8 @@ class HostGroup:
     host_names: tuple[str, ...] = ()
     racks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     path: Path = ("gpus",)
+    os: str = "ubuntu-24.04"
+    nic: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,7 @@ class Tier:
         uplink_gbps: speed of the uplinks, or None for the fastest both ends share.
         reserved_ports: ports at host-port speed (ToR) or down-link speed (spine, core) kept free.
         units_per_pod: units behind one set of spines in a three-tier fabric, or None.
+        n_minus_1: `oversubscription` has to hold with any one switch of the tier above lost, too.
     """
 
     model: str
@@ -85,6 +94,7 @@ class Tier:
     uplink_gbps: int | None = None
     reserved_ports: int = 0
     units_per_pod: int | None = None
+    n_minus_1: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,14 @@ class EcnThresholds:
 
 
 @dataclass(frozen=True, slots=True)
+class TrimmingWish:
+    """Packets without room are cut to `size_bytes`; what is left travels in the class `class_name`."""
+
+    class_name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Congestion:
     """How congestion is signalled before PFC has to act.
 
@@ -126,11 +144,15 @@ class Congestion:
         profile: `dcqcn`, `dctcp`, `uec`, or `pfc-only` for no marks on lossless classes.
         preset: name of published thresholds, or None.
         thresholds: stated ones, or None; with neither the profile decides.
+        trimming: None for packets that are dropped whole.
+        link_retry: link-layer retry on every link between switches and to hosts.
     """
 
     profile: str = "dcqcn"
     preset: str | None = None
     thresholds: EcnThresholds | None = None
+    trimming: TrimmingWish | None = None
+    link_retry: bool = False
 
     @property
     def marked(self) -> bool:
@@ -167,6 +189,7 @@ class Routing:
         keepalive_s, hold_s: BGP timers in seconds.
         bfd_interval_ms: BFD transmit and receive interval; None switches BFD off.
         bfd_multiplier: lost packets until down.
+        ttl_security: accept sessions only from one hop away (GTSM, RFC 5082).
     """
 
     asn_base: int
@@ -175,6 +198,7 @@ class Routing:
     hold_s: int
     bfd_interval_ms: int | None
     bfd_multiplier: int
+    ttl_security: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +228,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Management:
-    """The out-of-band network and the services on it."""
+    """The out-of-band network and the services on it; the latter as `fabric.model.Management` has them."""
 
     network: IPNetwork
     gateway: IPAddress
@@ -212,6 +236,11 @@ class Management:
     dns: tuple[str, ...]
     syslog: tuple[str, ...]
     users: tuple[User, ...]
+    access: tuple[str, ...] = ()
+    tacacs: Tacacs | None = None
+    snmp: Snmp | None = None
+    gnmi_port: int | None = None
+    lldp_interval_s: int = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +284,7 @@ class ClusterSpec:
 
     Attributes:
         headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
+        infiniband: the subnet with `fabric: infiniband`, when all that is of Ethernet has no meaning; else None.
         positions: path -> place in the file, for every mapping value and list item that the file has.
         assumptions: dotted path -> value, for every default taken, in spec order.
     """
@@ -277,7 +307,9 @@ class ClusterSpec:
     overrides: Mapping[str, Override]
     accept: tuple[Acceptance, ...]
     congestion: Congestion = field(default_factory=Congestion)
+    load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     headroom_oversubscription: Fraction | None = None
+    infiniband: Infiniband | None = None
     positions: Mapping[Path, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from fabricc.fabric.model import SECRET_PREFIX, Snmp, Tacacs
+from fabricc.spec.document import dotted
 from fabricc.spec.model import Addressing, Management, User
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from netaddr import IPAddress, IPNetwork
 
@@ -89,7 +91,54 @@ def build_management(
     gateway = _gateway(raw, network, findings, assumptions)
     if gateway is None:
         return None
-    return Management(network, gateway, services["ntp"], services["dns"], services["syslog"], users)
+    return Management(
+        network,
+        gateway,
+        services["ntp"],
+        services["dns"],
+        services["syslog"],
+        users,
+        access=_access(raw["access"], findings),
+        tacacs=_tacacs(raw["tacacs"], findings) if "tacacs" in raw else None,
+        snmp=_snmp(raw["snmp"]) if "snmp" in raw else None,
+        gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
+        lldp_interval_s=raw["lldp"]["interval_s"],
+    )
+
+
+def _access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
+    """Networks in canonical form; any are fine here, the whole Internet included, so only their spelling is checked."""
+    from netaddr import AddrFormatError, IPNetwork
+
+    found = []
+    for index, text in enumerate(networks):
+        try:
+            network = IPNetwork(text)
+        except (AddrFormatError, ValueError):
+            network = None
+        if network is None or network.ip != network.network:
+            findings.error(
+                "FAB2030" if network is None else "FAB2031",
+                f"management.access[{index}]: '{text}' is not a network",
+                "management",
+                "access",
+                index,
+                help=f"Write {network.cidr}." if network else "For example: 172.16.0.0/24",
+            )
+        found.append(text)
+    return tuple(found)
+
+
+def _tacacs(raw: Mapping[str, Any], findings: Findings) -> Tacacs:
+    servers = tuple(
+        _server(text, ("management", "tacacs", "servers", index), findings)
+        for index, text in enumerate(raw["servers"])
+    )
+    return Tacacs(servers, SECRET_PREFIX + raw["key"]["secret"])
+
+
+def _snmp(raw: Mapping[str, Any]) -> Snmp:
+    return Snmp(SECRET_PREFIX + raw["community"]["secret"], raw.get("location", ""), raw.get("contact", ""))
 
 
 def check_management_overlap(addressing: Addressing, management: Management, findings: Findings) -> None:
@@ -234,7 +283,7 @@ def _server(text: str, path: Path, findings: Findings) -> str:
     except (AddrFormatError, ValueError):
         findings.error(
             "FAB2030",
-            f"{path[0]}.{path[1]}[{path[2]}]: '{text}' is neither an address nor a name",
+            f"{dotted(path)}: '{text}' is neither an address nor a name",
             *path,
             help="For example: 172.16.0.2",
         )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics.codes import TITLES
+from fabricc.fabric.model import Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fabricc.fabric.model import LoadBalancing
     from fabricc.spec.document import Findings
     from fabricc.spec.model import Acceptance, Cables, Routing, Tier
 
@@ -18,13 +20,13 @@ ROCE_MTU = 4192  # 4096 + GRH 40 + UDP 8 + BTH 12 + XRC 4 + AtomicETH 28 + ICRC 
 # Longest cable of a medium at any data-centre speed: 100GBASE-CR4 5 m (IEEE 802.3 clause 92), AEC 7 m and AOC 100 m
 # (vendors' longest), 100GBASE-SR10 on OM4 150 m (clause 86), 100GBASE-LR4 10 km (clause 88).
 REACH_M = {"dac": 5, "aec": 7, "aoc": 100, "mmf": 150, "smf": 10_000}
-SPINE_KEYS_NEEDING_CORES = ("oversubscription", "uplinks", "uplink_gbps", "units_per_pod")
+SPINE_KEYS_NEEDING_CORES = ("oversubscription", "n_minus_1", "uplinks", "uplink_gbps", "units_per_pod")
 
 
 def check_spines(spines: Tier, findings: Findings) -> None:
     """Settings of a spine's up-links make sense only with cores above."""
     for key in SPINE_KEYS_NEEDING_CORES:
-        if getattr(spines, key) is not None:
+        if getattr(spines, key) not in (None, False):
             findings.error(
                 "FAB2008",
                 f"spines.{key} needs 'cores' above the spines",
@@ -32,6 +34,18 @@ def check_spines(spines: Tier, findings: Findings) -> None:
                 key,
                 help="Remove it, or add `cores: {model: …, nos: …}`.",
             )
+
+
+def check_load_balancing(balancing: LoadBalancing, findings: Findings) -> None:
+    """A pause between flowlets is only said where there are flowlets."""
+    if balancing.flowlet_idle_us is not None and balancing.mode is not Spreading.FLOWLET:
+        findings.error(
+            "FAB2043",
+            f"load_balancing.flowlet_idle_us has no meaning with mode {balancing.mode.value}",
+            "load_balancing",
+            "flowlet_idle_us",
+            help="Write `mode: flowlet`, or remove it.",
+        )
 
 
 def check_routing(routing: Routing, findings: Findings) -> None:

@@ -48,6 +48,22 @@ def test_a_declared_oversubscription_reaches_pools_and_worksheet() -> None:
         assert 0 < float(ratio) <= 2.5
 
 
+def test_a_buffer_over_budget_still_has_its_worksheet() -> None:
+    classes = {"rdma": {"dscp": 26, "lossless": True}, "bulk": {"dscp": 34, "lossless": True}}
+    text = document(priorities=classes, cables={"spine": {"length_m": 2000}, "host": {"length_m": 300}})
+    result = planned(text)
+    assert result.fabric is None
+    assert "FAB4003" in {d.code for d in result.diagnostics}
+    assert result.draft is not None
+    sheets = worksheets(spec_of(text), result.draft)
+    assert {sheet.switches for sheet in sheets} == {"tor", "spine"}
+    excess = []
+    for sheet in sheets:
+        steps = {row.label: row.value for row in sheet.rows}
+        excess.append(steps["buffer taken"] - steps["buffer"])
+    assert max(excess) > 0
+
+
 def test_the_worksheet_agrees_with_every_planned_profile() -> None:
     text = document()
     fabric = fabric_of(text)

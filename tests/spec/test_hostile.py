@@ -65,7 +65,7 @@ def wrong_values() -> Iterator[bytes]:
     whole = yaml.safe_load(FULL)
     for path in paths(whole):
         for value in WRONG:
-            if not (value == [] and path[-1] in ("catalog", "ntp", "dns", "syslog", "users", "accept")):
+            if not (value == [] and path[-1] in ("catalog", "ntp", "dns", "syslog", "access", "users", "accept")):
                 yield dumped(replaced(whole, path, value))
 
 
@@ -93,10 +93,13 @@ def bad_names() -> Iterator[bytes]:
         ("gpus", "groups", 1, "hosts", 0), ("tors", "nos"), ("management", "ntp", 0), (*user, "name"),
         (*user, "ssh_key"),
         ("accept", 0, "code"), ("addressing", "hosts"), ("management", "gateway"),
+        ("management", "access", 0), ("management", "tacacs", "servers", 0),
+        ("management", "tacacs", "key", "secret"), ("management", "snmp", "location"),
     ]  # fmt: skip
     for path in texts:
         for name in NOT_NAMES:
-            yield dumped(replaced(whole, path, name))
+            if not (path[-1] == "location" and name == "UPPER"):
+                yield dumped(replaced(whole, path, name))
     for path in [
         ("priorities", "rdma"),
         ("overrides", "tor-a01"),

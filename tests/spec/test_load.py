@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from fabricc.diagnostics import Position, Severity
+from fabricc.fabric.model import LoadBalancing, Snmp, Spreading, Tacacs
 from fabricc.spec.load import load_spec
-from fabricc.spec.model import HostGroup, NosChoice, Override, PortOverride
+from fabricc.spec.model import HostGroup, NosChoice, Override, PortOverride, TrimmingWish
 from tests.spec.samples import FULL, SHORT, load
 
 
@@ -50,6 +51,14 @@ def test_every_section_reaches_the_value() -> None:
     assert (spec.routing.bfd_interval_ms, spec.routing.spine_asn) == (None, "unique")
     assert (spec.cables.host.medium, spec.cables.core.length_m) == ("dac", 300)
     assert spec.management.syslog == ("fd00:9::1",)
+    assert spec.management.access == ("172.20.9.0/24",)
+    assert spec.management.tacacs == Tacacs(("172.20.0.6", "172.20.0.5"), "FABRICC-SECRET-tacacs")
+    assert spec.management.snmp == Snmp("FABRICC-SECRET-ro-snmp", "hall-3", "")
+    assert (spec.management.gnmi_port, spec.management.lldp_interval_s) == (50051, 10)
+    assert spec.load_balancing == LoadBalancing(Spreading.FLOWLET, True, 128)
+    assert spec.routing.ttl_security
+    assert spec.congestion.trimming == TrimmingWish("cnp", 512)
+    assert spec.congestion.link_retry
     port = PortOverride(9, "smf", False)
     assert spec.overrides == {
         "tor-a01": Override(NosChoice("sonic", "202411"), True, 20, {"Ethernet8": port})

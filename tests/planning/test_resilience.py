@@ -1,0 +1,60 @@
+"""A declared oversubscription that is to hold with a switch lost, too."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricc.fabric.model import Direction
+from tests.planning.support import document, fabric_of, planned
+
+
+def wished(hosts: int = 128, per_unit: int = 32, **tors: Any) -> dict[str, Any]:
+    gpus = {"hosts": hosts, "hosts_per_unit": per_unit}
+    return document(gpus=gpus, tors={"n_minus_1": True, **tors})
+
+
+def test_non_blocking_on_exactly_enough_uplinks_does_not_survive_a_spine() -> None:
+    result = planned(wished())
+    assert result.fabric is None
+    (wrong,) = result.diagnostics
+    assert wrong.code == "FAB3024"
+    assert "12,800 Gb/s down and 12,000 up; declared is 1:1 also then" in wrong.message
+    assert "No number of uplinks" in wrong.help
+
+
+def test_the_number_of_uplinks_that_is_named_survives() -> None:
+    (wrong,) = planned(wished(per_unit=16)).diagnostics
+    found = re.search(r"`tors.uplinks: (\d+)` to (\d+) spines", wrong.help)
+    assert found is not None
+    fabric = fabric_of(wished(per_unit=16, uplinks=int(found[1])))
+    spines = fabric.shape.spines
+    assert spines == int(found[2])
+    tor = fabric.switch(next(iter(fabric.kinds())))
+    down = sum(p.speed_gbps for p in tor.ports if p.direction is Direction.HOST and p.peer)
+    up = sum(p.speed_gbps for p in tor.ports if p.direction is Direction.UP)
+    assert down <= up * Fraction(spines - 1, spines)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.2])
+def test_without_the_wish_nothing_is_refused(ratio: float) -> None:
+    fabric_of(document(tors={"oversubscription": ratio}))
+
+
+@settings(max_examples=25)
+@given(per_unit=st.integers(4, 28), ratio=st.sampled_from([0.5, 0.75, 0.9, 1.0, 1.5]))
+def test_what_is_planned_keeps_the_ratio_with_any_spine_lost(per_unit: int, ratio: float) -> None:
+    result = planned(wished(hosts=4 * per_unit, per_unit=per_unit, oversubscription=ratio))
+    if result.fabric is None:
+        assert result.diagnostics
+        return
+    shape = result.fabric.shape
+    tor = next(s for s in map(result.fabric.switch, result.fabric.kinds()) if s.tier_index == 0)
+    down = sum(p.speed_gbps for p in tor.ports if p.direction is Direction.HOST and p.peer)
+    left = (shape.spines - 1) * shape.links_per_spine * shape.uplink_gbps
+    assert down <= Fraction(str(ratio)) * left
