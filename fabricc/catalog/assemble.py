@@ -120,7 +120,27 @@ def nic(name: str, raw: Raw) -> NicModel:
         driver=raw["driver"]["value"],
         rdma_prefix=raw["rdma_prefix"]["value"],
         port_splits=tuple(breakout(text) for text in raw["ports"]["splits"]),
+        infiniband=raw["infiniband"]["value"] if "infiniband" in raw else "",
+        **_nic_figures(raw),
+        sources={key: citation(part) for key, part in raw.items() if isinstance(part, dict)},
     )
+
+
+def _nic_figures(raw: Raw) -> Raw:
+    """Those figures of a NIC that its mapping has; the others keep their defaults."""
+    found: Raw = {
+        key: raw[key]["value"]
+        for key in ("transport", "traffic_classes", "lossless_classes", "strict_rate_limit")
+        if key in raw
+    }
+    if "rings" in raw:
+        found["ring_rx"], found["ring_tx"] = raw["rings"]["rx"], raw["rings"]["tx"]
+    if "read_request" in raw:
+        found["read_request_bytes"] = raw["read_request"]["bytes"]
+    for key, part in (("congestion", "parameters"), ("firmware", "settings")):
+        if key in raw:
+            found[key] = tuple(sorted(raw[key][part].items()))
+    return found
 
 
 def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:

@@ -28,7 +28,8 @@ def switch_findings(model: SwitchModel) -> Iterator[Finding]:
                 text = f"{use.children}x{use.speed_gbps}/{use.lanes}"
                 remedy = f"A cage of {group.lanes} lanes has {group.lanes // use.children} for each child."
                 yield (*path, "breakouts"), f"breakout {text} needs {need} lanes of {group.lanes}", remedy
-        if all(use.children != 1 for use in group.breakouts):
+        twin = "infiniband" in model.nos  # a twin-port cage of InfiniBand is never one port
+        if not twin and all(use.children != 1 for use in group.breakouts):
             yield (*path, "breakouts"), "no use of the whole cage is listed", "Add one such as 1x400/8."
     for nos in model.nos:
         if "lanes" in model.nos[nos]:

@@ -119,6 +119,7 @@ class Limits:
         alpha_exponents: exponents of alpha that the ASIC has.
         port_profiles: different lossless or marking profiles on one switch, at most.
         detect_ms, restore_ms, poll_ms: PFC watchdog timers.
+        trim_bytes: what packet trimming can leave of a packet.
     """
 
     alpha_exponents: tuple[int, int] | None = None
@@ -126,6 +127,7 @@ class Limits:
     detect_ms: tuple[int, int] | None = None
     restore_ms: tuple[int, int] | None = None
     poll_ms: tuple[int, int] | None = None
+    trim_bytes: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,18 @@ class SwitchModel:
 
 @dataclass(frozen=True, slots=True)
 class NicModel:
-    """A NIC family: how it is named by the kernel and what its port can be split into."""
+    """A NIC family: how it is named by the kernel, what its port can be split into, and its QoS figures.
+
+    Attributes:
+        infiniband: fastest InfiniBand generation of a port, e.g. `NDR`; empty for a NIC without InfiniBand.
+        transport: `rocev2`, or `iwarp` (RDMA over TCP, RFC 5040 to 5044), which needs no lossless class.
+        traffic_classes: classes that it schedules; `lossless_classes`: how many of them PFC may protect.
+        ring_rx, ring_tx: descriptors of one ring.
+        read_request_bytes: PCIe maximum read request size.
+        congestion: parameters of its congestion control, by the names that its tools give them.
+        firmware: settings kept in the NIC, likewise.
+        strict_rate_limit: rate limit of a strict class in the unit of its tools; 0 for none.
+    """
 
     name: str
     title: str
@@ -205,6 +218,17 @@ class NicModel:
     driver: str
     rdma_prefix: str
     port_splits: tuple[Breakout, ...]
+    infiniband: str = ""
+    transport: str = "rocev2"
+    traffic_classes: int = 8
+    lossless_classes: int = 8
+    ring_rx: int = 8192
+    ring_tx: int = 8192
+    read_request_bytes: int = 4096
+    congestion: tuple[tuple[str, int], ...] = ()
+    firmware: tuple[tuple[str, int], ...] = ()
+    strict_rate_limit: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

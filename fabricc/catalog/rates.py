@@ -1,0 +1,88 @@
+"""The rates of InfiniBand from SDR to XDR: what a lane signals, what coding takes, what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from fabricc.catalog.assemble import citation
+from fabricc.catalog.document import LOADER
+from fabricc.catalog.library import cite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TABLE = Path(__file__).parent / "infiniband-rates.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One generation of InfiniBand.
+
+    Attributes:
+        gbaud: symbols per second and lane, 10^9.
+        bits_per_symbol: 1 for NRZ, 2 for PAM4.
+        encodings: name of each coding -> share of the signalled bits that it leaves for data.
+        product_4x_gbps: the round figure that products of four lanes are named after, Gb/s. Up to QDR it
+            counts the coded bits: 40 Gb/s QDR carries 32.
+        rate_4x: IBTA code of the rate of four lanes.
+        source: where the figures come from, or `assumed` with the reason.
+    """
+
+    name: str
+    gbaud: Fraction
+    bits_per_symbol: int
+    modulation: str
+    encodings: Mapping[str, Fraction]
+    product_4x_gbps: int
+    rate_4x: int
+    source: str
+
+    @property
+    def lane_signal_gbps(self) -> Fraction:
+        """What one lane signals, coding and FEC included, Gb/s."""
+        return self.gbaud * self.bits_per_symbol
+
+    @property
+    def lane_data_gbps(self) -> Fraction:
+        """What one lane leaves for data after coding and FEC, Gb/s."""
+        left = self.lane_signal_gbps
+        for share in self.encodings.values():
+            left *= share
+        return left
+
+    def data_gbps(self, lanes: int = 4) -> Fraction:
+        """What a link of so many lanes leaves for data, Gb/s."""
+        return lanes * self.lane_data_gbps
+
+
+@cache
+def generations() -> Mapping[str, Generation]:
+    """Every generation by name, slowest first."""
+    raw = yaml.load(TABLE.read_text("utf-8"), LOADER)
+    table = cite(raw["generations"], raw["sources"])
+    return {name: _generation(name, entry) for name, entry in table.items()}
+
+
+def _generation(name: str, raw: Mapping[str, Any]) -> Generation:
+    return Generation(
+        name=name,
+        gbaud=Fraction(str(raw["gbaud"])),
+        bits_per_symbol=raw["bits_per_symbol"],
+        modulation=raw["modulation"],
+        encodings={coding: Fraction(*ratio) for coding, ratio in raw["encodings"].items()},
+        product_4x_gbps=raw["product_4x_gbps"],
+        rate_4x=raw["rate_4x"],
+        source=citation(raw),
+    )
+
+
+def generation_at(port_gbps: int) -> Generation | None:
+    """The latest generation whose four lanes are sold as that speed, Gb/s; None when there is none."""
+    found = [each for each in generations().values() if each.product_4x_gbps == port_gbps]
+    return found[-1] if found else None
