@@ -13,12 +13,13 @@ from fabricc import nos
 from fabricc.build.device import _host_ends
 from fabricc.build.front import run_front
 from fabricc.check.invariants import Census, Survey
+from fabricc.check.invariants.declared import Ratio
 from fabricc.check.links import Meeting, broken_findings, switch_end
 from fabricc.fabric.model import Direction
-from fabricc.hosts import ubuntu
+from fabricc.hosts import back_end as host_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from fabricc.check import Finding
     from fabricc.check.links import End
@@ -70,7 +71,7 @@ class Fault:
     alter_host: Callable[[Host], Host | None] = lambda host: host
 
 
-def judge(built: Fabric, fault: Fault) -> list[Finding]:
+def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = None) -> list[Finding]:
     """What the invariants find: device by device, over all of them, and at both ends of every link."""
     survey, census, meeting = Survey(), Census(), Meeting()
     found: list[Finding] = []
@@ -95,12 +96,12 @@ def judge(built: Fabric, fault: Fault) -> list[Finding]:
         host = fault.alter_host(built.host(host_id))
         if host is None:
             continue
-        reading = ubuntu.read(fault.edit(host.name, dict(ubuntu.render(host))))
+        reading = host_files.read(fault.edit(host.name, dict(host_files.render(host))))
         found += survey.add_host(host, reading, f"hosts/{host.name}")
         ends += _host_ends(host, reading)
     census.add(survey)
-    ratios = {0: Fraction(1), 1: Fraction(2)} if built.shape.cores else {0: Fraction(1)}
-    found += census.findings(built.counts(), built.shape.rails_per_tor, ratios)
+    ratios = {0: Ratio(Fraction(1)), 1: Ratio(Fraction(2))} if built.shape.cores else {0: Ratio(Fraction(1))}
+    found += census.findings(built.counts(), built.shape.rails_per_tor, declared or ratios)
     for end in ends:
         meeting.add(end.pack())
     wrong = meeting.broken | dict.fromkeys(meeting.waiting, ())

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fabricc.check.invariants.announce import Kind, spread
 from fabricc.check.invariants.buffers import cycle
 from fabricc.check.invariants.contract import Contracts
-from fabricc.check.invariants.declared import declared_ratios, softened
+from fabricc.check.invariants.declared import Ratio, declared_ratios, softened
 from fabricc.check.invariants.policy import Clause, Policy, Route, Stance
 from fabricc.check.invariants.prefixes import _BLOCK, block, overlaps
 from fabricc.diagnostics import Diagnostic, Severity
@@ -141,8 +141,10 @@ def test_pinned_uplinks_declare_no_ratio_unless_it_is_written() -> None:
     wanted = {"model": "sn5400", "nos": "frr", "uplinks": 16}
     assert declared_ratios(spec_of(document(tors=wanted))) == {}
     written = declared_ratios(spec_of(document(tors={**wanted, "oversubscription": 1.5})))
-    assert written == {0: Fraction(3, 2)}
-    assert declared_ratios(spec_of(document())) == {0: Fraction(1)}
+    assert written == {0: Ratio(Fraction(3, 2))}
+    spared = declared_ratios(spec_of(document(tors={**wanted, "n_minus_1": True})))
+    assert spared == {0: Ratio(Fraction(1), n_minus_1=True)}
+    assert declared_ratios(spec_of(document())) == {0: Ratio(Fraction(1))}
 
 
 def test_only_accepted_invariants_are_softened() -> None:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fabricc import nos
-from fabricc.check.invariants import CODES, RULES
+from fabricc.check.invariants import CODES, RULES, Survey
+from fabricc.check.invariants.declared import Ratio
 from fabricc.diagnostics import Severity
 from fabricc.fabric.model import Direction
+from fabricc.nos.nxos.lossless import qos_groups
 from tests.check.fabrics import Fault, codes, fabric, judge
+from tests.nos.nxos.variants import variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fabricc.check import Finding
     from fabricc.fabric.model import Host, Switch
     from tests.check.fabrics import Files
 
@@ -231,7 +236,80 @@ def test_pfc_off_at_one_end_also_breaks_the_contract() -> None:
     assert {"FAB6212", "FAB6213"} <= codes(judge(fabric(), fault))
 
 
+def test_n_minus_1_is_judged_by_what_is_cabled() -> None:
+    """Half of the bandwidth up leaves with one of two spines: 2:1 holds then, 1:1 does not."""
+    for limit, breaches in ((1, {"FAB6204"}), (2, set())):
+        found = judge(fabric(**FLAT), Fault(), {0: Ratio(Fraction(limit), n_minus_1=True)})
+        assert codes(found) == breaches
+        assert all("with spine02a lost" in f.message for f in found)
+
+
+def trimmed(queue: int = 6, dscp: int = 48) -> Fault:
+    """A SONiC ToR that trims best-effort packets into a queue."""
+
+    def change(tables: dict[str, Any]) -> None:
+        lossy = tables["BUFFER_PROFILE"]["egress_lossy_profile"]
+        tables["BUFFER_PROFILE"]["q_lossy_trim_profile"] = {**lossy, "packet_discard_action": "trim"}
+        for key, row in tables["BUFFER_QUEUE"].items():
+            if key.endswith("|0-2"):
+                row["profile"] = "q_lossy_trim_profile"
+        settings = {"size": "256", "dscp_value": str(dscp), "queue_index": str(queue)}
+        tables["SWITCH_TRIMMING"] = {"GLOBAL": settings}
+
+    return config_db(change)
+
+
+@pytest.mark.parametrize(
+    ("planted", "wrong"),
+    [
+        (trimmed(), ""),
+        (trimmed(queue=3, dscp=26), "PFC can stop"),
+        (trimmed(queue=6, dscp=0), "on the next switch"),
+    ],
+)
+def test_trimmed_packets_are_control_traffic(planted: Fault, wrong: str) -> None:
+    found = [f for f in judge(fabric(), planted) if f.code == "FAB6214"]
+    assert bool(found) == bool(wrong)
+    assert not wrong or any(wrong in f.message for f in found)
+
+
 def test_shut_uplinks_only_warn() -> None:
     fault = config_db(lambda tables: tables["PORT"]["Ethernet128"].__setitem__("admin_status", "down"))
     (breach,) = [f for f in judge(fabric(), fault) if f.code == "FAB6204"]
     assert breach.severity is Severity.WARNING
+
+
+def renumbered() -> Switch:
+    """A Nexus whose plan puts a weighted class above a strict one, which its queues have the other way round."""
+    switch = variant("cloudscale/numbered")
+    default, rdma, cnp = switch.qos.classes
+    classes = (default, replace(cnp, priority=1), rdma)
+    return replace(switch, qos=replace(switch.qos, classes=classes))
+
+
+def breaches(switch: Switch, *, replaced: tuple[str, str] = ("", "")) -> list[Finding]:
+    """What the rules for one device say of its files, one text in them replaced."""
+    back_end = nos.load(switch.nos)
+    files = {
+        name: re.sub(*replaced, body) if replaced[0] else body
+        for name, body in back_end.render(switch).items()
+    }
+    return [f for f in Survey().add_switch(switch, back_end.read(files), "switches/x") if f.code in CODES]
+
+
+def test_queues_that_a_nos_numbers_otherwise_raise_no_alarm() -> None:
+    switch = renumbered()
+    assert qos_groups(switch.qos.classes) == {0: 0, 1: 7, 3: 3}
+    wanted = {"FAB6214", "FAB6217", "FAB6212", "FAB6213"}
+    assert [f for f in breaches(switch) if f.code in wanted] == []
+
+
+def test_notifications_in_a_renumbered_queue_are_still_judged() -> None:
+    found = breaches(
+        renumbered(),
+        replaced=(
+            r"(class type queuing c-out-8q-q7\n)( +)priority level 1",
+            r"\1\2bandwidth remaining percent 0",
+        ),
+    )
+    assert "FAB6214" in {f.code for f in found}

@@ -14,9 +14,9 @@ from fabricc.check.invariants.transit import kinds_of, routing_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from fractions import Fraction
 
     from fabricc.check.compare import Finding
+    from fabricc.check.invariants.declared import Ratio
     from fabricc.check.invariants.digest import HostDigest, Survey, SwitchDigest
     from fabricc.check.invariants.policy import Policy
 
@@ -60,7 +60,7 @@ class Census:
             self.shortest_timeout = mine
 
     def findings(
-        self, planned: Mapping[str, int], rails_per_tor: int, declared: Mapping[int, Fraction]
+        self, planned: Mapping[str, int], rails_per_tor: int, declared: Mapping[int, Ratio]
     ) -> Iterator[Finding]:
         """What is wrong with the whole.
 

@@ -9,9 +9,9 @@ from fabricc.check.invariants.rules import finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from fractions import Fraction
 
     from fabricc.check.compare import Finding
+    from fabricc.check.invariants.declared import Ratio
     from fabricc.check.invariants.digest import SwitchDigest
 
 TIERS = ("tor", "spine", "core")
@@ -73,12 +73,13 @@ def counts(
         yield finding(3, f"hosts have {host_ports:,} ports, tors {counted['host_cables']:,} links to hosts")
 
 
-def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Fraction]) -> Iterator[Finding]:
+def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Ratio]) -> Iterator[Finding]:
     """Invariant 4: down over up within the declared ratio, as cabled; a warning when only shut links exceed it."""
     for s in switches:
-        limit = declared.get(s.tier)
-        if limit is None or not s.load.down:
+        ratio = declared.get(s.tier)
+        if ratio is None or not s.load.down:
             continue
+        limit = ratio.limit
         cabled, left = (s.load.down, s.load.up), (s.load.enabled_down, s.load.enabled_up)
         over = cabled[0] > limit * cabled[1]
         if over or left[0] > limit * left[1]:
@@ -87,6 +88,12 @@ def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Fr
             yield finding(
                 4, message + ("" if over else ", with links shut"), s.file, s.line, warning=not over
             )
+        elif ratio.n_minus_1 and s.load.down > limit * (s.load.up - s.widest[1]):
+            message = (
+                f"{s.name} has {s.load.down:,} Gb/s down and, with {s.widest[0]} lost, "
+                f"{s.load.up - s.widest[1]:,} Gb/s up; declared is {float(limit):g}:1 also then"
+            )
+            yield finding(4, message, s.file, s.line)
 
 
 def planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.check.invariants.rules import CODES
 from fabricc.diagnostics import Severity
@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from fabricc.spec.model import ClusterSpec
 
 
-def declared_ratios(spec: ClusterSpec) -> dict[int, Fraction]:
-    """Tier -> oversubscription; a tier with pinned uplinks has one only when the spec writes it down."""
+class Ratio(NamedTuple):
+    """Down over up bandwidth of a tier at most; with `n_minus_1` also when any one switch above is lost."""
+
+    limit: Fraction
+    n_minus_1: bool = False
+
+
+def declared_ratios(spec: ClusterSpec) -> dict[int, Ratio]:
+    """Tier -> oversubscription; a tier with pinned uplinks has one only when the spec asks for it."""
     ratios = {}
     for tier, name, wanted in ((0, "tors", spec.tors), (1, "spines", spec.spines)):
-        written = (name, "oversubscription") in spec.positions
+        written = (name, "oversubscription") in spec.positions or wanted.n_minus_1
         above = tier == 0 or spec.cores is not None
         if above and wanted.oversubscription is not None and (written or wanted.uplinks is None):
-            ratios[tier] = Fraction(str(wanted.oversubscription))
+            ratios[tier] = Ratio(Fraction(str(wanted.oversubscription)), wanted.n_minus_1)
     return ratios
 
 

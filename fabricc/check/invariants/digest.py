@@ -47,6 +47,7 @@ class SwitchDigest:
 
     Attributes:
         above, below: neighbouring switch -> links to it.
+        widest: the switch above that it has most bandwidth to, and how much, Gb/s.
         host_links: links to hosts.
         mtus: MTUs of links between switches; `host_mtu`: the least of links to hosts, 0 when not stated.
         policy: key of its class of policies.
@@ -63,6 +64,7 @@ class SwitchDigest:
     asn: int
     above: tuple[tuple[str, int], ...]
     below: tuple[tuple[str, int], ...]
+    widest: tuple[str, int]
     host_links: int
     load: Load
     mtus: tuple[tuple[int, int], ...]
@@ -148,6 +150,7 @@ def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder
     switch = seen.switch
     above: Counter[str] = Counter()
     below: Counter[str] = Counter()
+    wide: Counter[str] = Counter()
     sums = dict.fromkeys(("down", "up", "enabled_down", "enabled_up"), 0)
     mtus: Counter[int] = Counter()
     host_mtus = []
@@ -160,6 +163,7 @@ def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder
             host_mtus += [link.mtu] if link.mtu else []
         elif link.port.peer:
             (above if up else below)[link.port.peer.device] += 1
+            wide[link.port.peer.device] += link.speed_gbps if up else 0
             if link.mtu is not None:
                 mtus[link.mtu] += 1
     file, line = _under(folder, seen.place("bgp/asn"))
@@ -167,6 +171,7 @@ def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder
         switch.name, switch.tier_index, switch.plane, -1 if switch.pod is None else switch.pod,
         -1 if switch.unit is None else switch.unit, seen.number("bgp/asn") or 0,
         tuple(sorted(above.items())), tuple(sorted(below.items())),
+        max(wide.items(), key=lambda each: (each[1], each[0]), default=("", 0)),
         sum(link.port.direction is Direction.HOST for link in seen.links), Load(**sums),
         tuple(sorted(mtus.items())), min(host_mtus, default=0), seen.number("watchdog/detect_ms") or 0, policy,
         tuple((function, *_under(folder, seen.place(path))) for function, path in contracts.items()),

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.check.invariants.rules import Breach
+from fabricc.check.invariants.view import CODE_POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +92,7 @@ def _marking(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterato
     if not any(p.ecn for p in seen.switch.qos.profiles):
         wanted = set()
     for priority in kind.pfc:
-        queue = seen.queue(priority)
+        queue = seen.stopped_queue(priority)
         if queue not in kind.marked and priority in wanted:
             yield Breach(17, f"{_ports(links)}: lossless queue {queue} is not marked", links[0].path)
     for queue, marking in kind.markings:
@@ -134,18 +135,33 @@ def _notifications(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]
         return
     for cnp in (c for c in seen.switch.qos.classes if c.cnp):
         queue = seen.queue(classes[cnp.data_dscp])
-        about = f"notifications (DSCP {cnp.data_dscp}) go to queue {queue}"
-        for kind, links in kinds:
-            at = links[0].path
-            if queue in {seen.queue(priority) for priority in kind.pfc}:
-                yield Breach(14, f"{_ports(links)}: {about}, which PFC can stop", at + "pfc")
-            if queue in kind.marked:
-                message = f"{_ports(links)}: {about}, which ECN marks"
-                yield Breach(14, message, f"{at}queue[{queue}]/ecn_min_bytes")
-            scheduler = dict(kind.schedulers).get(queue)
-            if kind.schedulers and scheduler in (None, "dwrr 0"):
-                message = f"{_ports(links)}: {about}, which is neither strict nor guaranteed a share"
-                yield Breach(14, message, f"{at}queue[{queue}]/scheduler")
+        yield from _unhindered(
+            seen, kinds, queue, f"notifications (DSCP {cnp.data_dscp}) go to queue {queue}"
+        )
+    dscp, queue_of_rest = seen.number("trimming/dscp"), seen.number("trimming/queue")
+    if dscp is None or queue_of_rest is None or dscp >= CODE_POINTS:
+        return
+    about = f"trimmed packets (DSCP {dscp}) go to queue {queue_of_rest}"
+    if (elsewhere := seen.queue(classes[dscp])) != queue_of_rest:
+        yield Breach(14, f"{about}, on the next switch to queue {elsewhere}", "trimming/queue")
+    yield from _unhindered(seen, kinds, queue_of_rest, about)
+
+
+def _unhindered(
+    seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]], queue: int, about: str
+) -> Iterator[Breach]:
+    """A queue of control traffic: not stopped by PFC, not marked, with bandwidth of its own on every port."""
+    for kind, links in kinds:
+        at = links[0].path
+        if queue in {seen.stopped_queue(priority) for priority in kind.pfc}:
+            yield Breach(14, f"{_ports(links)}: {about}, which PFC can stop", at + "pfc")
+        if queue in kind.marked:
+            message = f"{_ports(links)}: {about}, which ECN marks"
+            yield Breach(14, message, f"{at}queue[{queue}]/ecn_min_bytes")
+        scheduler = dict(kind.schedulers).get(queue)
+        if kind.schedulers and scheduler in (None, "dwrr 0"):
+            message = f"{_ports(links)}: {about}, which is neither strict nor guaranteed a share"
+            yield Breach(14, message, f"{at}queue[{queue}]/scheduler")
 
 
 def _pools(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> Iterator[Breach]:

@@ -63,7 +63,7 @@ class Lossless:
     Attributes:
         cable_m: length of the cable; `looked_up_m`: the length that the headroom was chosen for.
         xoff, xon, size: bytes; `dynamic_th`: exponent of alpha; None where the files do not say.
-        schedulers, markings: per queue of the plan's classes that the files state.
+        schedulers, markings: per queue that the files state, as the platform numbers queues.
         marked: queues with ECN, also where the platform states fill levels rather than bytes.
     """
 
@@ -136,6 +136,18 @@ class SwitchView:
         stated = self.number(f"qos/traffic_class[{traffic_class}]/queue")
         return traffic_class if stated is None else stated
 
+    def stopped_queue(self, priority: int) -> int:
+        """Queue that a pause for a priority stops; platforms may number queues otherwise than priorities."""
+        stated = self.number(f"qos/pfc_priority[{priority}]/queue")
+        return self.queue(priority) if stated is None else stated
+
+    def queues(self) -> list[int]:
+        """Queues that may say something: those that code points lead to, and those of the plan's priorities."""
+        classes = {c for c in self.code_points() or () if c >= 0}
+        planned = {c.priority for c in self.switch.qos.classes}
+        stopped = {self.stopped_queue(c.priority) for c in self.switch.qos.lossless}
+        return sorted({self.queue(c) for c in classes} | planned | stopped)
+
     def kinds(self) -> Iterator[tuple[Lossless, list[LinkPort]]]:
         """Lossless settings and the ports that have them."""
         groups: dict[Lossless, list[LinkPort]] = {}
@@ -162,7 +174,7 @@ def view(switch: Switch, reading: Reading) -> SwitchView:
             seen.communities[path[len(_COMMUNITY_LIST) : -1]] = str(value)
         elif path.startswith(_AGGREGATE):
             seen.aggregates.append(path[len(_AGGREGATE) : -1])
-    queues = [c.priority for c in switch.qos.classes]
+    queues = seen.queues()
     tells = any(f"interface[{port.name}]/routed" in reading.facts for port in switch.ports)
     seen.links = [_link(port, reading.facts, queues, tells) for port in switch.ports if port.peer]
     for link in seen.links:
