@@ -77,6 +77,11 @@ class Document:
         self.servers.setdefault(kind, []).append((name, number))
         return True
 
+    def state_servers(self) -> None:
+        """State the servers of each kind; one that is said twice is one server."""
+        for kind, servers in self.servers.items():
+            self.put(f"management/{kind}", ",".join(sorted({name for name, _ in servers})), servers[-1][1])
+
     def check_matches(self, family_of: Callable[[str], int | None]) -> None:
         """List lines of route maps that match a prefix list of the other family; `family_of` None is no such list."""
         for name, family, number, line in self.matches:

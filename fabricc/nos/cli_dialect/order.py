@@ -20,11 +20,11 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def in_address_order(addresses: Iterable[str]) -> list[str]:
-    """IPv4 before IPv6 before names, each ascending."""
+    """Addresses and networks, IPv4 before IPv6 before names, each ascending."""
 
     def key(text: str) -> tuple[int, int, str]:
         try:
-            address = ip_address(text)
+            address = ip_address(text.partition("/")[0])
         except ValueError:
             return (9, 0, text)
         return (address.version, int(address), "")

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 _MATCH_FAMILY = {"ip": 4, "ipv6": 6}
 
 
+_LONGEST_ASN = 11
+
+
 def asn(text: str) -> int | None:
-    """An AS number in plain or dotted notation (RFC 5396); None when it is neither."""
+    """An AS number in plain or dotted notation (RFC 5396); None when it is neither, or longer than any."""
+    if len(text) > _LONGEST_ASN:
+        return None
     high, dot, low = text.partition(".")
     if dot and high.isdecimal() and low.isdecimal():
         return int(high) << 16 | int(low)
@@ -29,7 +34,8 @@ def prefix_lengths(words: list[str]) -> list[str] | None:
         words = ["ge", words[1], "le", words[1]]
     if words[0::2] not in ([], ["ge"], ["le"], ["ge", "le"]):
         return None
-    return words if all(word.isdecimal() for word in words[1::2]) else None
+    complete = len(words) % 2 == 0 and all(word.isdecimal() for word in words[1::2])
+    return words if complete else None
 
 
 def route_map(document: Document, words: list[str], number: int) -> Block | bool:

@@ -15,7 +15,7 @@ from fabricc.nos.cli_dialect.policy_view import (
     groups_in_use,
     length_words,
 )
-from fabricc.nos.eos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S
+from fabricc.nos.eos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, GTSM_HOPS
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Bgp, PeerGroup, PrefixList, Session
@@ -64,7 +64,7 @@ class PrefixListView:
 
 @dataclass(frozen=True, slots=True)
 class BgpView:
-    """The BGP process; `timers` is None at EOS's defaults."""
+    """The BGP process; `timers` is None at EOS's defaults, `maximum_hops` where the TTL is not checked."""
 
     asn: int
     router_id: str
@@ -75,6 +75,7 @@ class BgpView:
     ipv6: bool
     bfd_interval_ms: int | None
     bfd_multiplier: int
+    maximum_hops: int | None
     redistribute_map: str
     aggregates: list[str]
     groups: list[GroupView]
@@ -99,6 +100,7 @@ def bgp_view(bgp: Bgp) -> BgpView:
         ipv6=bgp.ipv6,
         bfd_interval_ms=bgp.bfd_interval_ms,
         bfd_multiplier=bgp.bfd_multiplier,
+        maximum_hops=GTSM_HOPS if bgp.ttl_security else None,
         redistribute_map=bgp.redistribute_map,
         aggregates=sorted(bgp.aggregates, key=_aggregate_order),
         groups=[_group(bgp, group, transport) for group, transport in groups_in_use(bgp)],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.facts import SETTINGS
+from fabricc.fabric.model import Spreading
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.eos.vocabulary import (
@@ -17,6 +19,7 @@ from fabricc.nos.eos.vocabulary import (
     SPEEDS,
     WATCHDOG_RANGE_MS,
     is_trident,
+    spreadings,
     watchdog_timers,
 )
 
@@ -28,7 +31,14 @@ if TYPE_CHECKING:
 
 def gaps(switch: Switch) -> list[Gap]:
     """Every gap of this switch, in the order of the codes."""
-    found = [*_ports(switch), *_classes(switch), *_buffers(switch), *_watchdog(switch), *_routing(switch)]
+    found = [
+        *_ports(switch),
+        *_classes(switch),
+        *_buffers(switch),
+        *_watchdog(switch),
+        *_routing(switch),
+        *_balancing(switch),
+    ]
     reason = (
         "a full replace leaves only EOS's own `admin`, which without a password logs in at the console only"
     )
@@ -138,6 +148,26 @@ def _watchdog(switch: Switch) -> Iterator[Gap]:
                 "give the lossless class a weight",
                 fatal=False,
             )
+
+
+def _balancing(switch: Switch) -> Iterator[Gap]:
+    balancing = switch.load_balancing
+    if balancing.mode not in spreadings(switch):
+        yield Gap(
+            "FAB5117",
+            SETTINGS["load_balancing/mode"],
+            "no published EOS command sprays packets over ECMP next hops (Arista AVD 6.4 has none)"
+            if balancing.mode is Spreading.PACKET
+            else "dynamic load balancing is documented for fixed switches of the trident family",
+            "use `mode: hash`" + (" or `flowlet`" if is_trident(switch) else ""),
+        )
+    if balancing.flowlet_idle_us is not None:
+        yield Gap(
+            "FAB5118",
+            SETTINGS["load_balancing/flowlet_idle_us"],
+            "EOS's dynamic load balancing has no statement for the pause (Arista AVD 6.4, ip_hardware.fib)",
+            "leave `flowlet_idle_us` out",
+        )
 
 
 def _routing(switch: Switch) -> Iterator[Gap]:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.facts import boolean, neighbor_key, switch_facts
+from fabricc.fabric.facts import boolean, neighbor_key, setting_facts, switch_facts
 from fabricc.fabric.model import Direction, Transport
 from fabricc.nos.eos.vocabulary import (
+    AAA,
     EGRESS_LOSSLESS_EXPONENT,
-    GRPC_PORT,
+    GTSM_HOPS,
+    LLDP_HOLD,
+    MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
+    QUEUE_PAIR_BYTES,
+    QUEUE_PAIR_OFFSETS,
+    QUEUE_PAIR_PROFILE,
+    ROCE_PORT,
+    SERVER_GROUP,
     WATCHDOG_ACTIONS,
     alpha_exponent,
     fec,
     is_trident,
     roomiest,
+    spreadings,
     watchdog_guards,
     watchdog_timers,
 )
@@ -51,9 +60,12 @@ def planned(switch: Switch) -> Facts:
     for session in switch.bgp.sessions:
         prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
         facts[prefix + "send_community"] = "true"
+        if switch.bgp.ttl_security:
+            facts[prefix + "maximum_hops"] = GTSM_HOPS
         if session.transport is Transport.UNNUMBERED:
             del facts[prefix + "description"]
     _platform(facts, switch)
+    _services(facts, switch)
     return facts
 
 
@@ -110,5 +122,42 @@ def _platform(facts: Facts, switch: Switch) -> None:
     if unnumbered or switch.bgp.ipv6:
         facts["platform/routing_ipv6"] = "true"
     facts["platform/http_api"] = MANAGEMENT_VRF
-    facts["platform/gnmi"] = f"{MANAGEMENT_VRF} {GRPC_PORT}"
     facts["platform/wait_install"] = "true"
+
+
+def _services(facts: Facts, switch: Switch) -> None:
+    """The settings that EOS expresses: all but a flowlet pause and a path per packet."""
+    management = switch.management
+    stated = setting_facts(switch)
+    if switch.load_balancing.mode not in spreadings(switch):
+        del stated["load_balancing/mode"]
+    stated.pop("load_balancing/flowlet_idle_us", None)
+    facts |= stated
+    facts["platform/lldp_hold_s"] = LLDP_HOLD * management.lldp_interval_s
+    guarded = {"http": True, "snmp": management.snmp, "gnmi": management.gnmi_port is not None}
+    for service in (name for name, used in guarded.items() if used and management.access):
+        facts[f"platform/access[{service}]"] = facts["management/access"]
+    if management.access:
+        facts["platform/ssh"] = MANAGEMENT_VRF
+    if management.snmp:
+        facts |= {"platform/snmp[default]": "off", f"platform/snmp[{MANAGEMENT_VRF}]": "on"}
+    if management.gnmi_port is not None:
+        facts["platform/gnmi"] = MANAGEMENT_VRF
+    if management.tacacs:
+        facts["platform/tacacs_group"] = SERVER_GROUP
+        facts["platform/tacacs_source"] = MANAGEMENT_INTERFACE
+        facts |= {f"platform/aaa[{statement}]": methods for statement, methods in AAA.items()}
+        for server in management.tacacs.servers:
+            facts[f"platform/tacacs[{server}]/secret"] = management.tacacs.key
+    if switch.load_balancing.queue_pairs:
+        _queue_pairs(facts, switch)
+
+
+def _queue_pairs(facts: Facts, switch: Switch) -> None:
+    if not is_trident(switch):
+        facts["platform/hash_profile"] = QUEUE_PAIR_PROFILE
+        facts[f"platform/hash_profile[{QUEUE_PAIR_PROFILE}]"] = f"udp {ROCE_PORT} payload {QUEUE_PAIR_BYTES}"
+        return
+    for kind, used in (("IPv4", switch.bgp.ipv4), ("IPv6", switch.bgp.ipv6)):
+        if used:
+            facts[f"platform/hash_bytes[{kind}]"] = ",".join(map(str, QUEUE_PAIR_OFFSETS))

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _FAMILIES = ("ipv4", "ipv6")
 _CONSTANT = {"bgp asn notation asplain", "bgp asn notation asdot"}
+_STATED = (
+    "remote_asn", "description", "import", "export", "maximum_prefixes", "send_community", "maximum_hops",
+)  # fmt: skip
 _NEXT_HOP = ["next-hop", "address-family", "ipv6", "originate"]
 
 
@@ -110,6 +113,9 @@ class BgpBlock:
             own["description"] = (raw.strip().partition(" description ")[2], number)
         elif key in ("bfd", "send-community") and not rest:
             own[key.replace("-", "_")] = ("true", number)
+        elif key == "ttl" and rest[:1] == ["maximum-hops"] and len(rest) == 2 and rest[1].isdecimal():
+            own["maximum_hops"] = (int(rest[1]), number)
+            self.put("bgp/ttl_security", "true", number)
         elif key == "route-map" and len(rest) == 2 and rest[1] in ("in", "out"):
             own["import" if rest[1] == "in" else "export"] = (rest[0], number)
         elif key == "maximum-routes" and len(rest) == 1 and rest[0].isdecimal():
@@ -155,6 +161,6 @@ class BgpBlock:
         line = max((attributes[f][1] for f in families if f in attributes), default=self.number)
         self.put(prefix + "families", ",".join(families), line)
         self.put(prefix + "bfd", *attributes.get("bfd", ("false", self.number)))
-        for key in ("remote_asn", "description", "import", "export", "maximum_prefixes", "send_community"):
+        for key in _STATED:
             if key in attributes:
                 self.put(prefix + key, *attributes[key])

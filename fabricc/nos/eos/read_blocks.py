@@ -10,7 +10,11 @@ from fabricc.nos.cli_dialect.read_policy import prefix_lengths
 from fabricc.nos.eos.vocabulary import GRPC_PORT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fabricc.nos.cli_dialect.document import Put
+
+    Guard = Callable[[str, str, int], bool]
 
 
 def depth(raw: str) -> int:
@@ -43,12 +47,13 @@ class PrefixListBlock:
 
 
 class HttpApiBlock:
-    """`management api http-commands`: which VRF it answers in."""
+    """`management api http-commands`: which VRF it answers in, and whom."""
 
-    __slots__ = ("put", "vrf")
+    __slots__ = ("guard", "put", "vrf")
 
-    def __init__(self, put: Put) -> None:
+    def __init__(self, put: Put, guard: Guard) -> None:
         self.put = put
+        self.guard = guard
         self.vrf = ""
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
@@ -61,26 +66,34 @@ class HttpApiBlock:
         if self.vrf and words == ["no", "shutdown"]:
             self.put("platform/http_api", self.vrf, number)
             return True
-        return False
+        return words[:-1] == ["ip", "access-group"] and self.guard("http", words[-1], number)
 
 
 class GnmiBlock:
-    """`management api gnmi`: VRF and port of its one gRPC transport."""
+    """`management api gnmi`: VRF and port of its one gRPC transport, and whom it answers."""
 
-    __slots__ = ("port", "put")
+    __slots__ = ("guard", "port", "port_line", "put", "transport")
 
-    def __init__(self, put: Put) -> None:
+    def __init__(self, put: Put, guard: Guard) -> None:
         self.put = put
-        self.port = GRPC_PORT
+        self.guard = guard
+        self.port, self.port_line = GRPC_PORT, 0
+        self.transport = False
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
         """The transport's name has no meaning beyond the device; port 6030 is the default."""
         if depth(raw) == 1:
-            return words[:2] == ["transport", "grpc"] or words == ["provider", "eos-native"]
+            self.transport = words[:2] == ["transport", "grpc"]
+            return self.transport or words == ["provider", "eos-native"]
+        if not self.transport:
+            return False
         if len(words) == 2 and words[0] == "port" and words[1].isdecimal():
-            self.port = int(words[1])
+            self.port, self.port_line = int(words[1]), number
         elif len(words) == 2 and words[0] == "vrf":
-            self.put("platform/gnmi", f"{words[1]} {self.port}", number)
+            self.put("platform/gnmi", words[1], number)
+            self.put("management/gnmi_port", self.port, self.port_line or number)
+        elif words[:-1] == ["ip", "access-group"]:
+            return self.guard("gnmi", words[-1], number)
         else:
             return False
         return True

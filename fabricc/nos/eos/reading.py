@@ -14,6 +14,7 @@ from fabricc.nos.eos.read_bgp import BfdBlock, BgpBlock
 from fabricc.nos.eos.read_blocks import GnmiBlock, HttpApiBlock, PrefixListBlock
 from fabricc.nos.eos.read_interfaces import InterfaceBlock, finish_interfaces
 from fabricc.nos.eos.read_qos import MmuProfileBlock, QosMaps, QosProfileBlock
+from fabricc.nos.eos.read_services import Services, SshBlock
 from fabricc.nos.eos.vocabulary import COMMUNITY_OF, MANAGEMENT_INTERFACE, MANAGEMENT_VRF
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Document(cli.Document):
 
     __slots__ = (
         "bgp", "default_mmu", "families", "interfaces", "mmu_profiles", "prefix_lists", "qos", "qos_profiles",
+        "services",
     )  # fmt: skip
 
     community_of = COMMUNITY_OF
@@ -55,14 +57,15 @@ class Document(cli.Document):
         self.mmu_profiles: dict[str, MmuProfileBlock] = {}
         self.default_mmu: tuple[str, int] | None = None
         self.qos = QosMaps()
+        self.services = Services(self.put)
         self.bgp: BgpBlock | None = None
         self.prefix_lists: dict[str, PrefixListBlock] = {}
         self.families: dict[str, int] = {}
 
     def finish(self) -> None:
         """State what only all lines together say."""
-        for kind, servers in self.servers.items():
-            self.put(f"management/{kind}", ",".join(sorted(name for name, _ in servers)), servers[-1][1])
+        self.state_servers()
+        self.services.finish()
         self.qos.finish(self.put)
         finish_interfaces(self)
         if self.bgp is not None:
@@ -139,8 +142,10 @@ def _vrf(document: Document, words: list[str], number: int) -> bool:
 
 def _management(document: Document, words: list[str], number: int) -> Block | bool:
     if words == ["management", "api", "http-commands"]:
-        return HttpApiBlock(document.put)
-    return GnmiBlock(document.put) if words == ["management", "api", "gnmi"] else False
+        return HttpApiBlock(document.put, document.services.guard)
+    if words == ["management", "api", "gnmi"]:
+        return GnmiBlock(document.put, document.services.guard)
+    return SshBlock(document.services) if words == ["management", "ssh"] else False
 
 
 def _interface(document: Document, words: list[str], number: int) -> Block | bool:
@@ -163,7 +168,7 @@ def _ip(document: Document, words: list[str], number: int) -> Block | bool:
     elif rest[0] == "name-server" and rest[1:3] == _VRF:
         return all(document.server("dns", name, number) for name in rest[3:])
     else:
-        return False
+        return document.services.ip_line(words, number)
     return True
 
 
@@ -190,6 +195,8 @@ def _default_route(document: Document, rest: list[str], prefix: str, number: int
 
 
 def _no(document: Document, words: list[str], number: int) -> bool:
+    if words[1:2] == ["snmp-server"] and len(words) > 2:
+        return document.services.snmp_line(words, number)
     return words[1:] == ["ip", "routing", *_VRF]
 
 
@@ -204,26 +211,56 @@ def _router(document: Document, words: list[str], number: int) -> Block | bool:
     return document.bgp
 
 
+def _aaa(document: Document, words: list[str], number: int) -> Block | bool:
+    return document.services.aaa_line(words, number)
+
+
+def _lldp(document: Document, words: list[str], number: int) -> bool:
+    return document.services.lldp_line(words, number)
+
+
+def _load_balance(document: Document, words: list[str], number: int) -> Block | bool:
+    return document.services.hash_profiles if words == ["load-balance", "policies"] else False
+
+
+def _port_channel(document: Document, words: list[str], number: int) -> bool:
+    return document.services.hash_line(words, number)
+
+
+def _snmp(document: Document, words: list[str], number: int) -> bool:
+    return len(words) > 2 and document.services.snmp_line(words, number)
+
+
+def _tacacs(document: Document, words: list[str], number: int) -> bool:
+    return document.services.tacacs_line(words, number)
+
+
 def _end(document: Document, words: list[str], number: int) -> bool:
     return len(words) == 1
 
 
 _OPENERS: dict[str, Opener] = {
+    "aaa": _aaa,
     "end": _end,
     "hostname": hostname,
     "interface": _interface,
     "ip": _ip,
     "ipv6": _ipv6,
+    "lldp": _lldp,
+    "load-balance": _load_balance,
     "logging": _logging,
     "management": _management,
     "no": _no,
     "ntp": _ntp,
     "platform": _platform,
+    "port-channel": _port_channel,
     "priority-flow-control": _pfc,
     "qos": _qos,
     "route-map": route_map,
     "router": _router,
     "service": _service,
+    "snmp-server": _snmp,
+    "tacacs-server": _tacacs,
     "username": _username,
     "vrf": _vrf,
 }

@@ -5,17 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Spreading
 from fabricc.nos.cli_dialect.order import in_address_order, natural
 from fabricc.nos.eos.bgp_view import BgpView, bgp_view
 from fabricc.nos.eos.vocabulary import (
+    AAA,
+    ACCESS_LIST,
     ALPHAS,
+    DEFAULT_LLDP_HOLD_S,
+    DEFAULT_LLDP_S,
     DEFAULT_MTU,
     EGRESS_LOSSLESS_EXPONENT,
-    GRPC_PORT,
+    LLDP_HOLD,
     MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
     QUEUE_KEYWORD,
+    QUEUE_PAIR_OFFSETS,
+    QUEUE_PAIR_PROFILE,
+    SERVER_GROUP,
     SPEEDS,
     WATCHDOG_ACTIONS,
     alpha_exponent,
@@ -27,18 +34,42 @@ from fabricc.nos.eos.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Account, Ecn, Management, Port, PortProfile, Switch, TrafficClass
+    from fabricc.fabric.model import (
+        Account,
+        Ecn,
+        Management,
+        Port,
+        PortProfile,
+        Snmp,
+        Switch,
+        Tacacs,
+        TrafficClass,
+    )
 
 LOSSY_PROFILE = "LOSSY"
 
 
 @dataclass(frozen=True, slots=True)
 class ManagementView:
-    """The out-of-band side; servers in the order EOS prints them."""
+    """The out-of-band side; servers in the order EOS prints them.
+
+    Attributes:
+        access_list: name of the list that guards the services; None where everyone may ask them.
+        aaa: (statement, methods) of each `aaa` line.
+        lldp_s, lldp_hold_s: None at EOS's defaults.
+    """
 
     vrf: str
     interface: str
-    grpc_port: int
+    access_list: str | None
+    access: list[str]
+    aaa: list[tuple[str, str]]
+    server_group: str
+    tacacs: Tacacs | None
+    snmp: Snmp | None
+    gnmi_port: int | None
+    lldp_s: int | None
+    lldp_hold_s: int | None
     address: str
     gateway: str
     ipv6: bool
@@ -114,6 +145,9 @@ class SwitchView:
     Attributes:
         traffic_classes: traffic class of each DSCP, as (dscp, traffic class), ascending.
         mmu_default: the buffer profile of ports that apply none, the one with the most headroom.
+        flowlets: whether dynamic load balancing is on.
+        queue_pair_fields: (Ethernet type, offset) of each byte hashed of the queue pair, trident family.
+        queue_pair_profile: name of the hash profile that does so, sand family.
         headroom_pool_bytes: None where the platform keeps no shared headroom pool or EOS cannot set one.
     """
 
@@ -133,6 +167,9 @@ class SwitchView:
     unnumbered: bool
     ipv6: bool
     bgp: BgpView
+    flowlets: bool
+    queue_pair_fields: list[tuple[str, int]]
+    queue_pair_profile: str | None
 
 
 def switch_view(switch: Switch) -> SwitchView:
@@ -160,7 +197,17 @@ def switch_view(switch: Switch) -> SwitchView:
         unnumbered=unnumbered,
         ipv6=unnumbered or switch.bgp.ipv6,
         bgp=bgp_view(switch.bgp),
+        flowlets=trident and switch.load_balancing.mode is Spreading.FLOWLET,
+        queue_pair_fields=_queue_pair_fields(switch) if trident else [],
+        queue_pair_profile=QUEUE_PAIR_PROFILE if switch.load_balancing.queue_pairs and not trident else None,
     )
+
+
+def _queue_pair_fields(switch: Switch) -> list[tuple[str, int]]:
+    if not switch.load_balancing.queue_pairs:
+        return []
+    types = [name for name, used in (("IPv4", switch.bgp.ipv4), ("IPv6", switch.bgp.ipv6)) if used]
+    return [(name, offset) for name in types for offset in QUEUE_PAIR_OFFSETS]
 
 
 def speed_word(port: Port) -> str:
@@ -169,10 +216,20 @@ def speed_word(port: Port) -> str:
 
 
 def _management(management: Management) -> ManagementView:
+    lldp_s = management.lldp_interval_s
+    hold_s = LLDP_HOLD * lldp_s
     return ManagementView(
         vrf=MANAGEMENT_VRF,
         interface=MANAGEMENT_INTERFACE,
-        grpc_port=GRPC_PORT,
+        access_list=ACCESS_LIST if management.access else None,
+        access=in_address_order(management.access),
+        aaa=list(AAA.items()) if management.tacacs else [],
+        server_group=SERVER_GROUP,
+        tacacs=management.tacacs,
+        snmp=management.snmp,
+        gnmi_port=management.gnmi_port,
+        lldp_s=None if lldp_s == DEFAULT_LLDP_S else lldp_s,
+        lldp_hold_s=None if hold_s == DEFAULT_LLDP_HOLD_S else hold_s,
         address=management.address,
         gateway=management.gateway,
         ipv6=":" in management.address,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.model import Spreading
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -13,7 +15,30 @@ if TYPE_CHECKING:
 
 MANAGEMENT_VRF = "MGMT"
 MANAGEMENT_INTERFACE = "Management1"
-GRPC_PORT = 6030
+GRPC_PORT = 6030  # of gNMI when no `port` says another
+ACCESS_LIST = "FABRICC-ACCESS"
+SERVER_GROUP = "FABRICC"
+DEFAULT_LLDP_S = 30
+DEFAULT_LLDP_HOLD_S = 120
+LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+GTSM_HOPS = (
+    1  # a direct neighbour's packets arrive with the TTL they left with, which passes for any number of hops
+)
+
+# `aaa` statements about the group of TACACS+ servers; local accounts answer when no server does.
+AAA = {
+    "authentication login default": f"group {SERVER_GROUP} local",
+    "authorization exec default": f"group {SERVER_GROUP} local",
+    "authorization commands all default": f"group {SERVER_GROUP} local",
+    "accounting exec default": f"start-stop group {SERVER_GROUP}",
+    "accounting commands all default": f"start-stop group {SERVER_GROUP}",
+}
+# Destination queue pair in the base transport header (InfiniBand Architecture 1.4, 9.2.1): bytes 5 to 7 after the
+# 8 bytes of UDP. The trident family takes one byte a line, counted from the UDP header.
+QUEUE_PAIR_OFFSETS = (13, 14, 15)
+QUEUE_PAIR_BYTES = "5-7"
+QUEUE_PAIR_PROFILE = "ROCE-QP"
+ROCE_PORT = 4791
 
 TRIDENT = "trident"
 SAND = "sand"
@@ -112,3 +137,8 @@ def settings(switch: Switch) -> Mapping[str, Any]:
 def is_trident(switch: Switch) -> bool:
     """Whether the ASIC is of the family whose buffers EOS lets one set (Trident and Tomahawk)."""
     return bool(settings(switch)["family"] == TRIDENT)
+
+
+def spreadings(switch: Switch) -> frozenset[Spreading]:
+    """What EOS can do on this switch: `distribution dynamic` is documented for the trident family (Arista AVD 6.4)."""
+    return frozenset((Spreading.HASH, Spreading.FLOWLET) if is_trident(switch) else (Spreading.HASH,))

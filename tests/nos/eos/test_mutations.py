@@ -14,12 +14,14 @@ from tests.nos.eos.variants import variant
 def equivalent(line: str, index: int) -> bool:
     """Whether another word there says the same to a device.
 
-    Rules of a prefix list follow the order of the sequence numbers, the name of the one gRPC transport is free, and
+    Rules of a list follow the order of the sequence numbers, the name of the one gRPC transport is free, and
     a code point that EOS's default map puts into the class written needs no line of its own.
     """
     words = line.split()
     if words[:3] == ["qos", "map", "dscp"]:
         return index == 3 and default_traffic_class(int(words[3])) == int(words[-1])
+    if words[1] == "permit":
+        return index == 0
     return (index == 1 and words[0] == "seq") or (index == 2 and words[0] == "transport")
 
 
@@ -48,7 +50,9 @@ def mutants(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-@pytest.mark.parametrize("name", ["trident-dual", "trident-dual-unnumbered", "sand-drained"])
+@pytest.mark.parametrize(
+    "name", ["trident-dual", "trident-dual-unnumbered", "sand-drained", "trident-settings", "sand-settings"]
+)
 def test_no_changed_word_survives(name: str) -> None:
     switch = variant(name)
     text = EOS.render(switch)[FILE]
@@ -104,9 +108,26 @@ def test_no_missing_line_goes_unnoticed(name: str) -> None:
     assert survivors == ipv4_only | buffers | {
         # EOS's defaults: leaving the line out says the same.
         "bgp asn notation asplain", "bgp bestpath as-path multipath-relax", "end", "no ip routing vrf MGMT",
-        "port N", "priority strict", "protocol https", "provider eos-native", "qos map traffic-class N to tx-queue N",
+        "priority strict", "protocol https", "qos map traffic-class N to tx-queue N",
         "qos map dscp N to traffic-class N",
         # Without consequence for what the facts of this vocabulary state.
         "logging vrf MGMT source-interface ManagementN", "no shutdown",
-        "ntp local-interface vrf MGMT ManagementN", "transport grpc MGMT",
+        "ntp local-interface vrf MGMT ManagementN",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["trident-settings", "sand-settings"])
+def test_no_missing_setting_goes_unnoticed(name: str) -> None:
+    switch = variant(name)
+    text = EOS.render(switch)[FILE]
+    planned = EOS.planned(switch)
+    lines = text.split("\n")
+    about = re.compile(
+        "lldp|snmp|tacacs|aaa|access|server|transport|port |permit|maximum-hops|load-balance|payload|fields"
+    )
+    survivors = []
+    for at, line in enumerate(lines):
+        reading = EOS.read({FILE: "\n".join([*lines[:at], *lines[at + 1 :]])})
+        if about.search(line) and reading.facts == planned and not reading.unknown:
+            survivors.append(line.strip())
+    assert survivors == []

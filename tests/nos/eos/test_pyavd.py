@@ -185,10 +185,6 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
         },
         "vrfs": [{"name": "MGMT", "ip_routing": False}],
         "management_api_http": {"enable_https": True, "enable_vrfs": [{"name": "MGMT"}]},
-        "management_api_gnmi": {
-            "provider": "eos-native",
-            "transport": {"grpc": [{"name": "MGMT", "port": 6030, "vrf": "MGMT"}]},
-        },
         "management_interfaces": [
             {"name": "Management1", "vrf": "MGMT", "ip_address": management.address, "type": "oob"}
         ],
@@ -250,11 +246,93 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
     return model
 
 
+def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
+    """What the sample's settings are in AVD's words."""
+    management, group = switch.management, "group FABRICC"
+    assert management.snmp
+    assert management.tacacs
+    servers = [{"host": name, "vrf": "MGMT"} for name in management.tacacs.servers]
+    start = {"type": "start-stop", "methods": [{"method": "group", "group": "FABRICC"}]}
+    udp = {"ip_protocol": "udp", "header": "outer_l4", "mask": "0xFF"}
+    bytes_hashed = [
+        {"eth_type": kind, "offset": at, **udp} for kind in ("ipv4", "ipv6") for at in (13, 14, 15)
+    ]
+    profile = {"name": "ROCE-QP", "fields": {"udp": {"dst_port": 4791, "payload_bytes": "5-7"}}}
+    access = {"name": "FABRICC-ACCESS", "vrf": "MGMT"}
+    model: dict[str, Any] = {
+        "lldp": {"timer": 10, "holdtime": 40},
+        "snmp_server": {
+            "contact": management.snmp.contact,
+            "location": management.snmp.location,
+            "communities": [{"name": management.snmp.community, "access": "ro"}],
+            "vrfs": [{"name": "default", "enable": False}, {"name": "MGMT", "enable": True}],
+            "ipv4_acls": [access],
+        },
+        "tacacs_servers": {
+            "hosts": [{**each, "key": management.tacacs.key, "key_type": "0"} for each in servers]
+        },
+        "aaa_server_groups": [
+            {
+                "name": "FABRICC",
+                "type": "tacacs+",
+                "servers": [{"server": each["host"], "vrf": "MGMT"} for each in servers],
+            }
+        ],
+        "aaa_authentication": {"login": {"default": f"{group} local"}},
+        "aaa_authorization": {
+            "exec": {"default": f"{group} local"},
+            "commands": {"all_default": f"{group} local"},
+        },
+        "aaa_accounting": {
+            "exec": {"default": start},
+            "commands": {"default": [{"commands": "all", **start}]},
+        },
+        "ip_tacacs_source_interfaces": [{"name": "Management1", "vrf": "MGMT"}],
+        "standard_access_lists": [
+            {
+                "name": "FABRICC-ACCESS",
+                "sequence_numbers": [
+                    {"sequence": 10 * n, "action": f"permit {network}"}
+                    for n, network in enumerate(sorted(management.access), 1)
+                ],
+            }
+        ],
+        "management_api_http": {
+            "enable_https": True,
+            "enable_vrfs": [{"name": "MGMT", "access_group": "FABRICC-ACCESS"}],
+        },
+        "management_api_gnmi": {
+            "provider": "eos-native",
+            "transport": {
+                "grpc": [{"name": "MGMT", "port": 9339, "vrf": "MGMT", "ip_access_group": "FABRICC-ACCESS"}]
+            },
+        },
+        "management_ssh": {
+            "vrfs": [{"name": "MGMT", "enable": True, "ip_access_group_in": "FABRICC-ACCESS"}]
+        },
+    }
+    if family == "sand":
+        return model | {
+            "load_balance": {"policies": {"sand_profiles": [profile]}},
+            "port_channel": {"load_balance_sand_profile": "ROCE-QP"},
+            "platform": {"sand": {}},
+        }
+    return model | {
+        "port_channel": {"load_balance_trident_udf": bytes_hashed},
+        "ip_hardware": {"fib": {"load_balance_distribution": {"dynamic": {"enabled": True}}}},
+    }
+
+
 @pytest.mark.parametrize("family", ["trident", "sand"])
-@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("choice", [*CHOICES, "settings"])
 def test_arista_s_renderer_writes_the_same_lines(family: str, choice: str) -> None:
     switch = variant(f"{family}-{choice}")
-    validated = pyavd.validate_structured_config(avd(switch, family))
+    model = avd(switch, family)
+    if choice == "settings":
+        model |= avd_settings(switch, family)
+        for peer_group in model["router_bgp"]["peer_groups"]:
+            peer_group["ttl_maximum_hops"] = 1
+    validated = pyavd.validate_structured_config(model)
     assert validated.validated_data is not None, [
         (v.path, v.message) for v in validated.validation_result.violations
     ]

@@ -21,11 +21,15 @@ from tests.nos.eos.variants import GOLDENS, VARIANTS, large, variant
 GOLDEN = Path(__file__).parent / "golden"
 # The order of the blocks in a device's running configuration, by the first words of the block.
 ORDER = (
-    "username", "service routing", "logging", "platform trident mmu queue", "hostname", "ip name-server",
-    "qos profile", "vrf instance", "management api", "interface", "ip routing", "no ip routing",
+    "username", "service routing", "load-balance policies", "lldp", "logging", "platform trident mmu queue",
+    "hostname", "ip name-server", "qos profile", "port-channel load-balance sand", "(no )?snmp-server",
+    "port-channel load-balance trident", "vrf instance",
+    "management api", "tacacs-server", "aaa", "interface", "ip access-list", "ip routing", "ip hardware fib",
+    "no ip routing",
     "ip community-list", "ip prefix-list", "ipv6 prefix-list", "ipv6 unicast-routing", "ip route", "ntp", "qos map",
-    "priority-flow-control", "route-map", "router bfd", "router bgp", r"platform trident mmu queue profile \S+ apply",
-    "platform trident mmu headroom-pool", "end",
+    "priority-flow-control", "route-map", "router bfd", "router bgp", "ip tacacs",
+    r"platform trident mmu queue profile \S+ apply",
+    "platform trident mmu headroom-pool", "management ssh", "end",
 )  # fmt: skip
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tests.samples import switch_model, tor
+from fabricc.fabric.model import Spreading
+from tests.samples import switch_model, tor, with_settings
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
@@ -19,10 +20,11 @@ CHOICES: dict[str, dict[str, Any]] = {
     "drained": {"drained": True},
     "lossy": {"lossless": False},
 }
-VARIANTS = [f"{family}-{choice}" for family in ("trident", "sand") for choice in CHOICES]
+VARIANTS = [f"{family}-{choice}" for family in ("trident", "sand") for choice in (*CHOICES, "settings")]
 GOLDENS = [name for name in VARIANTS if name.startswith("trident-")] + [
     "sand-numbered",
     "sand-dual-unnumbered",
+    "sand-settings",
 ]
 
 
@@ -30,6 +32,9 @@ def variant(name: str) -> Switch:
     """The switch of that name."""
     family, _, choice = name.partition("-")
     model = switch_model(eos={"family": family, "port": "Ethernet{cage}/{lane}"})
+    if choice == "settings":
+        mode = Spreading.FLOWLET if family == "trident" else Spreading.HASH
+        return with_settings(tor(PORTS, model=model, nos="eos", release="4.32", dual=True), mode)
     return tor(PORTS, model=model, nos="eos", release="4.32", **CHOICES[choice])
 
 
