@@ -39,7 +39,7 @@ class FrrLinux:
         return whole if children == 1 else f"{whole}s{child - 1}"
 
     def gaps(self, switch: Switch) -> list[Gap]:
-        """What plain Linux cannot express of this switch; codes FAB5201 to FAB5206."""
+        """What plain Linux cannot express of this switch; codes FAB5201 to FAB5208."""
         release = switch.release or self.default_release
         if release not in self.releases:
             known = ", ".join(self.releases)

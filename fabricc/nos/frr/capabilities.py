@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.facts import switch_facts
+from fabricc.fabric.facts import SETTINGS, neighbor_key, setting_facts, switch_facts
+from fabricc.fabric.model import Spreading
 from fabricc.nos.base import Gap
-from fabricc.nos.frr.defaults import MULTIPATH_LIMIT
+from fabricc.nos.frr.defaults import MULTIPATH_LIMIT, TTL_SECURITY_HOPS
 from fabricc.nos.frr.linux import linux_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
@@ -19,12 +22,25 @@ _NOT_EXPRESSED = re.compile(
 )
 
 
+_SETTINGS = ("lldp/", "management/access", "bgp/ttl_security")
+
+
 def planned_facts(switch: Switch) -> Facts:
     """The facts of the switch that its files state, and those that only this back end knows."""
     facts = {
         path: value for path, value in switch_facts(switch).items() if not _NOT_EXPRESSED.fullmatch(path)
     }
-    return facts | linux_facts(switch)
+    stated = {path: value for path, value in setting_facts(switch).items() if path.startswith(_SETTINGS)}
+    return facts | stated | linux_facts(switch) | ttl_security_facts(switch)
+
+
+def ttl_security_facts(switch: Switch) -> Facts:
+    """The TTL check of each session, as `read_frr_conf` states it."""
+    sessions = switch.bgp.sessions if switch.bgp.ttl_security else ()
+    return {
+        f"bgp/neighbor[{neighbor_key(s.transport, s.remote, s.port)}]/ttl_security_hops": TTL_SECURITY_HOPS
+        for s in sessions
+    }
 
 
 def find_gaps(switch: Switch) -> list[Gap]:
@@ -80,4 +96,38 @@ def find_gaps(switch: Switch) -> list[Gap]:
                 fatal=False,
             )
         )
-    return found
+    return [*found, *_services(switch), *_balancing(switch)]
+
+
+def _services(switch: Switch) -> Iterator[Gap]:
+    management = switch.management
+    asked = {
+        "management/tacacs/": management.tacacs is not None,
+        "management/snmp/": management.snmp is not None,
+        "management/gnmi_port": management.gnmi_port is not None,
+    }
+    for setting in (setting for setting, wanted in asked.items() if wanted):
+        yield Gap(
+            "FAB5207",
+            SETTINGS[setting],
+            "it is a package of the Debian installation, configured apart from FRR",
+            "install and configure it with the system, for instance by the same means as the accounts",
+            fatal=False,
+        )
+
+
+def _balancing(switch: Switch) -> Iterator[Gap]:
+    balancing = switch.load_balancing
+    asked = {
+        "load_balancing/mode": balancing.mode is not Spreading.HASH,
+        "load_balancing/flowlet_idle_us": balancing.flowlet_idle_us is not None,
+        "load_balancing/queue_pairs": balancing.queue_pairs,
+    }
+    for setting in (setting for setting, wanted in asked.items() if wanted):
+        yield Gap(
+            "FAB5208",
+            SETTINGS[setting],
+            "Linux hashes addresses, protocol and ports of a flow and nothing else "
+            "(ip-sysctl, fib_multipath_hash_fields)",
+            "leave it out, or use a NOS that programs the ASIC's load balancing",
+        )

@@ -16,6 +16,7 @@ from fabricc.nos.frr.defaults import (
     DATACENTER_TIMERS,
     MULTIPATH_LIMIT,
     RA_INTERVAL_S,
+    TTL_SECURITY_HOPS,
     any_prefix,
     community_name,
 )
@@ -72,6 +73,7 @@ def render_frr_conf(
         ],
         "bfd": _bfd(bgp),
         "bgp": bgp,
+        "ttl_security_hops": TTL_SECURITY_HOPS if bgp.ttl_security else None,
         "timers": (bgp.keepalive_s, bgp.hold_s) != DATACENTER_TIMERS,
         "groups": groups,
         "neighbors": [_neighbor(session) for session in bgp.sessions],

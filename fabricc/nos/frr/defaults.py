@@ -12,6 +12,7 @@ BFD_INTERVAL_MS = 300  # transmit and receive
 BFD_MULTIPLIER = 3
 BFD_PROFILE = "FABRIC"
 MULTIPATH_LIMIT = 256  # `--enable-multipath` of the Debian and FRR project packages
+TTL_SECURITY_HOPS = 1  # of a neighbour on the same cable
 RA_INTERVAL_S = 10  # what bgpd itself asks of zebra for an unnumbered neighbour
 
 _COMMUNITIES = {

@@ -194,6 +194,11 @@ def _neighbor_bfd(p: Parser, m: re.Match[str], n: int) -> bool:
     return True
 
 
+def _ttl_security(p: Parser, m: re.Match[str], n: int) -> bool:
+    _process(p).speaker(m[1], n).settings["ttl_security_hops"] = (int(m[2]), n)
+    return True
+
+
 def _family(p: Parser, m: re.Match[str], _: int) -> bool:
     p.block, p.family = "family", m[1]
     _process(p).families.setdefault(m[1], {})
@@ -281,6 +286,7 @@ GRAMMAR = {
         (r"neighbor (\S+) peer-group", _peer_group),
         (r"neighbor (\S+) interface remote-as (\d{1,10}|external|internal)", _remote_as),
         (r"neighbor (\S+) bfd(?: profile (\S+))?", _neighbor_bfd),
+        (r"neighbor (\S+) ttl-security hops (\d{1,3})", _ttl_security),
         (r"address-family (ipv4|ipv6) unicast", _family),
         (r"bgp router-id (\S+)", _router_id),
         (r"bgp ebgp-requires-policy", _policy_required),

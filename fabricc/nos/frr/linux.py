@@ -20,8 +20,21 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 MANAGEMENT_INTERFACE = "eth0"
+LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+SSH_PORT = 22
 MANAGEMENT_TABLE = 100  # holds the management default route, for the switch's own traffic only
 MANAGEMENT_RULE = 40000  # after the main (32766) and default (32767) tables
+_ACCEPT = rf'iifname "{MANAGEMENT_INTERFACE}" tcp dport {SSH_PORT} ip saddr {{ ([0-9./, ]+) }} accept'
+_DROP = f'iifname "{MANAGEMENT_INTERFACE}" tcp dport {SSH_PORT} drop'
+_NFTABLES_FRAME = (
+    "table inet fabricc",
+    "delete table inet fabricc",
+    "table inet fabricc {",
+    "chain input {",
+    "type filter hook input priority filter; policy accept;",
+    "}",
+    "}",
+)
 _SILENT_DAEMONS = re.compile(r"vtysh_enable=yes|(MAX_FDS|[a-z0-9]+_options)=.*")
 
 
@@ -67,6 +80,10 @@ def linux_facts(switch: Switch) -> Facts:
     facts |= {f"kernel[{name}]": value for name, value in sysctls(switch).items()}
     facts["management/enabled"] = facts["loopback/enabled"] = "true"
     facts["management/rule"] = f"iif lo lookup {MANAGEMENT_TABLE}"
+    facts["lldp/hold_intervals"] = LLDP_HOLD
+    facts["lldp/port_id"] = "ifname"
+    if switch.management.access:
+        facts["management/access_else"] = "drop"
     facts["management/ipv4_forwarding"] = facts["management/ipv6_forwarding"] = "off"
     return facts
 
@@ -92,12 +109,16 @@ def render_linux(switch: Switch) -> dict[str, str]:
             }
             for port in switch.ports
         ],
+        "lldp_hold": LLDP_HOLD,
+        "ssh_port": SSH_PORT,
         "collectors": [f"[{server}]" if ":" in server else server for server in management.syslog],
     }
     names = ["daemons", "hostname", "interfaces", "sysctl.conf"]
     names += ["resolv.conf"] if management.dns else []
     names += ["timesyncd.conf"] if management.ntp else []
     names += ["rsyslog.conf"] if management.syslog else []
+    names += ["lldpd.conf"]
+    names += ["nftables.conf"] if management.access else []
     templates = environment("frr")
     return {name: templates.get_template(f"{name}.j2").render(view) for name in names}
 
@@ -146,6 +167,35 @@ def _read_timesyncd(text: str, file: str, reading: Reading) -> None:
 
 def _read_rsyslog(text: str, file: str, reading: Reading) -> None:
     _servers(text, file, reading, r"\*\.\* @\[?([\w.:-]+?)\]?:514", "management/syslog")
+
+
+def _read_lldpd(text: str, file: str, reading: Reading) -> None:
+    for number, line in _lines(text):
+        if match := re.fullmatch(r"configure lldp tx-interval (\d{1,4})", line):
+            reading.put("lldp/interval_s", int(match[1]), file, number)
+        elif match := re.fullmatch(r"configure lldp tx-hold (\d{1,3})", line):
+            reading.put("lldp/hold_intervals", int(match[1]), file, number)
+        elif match := re.fullmatch(r"configure lldp portidsubtype (\S+)", line):
+            reading.put("lldp/port_id", match[1], file, number)
+        else:
+            reading.unknown.append((file, number, line))
+
+
+def _read_nftables(text: str, file: str, reading: Reading) -> None:
+    """The networks are stated only when what they do not hold is dropped on the same port."""
+    wanted = 0
+    for number, line in _lines(text):
+        if match := re.fullmatch(_ACCEPT, line):
+            networks = sorted(network.strip() for network in match[1].split(","))
+            reading.put("management/access", ",".join(networks), file, number)
+        elif line == _DROP:
+            reading.put("management/access_else", "drop", file, number)
+        elif wanted < len(_NFTABLES_FRAME) and line == _NFTABLES_FRAME[wanted]:
+            wanted += 1
+        else:
+            reading.unknown.append((file, number, line))
+    for line in _NFTABLES_FRAME[wanted:]:
+        reading.unknown.append((file, 1, f"missing: {line}"))
 
 
 def _servers(text: str, file: str, reading: Reading, pattern: str, path: str, silent: str = "") -> None:
@@ -217,6 +267,8 @@ READERS: dict[str, Callable[[str, str, Reading], None]] = {
     "daemons": _read_daemons,
     "hostname": _read_hostname,
     "interfaces": _read_interfaces,
+    "lldpd.conf": _read_lldpd,
+    "nftables.conf": _read_nftables,
     "resolv.conf": _read_resolv,
     "rsyslog.conf": _read_rsyslog,
     "sysctl.conf": _read_sysctl,

@@ -91,8 +91,15 @@ class Process:
         self._put_joint(reading, "bgp/maximum_paths", paths, file)
         connected = {f: stated.get("connected") for f, stated in self.families.items()}
         self._put_joint(reading, "bgp/redistribute_connected", connected, file)
+        self._ttl_security(reading, file)
         used = [self._neighbor(reading, name, file) for name in sorted(self.speakers.keys() - self.groups)]
         self._bfd(reading, file, [stated for stated in used if stated], profiles)
+
+    def _ttl_security(self, reading: Reading, file: str) -> None:
+        """State that sessions are guarded when one speaker says so; each neighbour has a fact of its own beside it."""
+        for speaker in self.speakers.values():
+            if stated := speaker.settings.get("ttl_security_hops"):
+                reading.put("bgp/ttl_security", "true", file, stated[1])
 
     def _neighbor(self, reading: Reading, name: str, file: str) -> Stated | None:
         """Put the facts of one neighbour; its BFD profile ("" for none) when it runs BFD."""
@@ -101,7 +108,7 @@ class Process:
         sources = [own, group] if group else [own]
         settings = {key: value for source in reversed(sources) for key, value in source.settings.items()}
         prefix = f"bgp/neighbor[{name}]/"
-        for key in ("remote_asn", "description"):
+        for key in ("remote_asn", "description", "ttl_security_hops"):
             if stated := settings.get(key):
                 reading.put(prefix + key, stated[0], file, stated[1])
         bfd = settings.get("bfd")

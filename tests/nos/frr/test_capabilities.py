@@ -75,3 +75,14 @@ def test_neighbour_tables_grow_with_the_ports() -> None:
     key = "kernel[net.ipv4.neigh.default.gc_thresh3]"
     assert FRR.planned(switch)[key] == 8192
     assert FRR.planned(large)[key] == 32 * 600
+
+
+def test_services_of_the_installation_are_named_and_load_balancing_is_refused() -> None:
+    gaps = [gap for gap in FRR.gaps(VARIANTS["settings"]) if gap.code in ("FAB5207", "FAB5208")]
+    assert [(gap.feature, gap.fatal) for gap in gaps] == [
+        ("TACACS+", False),
+        ("SNMP", False),
+        ("gNMI telemetry", False),
+        ("load balancing other than by flow", True),
+        ("hashing of RoCE queue pairs", True),
+    ]

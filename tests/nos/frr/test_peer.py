@@ -171,3 +171,15 @@ def test_fabric_traffic_never_leaves_by_the_management_port(pairs: Pairs) -> Non
     forwarded = tor.run(["ip", "route", "get", "198.51.100.1", "from", source, "iif", host.name], check=False)
     assert forwarded.returncode != 0
     assert "unreachable" in forwarded.stderr.lower()
+
+
+@pytest.mark.skipif(
+    shutil.which("nft") is None or os.geteuid() != 0, reason="needs nft (package nftables) and root"
+)
+def test_nftables_accepts_the_login_list(tmp_path: Path) -> None:
+    rules = tmp_path / "nftables.conf"
+    rules.write_text(FRR.render(VARIANTS["settings"])["nftables.conf"])
+    check = ["nft", "-c", "-f", str(rules)]
+    assert subprocess.run(check, timeout=LIMIT_S, check=False).returncode == 0
+    rules.write_text(rules.read_text().replace("saddr", "sadr"))
+    assert subprocess.run(check, capture_output=True, timeout=LIMIT_S, check=False).returncode != 0

@@ -37,7 +37,7 @@ def test_the_files_state_exactly_the_planned_facts(name: str) -> None:
     assert reading.lines.keys() == reading.facts.keys()
 
 
-@pytest.mark.parametrize("name", ["numbered", "dual-unnumbered", "drained"])
+@pytest.mark.parametrize("name", ["numbered", "dual-unnumbered", "drained", "settings"])
 def test_the_text_is_the_golden_one(name: str) -> None:
     files = FRR.render(VARIANTS[name])
     folder = GOLDEN / name

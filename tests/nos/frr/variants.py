@@ -20,7 +20,7 @@ from fabricc.fabric.model import (
     TierName,
 )
 from fabricc.nos.frr import FRR
-from tests.samples import switch_model, tor
+from tests.samples import switch_model, tor, with_settings
 
 MODEL = switch_model(frr={"port": "swp{cage}"})
 CHILDREN = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (4, 1))
@@ -56,6 +56,7 @@ VARIANTS = {
     "dual": sample(dual=True),
     "dual-unnumbered": sample(dual=True, unnumbered=True),
     "drained": sample(dual=True, drained=True),
+    "settings": with_settings(sample(dual=True)),
 }
 
 
@@ -114,6 +115,7 @@ def spine(leaf: Switch) -> Switch:
             RouteMap("TO-DOWNSTREAM", fabric),
             RouteMap("CONNECTED", own),
         ),
+        ttl_security=leaf.bgp.ttl_security,
     )
     return replace(
         leaf,
