@@ -14,6 +14,7 @@ from fabricc.nos.sonic.facts import planned_facts
 from fabricc.nos.sonic.platform import port_name
 from fabricc.nos.sonic.qos_reader import read_qos
 from fabricc.nos.sonic.reader import read_config_db, read_ports, read_system
+from fabricc.nos.sonic.services import read_services
 from fabricc.nos.sonic.tables import config_db
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Sonic:
             source = read_config_db(files[document.FILE], reading)
             read_system(source)
             read_ports(source)
+            read_services(source)
             read_qos(source)
         if FRR_FILE in files:
             stated = dict(reading.facts)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.facts import congestion_facts, setting_facts
+from fabricc.nos.frr.capabilities import ttl_security_facts
 from fabricc.nos.sonic.platform import Platform, lane_list
+from fabricc.nos.sonic.services import service_facts
 from fabricc.nos.sonic.tables import ROLES, SERVICE_DESCRIPTION, SERVICE_MTU, autoneg, breakouts, fec
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
+
+
+SETTINGS = ("management/", "lldp/", "bgp/ttl_security")
+"""What the settings that SONiC expresses begin with; of load balancing it has no more than the hash."""
 
 
 def planned_facts(switch: Switch, stated: Facts) -> Facts:
@@ -45,7 +52,11 @@ def planned_facts(switch: Switch, stated: Facts) -> Facts:
     for cage, mode in breakouts(switch, platform).items():
         facts[f"breakout[{cage}]"] = mode
     _add_qos(facts, switch, platform)
-    return facts
+    if switch.qos.pools:
+        wanted = congestion_facts(switch.qos)
+        facts.update((path, value) for path, value in wanted.items() if path.startswith("trimming/"))
+    facts |= {path: value for path, value in setting_facts(switch).items() if path.startswith(SETTINGS)}
+    return facts | service_facts(switch) | ttl_security_facts(switch)
 
 
 def _add_qos(facts: Facts, switch: Switch, platform: Platform) -> None:

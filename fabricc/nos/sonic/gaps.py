@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Direction
+from fabricc.fabric.facts import SETTINGS
+from fabricc.fabric.model import Direction, Spreading
 from fabricc.nos.base import Gap
 from fabricc.nos.sonic.platform import Platform
 from fabricc.nos.sonic.qos import pg_profile_name
+from fabricc.nos.sonic.services import CERTIFICATES, LLDP_RANGE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,10 +29,11 @@ class Release:
 
     max_port_gbps: int
     max_poll_ms: int
+    trimming: bool = True
 
 
 RELEASES = {
-    "202411": Release(max_port_gbps=800, max_poll_ms=3000),
+    "202411": Release(max_port_gbps=800, max_poll_ms=3000, trimming=False),
     "202505": Release(max_port_gbps=800, max_poll_ms=3000),
     "202511": Release(max_port_gbps=1600, max_poll_ms=1000),
 }
@@ -52,7 +55,10 @@ def gaps(switch: Switch, release: str) -> Iterator[Gap]:
                 "give both cable classes the same headroom, or lengths that round to different table rows",
             )
     yield from _class_gaps(switch)
+    yield from _congestion_gaps(switch, release)
     yield from _management_gaps(switch)
+    yield from _service_gaps(switch)
+    yield from _balancing_gaps(switch, release)
     if switch.bgp.maximum_paths > MULTIPATH_LIMIT:
         yield Gap(
             "FAB5313",
@@ -154,7 +160,18 @@ def _profile_gaps(switch: Switch, profile: PortProfile) -> Iterator[Gap]:
             "raise the upper threshold",
         )
     rows = switch.model.buffers.rows
-    if not any((row.speed_gbps, row.cable_m) == (profile.speed_gbps, headroom.cable_m) for row in rows):
+    row = next((r for r in rows if (r.speed_gbps, r.cable_m) == (profile.speed_gbps, headroom.cable_m)), None)
+    if row is not None and (row.size_bytes, row.xoff_bytes) != (headroom.size_bytes, headroom.xoff_bytes):
+        yield Gap(
+            "FAB5321",
+            f"headroom of {profile.name} other than in pg_profile_lookup.ini",
+            f"the image's table has a size of {row.size_bytes} bytes, this configuration {headroom.size_bytes}; "
+            f"buffermgrd keeps {pg_profile_name(profile)} as it finds it, yet takes the table's figures for a speed or "
+            "cable length that is set on the box",
+            "change speeds and cable lengths in the spec only",
+            fatal=False,
+        )
+    if row is None:
         yield Gap(
             "FAB5308",
             f"lossless profile for {profile.speed_gbps} Gb/s and {headroom.cable_m} m",
@@ -181,6 +198,80 @@ def _class_gaps(switch: Switch) -> Iterator[Gap]:
         yield Gap(
             "FAB5317", "eight lossless classes", "lossy traffic needs a priority group", "at most seven"
         )
+
+
+def _congestion_gaps(switch: Switch, release: str) -> Iterator[Gap]:
+    """What Ultra Ethernet would have: trimming since 202505 (sonic-trimming.yang), link-layer retry not yet."""
+    qos = switch.qos
+    if qos.trimming and not RELEASES[release].trimming:
+        yield Gap(
+            "FAB5318",
+            SETTINGS["trimming/"],
+            f"SONiC {release} has no SWITCH_TRIMMING and no packet_discard_action",
+            "use release 202505 or later",
+        )
+    elif qos.trimming and not qos.pools:
+        yield Gap(
+            "FAB5318",
+            SETTINGS["trimming/"],
+            "a queue's buffer profile says whether it is trimmed, and without a lossless class fabricc leaves "
+            "buffers to the image",
+            "make a class lossless",
+        )
+    elif qos.trimming and switch.model.buffers.limits.trim_bytes is None:
+        yield Gap(
+            "FAB5319",
+            f"{SETTINGS['trimming/']} on {switch.model.asic}",
+            "orchagent asks the chip's driver, and does nothing where that says no; no document says it for this chip",
+            "look for SWITCH_TRIMMING_CAPABLE in SWITCH_CAPABILITY|switch of STATE_DB on a switch",
+            fatal=False,
+        )
+    if qos.link_retry:
+        yield Gap(
+            "FAB5320",
+            SETTINGS["link_retry"],
+            f"LLR_PORT and LLR_PROFILE are a design (doc/llr of the SONiC project), {release} has no model of them",
+            "leave it out",
+        )
+
+
+def _service_gaps(switch: Switch) -> Iterator[Gap]:
+    management = switch.management
+    low, high = LLDP_RANGE_S
+    if not low <= management.lldp_interval_s <= high:
+        yield Gap(
+            "FAB5322",
+            f"LLDP every {management.lldp_interval_s} s",
+            f"hello_time is {low} to {high} (sonic-lldp.yang)",
+            f"{high} s is the most",
+        )
+    if management.gnmi_port is not None:
+        yield Gap(
+            "FAB5323",
+            "certificates of the gNMI server",
+            "the server starts with those at " + ", ".join(CERTIFICATES.values()),
+            "install them on the switches; no key ever stands in a configuration",
+            fatal=False,
+        )
+
+
+def _balancing_gaps(switch: Switch, release: str) -> Iterator[Gap]:
+    balancing = switch.load_balancing
+    ars = f"adaptive routing is a design (doc/ARS of the SONiC project), {release} has no model of it"
+    fields = "SWITCH_HASH has no field of the RoCE transport header (sonic-hash.yang)"
+    asked = {
+        "load_balancing/mode": (balancing.mode is not Spreading.HASH, ars),
+        "load_balancing/flowlet_idle_us": (balancing.flowlet_idle_us is not None, ars),
+        "load_balancing/queue_pairs": (balancing.queue_pairs, fields),
+    }
+    for setting, (wanted, reason) in asked.items():
+        if wanted:
+            yield Gap(
+                "FAB5324",
+                SETTINGS[setting],
+                reason,
+                "leave it out; more queue pairs per connection spread by their UDP source ports",
+            )
 
 
 def _bad_name(what: str) -> Gap:

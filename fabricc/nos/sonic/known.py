@@ -60,6 +60,18 @@ FIELDS: Mapping[str, Expected] = {
     },
     "DNS_NAMESERVER": {},
     "SYSLOG_SERVER": {"port": "514", "protocol": "udp", "vrf": "mgmt", **_any("severity", "source")},
+    "TACPLUS": {"auth_type": Default("pap"), **_any("passkey", "timeout", "src_intf")},
+    "TACPLUS_SERVER": {"vrf": "mgmt", "tcp_port": Default("49"), **_any("priority", "timeout", "auth_type")},
+    "AAA": _any("login", "failthrough", "fallback", "debug", "trace"),
+    "SNMP": _any("Location", "Contact"),
+    "SNMP_COMMUNITY": {"TYPE": "RO"},
+    "SNMP_AGENT_ADDRESS_CONFIG": {},
+    "GNMI": _any(
+        "ca_crt", "server_crt", "server_key", "client_auth", "log_level", "port", "save_on_set", "user_auth"
+    ),
+    "LLDP": _any("hello_time", "multiplier", "system_name", "system_description"),
+    "ACL_TABLE": {"type": "CTRLPLANE", **_any("policy_desc", "services", "stage")},
+    "ACL_RULE": _any("ETHER_TYPE", "L4_DST_PORT", "PACKET_ACTION", "PRIORITY", "SRC_IP"),
     "LOOPBACK_INTERFACE": {"NULL": Default("NULL"), "admin_status": Default("up")},
     "BREAKOUT_CFG": _any("brkout_mode"),
     "PORT": {
@@ -98,12 +110,16 @@ FIELDS: Mapping[str, Expected] = {
     },
     "QUEUE": _any("scheduler", "wred_profile"),
     "BUFFER_POOL": _any("mode", "size", "type", "xoff"),
-    "BUFFER_PROFILE": _any("dynamic_th", "static_th", "pool", "size", "xoff", "xon", "xon_offset"),
+    "BUFFER_PROFILE": {
+        **_any("dynamic_th", "static_th", "pool", "size", "xoff", "xon", "xon_offset"),
+        "packet_discard_action": None,
+    },
     "BUFFER_PG": _any("profile"),
     "BUFFER_QUEUE": _any("profile"),
     "BUFFER_PORT_INGRESS_PROFILE_LIST": {"profile_list": INGRESS_PORT_PROFILE},
     "BUFFER_PORT_EGRESS_PROFILE_LIST": {"profile_list": EGRESS_PROFILES},
     "PFC_WD": _any("action", "detection_time", "restoration_time", "POLL_INTERVAL", "pfc_stat_history"),
+    "SWITCH_TRIMMING": _any("size", "dscp_value", "queue_index"),
     "SWITCH_HASH": {"ecmp_hash": HASH_FIELDS, **_any("lag_hash", "lag_hash_algorithm")},
 }
 
@@ -144,7 +160,6 @@ POOL_TYPES = {INGRESS_POOL: "ingress", EGRESS_POOL: "egress", EGRESS_LOSSY_POOL:
 
 IGNORED = frozenset(
     {
-        "AAA",
         "ASIC_SENSORS",
         "AUTO_TECHSUPPORT",
         "AUTO_TECHSUPPORT_FEATURE",
@@ -163,7 +178,6 @@ IGNORED = frozenset(
         "FEATURE",
         "FIPS",
         "FLEX_COUNTER_TABLE",
-        "GNMI",
         "GNMI_CLIENT_CERT",
         "GRPCCLIENT",
         "HEARTBEAT",
@@ -171,7 +185,6 @@ IGNORED = frozenset(
         "KUBERNETES_MASTER",
         "LDAP",
         "LDAP_SERVER",
-        "LLDP",
         "LLDP_PORT",
         "LOGGER",
         "LOSSLESS_TRAFFIC_PATTERN",
@@ -184,16 +197,11 @@ IGNORED = frozenset(
         "RESTAPI",
         "SERIAL_CONSOLE",
         "SFLOW",
-        "SNMP",
-        "SNMP_AGENT_ADDRESS_CONFIG",
-        "SNMP_COMMUNITY",
         "SNMP_USER",
         "SSH_SERVER",
         "SYSLOG_CONFIG",
         "SYSLOG_CONFIG_FEATURE",
         "SYSTEM_DEFAULTS",
-        "TACPLUS",
-        "TACPLUS_SERVER",
         "TELEMETRY",
         "VERSIONS",
         "XCVRD_LOG",

@@ -9,7 +9,7 @@ from fabricc.fabric.model import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fabricc.fabric.model import BufferPools, Ecn, Port, PortProfile, Switch, SwitchQos
+    from fabricc.fabric.model import BufferPools, Ecn, Port, PortProfile, Switch, SwitchQos, Trimming
     from fabricc.nos.sonic.document import Row, Table, Tables
     from fabricc.nos.sonic.platform import Platform
 
@@ -23,6 +23,7 @@ LOSSY_PG_PROFILE = "ingress_lossy_profile"
 INGRESS_PORT_PROFILE = "ingress_lossless_profile"
 LOSSLESS_QUEUE_PROFILE = "egress_lossless_profile"
 LOSSY_QUEUE_PROFILE = "egress_lossy_profile"
+TRIM_QUEUE_PROFILE = "q_lossy_trim_profile"
 EGRESS_PROFILES = f"{LOSSLESS_QUEUE_PROFILE},{LOSSY_QUEUE_PROFILE}"
 
 LOSSY_DYNAMIC_TH = "3"
@@ -51,7 +52,12 @@ def qos_tables(switch: Switch, platform: Platform) -> Tables:
     tables["QUEUE"] = _queues(used, qos, bool(lossless))
     if qos.pools:
         tables.update(_pools(qos.pools, profiles.values(), platform))
-        tables.update(_buffers(used, lossless, profiles, platform))
+        trimmed = qos.trimming.queues if qos.trimming else ()
+        tables.update(_buffers(used, lossless, trimmed, profiles, platform))
+        if qos.trimming:
+            trim: Row = {**tables["BUFFER_PROFILE"][LOSSY_QUEUE_PROFILE], "packet_discard_action": "trim"}
+            tables["BUFFER_PROFILE"][TRIM_QUEUE_PROFILE] = dict(sorted(trim.items()))
+            tables["SWITCH_TRIMMING"] = {"GLOBAL": _trimming(qos.trimming)}
     if qos.watchdog:
         row: Row = {
             "action": qos.watchdog.action,
@@ -153,6 +159,15 @@ def _pools(pools: BufferPools, profiles: Iterable[PortProfile], platform: Platfo
     return {"BUFFER_POOL": rows, "BUFFER_PROFILE": named}
 
 
+def _trimming(trimming: Trimming) -> Row:
+    """One code point and queue for all ports ("symmetric" in the design doc/packet_trimming of the SONiC project)."""
+    return {
+        "dscp_value": str(trimming.dscp),
+        "queue_index": str(trimming.queue),
+        "size": str(trimming.size_bytes),
+    }
+
+
 def pg_profile_name(profile: PortProfile) -> str:
     """The name buffermgrd (traditional model) would give the profile, so that it takes ours and makes none itself."""
     return f"pg_lossless_{profile.speed_gbps * 1000}_{profile.headroom.cable_m}m_profile"
@@ -173,19 +188,25 @@ def _pg_profile(profile: PortProfile) -> Row:
 
 
 def _buffers(
-    used: Sequence[Port], lossless: Sequence[int], profiles: dict[str, PortProfile], platform: Platform
+    used: Sequence[Port],
+    lossless: Sequence[int],
+    trimmed: Sequence[int],
+    profiles: dict[str, PortProfile],
+    platform: Platform,
 ) -> Tables:
     groups: Table = {}
     queues: Table = {}
     cables: Row = {}
     lossy_key = str(lossy_group(lossless))
     lossless_keys = ranges(lossless)
-    lossy_keys = ranges([queue for queue in QUEUES if queue not in lossless])
-    every_key = ranges(QUEUES)
+    lossy_keys = ranges([queue for queue in QUEUES if queue not in lossless and queue not in trimmed])
+    every_key = ranges([queue for queue in QUEUES if queue not in trimmed])
+    trim_keys = ranges(trimmed)
     lossy_pg: Row = {"profile": LOSSY_PG_PROFILE}
     lossless_pg: Table = {p.name: {"profile": pg_profile_name(p)} for p in profiles.values()}
     lossy_queue: Row = {"profile": LOSSY_QUEUE_PROFILE}
     lossless_queue: Row = {"profile": LOSSLESS_QUEUE_PROFILE}
+    trim_queue: Row = {"profile": TRIM_QUEUE_PROFILE}
     for port in used:
         name, profile = port.name, port.profile
         groups[f"{name}|{lossy_key}"] = lossy_pg
@@ -196,6 +217,8 @@ def _buffers(
                 queues[f"{name}|{key}"] = lossless_queue
         for key in lossy_keys if profile else every_key:
             queues[f"{name}|{key}"] = lossy_queue
+        for key in trim_keys:
+            queues[f"{name}|{key}"] = trim_queue
     tables: Tables = {"BUFFER_PG": groups, "BUFFER_QUEUE": queues}
     if platform.mellanox:
         ingress: Row = {"profile_list": INGRESS_PORT_PROFILE}

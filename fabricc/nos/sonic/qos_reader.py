@@ -19,6 +19,7 @@ from fabricc.nos.sonic.qos import (
     LOSSY_QUEUE_PROFILE,
     MAP,
     QUEUES,
+    TRIM_QUEUE_PROFILE,
     lossy_group,
 )
 from fabricc.nos.sonic.reader import number
@@ -38,6 +39,8 @@ WRED_FACTS = {
 }
 WATCHDOG_FIELDS = {"detection_time": "detect_ms", "restoration_time": "restore_ms", "action": "action"}
 
+TRIMMING_FIELDS = {"size": "size_bytes", "dscp_value": "dscp", "queue_index": "queue"}
+
 
 def read_qos(source: Source) -> None:
     """Everything about classes, queues and buffers."""
@@ -47,6 +50,7 @@ def read_qos(source: Source) -> None:
     bound = _read_bindings(source)
     _read_groups(source, bound)
     _read_buffer_queues(source, bound)
+    _read_trimming(source, bound)
     for name, length in source.fields("CABLE_LENGTH", MAP):
         metres = number(length.removesuffix("m"))
         source.put(f"interface[{name}]/headroom/cable_m", metres, "CABLE_LENGTH", MAP, name)
@@ -127,6 +131,8 @@ def _read_pools(source: Source) -> None:
     fixed = _fixed_profiles(pools.get(EGRESS_POOL, {}), EGRESS_LOSSY_POOL in pools) if pools else {}
     if PROFILE_LISTS[0] not in source.tables:
         fixed.pop(INGRESS_PORT_PROFILE, None)
+    if "SWITCH_TRIMMING" not in source.tables and TRIM_QUEUE_PROFILE not in profiles:
+        fixed.pop(TRIM_QUEUE_PROFILE, None)
     for name, want in fixed.items():
         if profiles.get(name) != want:
             source.strange(f"BUFFER_PROFILE|{name} is not {want}", "BUFFER_PROFILE", name)
@@ -145,6 +151,12 @@ def _fixed_profiles(egress: Row, lossy_pool: bool) -> dict[str, Row]:
         INGRESS_PORT_PROFILE: {"dynamic_th": LOSSLESS_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"},
         LOSSLESS_QUEUE_PROFILE: {**limit, "pool": EGRESS_POOL, "size": "0"},
         LOSSY_QUEUE_PROFILE: {"dynamic_th": LOSSY_DYNAMIC_TH, "pool": lossy, "size": "0"},
+        TRIM_QUEUE_PROFILE: {
+            "dynamic_th": LOSSY_DYNAMIC_TH,
+            "packet_discard_action": "trim",
+            "pool": lossy,
+            "size": "0",
+        },
     }
 
 
@@ -225,7 +237,7 @@ def _read_buffer_queues(source: Source, bound: dict[str, str]) -> None:
     for key, row in source.rows("BUFFER_QUEUE").items():
         name, _, numbers = key.partition("|")
         profile = row.get("profile")
-        if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE):
+        if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE):
             source.strange(f"BUFFER_QUEUE|{key} profile: {profile}", "BUFFER_QUEUE", key, "profile")
         for queue in expand(numbers):
             queues.setdefault(name, {})[queue] = profile == LOSSLESS_QUEUE_PROFILE
@@ -238,6 +250,29 @@ def _read_buffer_queues(source: Source, bound: dict[str, str]) -> None:
     for table in PROFILE_LISTS:
         for name in bound.keys() - source.rows(table).keys() if table in source.tables else ():
             source.strange(f"{table}|{name} is missing", table)
+
+
+def _read_trimming(source: Source, bound: dict[str, str]) -> None:
+    """State what trimming leaves of packets, and the queues it serves, which must be the same on all ports."""
+    trimmed: dict[str, set[int]] = {name: set() for name in bound}
+    place = ""
+    for key, row in source.rows("BUFFER_QUEUE").items():
+        name, _, numbers = key.partition("|")
+        if row.get("profile") == TRIM_QUEUE_PROFILE:
+            place = place or key
+            trimmed.setdefault(name, set()).update(expand(numbers))
+    settings = {field for field, _ in source.fields("SWITCH_TRIMMING", "GLOBAL")}
+    if not settings and not any(trimmed.values()):
+        return
+    for field, fact in TRIMMING_FIELDS.items():
+        value = source.rows("SWITCH_TRIMMING").get("GLOBAL", {}).get(field, "missing")
+        source.put(f"trimming/{fact}", number(str(value)), "SWITCH_TRIMMING", "GLOBAL", field)
+    first = min(trimmed, default="")
+    everywhere = trimmed.get(first, set())
+    source.put("trimming/queues", ",".join(map(str, sorted(everywhere))), "BUFFER_QUEUE", place)
+    for name, queues in trimmed.items():
+        if queues != everywhere:
+            source.strange(f"BUFFER_QUEUE|{name}: other queues are trimmed than of {first}", "BUFFER_QUEUE")
 
 
 def _read_watchdog(source: Source, guarded: dict[str, str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.model import Direction
 from fabricc.nos.sonic.platform import Platform, lane_list
 from fabricc.nos.sonic.qos import qos_tables
+from fabricc.nos.sonic.services import service_tables
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
@@ -44,6 +45,7 @@ def config_db(switch: Switch) -> Tables:
         "VERSIONS": {"DATABASE": {"VERSION": SCHEMA_VERSION}},
     }
     tables.update(_management(switch))
+    tables.update(service_tables(switch.management))
     tables["LOOPBACK_INTERFACE"] = _loopback(switch)
     tables["BREAKOUT_CFG"] = {
         cage: {"brkout_mode": mode} for cage, mode in breakouts(switch, platform).items()

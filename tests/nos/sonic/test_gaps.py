@@ -90,6 +90,44 @@ def test_ports_of_1600_gbps_come_with_202511() -> None:
     assert "FAB5302" not in codes(switch)
 
 
+def test_a_shared_headroom_pool_differs_from_the_images_table_and_is_told() -> None:
+    """With a shared pool a Spectrum's size is its xon alone; the image's table has private sizes."""
+    pooled = with_profile(lambda p: replace(p, headroom=replace(p.headroom, size_bytes=p.headroom.xon_bytes)))
+    (gap,) = SONIC.gaps(pooled)
+    assert (gap.code, gap.fatal) == ("FAB5321", False)
+    assert "303104" in gap.reason
+    assert "19456" in gap.reason
+
+
+def test_trimming_came_with_202505() -> None:
+    for release, found in (("202411", ["FAB5318"]), ("202505", []), ("202511", [])):
+        switch = replace(VARIANTS["trimming"], release=release)
+        gaps = [gap for gap in SONIC.gaps(switch) if gap.code != "FAB5310"]
+        assert [gap.code for gap in gaps] == found
+        assert all(gap.fatal and release in gap.reason for gap in gaps)
+
+
+def test_trimming_on_a_chip_that_nobody_vouches_for_is_told_and_built() -> None:
+    qos = replace(PLAIN.qos, trimming=VARIANTS["trimming"].qos.trimming)
+    (gap,) = SONIC.gaps(replace(PLAIN, qos=qos))
+    assert (gap.code, gap.fatal) == ("FAB5319", False)
+    assert "Sample-1" in gap.feature
+
+
+def test_trimming_needs_buffer_profiles() -> None:
+    lossy = VARIANTS["lossy"]
+    bare = replace(lossy, qos=replace(lossy.qos, trimming=VARIANTS["trimming"].qos.trimming))
+    assert "FAB5318" in codes(bare)
+    assert "trimming/size_bytes" not in SONIC.planned(bare)
+
+
+@pytest.mark.parametrize("release", SONIC.releases)
+def test_no_release_has_link_layer_retry(release: str) -> None:
+    switch = replace(PLAIN, release=release, qos=replace(PLAIN.qos, link_retry=True))
+    (gap,) = SONIC.gaps(switch)
+    assert (gap.code, gap.fatal) == ("FAB5320", True)
+
+
 def test_accounts_and_unlisted_lengths_do_not_stop_a_build() -> None:
     unlisted = with_profile(lambda p: replace(p, headroom=replace(p.headroom, cable_m=41)))
     for switch in (VARIANTS["numbered"], unlisted):

@@ -42,6 +42,8 @@ def judge(release: str, *files: Path) -> subprocess.CompletedProcess[str]:
 def test_every_variant_is_valid(release: str, tmp_path: Path) -> None:
     files = []
     for name, switch in VARIANTS.items():
+        if any(gap.fatal for gap in SONIC.gaps(replace(switch, release=release))):
+            continue
         file = tmp_path / f"{name}.json"
         file.write_text(SONIC.render(switch)["config_db.json"])
         files.append(file)

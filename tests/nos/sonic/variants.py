@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fabricc.fabric.model import BufferPools, Switch, TierName
+from fabricc.fabric.model import BufferPools, LoadBalancing, Switch, TierName, Trimming
 from tests import samples
 
 NAMES = ("Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12", "Ethernet16", "Ethernet24")
@@ -55,6 +55,14 @@ def broadcom_tor() -> Switch:
     return replace(switch, qos=replace(switch.qos, profiles=profiles, pools=pools))
 
 
+def trimming_tor() -> Switch:
+    """A ToR that trims best-effort packets into the queue of notifications, on a chip known to trim."""
+    switch = tor(release="202505")
+    limits = replace(switch.model.buffers.limits, trim_bytes=(256, 1024))
+    model = replace(switch.model, buffers=replace(switch.model.buffers, limits=limits))
+    return replace(switch, model=model, qos=replace(switch.qos, trimming=Trimming(256, 48, 6, (0,))))
+
+
 VARIANTS: dict[str, Switch] = {
     "numbered": tor(),
     "unnumbered": tor(unnumbered=True),
@@ -62,5 +70,7 @@ VARIANTS: dict[str, Switch] = {
     "drained": tor(drained=True),
     "lossy": tor(lossless=False),
     "broadcom": broadcom_tor(),
+    "trimming": trimming_tor(),
+    "settings": replace(samples.with_settings(tor(dual=True)), load_balancing=LoadBalancing()),
     "spine": replace(tor(dual=True), tier=TierName.SPINE, unit=None),
 }
