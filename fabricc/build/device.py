@@ -13,8 +13,7 @@ from fabricc.check.invariants import Survey
 from fabricc.check.links import End, host_end, switch_end
 from fabricc.diagnostics import Severity
 from fabricc.fabric.model import Direction
-from fabricc.hosts import nccl, ubuntu
-from fabricc.hosts.jobs import JobHost
+from fabricc.hosts import back_end as host_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +36,6 @@ class Piece:
         written: files put on the stage; `ends`: packed link ends, see `check.links`.
         full_ends: ends in full, only those asked for.
         devices: how many were worked on.
-        job_hosts: what job files say of the hosts.
         survey: what rules about the whole fabric need of the devices.
     """
 
@@ -47,7 +45,6 @@ class Piece:
     ends: bytes = b""
     full_ends: list[End] = field(default_factory=list)
     rows: Fragments = field(default_factory=Fragments)
-    job_hosts: list[JobHost] = field(default_factory=list)
     survey: Survey = field(default_factory=Survey)
 
 
@@ -129,15 +126,13 @@ class Work:
 
     def _host(self, host: Host, piece: Piece) -> list[End]:
         folder = f"hosts/{host.name}"
-        files = self.existing(folder) if self.existing else ubuntu.render(host)
+        files = self.existing(folder) if self.existing else host_files.render(host)
         self._write(folder, files, piece)
-        if self.stage is not None:
-            piece.job_hosts.append(_job_host(self.fabric, host, files[nccl.FILE]))
         if not self.check:
             return []
-        reading = ubuntu.read(files)
+        reading = host_files.read(files)
         if self.wanted is None:
-            wrong = findings(host.name, compare(ubuntu.planned(host), reading), reading.unknown)
+            wrong = findings(host.name, compare(host_files.planned(host), reading), reading.unknown)
             piece.findings.add(_below(folder, wrong))
             piece.findings.add(piece.survey.add_host(host, reading, folder))
         return [_placed(end, folder) for end in _host_ends(host, reading)]
@@ -146,7 +141,7 @@ class Work:
         if self.stage is not None:
             put = self.stage.put
             piece.written += [
-                put(f"{folder}/{name}", text.encode(), mode=_mode(name))
+                put(f"{folder}/{name}", text.encode(), mode=host_files.mode(name))
                 for name, text in sorted(files.items())
             ]
         elif not files:
@@ -171,18 +166,6 @@ def _host_ends(host: Host, reading: Reading) -> Iterator[End]:
             host.name, port.name, (port.peer.device, port.peer.port), pairs,
             mtu if isinstance(mtu, int) else 0, "" if pfc is None else str(pfc) or "none", place,
         )  # fmt: skip
-
-
-def _job_host(fabric: Fabric, host: Host, settings: str) -> JobHost:
-    shape = fabric.shape
-    pod = f"pod{host.unit // shape.units_per_pod + 1}" if shape.cores else None
-    return JobHost(host.name, host.model.name, host.model.gpus, fabric.units[host.unit].name, pod, settings)
-
-
-def _mode(name: str) -> int:
-    if name in ubuntu.EXECUTABLE:
-        return 0o755
-    return 0o600 if name in ubuntu.PRIVATE else 0o644
 
 
 def _below(folder: str, wrong: Iterator[Finding]) -> Iterator[Finding]:

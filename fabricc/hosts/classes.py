@@ -61,3 +61,22 @@ def _scheduler(traffic_class: TrafficClass | None) -> int | None:
     if traffic_class is None:
         return 0
     return None if traffic_class.strict else traffic_class.weight_percent
+
+
+@lru_cache(maxsize=64)
+def traffic_classes(
+    classes: tuple[TrafficClass, ...], limit: int
+) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+    """The traffic class of each priority, and the scheduler of each traffic class as in `NicQos`.
+
+    A NIC with all eight has one for each priority. One with fewer numbers the fabric's classes from 0 in order of
+    their priorities; a priority of no class then goes where priority 0 goes.
+    """
+    if limit >= len(PRIORITIES):
+        return tuple(PRIORITIES), nic_qos(classes).schedulers
+    number = {c.priority: index for index, c in enumerate(classes)}
+    rest = number.get(0, 0)
+    return (
+        tuple(number.get(priority, rest) for priority in PRIORITIES),
+        tuple(_scheduler(traffic_class) for traffic_class in classes),
+    )

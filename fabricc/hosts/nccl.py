@@ -27,6 +27,7 @@ _FACTS = {
     "NCCL_IB_ADDR_FAMILY": "address_family",
     "NCCL_IB_ADDR_RANGE": "address_range",
     "NCCL_CROSS_NIC": "cross_nic",
+    "NCCL_PXN_DISABLE": "pxn_disable",
     "NCCL_IB_QPS_PER_CONNECTION": "qps_per_connection",
     "NCCL_IB_SPLIT_DATA_ON_QPS": "split_data_on_qps",
     "NCCL_IB_TIMEOUT": "timeout",
@@ -42,6 +43,11 @@ def cross_nic(host: Host) -> int:
         tors.setdefault(port.rail, set()).add(port.peer.device)
     first = next(iter(tors.values()), set())
     return 1 if len(tors) > 1 and all(of_rail == first for of_rail in tors.values()) else 2
+
+
+def needs_pxn(host: Host) -> bool:
+    """Whether rails have ToRs of their own, so that traffic between rails should take NVLink first (NCCL's PXN)."""
+    return cross_nic(host) != 1
 
 
 def ipv6_only(host: Host) -> bool:
@@ -75,6 +81,7 @@ def render(host: Host) -> str:
         v6,
         host.fabric_prefixes6 if v6 else host.fabric_prefixes4,
         cross_nic(host),
+        needs_pxn(host),
         host.recommended_qps,
     )
 
@@ -87,6 +94,7 @@ def _text(
     v6: bool,
     prefixes: tuple[str, ...],
     cross: int,
+    pxn: bool,
     qps: int,
 ) -> str:
     qos = nic_qos(classes)
@@ -102,8 +110,10 @@ def _text(
     settings.append(("NCCL_IB_ADDR_FAMILY", "AF_INET6" if v6 else "AF_INET"))
     if prefix := covering(prefixes):
         settings.append(("NCCL_IB_ADDR_RANGE", prefix))
+    settings.append(("NCCL_CROSS_NIC", cross))
+    if pxn:
+        settings.append(("NCCL_PXN_DISABLE", 0))
     settings += [
-        ("NCCL_CROSS_NIC", cross),
         ("NCCL_IB_QPS_PER_CONNECTION", qps),
         ("NCCL_IB_SPLIT_DATA_ON_QPS", 0),
         ("NCCL_IB_TIMEOUT", _TIMEOUT),
@@ -124,6 +134,8 @@ def planned(host: Host) -> dict[str, str | int]:
         "nccl/split_data_on_qps": 0,
         "nccl/timeout": _TIMEOUT,
     }
+    if needs_pxn(host):
+        facts["nccl/pxn_disable"] = 0
     if host.model.management_interface:
         facts["nccl/socket_ifname"] = host.model.management_interface
     if qos.rdma_dscp is not None:

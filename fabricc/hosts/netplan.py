@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.hosts.yaml_lines import flatten
 
 if TYPE_CHECKING:
-    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host, HostPort
     from fabricc.hosts.yaml_lines import Path, Scalar
 
@@ -26,6 +26,22 @@ _RULE_KEYS = {"from", "table", "priority"}
 def rule_priority(table: int) -> int:
     """Priority of the policy rules that lead to a rail's table: 1000 plus the table's offset from 100."""
     return 1000 + table - 100
+
+
+def files(host: Host) -> dict[str, str]:
+    """The file, path below the host's root -> text."""
+    return {FILE: render(host)}
+
+
+def planned(facts: Facts, host: Host) -> None:
+    """Add the facts that only a netplan file states."""
+    facts["netplan/version"] = 2
+    facts["netplan/renderer"] = "networkd"
+    for port in host.ports:
+        prefix = f"interface[{port.name}]/"
+        facts[prefix + "link_local"] = "none"
+        facts[prefix + "accept_ra"] = "false"
+        facts[prefix + "optional"] = "true"
 
 
 def render(host: Host) -> str:

@@ -1,4 +1,4 @@
-"""NIC settings of a ConnectX host: the script that applies them, its unit and hook, and the names of the ports."""
+"""The script that gives a port its RDMA settings, written from the fabric's classes and read back, and its unit."""
 
 from __future__ import annotations
 
@@ -7,49 +7,32 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from fabricc.hosts.classes import PRIORITIES, nic_qos, tos_byte
-from fabricc.hosts.templating import fill, template, word
+from fabricc.hosts.classes import PRIORITIES, nic_qos, traffic_classes
+from fabricc.hosts.nics import FAMILIES, IWARP
+from fabricc.hosts.templating import fill, fill_text, template, word
 
 if TYPE_CHECKING:
-    from fabricc.fabric.facts import Reading
+    from collections.abc import Iterator
+
+    from fabricc.catalog.model import NicModel
+    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import HostPort, TrafficClass
 
 SCRIPT = "usr/local/sbin/fabricc-roce"
 UNIT = "etc/systemd/system/fabricc-roce@.service"
 HOOK = "etc/udev/rules.d/70-fabricc-roce.rules"
-RDMA_NAMES = "etc/udev/rules.d/60-rdma-persistent-naming.rules"
-LINKS = "etc/systemd/network/10-fabricc-"
 
+_TEMPLATE = "fabricc-roce.sh.j2"
 _PROCEDURE = "\n# --- the procedure, the same on every host ---\n"
 _PER_LINE = 16  # code points per line of the script's table
 
-PortRow = tuple[str, str, int]
-"""What the script knows of a port: netdev, RDMA device, cable length in metres."""
+PortRow = tuple[str, str, int, int]
+"""What the script knows of a port: netdev, RDMA device, cable length in metres, port of its NIC from 0."""
 
 
-def pci_function(port: HostPort) -> str:
-    """PCI address of a port, "" when unknown: port n of a ConnectX is function n of its NIC."""
-    if not port.pci or not port.nic_port:
-        return port.pci
-    device, _, function = port.pci.rpartition(".")
-    return f"{device}.{int(function) + port.nic_port}"
-
-
-@lru_cache(maxsize=1024)
-def link_file(name: str, pci: str, mtu: int) -> str:
-    """The systemd .link file that names a port by its PCI address, turns 802.3x pause off and enlarges its rings."""
-    return fill("rail.link.j2", name=word(name), pci=word(pci), mtu=mtu)
-
-
-@lru_cache(maxsize=256)
-def rdma_names(devices: tuple[tuple[str, str], ...]) -> str:
-    """The udev rules that give each (PCI address, RDMA device name) its fixed name."""
-    rules = (
-        f'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="{word(pci)}", '
-        f'PROGRAM="rdma_rename %k NAME_FIXED {word(name)}"'
-        for pci, name in devices
-    )
-    return fill("rdma-naming.rules.j2", rules="\n".join(rules))
+def row(port: HostPort) -> PortRow:
+    """The port's row."""
+    return port.name, port.rdma, port.cable_m, port.nic_port
 
 
 @lru_cache(maxsize=256)
@@ -58,37 +41,98 @@ def hook(names: tuple[str, ...]) -> str:
     return fill("roce-hook.rules.j2", names="|".join(map(word, names)))
 
 
+def rdma_dscp(classes: tuple[TrafficClass, ...], nic: NicModel) -> int | None:
+    """The code point of RDMA; None without a lossless class, and for RDMA over TCP, which is ordinary traffic."""
+    return None if nic.transport == IWARP else nic_qos(classes).rdma_dscp
+
+
+def cnp(classes: tuple[TrafficClass, ...], nic: NicModel) -> tuple[int, int] | None:
+    """Code point and priority of congestion notifications; RDMA over TCP has none."""
+    return None if nic.transport == IWARP else nic_qos(classes).cnp
+
+
+def congestion(classes: tuple[TrafficClass, ...], nic: NicModel) -> tuple[tuple[str, int], ...]:
+    """The NIC's congestion parameters; none where no class is marked."""
+    return nic.congestion if any(nic_qos(classes).ecn) else ()
+
+
+def firmware(classes: tuple[TrafficClass, ...], nic: NicModel) -> tuple[tuple[str, int], ...]:
+    """Settings that a ConnectX keeps: the catalog's, and which classes it controls and how it marks notifications."""
+    settings = dict(nic.firmware)
+    if settings:
+        qos = nic_qos(classes)
+        settings["ROCE_CC_PRIO_MASK"] = sum(1 << p for p in PRIORITIES if qos.ecn[p])
+        if qos.cnp:
+            settings["CNP_DSCP"], settings["CNP_802P_PRIO"] = qos.cnp
+    return tuple(sorted(settings.items()))
+
+
 @lru_cache(maxsize=256)
-def script(classes: tuple[TrafficClass, ...], ports: tuple[PortRow, ...]) -> str:
-    """The script for these classes and ports."""
+def script(classes: tuple[TrafficClass, ...], nic: NicModel, ports: tuple[PortRow, ...]) -> str:
+    """The script for these classes, NICs and ports."""
     qos = nic_qos(classes)
+    of_priority, schedulers = traffic_classes(classes, nic.traffic_classes)
     pairs = [f"{dscp},{priority}" for dscp, priority in enumerate(qos.dscp_priority)]
-    rows = [f"{word(name)}) rdma={word(rdma)} cable_m={cable_m} ;;" for name, rdma, cable_m in ports]
-    cnp_dscp, cnp_priority = qos.cnp or ("", "")
-    return fill(
-        "fabricc-roce.sh.j2",
+    rows = [
+        f"{word(name)}) rdma={word(rdma)} cable_m={cable_m} port={nic_port + 1} ;;"
+        for name, rdma, cable_m, nic_port in ports
+    ]
+    cnp_dscp, cnp_priority = cnp(classes, nic) or ("", "")
+    data_dscp = rdma_dscp(classes, nic)
+    head, _, body = template(_TEMPLATE).partition(_PROCEDURE)
+    filled = fill_text(
+        head,
+        title=word(nic.name),
+        transport=nic.transport,
         trust="dscp",
         dscp_to_priority="\n".join(" ".join(pairs[i : i + _PER_LINE]) for i in range(0, 64, _PER_LINE)),
-        priority_to_tc=",".join(map(str, PRIORITIES)),
-        tc_scheduler=",".join("strict" if weight is None else "ets" for weight in qos.schedulers),
-        tc_weight=",".join(str(weight or 0) for weight in qos.schedulers),
+        priority_to_tc=",".join(map(str, of_priority)),
+        tc_scheduler=",".join("strict" if weight is None else "ets" for weight in schedulers),
+        tc_weight=",".join(str(weight or 0) for weight in schedulers),
+        strict_rate_limit=nic.strict_rate_limit,
         pfc=",".join("1" if on else "0" for on in qos.pfc),
         ecn_priorities=" ".join(str(p) for p in PRIORITIES if qos.ecn[p]),
         cnp_dscp=cnp_dscp,
         cnp_priority=cnp_priority,
-        roce_tos="" if qos.rdma_dscp is None else tos_byte(qos.rdma_dscp),
+        roce_tos="" if data_dscp is None else data_dscp << 2 | FAMILIES[nic.driver].ecn_bits,
+        read_request_bytes=nic.read_request_bytes,
+        congestion="".join(f"{key}={value}\n" for key, value in congestion(classes, nic)),
+        firmware="".join(f"{key}={value}\n" for key, value in firmware(classes, nic)),
         ports="\n".join(rows),
-        names=" ".join(name for name, _, _ in ports),
+        names=" ".join(name for name, _, _, _ in ports),
     )
+    return filled + _PROCEDURE + body.replace("{{ family }}\n", _family(nic.driver))
+
+
+@cache
+def _family(driver: str) -> str:
+    return "".join(template(name) for name in FAMILIES[driver].procedure)
 
 
 _ASSIGNMENT = re.compile(r"([A-Z_]+)=('?)([^']*)('?)")
-_PORT_ROW = re.compile(r"(\S+)\) rdma=(\S+) cable_m=(\d+) ;;")
+_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9_/-]*)=(\d+)")
+_PORT_ROW = re.compile(r"(\S+)\) rdma=(\S+) cable_m=(\d+) port=(\d+) ;;")
 _PFC_LIST = re.compile(r"[01](,[01]){7}")
 _PAIR = re.compile(r"(\d+),(\d+)")
 _USAGE = "echo 'usage:"
-_TABLE = "DSCP_TO_PRIORITY='"
-_FRAME = frozenset({"", "#!/bin/sh", "set -eu", "case ${1:-} in", "*)", "exit 2", ";;", "esac", _TABLE, "'"})
+_BLOCKS = {"CONGESTION='": "congestion", "FIRMWARE='": "firmware", "DSCP_TO_PRIORITY='": "map"}
+_CODE = frozenset(
+    (
+        "#!/bin/sh",
+        "# shellcheck disable=SC2034  # no family of NICs uses all of these",
+        "set -eu",
+        "mode=apply",
+        "case ${1:-} in",
+        "--check | --firmware)",
+        "mode=${1#--}",
+        "shift",
+        "*)",
+        "exit 2",
+        ";;",
+        "esac",
+    )
+)
+_FRAME = _CODE | {"'", *_BLOCKS}
 
 
 def procedure_digest(text: str) -> str:
@@ -100,42 +144,99 @@ def procedure_digest(text: str) -> str:
 
 
 @cache
-def planned_procedure() -> str:
-    """The digest that a script has when nobody edited it."""
-    return procedure_digest(template("fabricc-roce.sh.j2"))
+def planned_procedure(driver: str) -> str:
+    """The digest that a script for this driver's NICs has when nobody edited it."""
+    text = template(_TEMPLATE).replace("{{ congestion }}'", "'").replace("{{ firmware }}'", "'")
+    return procedure_digest(text.replace("{{ family }}\n", _family(driver)))
+
+
+def planned(classes: tuple[TrafficClass, ...], nic: NicModel) -> Iterator[tuple[str, str | int]]:
+    """The facts that are the same for all ports."""
+    qos = nic_qos(classes)
+    of_priority, schedulers = traffic_classes(classes, nic.traffic_classes)
+    yield "roce/procedure", planned_procedure(nic.driver)
+    yield "roce/transport", nic.transport
+    yield "roce/strict_rate_limit", nic.strict_rate_limit
+    yield "roce/read_request_bytes", nic.read_request_bytes
+    for dscp, priority in enumerate(qos.dscp_priority):
+        yield f"qos/dscp[{dscp}]/priority", priority
+    for priority, number in enumerate(of_priority):
+        yield f"qos/priority[{priority}]/traffic_class", number
+    for number, weight in enumerate(schedulers):
+        yield f"qos/traffic_class[{number}]/scheduler", "strict" if weight is None else f"dwrr {weight}"
+    if (data_dscp := rdma_dscp(classes, nic)) is not None:
+        yield "qos/rdma_dscp", data_dscp
+    if marks := cnp(classes, nic):
+        yield "qos/cnp_dscp", marks[0]
+        yield "qos/cnp_priority", marks[1]
+    for key, value in congestion(classes, nic):
+        yield f"congestion/{key}", value
+    for key, value in firmware(classes, nic):
+        yield f"firmware/{key}", value
+
+
+def port_facts(facts: Facts, prefix: str, known: PortRow, classes: tuple[TrafficClass, ...]) -> None:
+    """Add the facts of one port of the script's table."""
+    qos = nic_qos(classes)
+    facts[prefix + "rdma"] = known[1]
+    facts[prefix + "cable_m"] = known[2]
+    facts[prefix + "firmware_port"] = known[3] + 1
+    facts[prefix + "trust"] = "dscp"
+    facts[prefix + "pfc"] = _set(qos.pfc)
+    facts[prefix + "ecn"] = _set(qos.ecn)
+    facts[prefix + "started_unit"] = "fabricc-roce"
+
+
+def _set(flags: tuple[bool, ...]) -> str:
+    return ",".join([str(priority) for priority in PRIORITIES if flags[priority]])
 
 
 def read_script(reading: Reading, file: str, text: str) -> None:
     """Add the facts that the script's variables and port table state, and the digest of its procedure."""
     head, _, _ = text.partition(_PROCEDURE)
-    procedure_line = head.count("\n") + 2
-    reading.put("roce/procedure", procedure_digest(text), file, procedure_line)
+    reading.put("roce/procedure", procedure_digest(text), file, head.count("\n") + 2)
     values: dict[str, tuple[str, int]] = {}
-    ports: list[tuple[str, str, int, int]] = []
+    ports: list[tuple[str, str, int, int, int]] = []
+    block = ""
     for number, line in enumerate(head.split("\n"), 1):
         stripped = line.strip()
-        if stripped in _FRAME or stripped.startswith(("#", _USAGE)):
+        if stripped in _BLOCKS:
+            block = _BLOCKS[stripped]
+        elif stripped == "'":
+            block = ""
+        elif block:
+            _read_block(reading, block, stripped, file, number)
+        elif stripped in _FRAME or not stripped or stripped.startswith(("# ", _USAGE)):
             continue
-        if row := _PORT_ROW.fullmatch(stripped):
-            ports.append((row[1], row[2], int(row[3]), number))
-        elif _PAIR.match(stripped):
-            for pair in stripped.split():
-                if match := _PAIR.fullmatch(pair):
-                    reading.put(f"qos/dscp[{int(match[1])}]/priority", int(match[2]), file, number)
-                else:
-                    reading.unknown.append((file, number, stripped))
+        elif found := _PORT_ROW.fullmatch(stripped):
+            ports.append((found[1], found[2], int(found[3]), int(found[4]), number))
         elif match := _ASSIGNMENT.fullmatch(stripped):
             values[match[1]] = (match[3], number)
         else:
             reading.unknown.append((file, number, stripped))
     _put_qos(reading, file, values)
-    for name, rdma, cable_m, number in ports:
+    for name, rdma, cable_m, port, number in ports:
         prefix = f"interface[{name}]/"
         reading.put(prefix + "rdma", rdma, file, number)
         reading.put(prefix + "cable_m", cable_m, file, number)
+        reading.put(prefix + "firmware_port", port, file, number)
         for key, variable in (("trust", "TRUST"), ("pfc", "PFC"), ("ecn", "ECN_PRIORITIES")):
             value, line_number = values.get(variable, ("", number))
             reading.put(prefix + key, _priority_set(variable, value), file, line_number)
+
+
+def _read_block(reading: Reading, block: str, line: str, file: str, number: int) -> None:
+    """A line of the DSCP table, of the congestion parameters or of the firmware's settings."""
+    if block == "map":
+        for pair in line.split():
+            if match := _PAIR.fullmatch(pair):
+                reading.put(f"qos/dscp[{int(match[1])}]/priority", int(match[2]), file, number)
+            else:
+                reading.unknown.append((file, number, line))
+    elif match := _SETTING.fullmatch(line):
+        reading.put(f"{block}/{match[1]}", int(match[2]), file, number)
+    elif line:
+        reading.unknown.append((file, number, line))
 
 
 def _priority_set(variable: str, value: str) -> str:
@@ -147,12 +248,19 @@ def _priority_set(variable: str, value: str) -> str:
     return value
 
 
+_PLAIN = {
+    "TRANSPORT": ("roce/transport", 0),
+    "STRICT_RATE_LIMIT": ("roce/strict_rate_limit", 0),
+    "READ_REQUEST_BYTES": ("roce/read_request_bytes", 0),
+    "CNP_DSCP": ("qos/cnp_dscp", 0),
+    "CNP_PRIORITY": ("qos/cnp_priority", 0),
+    "ROCE_TOS": ("qos/rdma_dscp", 2),
+}
+"""Variable -> path of its fact, and by how many bits it is shifted."""
+
+
 def _put_qos(reading: Reading, file: str, values: dict[str, tuple[str, int]]) -> None:
-    for variable, path, shift in (
-        ("CNP_DSCP", "qos/cnp_dscp", 0),
-        ("CNP_PRIORITY", "qos/cnp_priority", 0),
-        ("ROCE_TOS", "qos/rdma_dscp", 2),
-    ):
+    for variable, (path, shift) in _PLAIN.items():
         value, number = values.get(variable, ("", 0))
         if value.isdigit():
             reading.put(path, int(value) >> shift, file, number)

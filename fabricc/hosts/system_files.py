@@ -118,6 +118,15 @@ def read_limits(reading: Reading, file: str, text: str) -> None:
             reading.unknown.append((file, number, line))
 
 
+def read_service_limits(reading: Reading, file: str, text: str) -> None:
+    """Add one fact per default limit of services."""
+    for number, key, value, line in _settings(text):
+        if key.startswith("Manager.DefaultLimit"):
+            reading.put(f"service_limit[{key.removeprefix('Manager.')}]", value, file, number)
+        else:
+            reading.unknown.append((file, number, line))
+
+
 def read_modules(reading: Reading, file: str, text: str) -> None:
     """Add one fact per module loaded at boot."""
     for number, line in _statements(text):

@@ -27,7 +27,16 @@ def fill(file: str, /, **values: str | int) -> str:
     Raises:
         KeyError: the template names a value that is not given.
     """
-    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template(file))
+    return fill_text(template(file), **values)
+
+
+def fill_text(text: str, /, **values: str | int) -> str:
+    """The text with its placeholders replaced.
+
+    Raises:
+        KeyError: it names a value that is not given.
+    """
+    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
 
 
 def word(text: str) -> str:

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.hosts import netplan, yaml_lines
-from fabricc.hosts.ubuntu import planned, read, render
+from fabricc.hosts.back_end import planned, read, render
 from tests.hosts.variants import VARIANTS
 
 if TYPE_CHECKING:
     import random
 
-TEXTS = [render(host)[netplan.FILE] for host in VARIANTS.values()]
+TEXTS = [netplan.render(host) for host in VARIANTS.values()]
 
 
 @pytest.mark.parametrize("text", TEXTS)

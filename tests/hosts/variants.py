@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fabricc.catalog.load import load_catalog
 from fabricc.fabric.model import Host, Peer
 from tests import samples
 
@@ -58,7 +59,7 @@ def without_pci() -> Host:
 
 def other_nic() -> Host:
     base = samples.host()
-    nic = replace(samples.CX7, name="thor2", title="Thor2", vendor="broadcom", driver="bnxt_en")
+    nic = replace(samples.CX7, name="other", title="Other", vendor="other", driver="other_en")
     return replace(base, model=replace(base.model, nic=nic))
 
 
@@ -75,3 +76,30 @@ VARIANTS: dict[str, Host] = {
     "without-pci": without_pci(),
     "other-nic": other_nic(),
 }
+
+
+def on(os: str, host: Host | None = None) -> Host:
+    """The host with another operating system."""
+    return replace(host or samples.host(), os=os)
+
+
+def with_nic(name: str, host: Host | None = None) -> Host:
+    """The host with NICs of the catalog; RDMA devices are named after their driver."""
+    base = host or samples.host()
+    nic = load_catalog([])[0].nics[name]
+    ports = tuple(
+        replace(port, rdma=f"{nic.rdma_prefix}_{port.rdma.rpartition('_')[2]}") for port in base.ports
+    )
+    return replace(base, model=replace(base.model, nic=nic), ports=ports)
+
+
+SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "dgx-os", "rhel-9")
+NICS = (
+    "connectx-6", "connectx-7", "connectx-8", "bluefield-3", "thor", "thor2", "pollara", "e810", "e810-iwarp",
+)  # fmt: skip
+
+VARIANTS |= {
+    f"rhel-9-{name}": on("rhel-9", VARIANTS[name]) for name in ("dual-stack", "dual-port", "ipv6-only")
+}
+VARIANTS |= {os: on(os) for os in SYSTEMS}
+VARIANTS |= {name: with_nic(name) for name in NICS}

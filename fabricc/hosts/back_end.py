@@ -1,4 +1,4 @@
-"""The host back end for Ubuntu 22.04 and 24.04 with ConnectX NICs: render, read back, and what cannot be stated."""
+"""The back end of every host: its files by operating system and NIC family, read back, and what cannot be stated."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import Facts, Reading
-from fabricc.hosts import nccl, netplan, roce, system_files
-from fabricc.hosts.facts import CONNECTX_DRIVER, host_facts, is_connectx
+from fabricc.hosts import keyfile, naming, nccl, netplan, nics, roce, system_files, systems
+from fabricc.hosts.facts import host_facts
 from fabricc.hosts.templating import is_word, template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.fabric.model import Host
 
@@ -23,7 +23,15 @@ MAX_NAME_CHARACTERS = 15  # IFNAMSIZ less the terminator, linux/if.h
 
 SYSCTL = "etc/sysctl.d/90-fabricc.conf"
 LIMITS = "etc/security/limits.d/90-rdma.conf"
+SERVICE_LIMITS = "etc/systemd/system.conf.d/90-fabricc.conf"
 MODULES = "etc/modules-load.d/fabricc.conf"
+
+_ALWAYS = (
+    (SYSCTL, "sysctl.conf.j2"),
+    (LIMITS, "limits.conf.j2"),
+    (SERVICE_LIMITS, "service-limits.conf.j2"),
+    (MODULES, "modules.conf.j2"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +53,18 @@ class HostGap:
 
 def gaps(host: Host) -> list[HostGap]:
     """What this host asks for and its files cannot state; call it once per host model."""
-    found: list[HostGap] = []
+    return [*_name_gaps(host), *(HostGap(*limit) for limit in nics.limits(host))]
+
+
+def _name_gaps(host: Host) -> Iterator[HostGap]:
     unplaced = [port.name for port in host.ports if not port.pci]
     if unplaced:
-        found.append(
-            HostGap(
-                "FAB5601",
-                f"fixed names for {', '.join(unplaced)}",
-                f"the catalog gives host model {host.model.name} no PCI addresses",
-                "add `pci` to the host model, in rail order, or name the devices on the hosts",
-                fatal=False,
-            )
+        yield HostGap(
+            "FAB5601",
+            f"fixed names for {', '.join(unplaced)}",
+            f"the catalog gives host model {host.model.name} no PCI addresses",
+            "add `pci` to the host model, in rail order, or name the devices on the hosts",
+            fatal=False,
         )
     names = [port.name for port in host.ports]
     unusable = [name for name in names if len(name) > MAX_NAME_CHARACTERS or not is_word(name)]
@@ -65,71 +74,60 @@ def gaps(host: Host) -> list[HostGap]:
     if management and not is_word(management):
         unusable.append(management)
     if unusable:
-        found.append(
-            HostGap(
-                "FAB5602",
-                f"the names {', '.join(map(repr, unusable))}",
-                f"an interface name has at most {MAX_NAME_CHARACTERS} characters, these files take letters, digits and "
-                "`_.:@-` only, and a PCI address reads 0000:18:00.0",
-                "choose shorter or plainer names in the host model",
-                fatal=True,
-            )
+        yield HostGap(
+            "FAB5602",
+            f"the names {', '.join(map(repr, unusable))}",
+            f"an interface name has at most {MAX_NAME_CHARACTERS} characters, these files take letters, digits and "
+            "`_.:@-` only, and a PCI address reads 0000:18:00.0",
+            "choose shorter or plainer names in the host model",
+            fatal=True,
         )
-    if not is_connectx(host):
-        found.append(
-            HostGap(
-                "FAB5603",
-                f"NIC settings for {host.model.nic.title}",
-                f"its driver is {host.model.nic.driver}; trust, PFC and ECN are written for {CONNECTX_DRIVER} only",
-                "choose a host model with ConnectX NICs, or set the priorities with the NIC's own tools",
-                fatal=True,
-            )
-        )
-    return found
 
 
 def render(host: Host) -> dict[str, str]:
-    """The host's files, path below its root -> text.
+    """The host's files, path below its root -> text; `apply`, beside them, puts them there.
 
     Raises:
         ValueError: a name that `gaps` reports as unusable.
     """
-    files = {
-        netplan.FILE: netplan.render(host),
-        nccl.FILE: nccl.render(host),
-        SYSCTL: template("sysctl.conf.j2"),
-        LIMITS: template("limits.conf.j2"),
-        MODULES: template("modules.conf.j2"),
-    }
-    placed = [(port, pci) for port in host.ports if (pci := roce.pci_function(port))]
+    files = systems.SYSTEMS[host.os].network(host)
+    files[nccl.FILE] = nccl.render(host)
+    files[systems.APPLY] = systems.apply_script(host.os)
+    for path, name in _ALWAYS:
+        files[path] = template(name)
+    nic = host.nic
+    placed = [(port, pci) for port in host.ports if (pci := naming.pci_function(port))]
     for port, pci in placed:
-        files[f"{roce.LINKS}{port.name}.link"] = roce.link_file(port.name, pci, port.mtu)
-    if placed:
-        files[roce.RDMA_NAMES] = roce.rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
-    if is_connectx(host) and host.ports:
-        files[roce.SCRIPT] = roce.script(
-            host.classes, tuple([(port.name, port.rdma, port.cable_m) for port in host.ports])
+        files[f"{naming.LINKS}{port.name}.link"] = naming.link_file(
+            port.name, pci, port.mtu, nic.ring_rx, nic.ring_tx
         )
+    if placed:
+        files[naming.RDMA_NAMES] = naming.rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
+    if nics.family_of(host) and host.ports:
+        files[roce.SCRIPT] = roce.script(host.classes, nic, tuple([roce.row(port) for port in host.ports]))
         files[roce.UNIT] = template("fabricc-roce@.service.j2")
         files[roce.HOOK] = roce.hook(tuple([port.name for port in host.ports]))
     return files
 
 
-EXECUTABLE = frozenset({roce.SCRIPT})
-"""Files to be written with mode 0755."""
+def mode(path: str) -> int:
+    """The mode that a file of a host is to be written with; keyfiles and netplan's are refused or warned of else."""
+    if path in (roce.SCRIPT, systems.APPLY):
+        return 0o755
+    return 0o600 if path == netplan.FILE or path.startswith(keyfile.FOLDER) else 0o644
 
-PRIVATE = frozenset({netplan.FILE})
-"""Files to be written with mode 0600: netplan warns about any other."""
 
 _READERS: dict[str, Callable[[Reading, str, str], None]] = {
     nccl.FILE: nccl.read,
     SYSCTL: system_files.read_sysctl,
     LIMITS: system_files.read_limits,
+    SERVICE_LIMITS: system_files.read_service_limits,
     MODULES: system_files.read_modules,
-    roce.RDMA_NAMES: system_files.read_rdma_names,
+    naming.RDMA_NAMES: system_files.read_rdma_names,
     roce.HOOK: system_files.read_hook,
     roce.UNIT: system_files.read_unit,
     roce.SCRIPT: roce.read_script,
+    systems.APPLY: systems.read_apply,
 }
 
 
@@ -139,6 +137,9 @@ def read(files: Mapping[str, str]) -> Reading:
     for file, text in files.items():
         if file.startswith("etc/netplan/"):
             netplan.read(reading, file, text)
+            continue
+        if file.startswith(keyfile.FOLDER):
+            keyfile.read(reading, file, text)
             continue
         part = _part(file, text)
         if part is None:
@@ -152,7 +153,7 @@ def read(files: Mapping[str, str]) -> Reading:
 
 @lru_cache(maxsize=1024)
 def _part(file: str, text: str) -> Reading | None:
-    """The reading of one file other than netplan's; hosts of a kind share them, so each text is read once."""
+    """The reading of a file that is the same on many hosts; each text is read once."""
     reader = _READERS.get(file)
     if reader is None and file.startswith("etc/systemd/network/") and file.endswith(".link"):
         reader = system_files.read_link

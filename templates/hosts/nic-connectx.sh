@@ -1,0 +1,128 @@
+# --- ConnectX and BlueField: mlnx_qos, and the driver's ecn folder ---
+field() {
+    printf '%s\n' "$state" | sed -n "s/^$1: *//p"
+}
+
+scheduled() {
+    printf '%s\n' "$state" | awk -v column="$1" '
+        /^tc: / {
+            tsa = weight = $0
+            sub(/.*tsa: /, "", tsa); sub(/,.*/, "", tsa)
+            if (!sub(/.*bw: /, "", weight)) weight = 0
+            sub(/%.*/, "", weight)
+            list = list (list == "" ? "" : ",") (column == "tsa" ? tsa : weight)
+        }
+        END { print list }'
+}
+
+mapped() {
+    printf '%s\n' "$state" | awk '
+        /prio:[0-7] dscp:/ {
+            split($1, priority, ":")
+            sub(/.*dscp:/, "")
+            count = split($0, points, ",")
+            for (i = 1; i <= count; i++) if (points[i] != "") map[points[i] + 0] = priority[2]
+        }
+        END { for (i = 0; i < 64; i++) print i "," map[i] }' | words
+}
+
+# File below the port's ecn folder and its value, one pair a line.
+ecn_settings() {
+    for priority in $ECN_PRIORITIES; do
+        echo "roce_np/enable/$priority 1"
+        echo "roce_rp/enable/$priority 1"
+    done
+    if [ -n "$CNP_DSCP" ]; then
+        echo "roce_np/cnp_dscp $CNP_DSCP"
+        echo "roce_np/cnp_802p_prio $CNP_PRIORITY"
+    fi
+    for pair in $CONGESTION; do
+        echo "${pair%=*} ${pair#*=}"
+    done
+}
+
+verify_nic() {
+    state=$(mlnx_qos -i "$netdev")
+    same 'DCBX mode' "$(field 'DCBX mode')" 'OS controlled'
+    same 'trust' "$(field 'Priority trust state')" "$TRUST"
+    same 'DSCP map' "$(mapped)" "$(printf '%s\n' "$DSCP_TO_PRIORITY" | words)"
+    same 'scheduling' "$(scheduled tsa)" "$TC_SCHEDULER"
+    same 'bandwidth' "$(scheduled weight)" "$TC_WEIGHT"
+    same 'PFC' "$(printf '%s\n' "$state" | awk '$1 == "enabled" { $1 = ""; print }' | words | tr ' ' ,)" "$PFC"
+    case $PFC in
+    *1*) same 'cable length' "$(field 'Cable len')" "$cable_m" ;;
+    esac
+    ecn=$SYSFS/class/net/$netdev/ecn
+    if [ -d "$ecn" ]; then
+        while read -r file value; do
+            [ -z "$file" ] || [ ! -e "$ecn/$file" ] || same "$file" "$(value_of "$ecn/$file")" "$value"
+        done << SETTINGS
+$(ecn_settings)
+SETTINGS
+    fi
+    # All queue pairs, whatever traffic class they ask for (vendor driver only).
+    if [ -n "$ROCE_TOS" ] && [ -e "$device/tc/1/traffic_class" ]; then
+        same 'traffic class' "$(value_of "$device/tc/1/traffic_class")" "$ROCE_TOS"
+    fi
+}
+
+configure_nic() {
+    # DCBX in the hands of the operating system: lldpad must not run beside this.
+    mlnx_qos -i "$netdev" -d os
+    mlnx_qos -i "$netdev" --trust="$TRUST"
+    set --
+    for pair in $DSCP_TO_PRIORITY; do
+        set -- "$@" "--dscp2prio=set,$pair"
+    done
+    mlnx_qos -i "$netdev" "$@"
+    mlnx_qos -i "$netdev" -p "$PRIORITY_TO_TC" -s "$TC_SCHEDULER" -t "$TC_WEIGHT"
+    mlnx_qos -i "$netdev" --pfc="$PFC"
+    case $PFC in
+    *1*) mlnx_qos -i "$netdev" --cable_len="$cable_m" ;;
+    esac
+    ecn=$SYSFS/class/net/$netdev/ecn
+    if [ ! -d "$ecn" ]; then
+        quiet=
+        note "no $ecn (inbox driver): congestion control stays as the firmware has it"
+        return 0
+    fi
+    while read -r file value; do
+        [ -z "$file" ] || [ ! -e "$ecn/$file" ] || printf '%s\n' "$value" > "$ecn/$file"
+    done << SETTINGS
+$(ecn_settings)
+SETTINGS
+}
+
+configure_device() {
+    if [ -n "$ROCE_TOS" ] && [ -e "$device/tc/1/traffic_class" ]; then
+        printf '%s\n' "$ROCE_TOS" > "$device/tc/1/traffic_class"
+    fi
+}
+
+# Settings that the NIC keeps: what is in force must be what comes with the next boot.
+verify_firmware() {
+    address=$(pci_address)
+    if [ -z "$address" ] || ! command -v mlxconfig >/dev/null; then
+        note 'no mlxconfig: the settings kept in the NIC are not looked at'
+        return 0
+    fi
+    for pair in $FIRMWARE; do
+        key=${pair%=*}_P$port
+        have=$(mlxconfig -d "$address" -e query "$key" | awk -v key="$key" '
+            $1 == key || $2 == key { for (i = NF - 1; i <= NF; i++) { sub(/.*\(/, "", $i); sub(/\).*/, "", $i) }
+                print ($(NF - 1) == $NF) ? $NF : $(NF - 1) " until reset" }')
+        same "$key" "$have" "${pair#*=}"
+    done
+}
+
+configure_firmware() {
+    address=$(pci_address)
+    set --
+    for pair in $FIRMWARE; do
+        set -- "$@" "${pair%=*}_P$port=${pair#*=}"
+    done
+    [ $# -gt 0 ] || return 0
+    mlxconfig -y -d "$address" set "$@"
+    echo "$netdev: takes effect with mlxfwreset -y -d $address reset, or the next cold boot"
+}
+

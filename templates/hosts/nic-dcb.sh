@@ -1,0 +1,73 @@
+# --- IEEE 802.1Qaz through the kernel: dcb of iproute2 ---
+# KEY:VALUE words: what dcb shows after the name of a list.
+shown() {
+    dcb -N "$1" show dev "$netdev" "$2" | sed "s/^$2//" | words
+}
+
+# A comma list as `0:first 1:second`.
+numbered() {
+    printf '%s\n' "$1" | awk -F, '{ for (i = 1; i <= NF; i++) print (i - 1) ":" $i }' | words
+}
+
+# Traffic classes that share bandwidth, with their share.
+shares() {
+    printf '%s %s\n' "$TC_SCHEDULER" "$TC_WEIGHT" | awk '{
+        count = split($1, kind, ","); split($2, weight, ",")
+        for (i = 1; i <= count; i++) if (kind[i] == "ets") print (i - 1) ":" weight[i] }' | words
+}
+
+pfc_words() {
+    printf '%s\n' "$PFC" | awk -F, '{ for (i = 1; i <= NF; i++) print (i - 1) ":" ($i ? "on" : "off") }' | words
+}
+
+# WHAT HAVE WANTED: every wanted word is there.
+includes() {
+    for wanted in $3; do
+        case " $2 " in
+        *" $wanted "*) ;;
+        *)
+            same "$1" "$2" "$3"
+            return 0
+            ;;
+        esac
+    done
+}
+
+sorted() {
+    tr ' ' '\n' | sort -n | words
+}
+
+dscp_words() {
+    for pair in $DSCP_TO_PRIORITY; do
+        [ "${pair#*,}" = "$(default_priority "${pair%,*}")" ] || echo "${pair%,*}:${pair#*,}"
+    done | words
+}
+
+verify_dcb() {
+    includes 'priority to class' "$(shown ets prio-tc)" "$(numbered "$PRIORITY_TO_TC")"
+    includes 'scheduling' "$(shown ets tc-tsa)" "$(numbered "$TC_SCHEDULER")"
+    includes 'bandwidth' "$(shown ets tc-bw)" "$(shares)"
+    includes 'PFC' "$(shown pfc prio-pfc)" "$(pfc_words)"
+    same 'DSCP map' "$(shown app dscp-prio | sorted)" "$(dscp_words | sorted)"
+}
+
+# shellcheck disable=SC2046  # every word is an argument
+configure_dcb() {
+    dcb ets set dev "$netdev" tc-tsa $(numbered "$TC_SCHEDULER") tc-bw $(shares) prio-tc $(numbered "$PRIORITY_TO_TC")
+    dcb pfc set dev "$netdev" prio-pfc $(pfc_words) delay "$cable_m"
+    dcb app flush dev "$netdev" dscp-prio
+    [ -z "$(dscp_words)" ] || dcb app add dev "$netdev" dscp-prio $(dscp_words)
+}
+
+configure_device() {
+    :
+}
+
+verify_firmware() {
+    :
+}
+
+configure_firmware() {
+    note 'this NIC keeps no settings that the fabric needs'
+}
+

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Stands in for the NIC tools, none of which runs without a NIC: keeps what it is told, and shows it as they do.
+
+The formats are those of mlnx-tools' mlnx_qos, iproute2's dcb and devlink, ethtool and pciutils' setpci. Its name
+decides which tool it is; RECORD lists every call that is not only a question, STATE is what was set.
+"""
+
+import json
+import os
+import sys
+
+TOOL, ARGUMENTS = os.path.basename(sys.argv[0]), sys.argv[1:]  # noqa: PTH119  # pathlib takes longer than all else
+STATE = os.environ["STATE"]
+EIGHT = range(8)
+
+
+def mlnx_qos(state, arguments):
+    port = state.setdefault(
+        arguments[1],
+        {"dcbx": "fw", "trust": "pcp", "map": {str(d): d >> 3 for d in range(64)}, "pfc": [0] * 8, "cable": 7,
+         "tc": list(EIGHT), "tsa": ["vendor"] * 8, "bw": [0] * 8},
+    )  # fmt: skip
+    rest, settings = arguments[2:], []
+    while rest:
+        word = rest.pop(0)
+        settings.append(word.split("=", 1) if word.startswith("--") else (word, rest.pop(0)))
+    for key, value in settings:
+        if key == "--dscp2prio":
+            _, pair = value.split(",", 1)
+            dscp, priority = pair.split(",")
+            port["map"][dscp] = int(priority)
+        elif key == "--pfc":
+            port["pfc"] = [int(on) for on in value.split(",")]
+        elif key == "-s":
+            port["tsa"] = value.split(",")
+        elif key == "-t":
+            shares = [int(share) for share in value.split(",")]
+            assert sum(s for s, kind in zip(shares, port["tsa"], strict=True) if kind == "ets") == 100
+            port["bw"] = shares
+        elif key == "-p":
+            port["tc"] = [int(tc) for tc in value.split(",")]
+        else:
+            port[{"-d": "dcbx", "--trust": "trust", "--cable_len": "cable"}[key]] = value
+    if settings:
+        return ""
+    lines = [f"DCBX mode: {'OS' if port['dcbx'] == 'os' else 'Firmware'} controlled"]
+    lines.append(f"Priority trust state: {port['trust']}")
+    if port["trust"] == "dscp":
+        lines.append("dscp2prio mapping:")
+        for priority in EIGHT:
+            points = [f"{int(d):02d}," for d, p in port["map"].items() if p == priority]
+            lines += [
+                f"\tprio:{priority} dscp:{''.join(points[i : i + 8])}" for i in range(0, len(points), 8)
+            ]
+    lines += ["Receive buffer size (bytes): 20016,156096,0,0,0,0,0,0,max_buffer_size=1027728"]
+    lines += [
+        f"Cable len: {port['cable']}",
+        "PFC configuration:",
+        "\tpriority    0   1   2   3   4   5   6   7",
+    ]
+    lines += [
+        "\tenabled     " + "".join(f"{on}   " for on in port["pfc"]),
+        "\tbuffer      0   0   0   1   0   0   0   0   ",
+    ]
+    for tc in sorted(set(port["tc"])):
+        kind = port["tsa"][tc] + (f", bw: {port['bw'][tc]}%" if port["tsa"][tc] == "ets" else "")
+        lines.append(f"tc: {tc} ratelimit: unlimited, tsa: {kind}")
+        lines += [f"\t priority:  {up}" for up in EIGHT if port["tc"][up] == tc]
+    return "\n".join(lines) + "\n"
+
+
+def dcb(state, arguments):
+    arguments = [word for word in arguments if word != "-N"]
+    kind, verb, _, name, *rest = arguments
+    port = state.setdefault(
+        name,
+        {"tc-tsa": {str(i): "strict" for i in EIGHT}, "tc-bw": {str(i): "0" for i in EIGHT},
+         "prio-tc": {str(i): "0" for i in EIGHT}, "prio-pfc": {str(i): "off" for i in EIGHT}, "dscp-prio": {}},
+    )  # fmt: skip
+    if verb == "show":
+        return f"{rest[0]} {' '.join(f'{k}:{v}' for k, v in port[rest[0]].items())}\n"
+    if verb == "flush":
+        port["dscp-prio"] = {}
+        return ""
+    key = ""
+    for word in rest:
+        if key == "delay":
+            port["delay"], key = word, ""
+        elif ":" in word:
+            number, value = word.split(":")
+            assert kind != "app" or number not in port[key]
+            port[key][number] = value
+        else:
+            key = word
+    return ""
+
+
+def devlink(state, arguments):
+    verb, _, _, name = arguments[2:6]
+    values = state.setdefault("devlink", {"enable_roce": "true", "enable_iwarp": "false"})
+    if verb == "show":
+        return f"pci/x:\n  name {name} type generic\n    values:\n      cmode runtime value {values[name]}\n"
+    values[name] = arguments[7]
+    assert list(values.values()).count("true") <= 1  # the driver refuses both at once
+    return ""
+
+
+def ethtool(state, arguments):
+    flag, name, *rest = arguments
+    port = state.setdefault(f"ethtool {name}", {"pause": "on", "fw-lldp-agent": "on"})
+    if flag == "--show-priv-flags":
+        return f"Private flags for {name}:\nlink-down-on-close : off\nfw-lldp-agent      : {port['fw-lldp-agent']}\n"
+    if flag == "--set-priv-flags":
+        port[rest[0]] = rest[1]
+    if flag == "-g":
+        rings = "".join(f"{name}:\t\t8192\n" for name in ("RX", "RX Mini", "RX Jumbo", "TX"))
+        return f"Ring parameters for {name}:\nPre-set maximums:\n{rings}Current hardware settings:\n{rings}"
+    if flag == "-a":
+        return f"Pause parameters for {name}:\nAutonegotiate:\toff\nRX:\t\t{port['pause']}\nTX:\t\t{port['pause']}\n"
+    if flag == "-A":
+        if port["pause"] == "off":
+            sys.exit(78)
+        port["pause"] = "off"
+    return ""
+
+
+def setpci(state, arguments):
+    _, device, register = arguments
+    registers = state.setdefault(f"setpci {device}", {"CAP_EXP+08.w": "2910", "ECAP_ACS+6.w": "001d"})
+    if "=" not in register:
+        return registers[register] + "\n"
+    name, value = register.split("=")
+    value, _, mask = value.partition(":")
+    keep = ~int(mask or "ffff", 16) & int(registers[name], 16)
+    registers[name] = f"{keep | int(value, 16):04x}"
+    return ""
+
+
+def mlxconfig(state, arguments):
+    settings = state.setdefault("mlxconfig", {"LINK_TYPE_P1": "1"})
+    if "set" in arguments:
+        settings.update(pair.split("=") for pair in arguments[arguments.index("set") + 1 :])
+        return ""
+    key = arguments[-1]
+    value = settings.get(key, "0")
+    shown = {"LINK_TYPE_P1": {"1": "IB(1)", "2": "ETH(2)"}.get(value, value)}.get(key, value)
+    return f"Configurations:        Default   Current   Next Boot\n   {key}   0   {shown}   {shown}\n"
+
+
+def nicctl(state, arguments):
+    return "\nPort : 04908170-1\n  MTU : 9216\nPort : 04908170-2\n" if arguments == ["show", "port"] else ""
+
+
+QUESTIONS = ("show", "query", "-a", "-g", "--show-priv-flags")
+try:
+    with open(STATE) as stored:  # noqa: PTH123
+        state = json.load(stored)
+except FileNotFoundError:
+    state = {}
+text = {f.__name__: f for f in (mlnx_qos, dcb, devlink, ethtool, setpci, mlxconfig, nicctl)}[TOOL](
+    state, ARGUMENTS
+)
+with open(STATE, "w") as stored:  # noqa: PTH123
+    json.dump(state, stored)
+asked = any(word in QUESTIONS for word in ARGUMENTS) or (TOOL == "mlnx_qos" and len(ARGUMENTS) == 2)
+if not asked and not (TOOL == "setpci" and "=" not in ARGUMENTS[-1]):
+    with open(os.environ["RECORD"], "a") as record:  # noqa: PTH123
+        record.write(" ".join([TOOL, *ARGUMENTS]) + "\n")
+sys.stdout.write(text)
