@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_LINK = (errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
-_OUR_FOLDERS = ("switches/", "hosts/", "jobs/", "plan/")
+_OUR_FOLDERS = ("switches/", "hosts/", "jobs/", "acceptance/", "plan/")
 _LISTED = 3
 
 

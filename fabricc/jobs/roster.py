@@ -1,0 +1,101 @@
+"""Who is in the fabric, as job files see it: the hosts in topological order, and one host of every kind in full."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fabricc.fabric import addresses as adr
+from fabricc.fabric.naming import host_port_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Host
+
+
+@dataclass(frozen=True, slots=True)
+class JobHost:
+    """A host by name and coordinates.
+
+    Attributes:
+        unit: name of its scalable unit, whose hosts share their ToRs.
+        pod: name of its pod in a three-tier fabric, else None.
+        kind: index of its `Roster.kinds`.
+        at: its coordinates, (unit, slot).
+    """
+
+    name: str
+    unit: str
+    pod: str | None
+    kind: int
+    gpus: int
+    at: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PortAddress:
+    """The addresses of one port of a host, without prefix length; `gateway` is its ToR's."""
+
+    host: str
+    address: str
+    gateway: str
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """The hosts of a fabric.
+
+    Attributes:
+        hosts: in topological order: pod, unit, slot.
+        kinds: one host of every host group that has hosts, in the spec's order; what differs between hosts of one
+            group is only names, addresses and far ends.
+    """
+
+    cluster: str
+    hosts: tuple[JobHost, ...]
+    kinds: tuple[Host, ...]
+
+    def units(self) -> dict[str, list[JobHost]]:
+        """The hosts by unit, both in topological order."""
+        table: dict[str, list[JobHost]] = {}
+        for host in self.hosts:
+            table.setdefault(host.unit, []).append(host)
+        return table
+
+
+def roster(fabric: Fabric) -> Roster:
+    """The hosts of the fabric, in time proportional to their number."""
+    shape = fabric.shape
+    kinds: list[Host] = []
+    index_of: dict[int, int] = {}
+    hosts: list[JobHost] = []
+    for coordinate, unit in fabric.units.items():
+        pod = f"pod{coordinate // shape.units_per_pod + 1}" if shape.cores else None
+        gpus = fabric.host_models[unit.group].gpus
+        for slot, name in unit.hosts.items():
+            if unit.group not in index_of:
+                index_of[unit.group] = len(kinds)
+                kinds.append(fabric.host((coordinate, slot)))
+            hosts.append(JobHost(name, unit.name, pod, index_of[unit.group], gpus, (coordinate, slot)))
+    return Roster(fabric.cluster, tuple(hosts), tuple(kinds))
+
+
+def port_addresses(fabric: Fabric, hosts: Roster, rail: int, nic_port: int) -> Iterator[PortAddress]:
+    """The addresses of one port of every host; IPv4 where the fabric has it."""
+    pool = fabric.addresses.hosts4 or fabric.addresses.hosts6
+    if pool is None:
+        return
+    strides, per_tor = fabric.strides, fabric.shape.rails_per_tor
+    for host in hosts.hosts:
+        offset = adr.host_offset(strides, *host.at, rail, per_tor, nic_port)
+        yield PortAddress(host.name, pool.address(offset + 1), pool.address(offset))
+
+
+def port_names(fabric: Fabric) -> Iterator[tuple[str, int, int]]:
+    """Every port of a host: name, rail, port of the NIC."""
+    shape = fabric.shape
+    for rail in range(shape.rails):
+        for nic_port in range(shape.nic_ports):
+            yield host_port_name(shape.nic_ports, rail, nic_port), rail, nic_port

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Reads the results of the acceptance test and says which links are at fault.
+
+    judge.py [--results FOLDER] [--cabling CSV] [--before CSV --after CSV]
+
+The two tables hold switch counters before and after the rounds: device,port,counter,value. Counters named
+in_errors, out_errors, fcs_errors, symbol_errors, in_discards, out_discards and link_flaps tell of faults,
+in_octets and out_octets of the links that carried traffic. Exit status: 0 sound, 1 faults, 2 nothing to judge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from pathlib import Path
+from statistics import median
+
+sys.dont_write_bytecode = True  # nothing but its own files belongs in the tree
+from pairs import GATED, host_of, load_plan, pairs, port_of  # noqa: E402
+
+FAULTS = (
+    "in_errors", "out_errors", "fcs_errors", "symbol_errors", "in_discards", "out_discards", "link_flaps",
+)  # fmt: skip
+HOST_FAULTS = ("rx_crc_errors_phy", "rx_symbol_err_phy", "rx_icrc_encapsulated")
+HOST_LOSSES = (
+    "out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rx_discards_phy", "rx_out_of_buffer",
+)  # fmt: skip
+LOW_SHARE = 0.5
+OTHER_CLASS_SHARE = 0.05
+
+
+class Cabling:
+    """The cables by either end, and the uplinks of every switch."""
+
+    def __init__(self, path):
+        self.of_port, self.uplinks = {}, {}
+        with Path(path).open(newline="") as file:
+            for row in csv.DictReader(file):
+                low, high = (row["a_device"], row["a_port"]), (row["b_device"], row["b_port"])
+                cable = (low, high)
+                self.of_port[low] = self.of_port[high] = cable
+                if row["kind"] != "host":
+                    self.uplinks.setdefault(row["a_device"], []).append(cable)
+
+    def tor(self, end):
+        """The switch at the far end of a host's port."""
+        return self.of_port[end][1][0]
+
+
+def text(cable):
+    """A cable for people."""
+    (a, a_port), (b, b_port) = cable
+    return f"{a} {a_port} <-> {b} {b_port}"
+
+
+def read_results(folder):
+    """What every host wrote, by round and host, in order."""
+    found = [json.loads(path.read_text()) for path in Path(folder).glob("*.json")]
+    return sorted(found, key=lambda entry: (entry["round"], entry["host"]))
+
+
+def read_deltas(before, after):
+    """Counter -> (device, port) -> how much it rose."""
+
+    def table(path):
+        with Path(path).open(newline="") as file:
+            rows = csv.DictReader(file)
+            return {(row["device"], row["port"], row["counter"]): int(row["value"]) for row in rows}
+
+    if not before or not after:
+        return {}
+    first, last = table(before), table(after)
+    deltas = {}
+    for (device, port, counter), value in last.items():
+        deltas.setdefault(counter, {})[device, port] = value - first.get((device, port, counter), 0)
+    return deltas
+
+
+def verdicts(plan, entries):
+    """Every gated result: (kind, sender, receiver, value, limit, sound); and the pairs without any."""
+    expected = {}
+    for unit in plan["units"]:
+        for host in unit["hosts"]:
+            for port in plan["kinds"][unit["kind"]]["ports"]:
+                expected[host, port["name"]] = port["expected_gbps"]
+    by_round = {}
+    for entry in entries:
+        by_round.setdefault(entry["round"], []).extend(entry["results"])
+    gate, factor = plan["limits"]["gate"], plan["limits"]["latency_factor"]
+    tests, missing = [], []
+    for entry in plan["rounds"]:
+        results = by_round.get(entry["round"])
+        if not results or entry["kind"] not in (*GATED, "latency"):
+            continue
+        seen = set()
+        values = [result["value"] for result in results if result["value"] is not None]
+        for result in results:
+            sender, receiver = tuple(result["sender"]), tuple(result["receiver"])
+            seen.add((sender, receiver))
+            value = result["value"]
+            if entry["kind"] == "latency":
+                limit = factor * median(values) if values else 0
+                sound = value is not None and value <= limit
+            else:
+                limit = gate * min(expected[sender], expected[receiver])
+                sound = value is not None and value >= limit
+            tests.append((entry["kind"], sender, receiver, value, limit, sound))
+        for source, target in pairs(plan, entry):
+            ends = [(host_of(plan, at), port_of(plan, at)["name"]) for at in (source, target)]
+            if tuple(ends) not in seen:
+                missing.append((entry["round"], ends[0], ends[1]))
+    return tests, missing
+
+
+def suspects_of(test, cabling, cleared):
+    """What may be at fault in a failed result; an uplink only when both ports are cleared.
+
+    A latency is that of the way there and back, so its suspects are ports, whatever their direction.
+    """
+    kind, sender, receiver = test[:3]
+    suspects = ends_of(test) - cleared
+    if not suspects and kind in ("spine", "core"):
+        suspects = {("up", cabling.tor(sender)), ("down", cabling.tor(receiver))}
+    return frozenset(suspects)
+
+
+def ends_of(test):
+    """The two ports of a result, as suspects."""
+    kind, sender, receiver = test[:3]
+    if kind == "latency":
+        return {("answers", sender), ("answers", receiver)}
+    return {("sends", sender), ("receives", receiver)}
+
+
+def explain(tests, cabling):
+    """The fewest suspects that explain the failed results: [(suspects alike, failures explained)].
+
+    A sound result clears both of its ends, but no uplinks: a hash chose among them. Of suspects alike, those already
+    at fault are at fault here too.
+    """
+    cleared = set()
+    for test in tests:
+        if test[-1]:
+            cleared |= ends_of(test)
+    failed = [suspects_of(test, cabling, cleared) for test in tests if not test[-1]]
+    failed = [suspects for suspects in failed if suspects]
+    found, blamed = [], set()
+    while failed:
+        weight = {}
+        for suspects in failed:
+            for suspect in suspects:
+                weight[suspect] = weight.get(suspect, 0) + 1
+        most = max(weight.values())
+        first = min(suspect for suspect, count in weight.items() if count == most)
+        explained = [suspects for suspects in failed if first in suspects]
+        alike = sorted(frozenset.intersection(*explained))
+        known = [suspect for suspect in alike if suspect[1] in blamed]
+        found.append((known or alike, len(explained)))
+        if len(alike) == 1:
+            blamed.add(first[1])
+        failed = [suspects for suspects in failed if first not in suspects]
+    return found
+
+
+def name_uplinks(switch, cabling, deltas):
+    """The uplinks of a switch that its counters accuse: by errors, else by far less traffic; else all of them."""
+    cables = cabling.uplinks.get(switch, [])
+    accused = [cable for cable in cables if errors_of(cable, deltas)]
+    if accused:
+        return tuple(accused)
+    octets = {cable: deltas.get("out_octets", {}).get(cable[0]) for cable in cables}
+    known = [value for value in octets.values() if value is not None]
+    limit = LOW_SHARE * median(known) if known else 0
+    low = [cable for cable, value in octets.items() if value is not None and value < limit]
+    return tuple(low or cables)
+
+
+def errors_of(cable, deltas):
+    """Counters of faults that rose at either end of a cable."""
+    return [
+        f"{device} {port} {counter} +{deltas[counter][device, port]}"
+        for device, port in cable
+        for counter in FAULTS
+        if deltas.get(counter, {}).get((device, port), 0) > 0
+    ]
+
+
+def report(plan, entries, cabling, deltas):
+    """The gated results, the lines of the faults, and those of the notes."""
+    tests, missing = verdicts(plan, entries)
+    faults, told = [], set()
+    by_accusation = {}
+    for suspects, explained in explain(tests, cabling):
+        accusation = tuple(accuse(suspect, cabling, deltas) for suspect in suspects)
+        by_accusation.setdefault(accusation, []).append((suspects, explained))
+    for accusation, parts in by_accusation.items():
+        count = sum(explained for _, explained in parts)
+        how = sorted({describe(suspect) for suspects, _ in parts for suspect in suspects})
+        told.update(cable for cables in accusation for cable in cables)
+        names = "; or ".join(dict.fromkeys(phrase(cables, deltas) for cables in accusation))
+        faults.append(f"{names}: {count} failed results ({', '.join(how)})")
+    for cable in dict.fromkeys(cabling.of_port.values()):
+        evidence = errors_of(cable, deltas)
+        if evidence and cable not in told:
+            faults.append(f"{text(cable)}: {', '.join(evidence)}")
+    faults += host_faults(plan, entries, cabling, told)
+    notes = [f"round {number}: no result of {a[0]} {a[1]} to {b[0]} {b[1]}" for number, a, b in missing]
+    carried = deltas.get("out_octets", {})
+    notes += [
+        f"not tested: {text(cable)} carried nothing in one direction"
+        for switch in sorted(cabling.uplinks)
+        for cable in cabling.uplinks[switch]
+        if any(end in carried and carried[end] <= 0 for end in cable)
+    ]
+    return tests, faults, notes
+
+
+def accuse(suspect, cabling, deltas):
+    """The cables that a suspect stands for."""
+    what, who = suspect
+    return name_uplinks(who, cabling, deltas) if what in ("up", "down") else (cabling.of_port[who],)
+
+
+def describe(suspect):
+    """In what role a suspect failed."""
+    what, who = suspect
+    if what in ("up", "down"):
+        return f"{who} {'to' if what == 'up' else 'from'} the spines"
+    return f"{who[0]} {what}"
+
+
+def phrase(cables, deltas):
+    """The cables with the evidence of their counters; many without any are one of them."""
+    if len(cables) > 1 and not any(errors_of(cable, deltas) for cable in cables):
+        return f"one of the {len(cables)} uplinks of {cables[0][0][0]}; switch counters would tell which"
+    return " and ".join(", ".join([text(cable), *errors_of(cable, deltas)]) for cable in cables)
+
+
+def host_faults(plan, entries, cabling, told):
+    """What the hosts' own counters say: bit errors, loss, and packets in another class than planned."""
+    lossless = set(plan["traffic"]["lossless_priorities"])
+    totals = {}
+    for entry in entries:
+        for port, counters in entry["counters"].items():
+            total = totals.setdefault((entry["host"], port), {})
+            for name, value in counters.items():
+                total[name] = total.get(name, 0) + value
+    for end, total in totals.items():
+        cable = cabling.of_port.get(end)
+        wrong = [f"{name} +{total[name]}" for name in HOST_FAULTS if total.get(name, 0) > 0]
+        if wrong and cable not in told:
+            yield f"{text(cable)}: {', '.join(wrong)}"
+        lost = [f"{name} +{total[name]}" for name in HOST_LOSSES if total.get(name, 0) > 0]
+        if lost and lossless and cable not in told:
+            yield f"packets lost on the way to or from {end[0]} {end[1]}: {', '.join(lost)}"
+        octets = {n: total.get(f"tx_prio{n}_bytes", 0) for n in range(8)}
+        other = sum(value for n, value in octets.items() if n not in lossless)
+        if lossless and other > OTHER_CLASS_SHARE * sum(octets.values()):
+            yield f"{end[0]} {end[1]} sent {other} octets outside the lossless class: trust, DSCP map or --tclass"
+        allowed = lossless | {plan["traffic"]["cnp_priority"]}
+        paused = [n for n in range(8) if n not in allowed and total.get(f"rx_prio{n}_pause", 0) > 0]
+        if paused:
+            yield f"{end[0]} {end[1]} was paused on priorities without PFC: {', '.join(map(str, paused))}"
+
+
+def main(arguments):
+    """Judge a folder of results."""
+    here = Path(__file__).parent
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--results", default="results")
+    parser.add_argument("--cabling", default=str(here.parent / "plan" / "cabling.csv"))
+    parser.add_argument("--before", help="switch counters before the rounds")
+    parser.add_argument("--after", help="switch counters after the rounds")
+    options = parser.parse_args(arguments)
+    plan, entries = load_plan(), read_results(options.results)
+    if not entries:
+        print(f"no results in {options.results}", file=sys.stderr)
+        return 2
+    deltas = read_deltas(options.before, options.after)
+    tests, faults, notes = report(plan, entries, Cabling(options.cabling), deltas)
+    sound = sum(1 for test in tests if test[-1])
+    print(f"{len(tests)} results, {sound} as expected, {len(faults)} faults")
+    for line in faults:
+        print(f"FAULT: {line}")
+    for line in notes[:20]:
+        print(f"note: {line}")
+    if len(notes) > 20:
+        print(f"note: and {len(notes) - 20} more of the kind")
+    if not deltas:
+        print("note: without switch counters, which uplinks carried traffic is not known")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Ray on every host of the job: the first becomes the head, the others join it: ray.sh [OPTION...]
+# A resource named after the scalable unit lets placement groups stay below one set of ToRs.
+set -euo pipefail
+# shellcheck source=place.sh
+. "$(dirname "${BASH_SOURCE[0]}")/place.sh"
+find_self
+find_socket
+unit=$(awk -F, -v host="$SELF" '$1 == host {print $2}' "$FOLDER/../hosts.csv")
+port=${RAY_PORT:-6379}
+address=${VLLM_HOST_IP:-$(getent ahosts "$SELF" | awk 'NR == 1 {print $1}')}
+export VLLM_HOST_IP=$address
+common=(--node-ip-address="$address" --num-gpus="$SLOTS" --resources="{\"unit_$unit\": $SLOTS}" --block)
+if ((NODE_RANK == 0)); then
+  exec ray start --head --port="$port" "${common[@]}" "$@"
+fi
+exec ray start --address="$HEAD_HOST:$port" "${common[@]}" "$@"
