@@ -16,13 +16,13 @@ from fabricc.emit import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from fractions import Fraction
     from pathlib import Path
 
     from fabricc.build.front import Front
+    from fabricc.check.invariants.declared import Ratio
     from fabricc.emit import Stage, Written
     from fabricc.fabric.fabric import Fabric
-    from fabricc.hosts.jobs import JobHost
+    from fabricc.infiniband.model import InfinibandFabric
     from fabricc.spec.model import ClusterSpec
 
 _INLINE_DEVICES = 48
@@ -57,15 +57,16 @@ def build(
         return done, {}
     from fabricc.build.front import lock_change, run_front
 
-    front = run_front(spec_path, repin=repin)
+    front = run_front(spec_path, repin=repin, infiniband=True)
     sources = dict(front.sources)
-    if front.spec is None or front.fabric is None or not front.sound:
+    fabric = front.fabric or front.infiniband
+    if front.spec is None or fabric is None or not front.sound:
         return BuildResult(diagnostics=front.diagnostics), sources
-    result = BuildResult(front.spec.cluster, None, front.diagnostics, front.fabric.counts())
+    result = BuildResult(front.spec.cluster, None, front.diagnostics, fabric.counts())
     if frozen and front.lock_text != front.lock_before:
         return replace(result, diagnostics=(*front.diagnostics, lock_change(front))), sources
     try:
-        result, files = _emit(front, front.spec, front.fabric, out, jobs, check, progress)
+        result, files = _emit(front, front.spec, fabric, out, jobs, check, progress)
     except EmitError as error:
         return replace(result, diagnostics=(*front.diagnostics, error.diagnostic)), sources
     if result.exit_status == 0:
@@ -78,24 +79,30 @@ def build(
 def _emit(
     front: Front,
     spec: ClusterSpec,
-    fabric: Fabric,
+    fabric: Fabric | InfinibandFabric,
     out: Path,
     jobs: int | None,
     check: bool,
     progress: Callable[[str, int, int], None] | None,
 ) -> tuple[BuildResult, list[str]]:
     """The result, and the paths of the tree's files."""
+    from fabricc.build.infiniband import InfinibandRun
     from fabricc.build.outcome import manifest_inputs
     from fabricc.check.invariants.declared import declared_ratios, softened
     from fabricc.emit import Manifest, Stage
     from fabricc.emit.exclusive import exclusive
+    from fabricc.infiniband.model import InfinibandFabric
     from fabricc.spec.load import accepted
 
     name = spec.cluster
     with exclusive(out / f".{name}.lock", out / name):
         stage = Stage.open(out, name)
         try:
-            run = _Run(fabric, stage, check, jobs, progress)
+            run: _Run | InfinibandRun
+            if isinstance(fabric, InfinibandFabric):
+                run = InfinibandRun(fabric, stage, check, progress)
+            else:
+                run = _Run(fabric, stage, check, jobs, progress)
             run.devices(declared_ratios(spec))
             found = accepted(softened(run.found, spec), spec.accept)
             result = BuildResult(name, None, (*front.diagnostics, *found), fabric.counts(), links=run.links)
@@ -104,7 +111,7 @@ def _emit(
             run.plan_files(spec)
             run.job_files()
             manifest = Manifest(name, __version__, spec_name(spec), manifest_inputs(front, spec), run.sums)
-            changed = _write_lock(front)
+            changed = write_lock(front)
             done = stage.commit(manifest, run.changed)
         except BaseException:
             stage.abandon()
@@ -144,9 +151,8 @@ class _Run:
     links: int = 0
     found: list[Diagnostic] = field(default_factory=list)
     _tables: list[tuple[str, bytes]] = field(default_factory=list)
-    _job_hosts: list[JobHost] = field(default_factory=list)
 
-    def devices(self, declared: Mapping[int, Fraction]) -> None:
+    def devices(self, declared: Mapping[int, Ratio]) -> None:
         """Render and write every device, and prove it when asked to; `declared`: oversubscription by tier."""
         from fabricc.build.device import Work, pieces_of
         from fabricc.build.outcome import Outcome
@@ -158,7 +164,6 @@ class _Run:
         self.links = outcome.meeting.links
         self._take(outcome.written)
         self._tables = outcome.tables()
-        self._job_hosts = [host for piece in outcome.job_hosts for host in piece]
         self.found = outcome.diagnostics(str(self.stage.target), declared)
 
     def plan_files(self, spec: ClusterSpec) -> None:
@@ -178,14 +183,14 @@ class _Run:
             self._put(path, content)
 
     def job_files(self) -> None:
-        """Write what schedulers and collective libraries read."""
-        from fabricc.hosts.jobs import render_jobs
+        """Write what schedulers, launchers and collective libraries read, and the acceptance test."""
+        from fabricc.jobs.files import executable, job_files
 
-        for path, text in sorted(render_jobs(self._job_hosts).items()):
-            self._put(f"jobs/{path}", text.encode())
+        for path, text in job_files(self.fabric).items():
+            self._put(path, text.encode(), mode=0o755 if executable(path, text) else 0o644)
 
-    def _put(self, path: str, content: bytes) -> None:
-        self._take([self.stage.put(path, content)])
+    def _put(self, path: str, content: bytes, *, mode: int = 0o644) -> None:
+        self._take([self.stage.put(path, content, mode=mode)])
 
     def _take(self, written: Iterable[Written]) -> None:
         for path, digest, changed, edited in written:
@@ -208,8 +213,12 @@ def job_count(fabric: Fabric, jobs: int | None) -> int:
     return 1 if devices < _INLINE_DEVICES else usable_cpus()
 
 
-def _write_lock(front: Front) -> bool:
-    """Write the lock when it must change, before the tree that depends on it; whether it did."""
+def write_lock(front: Front) -> bool:
+    """Write the lock when it must change, before the tree that depends on it; whether it did.
+
+    Raises:
+        EmitError: it cannot be written.
+    """
     if front.lock_text == front.lock_before:
         return False
     draft = front.lock_path.with_name(f".{front.lock_path.name}.new")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from fabricc.build import tables
@@ -16,15 +16,14 @@ from fabricc.check.links import Meeting, broken_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from fractions import Fraction
 
     from fabricc.build.device import Piece
     from fabricc.build.front import Front
     from fabricc.build.tables import Row
+    from fabricc.check.invariants.declared import Ratio
     from fabricc.check.links import End
     from fabricc.diagnostics import Diagnostic
     from fabricc.emit import Written
-    from fabricc.hosts.jobs import JobHost
     from fabricc.spec.model import ClusterSpec
 
 _DETAILED = 200
@@ -40,17 +39,14 @@ class Outcome:
     findings: Grouped = field(default_factory=Grouped)
     meeting: Meeting = field(default_factory=Meeting)
     census: Census = field(default_factory=Census)
-    job_hosts: list[list[JobHost]] = field(default_factory=list)
     _addresses: list[str] = field(default_factory=list)
     _sessions: list[str] = field(default_factory=list)
     _profiles: Counter[Row] = field(default_factory=Counter)
-    _shared: dict[str, str] = field(default_factory=dict)
 
     def run(self, progress: Callable[[str, int, int], None] | None, what: str) -> None:
         """Do all pieces."""
         pieces = self.work.pieces
         total, done = sum(len(piece) for piece in pieces), 0
-        self.job_hosts = [[] for _ in pieces]
         self._addresses = [""] * len(pieces)
         self._sessions = [""] * len(pieces)
         for number, piece in spread(self.jobs, len(pieces), self.work):
@@ -64,14 +60,11 @@ class Outcome:
         self.findings.merge(piece.findings)
         self.meeting.add(piece.ends)
         self.census.add(piece.survey)
-        self.job_hosts[number] = [
-            replace(h, nccl=self._shared.setdefault(h.nccl, h.nccl)) for h in piece.job_hosts
-        ]
         self._addresses[number] = piece.rows.addresses
         self._sessions[number] = piece.rows.sessions
         self._profiles.update(piece.rows.profiles)
 
-    def diagnostics(self, tree: str, declared: Mapping[int, Fraction]) -> list[Diagnostic]:
+    def diagnostics(self, tree: str, declared: Mapping[int, Ratio]) -> list[Diagnostic]:
         """Everything found, the links' disagreements told in full by a second look at their ends.
 
         Args:
@@ -120,7 +113,7 @@ def manifest_inputs(front: Front, spec: ClusterSpec) -> dict[str, str]:
     files = {
         path.removeprefix(folder): digest
         for path, digest in front.inputs.items()
-        if path.removeprefix(folder) in spec.catalog_files
+        if path.removeprefix(folder) in (*spec.catalog_files, spec.infiniband and spec.infiniband.guids)
     }
     lock = hashlib.sha256(front.lock_text.encode()).hexdigest()
     return {**files, front.lock_path.name: lock, "spec": meaning(spec)}

@@ -24,6 +24,7 @@ def check_tree(
     *,
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    simulate: bool = False,
 ) -> tuple[BuildResult, dict[str, str]]:
     """Prove the tree's files against the plan of its spec.
 
@@ -32,6 +33,7 @@ def check_tree(
         spec_path: its spec; None to look for it where the last build or the tree's parents have it.
         jobs: worker processes; None for one per usable CPU.
         progress: called as `build` does.
+        simulate: also run the subnet manager on simulated switches (InfiniBand only).
 
     Returns:
         What was found, and the text of the files that diagnostics point into, by name.
@@ -51,10 +53,20 @@ def check_tree(
     from fabricc.check.invariants.declared import declared_ratios, softened
     from fabricc.spec.load import accepted
 
-    front = run_front(spec_path, gaps=False)
+    front = run_front(spec_path, gaps=False, infiniband=True)
     sources = dict(front.sources)
+    if front.infiniband is not None and front.sound:
+        from fabricc.build.infiniband import check_infiniband
+
+        return check_infiniband(front, tree, manifest, progress, simulate=simulate), sources
     if front.spec is None or front.fabric is None or not front.sound:
         return BuildResult(diagnostics=front.diagnostics), sources
+    if simulate:
+        message = "`--sim` runs a subnet manager, which only an InfiniBand fabric has"
+        help_ = "`fabricc lab` boots a fabric of Ethernet."
+        return BuildResult(
+            diagnostics=(Diagnostic("FAB6016", Severity.ERROR, message, None, help_),)
+        ), sources
     found = [*front.diagnostics, *verify_manifest(tree, manifest)]
     if manifest_inputs(front, front.spec) != dict(manifest.inputs):
         message = f"{tree} was built from another state of {spec_path}, its lock or its catalog"

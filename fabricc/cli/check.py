@@ -14,14 +14,17 @@ from fabricc.cli import output
 @click.option(
     "--spec", type=click.Path(path_type=Path), help="The tree's spec, if it is not found by itself."
 )
+@click.option(
+    "--sim", is_flag=True, help="InfiniBand: also run opensm from these files on simulated switches (ibsim)."
+)
 @output.jobs_option
 @output.format_option
-def command(tree: Path, spec: Path | None, jobs: int | None, format_: str) -> int:
+def command(tree: Path, spec: Path | None, sim: bool, jobs: int | None, format_: str) -> int:
     """Read back every file of TREE (build/<cluster>) and compare it with a fresh plan of its spec."""
     from fabricc.build.recheck import check_tree
 
     with output.progress() as bar:
-        result, sources = check_tree(tree, spec, jobs=jobs, progress=bar)
+        result, sources = check_tree(tree, spec, jobs=jobs, progress=bar, simulate=sim)
     output.tell(result.diagnostics, format_, sources)
     if format_ == "text":
         devices = sum(result.counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts"))

@@ -26,6 +26,7 @@ EXPECTED = {
     "superpod-b200-4su": {"gpus": 1024, "tors": 32, "spines": 16, "cores": 0},
     "rack-zone-512": {"gpus": 512, "tors": 32, "spines": 8, "cores": 0},
     "hpn-dual-plane-pod": {"gpus": 15_360, "tors": 240, "spines": 120, "cores": 8},
+    "quantum2-512": {"gpus": 512, "tors": 16, "spines": 8, "cores": 0, "subnets": 1},
     "meta-24k": {"gpus": 24_576, "tors": 1536, "spines": 128, "cores": 28},
 }
 LARGE = {"hpn-dual-plane-pod"}
@@ -62,7 +63,11 @@ def test_counts_are_the_published_ones(tree: Path) -> None:
     counts = json.loads((tree / "plan" / "fabric.json").read_text())["counts"]
     name = next(name for name in EXPECTED if tree.parents[1].name.startswith(name))
     assert {key: counts[key] for key in EXPECTED[name]} == EXPECTED[name]
-    assert len(list((tree / "switches").iterdir())) == counts["tors"] + counts["spines"] + counts["cores"]
+    if "subnets" in EXPECTED[name]:
+        assert len(list((tree / "subnets").iterdir())) == counts["subnets"]
+    else:
+        switches = counts["tors"] + counts["spines"] + counts["cores"]
+        assert len(list((tree / "switches").iterdir())) == switches
     assert len(list((tree / "hosts").iterdir())) == counts["hosts"]
 
 

@@ -1,0 +1,143 @@
+"""`fabricc plan` of an InfiniBand spec: tables on screen, as JSON or as CSV files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from fabricc.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from fabricc.build.front import Front
+    from fabricc.infiniband.model import InfinibandFabric
+
+    _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
+
+
+def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_only: bool) -> int:
+    """Show the plan of an InfiniBand front; the exit status.
+
+    Args:
+        front: with its fabric.
+        format_: `text` or `json`.
+        csv_folder: where to write the tables too, or None.
+        ethernet_only: whether worksheets or pictures of lossless Ethernet were asked for.
+
+    Raises:
+        click.UsageError: they were; or the folder cannot be written.
+    """
+    from fabricc.build.result import exit_status
+    from fabricc.infiniband.tables import plan_files
+
+    ib, spec = front.infiniband, front.spec
+    if ib is None or spec is None:
+        raise ValueError("not an InfiniBand fabric")
+    if ethernet_only:
+        raise click.UsageError("--qos and --plot are of lossless Ethernet; InfiniBand has link credits.")
+    if format_ == "json":
+        click.echo(_json(ib, front), nl=False)
+    else:
+        output.tell(front.diagnostics, "text", front.sources)
+        _show(_tables(ib, front))
+    if csv_folder is not None:
+        names = []
+        try:
+            csv_folder.mkdir(parents=True, exist_ok=True)
+            for name, text in plan_files(ib, spec.assumptions):
+                if name.endswith(".csv"):
+                    (csv_folder / name).write_text(text, "utf-8")
+                    names.append(name)
+        except OSError as error:
+            raise click.UsageError(f"cannot write {csv_folder}: {error.strerror}") from None
+        click.echo(f"{csv_folder}: {', '.join(names)}", err=True)
+    return exit_status(front.diagnostics)
+
+
+def _json(ib: InfinibandFabric, front: Front) -> str:
+    import dataclasses
+    import json
+
+    from fabricc.infiniband.tables import summary
+
+    assumptions = front.spec.assumptions if front.spec else {}
+    whole = {
+        "plan": summary(ib, assumptions),
+        "findings": [dataclasses.asdict(each) for each in front.diagnostics],
+    }
+    return json.dumps(whole, indent=2, sort_keys=True) + "\n"
+
+
+def _show(tables: Iterator[_Table]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=False)
+    for title, head, rows in tables:
+        table = Table(
+            title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+        )
+        for index, name in enumerate(head):
+            numeric = all(isinstance(row[index], int | float) for row in rows)
+            table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(f"{c:,}" if type(c) in (int, float) else str(c)) for c in row))
+        console.print(table)
+
+
+def _tables(ib: InfinibandFabric, front: Front) -> Iterator[_Table]:
+    """Every table: title, column names, rows."""
+    from fabricc.catalog.rates import generation_at
+    from fabricc.infiniband.identity import MOST_LIDS
+    from fabricc.infiniband.tables import class_rows, partition_rows
+
+    wiring, counts = ib.wiring, ib.counts()
+    hosts, subnets = output.plural(counts["hosts"], "host"), output.plural(ib.planes, "subnet")
+    tiers = [(t.value, counts[f"{t.value}s"], p.model.title) for t, p in wiring.tiers.items()]
+    yield (
+        f"{wiring.cluster}: {counts['gpus']:,} GPUs in {hosts}, {subnets}",
+        ("tier", "switches", "model"),
+        tiers,
+    )
+    cables = [
+        (kind, counts[f"{kind}_cables"], cable.medium, cable.length_m)
+        for kind, cable in wiring.cable_kinds.items()
+        if counts.get(f"{kind}_cables")
+    ]
+    yield "Cables", ("link", "cables", "medium", "length, m"), cables
+    shape = wiring.shape
+    top = ib.lids.top(shape, max(wiring.units) + 1)
+    lids = [("cores", 1), ("spines", ib.lids.spine), ("units", ib.lids.unit), ("highest in use", top)]
+    yield f"LIDs of each subnet, {MOST_LIDS:,} at most", ("of", "from"), lids
+    gbps = sorted({s.speed_gbps for layout in wiring.tor_layouts for s in layout.slots})
+    rates = [
+        (
+            speed,
+            g.name,
+            f"4 x {float(g.lane_signal_gbps):g} {g.modulation}",
+            ", ".join(g.encodings),
+            float(round(g.data_gbps(), 2)),
+        )
+        for speed in gbps
+        if (g := generation_at(speed))
+    ]
+    yield "Rates", ("port", "generation", "Gb/s signalled", "coding", "Gb/s of data"), rates
+    yield "Routing", ("engines", "why"), [(", then ".join(ib.engine.names), ib.engine.reason)]
+    yield "Service levels", ("class", "SL", "VL", "strict", "weight %"), list(class_rows(ib))
+    if ib.partitions:
+        rows = [(name, key, number, level) for name, key, number, level, _ in partition_rows(ib)]
+        yield "Partitions", ("tenant", "P_Key", "hosts", "SL"), [tuple(map(str, row)) for row in rows]
+    if ib.ipoib:
+        size = f"{ib.ipoib.subnets} subnets of /{32 - ib.ipoib.bits}"
+        yield (
+            "IPoIB",
+            ("pool", "split into", "mode", "MTU"),
+            [(str(ib.ipoib.pool), size, ib.ipoib.mode, ib.ipoib.mtu)],
+        )
+    assumed = [(path, str(value)) for path, value in (front.spec.assumptions if front.spec else {}).items()]
+    yield "Assumed, because the spec does not say", ("key", "value"), assumed

@@ -1,0 +1,95 @@
+"""The user's file of real GUIDs: `name: GUID`, checked against the devices that the plan has."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.fabric.yaml_text import compose
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from yaml.nodes import Node
+
+_PLAIN = re.compile(r"(?:0[xX])?([0-9a-fA-F]{16})")
+_SEPARATED = re.compile(r"[0-9a-fA-F]{2,4}(?:[:-][0-9a-fA-F]{2,4}){3,7}")
+_MULTICAST_OCTET = 0x01  # EUI-64: the first bit of the first octet marks a group
+MAX_BYTES = 8 * 1024 * 1024
+
+
+def read_guids(path: Path, known: Collection[str]) -> tuple[Mapping[str, int], list[Diagnostic]]:
+    """GUID by name, and everything wrong with the file (FAB5813); never raises for what it holds.
+
+    Args:
+        path: a mapping `name: GUID`; a GUID is written as ibstat prints it, or with colons as labels have it.
+        known: names that the plan has: switches (`su001-tor1a`) and host ports (`su001-host01/rail0`).
+    """
+    import yaml
+
+    start = Position(str(path), 1, 1)
+    try:
+        raw = path.read_bytes()
+        if len(raw) > MAX_BYTES:
+            return {}, [_wrong(f"the file of GUIDs is larger than {MAX_BYTES:,} bytes", start)]
+        root = compose(raw.decode("utf-8-sig"))
+    except OSError as error:
+        return {}, [_wrong(f"the file of GUIDs cannot be read: {error.strerror}", start)]
+    except (UnicodeDecodeError, yaml.YAMLError):
+        return {}, [_wrong("the file of GUIDs is not YAML", start)]
+    if root is None:
+        return {}, []
+    if not isinstance(root, yaml.MappingNode):
+        return {}, [_wrong("the file of GUIDs is no mapping `name: GUID`", start)]
+    return _entries(root.value, str(path), known)
+
+
+def _entries(
+    entries: list[tuple[Node, Node]], file: str, known: Collection[str]
+) -> tuple[Mapping[str, int], list[Diagnostic]]:
+    import yaml
+
+    found: dict[str, int] = {}
+    owners: dict[int, str] = {}
+    problems: list[Diagnostic] = []
+    for key, value in entries:
+        at = Position(file, key.start_mark.line + 1, key.start_mark.column + 1)
+        name = key.value if isinstance(key, yaml.ScalarNode) else ""
+        guid = _guid(value.value) if isinstance(value, yaml.ScalarNode) else None
+        if name not in known:
+            problems.append(_wrong(f"the plan has no device {name[:60]!r}", at, _alike(name, known)))
+        elif guid is None:
+            problems.append(_wrong(f"{name}: not a GUID", at, "For example: 0x506b4b0300a1b2c3."))
+        elif name in found:
+            problems.append(_wrong(f"{name} stands twice", at, "Remove one of the lines."))
+        elif (owner := owners.setdefault(guid, name)) != name:
+            problems.append(_wrong(f"{name} has the GUID of {owner}", at, "Every port has its own."))
+        else:
+            found[name] = guid
+    return found, problems
+
+
+def _guid(text: str) -> int | None:
+    """The number, or None for what is no unicast EUI-64."""
+    if match := _PLAIN.fullmatch(text):
+        digits = match[1]
+    elif _SEPARATED.fullmatch(text):
+        digits = re.sub("[:-]", "", text)
+    else:
+        return None
+    guid = int(digits, 16) if len(digits) == 16 else 0
+    return guid if guid and not (guid >> 56) & _MULTICAST_OCTET else None
+
+
+def _alike(name: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    near = [each for each in known if each[:1] == name[:1] and abs(len(each) - len(name)) < 3][:2000]
+    close = get_close_matches(name[:60], near, 1)
+    return f"Did you mean {close[0]}?" if close else "Names are those of plan/lids.csv."
+
+
+def _wrong(message: str, at: Position, remedy: str = "") -> Diagnostic:
+    return Diagnostic("FAB5813", Severity.ERROR, message, at, remedy)
