@@ -14,10 +14,13 @@ from fabricc import __version__
 VERBS = {
     "init": "Start a GitOps repository with a spec that builds as it stands.",
     "validate": "Tell everything that is wrong with a spec.",
+    "fmt": "Lay out specs the same way, comments and meaning untouched.",
+    "lock": "Write the lock that a spec needs, or check that it is there.",
     "plan": "Show topology, addresses, BGP, QoS and the assumptions taken.",
     "build": "Write every configuration, proved against the plan.",
     "check": "Prove a built tree: its bytes, its meaning, both ends of every link.",
     "diff": "Review a change: its risk, its GPUs, its renumbering, its diffs.",
+    "push": "Bring a built tree to the switches, in waves that keep the fabric up.",
     "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
     "catalog": "List the hardware known, or one model with its figures and sources.",
     "completion": "Print the script that completes fabricc's commands in a shell.",

@@ -17,6 +17,7 @@ FILES = {
     "action.yml": ".github/actions/fabricc-diff/action.yml",
     "review.sh": ".github/actions/fabricc-diff/review.sh",
     "post.sh": ".github/actions/fabricc-diff/post.sh",
+    "label.sh": ".github/actions/fabricc-diff/label.sh",
     "codeowners": ".github/CODEOWNERS",
     "gitlab-ci.yml": "ci/fabricc.gitlab-ci.yml",
     "policy.yaml": "fabricc-policy.yaml",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.emit import Manifest
-from fabricc.hosts import ubuntu
+from fabricc.hosts import back_end as host_files
 from fabricc.nos import load
 
 if TYPE_CHECKING:
@@ -39,7 +39,14 @@ def test_a_first_build_writes_tree_and_lock_and_tells_what_it_did(repo: Path, fa
     assert "warning" in ran.err
     assert (repo / "fabricc.lock").is_file()
     tree = repo / "build/lab"
-    assert sorted(p.name for p in tree.iterdir()) == ["hosts", "jobs", "manifest.json", "plan", "switches"]
+    assert sorted(p.name for p in tree.iterdir()) == [
+        "acceptance",
+        "hosts",
+        "jobs",
+        "manifest.json",
+        "plan",
+        "switches",
+    ]
     stated = Manifest.parse((tree / "manifest.json").read_bytes())
     found = {path: hashlib.sha256(content).hexdigest() for path, content in tree_bytes(tree).items()}
     assert found.pop("manifest.json")
@@ -195,8 +202,9 @@ def test_check_finds_the_spec_of_a_moved_tree(repo: Path, fabricc: Fabricc) -> N
 def test_scripts_run_and_private_files_are_private(repo: Path, fabricc: Fabricc) -> None:
     fabricc("build", "cluster.yaml")
     host = next((repo / "build/lab/hosts").iterdir())
-    assert all((host / name).stat().st_mode & 0o777 == 0o755 for name in ubuntu.EXECUTABLE)
-    assert all((host / name).stat().st_mode & 0o777 == 0o600 for name in ubuntu.PRIVATE)
+    modes = {str(f.relative_to(host)): f.stat().st_mode & 0o777 for f in host.rglob("*") if f.is_file()}
+    assert modes == {name: host_files.mode(name) for name in modes}
+    assert (modes["apply"], modes["etc/netplan/60-fabricc.yaml"]) == (0o755, 0o600)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])

@@ -134,6 +134,21 @@ def test_plan_shows_the_worksheet_and_draws_it(repo: Path, fabricc: Fabricc) -> 
     assert all(step["source"] for sheet in sheets for step in sheet["steps"])
 
 
+def test_a_failing_plan_shows_the_worksheet_that_explains_it(repo: Path, fabricc: Fabricc) -> None:
+    switch = "{model: sn5600, nos: sonic-202505}"
+    (repo / "cluster.yaml").write_text(
+        "cluster: lab\ngpus: {model: dgx-b200, hosts: 128, hosts_per_unit: 32}\n"
+        f"tors: {switch}\nspines: {switch}\ncables: {{spine: {{length_m: 300}}}}\n"
+        "priorities: {a: {dscp: 26, lossless: true}, b: {dscp: 34, lossless: true}}\n"
+    )
+    ran = fabricc("plan", "cluster.yaml", "--qos", "--plot", "thresholds.svg")
+    assert ran.status == 1
+    assert "FAB4003" in ran.err
+    for words in ("spine, NVIDIA SN5600: 800g-300m", "buffer taken", "highest Kmax"):
+        assert words in ran.out
+    assert (repo / "thresholds.svg").read_text().startswith("<svg ")
+
+
 def test_a_picture_as_png_is_drawn_by_what_is_installed(
     repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,85 @@
+"""`fabricc fmt`: one layout for every spec, so that diffs show changes alone."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import click
+
+from fabricc.cli import output
+from fabricc.diagnostics import Diagnostic, Position, Severity
+
+
+@click.command("fmt", short_help="Lay out specs the same way, comments and meaning untouched.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--check", is_flag=True, help="Change nothing; exit status 1 when a file would change.")
+@output.format_option
+def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
+    """Lay out FILEs (specs, policies, catalogs): indentation, spacing, blank lines.
+
+    The order of keys, quotes and comments stay, and the result is read again and compared before it is written.
+    Exit status: 0 all in order, 1 a file cannot be laid out, or would change with --check.
+    """
+    found: list[Diagnostic] = []
+    sources: dict[str, str] = {}
+    changed = 0
+    for path in files:
+        wrong, text, laid_out = _laid_out(path)
+        sources[str(path)] = text
+        found += wrong
+        if wrong or laid_out == text:
+            continue
+        changed += 1
+        if check:
+            found.append(_differs(path, text, laid_out))
+        else:
+            _write(path, laid_out)
+    output.tell(found, format_, sources)
+    failed = any(d.severity is Severity.ERROR for d in found)
+    if format_ == "text" and not failed:
+        click.echo(f"{output.plural(len(files), 'file')}: {changed} laid out anew")
+    return 1 if failed else 0
+
+
+def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
+    """What is wrong with the file, its text, and its canonical text."""
+    from fabricc.spec.canonical import canonical
+    from fabricc.spec.yaml_loader import MAX_BYTES, parse_yaml
+
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        message = f"the file cannot be read: {error.strerror}"
+        return (Diagnostic("FAB0001", Severity.ERROR, message, Position(str(path), 1)),), "", ""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return parse_yaml(raw, str(path)).diagnostics, "", ""
+    laid_out, wrong = canonical(text, str(path))
+    return tuple(d for d in wrong if d.severity is Severity.ERROR), text, laid_out
+
+
+def _differs(path: Path, text: str, laid_out: str) -> Diagnostic:
+    from fabricc.spec.canonical import first_difference
+
+    place = Position(str(path), first_difference(text, laid_out))
+    remedy = f"Run `fabricc fmt {shlex.quote(str(path))}`."
+    return Diagnostic(
+        "FAB0040", Severity.ERROR, "from here on not laid out as `fabricc fmt` does", place, remedy
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace the file in one step, its mode kept; a symbolic link stays one."""
+    target = path.resolve()
+    draft = target.with_name(f".{target.name}.new")
+    draft.unlink(missing_ok=True)
+    with draft.open("x", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.chmod(target.stat().st_mode & 0o7777)
+    draft.replace(target)

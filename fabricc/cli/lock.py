@@ -1,0 +1,77 @@
+"""`fabricc lock`: the lock that a spec needs, without building."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fabricc.cli import output
+
+if TYPE_CHECKING:
+    from fabricc.build.front import Front
+    from fabricc.diagnostics import Diagnostic
+
+
+@click.command("lock", short_help="Write the lock that a spec needs, or check that it is there.")
+@click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--check", is_flag=True, help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs."
+)
+@click.option("--repin", is_flag=True, help="Choose the strides afresh: may renumber.")
+@output.format_option
+def command(specs: tuple[Path, ...], check: bool, repin: bool, format_: str) -> int:
+    """Write fabricc.lock beside each SPEC: the numbers that addresses and names follow from.
+
+    Growth adds lines and changes none, so that nothing that stays is renumbered.
+    """
+    if check and repin:
+        raise click.UsageError("--check and --repin exclude each other.")
+    from fabricc.build.front import run_front
+    from fabricc.build.result import exit_status
+    from fabricc.emit import EmitError
+
+    found: list[Diagnostic] = []
+    sources: dict[str, str] = {}
+    told: list[str] = []
+    for spec in specs:
+        front = run_front(spec, repin=repin, gaps=False, infiniband=True)
+        sources.update(front.sources)
+        wrong = [d for d in front.diagnostics if exit_status((d,))]
+        if not wrong and check:
+            wrong = _stale(front, spec)
+            told += [] if wrong else [f"{front.lock_path}: as it has to be"]
+        elif not wrong:
+            try:
+                told.append(_written(front))
+            except EmitError as error:
+                wrong = [error.diagnostic]
+        found += wrong
+    output.tell(found, format_, sources)
+    if format_ == "text":
+        for line in told:
+            click.echo(line)
+    return exit_status(found)
+
+
+def _stale(front: Front, spec: Path) -> list[Diagnostic]:
+    """What `--check` says when the lock is not what the spec needs."""
+    from fabricc.build.front import lock_change
+    from fabricc.diagnostics import Position
+
+    if front.lock_text == front.lock_before:
+        return []
+    remedy = f"Run `fabricc lock {shlex.quote(str(spec))}` and commit the lock with the spec."
+    place = Position(str(spec if front.lock_before is None else front.lock_path), 1)
+    return [replace(lock_change(front), position=place, help=remedy)]
+
+
+def _written(front: Front) -> str:
+    from fabricc.build.driver import write_lock
+
+    return (
+        f"{front.lock_path}: {'written, commit it with the spec' if write_lock(front) else 'as it has to be'}"
+    )
