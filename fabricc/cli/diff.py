@@ -12,7 +12,9 @@ import click
 from fabricc.cli import output
 
 if TYPE_CHECKING:
+    from fabricc.diff.inputs import Inputs
     from fabricc.diff.model import Review
+    from fabricc.diff.policy import Policy
 
 FORMATS = ("text", "md", "json", "sarif", "github", "junit")
 CHANGES = 2
@@ -25,7 +27,7 @@ CHANGES = 2
               help="Git revision to compare with, where this branch left it. [default: HEAD]")  # fmt: skip
 @click.option("--head", metavar="REV", help="Git revision in place of the files as they are here.")
 @click.option("--policy", "policy_file", type=click.Path(path_type=Path), metavar="FILE",
-              help="Policy to hold the change to. [default: fabricc-policy.yaml beside the spec]")  # fmt: skip
+              help="Policy to hold the change to. [default: the spec's own, and fabricc-policy.yaml]")  # fmt: skip
 @click.option(
     "--label", "labels", multiple=True, metavar="NAME", help="A label that the pull request has; repeatable."
 )
@@ -63,18 +65,13 @@ def command(
         raise click.UsageError("A tree is compared with another tree or a spec: name it.")
     from fabricc.build.result import exit_status
     from fabricc.diff.inputs import InputError, inputs
-    from fabricc.diff.policy import NAME, load_policy, read_policy, violations
+    from fabricc.diff.policy import violations
     from fabricc.diff.run import review
 
     spec = second or first
     try:
         with inputs(first, second, base, head) as sides:
-            if policy_file is None and sides.policy is not None:
-                rules, wrong = read_policy(sides.policy, f"{base or 'HEAD'}:{NAME}")
-            else:
-                rules, wrong = load_policy(policy_file, spec.parent)
-            if wrong:
-                raise InputError(wrong)
+            rules = _policies(sides, policy_file, spec, base or "HEAD")
             found = review(sides.base, sides.head, sides.context, jobs)
     except InputError as error:
         output.tell(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
@@ -88,6 +85,24 @@ def command(
     if found.violations:
         return 1
     return CHANGES if detailed_exitcode and found.differs else 0
+
+
+def _policies(sides: Inputs, named: Path | None, spec: Path, base: str) -> tuple[Policy, ...]:
+    """The policies that count: the one named, else that of the spec and that of the file beside it.
+
+    Raises:
+        InputError: a policy file is not valid.
+    """
+    from fabricc.diff.inputs import InputError
+    from fabricc.diff.policy import NAME, load_policy, read_policy
+
+    if named is None and sides.policy is not None:
+        rules, wrong = read_policy(sides.policy, f"{base}:{NAME}")
+    else:
+        rules, wrong = load_policy(named, spec.parent)
+    if wrong:
+        raise InputError(wrong)
+    return (rules,) if named or sides.spec_policy is None else (sides.spec_policy, rules)
 
 
 def _tell(review: Review, format_: str, forge: str, details_url: str) -> None:

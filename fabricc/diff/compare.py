@@ -13,7 +13,7 @@ from fabricc.diff.names import fold
 from fabricc.diff.redact import is_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
     from collections.abc import Set as AbstractSet
     from fractions import Fraction
 
@@ -40,10 +40,15 @@ Layouts = tuple[dict[str, str], dict[str, str]]
 """Link identity -> port name, of both sides."""
 
 
-def compare_views(base: DeviceView, head: DeviceView) -> DeviceDiff | None:
-    """What changes from one to the other; None when nothing does. Costs time proportional to the facts."""
+def compare_views(
+    base: DeviceView, head: DeviceView, staying: Container[str] | None = None
+) -> DeviceDiff | None:
+    """What changes from one to the other; None when nothing does. Costs time proportional to the facts.
+
+    `staying` are the devices that the newer side has; None when all stay.
+    """
     layouts = base.layout, head.layout
-    occurrences = [*_links(base, head, layouts), *_values(base, head, layouts)]
+    occurrences = [*_links(base, head, layouts, staying), *_values(base, head, layouts)]
     if not occurrences:
         return None
     builder = _Builder(base, head, layouts)
@@ -52,7 +57,9 @@ def compare_views(base: DeviceView, head: DeviceView) -> DeviceDiff | None:
     return builder.built()
 
 
-def _links(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Occurrence]:
+def _links(
+    base: DeviceView, head: DeviceView, layouts: Layouts, staying: Container[str] | None
+) -> Iterator[Occurrence]:
     """Links that come, go or move to another port of this switch."""
     if head.kind == "host":
         return
@@ -62,7 +69,9 @@ def _links(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Occ
         if old is None and new is not None:
             yield identity, f"link[{head.ports[new].role}]", None, head.ports[new].peer
         elif new is None and old is not None:
-            yield identity, f"link[{base.ports[old].role}]", base.ports[old].peer, None
+            port = base.ports[old]
+            leaves = staying is not None and port.peer not in staying
+            yield identity, f"link[{port.role}]{' left' if leaves else ''}", port.peer, None
         elif old is not None and new is not None and old != new:
             yield identity, f"interface[{head.ports[new].role}]/port", old, new
 

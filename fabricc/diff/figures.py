@@ -6,6 +6,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from fabricc.diff.names import plural
 from fabricc.fabric.model import Direction
 from fabricc.qos.pools import PortGroup, budget
 
@@ -18,33 +19,45 @@ if TYPE_CHECKING:
 _COUNTS = {"gpus": "GPUs", "hosts": "hosts", "tors": "ToRs", "spines": "spines", "cores": "cores"}
 
 
-def count_figures(
-    counts: Mapping[str, int], spines_per_plane: int, rails: int, transports: int
-) -> dict[str, str]:
+def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transports: int) -> dict[str, str]:
     """Figures that follow from counts alone.
 
     Args:
         counts: as `Fabric.counts` names them.
-        spines_per_plane: also per pod.
-        rails: rails per host.
+        shape: the fields of `Shape`.
         transports: BGP sessions per link between switches.
     """
+    rails, spines = shape["rails"], shape["spines"]
     found = {title: f"{counts[name]:,}" for name, title in _COUNTS.items() if counts.get(name)}
     links = counts.get("spine_cables", 0) + counts.get("core_cables", 0)
     found["rails per host"] = str(rails)
     found["cables"] = f"{counts.get('host_cables', 0) + links:,}"
     found["BGP sessions"] = f"{links * transports:,}"
-    if spines_per_plane:
-        left = Fraction(spines_per_plane - 1, spines_per_plane)
-        found["rail bandwidth left when one spine fails"] = f"{float(left * 100):.1f} %"
+    if spines:
+        found["rail bandwidth left when one spine fails"] = _percent(1 - Fraction(1, spines))
+    per_rail = Fraction(counts["gpus"], max(1, counts["hosts"] * rails))
+    kept = _percent(1 - Fraction(1, shape["nic_ports"]))
+    hosts = min(shape["hosts_per_unit"], counts["hosts"])
+    behind_tor = -(-hosts * shape["rails_per_tor"] * per_rail // 1)
+    found["worst single switch"] = f"ToR, {plural(behind_tor, 'GPU')} keep {kept} of their bandwidth"
+    behind_link = -(-per_rail // 1)
+    verb, whose = ("keeps", "its") if behind_link == 1 else ("keep", "their")
+    found["worst single link"] = (
+        f"host to ToR, {plural(behind_link, 'GPU')} {verb} {kept} of {whose} bandwidth"
+    )
     return found
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(share * 100):.1f} %"
 
 
 def fabric_figures(fabric: Fabric) -> dict[str, str]:
     """Every figure of a planned fabric, the worst switch of each tier speaking for it."""
     addresses, shape = fabric.addresses, fabric.shape
     families = (addresses.hosts4 is not None) + (addresses.hosts6 is not None)
-    found = count_figures(fabric.counts(), shape.spines, shape.rails, families if addresses.numbered else 1)
+    fields = {name: getattr(shape, name) for name in shape.__slots__}
+    found = count_figures(fabric.counts(), fields, families if addresses.numbered else 1)
     samples = [fabric.switch(switch) for switch in fabric.kinds()]
     for tier in fabric.tiers:
         of_tier = [switch for switch in samples if switch.tier is tier]
@@ -55,7 +68,7 @@ def fabric_figures(fabric: Fabric) -> dict[str, str]:
         worst = max(
             share, *(_headroom_used(s) for s in samples if s.tier.value == tier_name and s.qos.profiles)
         )
-        found[f"lossless headroom, {_title(tier_name)}"] = f"{float(worst * 100):.1f} % of the buffer"
+        found[f"headroom used, {_title(tier_name)}"] = f"{_percent(worst)} of the buffer"
     if marks := _lowest_marks(samples):
         found["ECN marks, earliest"] = marks
     return found

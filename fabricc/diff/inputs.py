@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.diff.causes import spec_changes
 from fabricc.diff.policy import NAME as POLICY_NAME
+from fabricc.diff.policy import spec_policy
 from fabricc.diff.revision import Repository, RevisionError
 from fabricc.diff.run import Context
 from fabricc.diff.sides import Nothing, SpecSide, sharing
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.build.front import Front
+    from fabricc.diff.policy import Policy
     from fabricc.diff.sides import Side
     from fabricc.spec.document import Document
 
@@ -37,13 +39,18 @@ class InputError(Exception):
 class Inputs:
     """Both sides, and what else a review tells.
 
-    `policy` is the one that the base revision has: a change is not held to the policy that it brings itself.
+    A change is not held to a policy that it brings itself, as long as the older side has one.
+
+    Attributes:
+        policy: bytes of the policy file that the base revision has, or None.
+        spec_policy: the policy in the spec of the older side, else that of the newer.
     """
 
     base: Side
     head: Side
     context: Context
     policy: bytes | None = None
+    spec_policy: Policy | None = None
 
 
 @contextmanager
@@ -67,7 +74,8 @@ def _two(first: Path, second: Path) -> Inputs:
     if not first.is_dir() and not second.is_dir():
         return _specs(_compiled(first, str(first)), _compiled(second, str(second)), str(first), str(second))
     sides = [_tree(path) if path.is_dir() else _side(path) for path in (first, second)]
-    return Inputs(sides[0], sides[1], Context())
+    documents = [_document(side.front) for side in sides if isinstance(side, SpecSide)]
+    return Inputs(sides[0], sides[1], Context(), None, _stated_policy(*documents))
 
 
 def _tree(path: Path) -> Side:
@@ -157,16 +165,24 @@ def _moved(position: Position, file: str) -> Position:
 def _specs(before: Front | None, after: Front, base: str, head: str, spec: str = "") -> Inputs:
     assert after.fabric is not None
     spec = spec or head
-    changes = spec_changes(_document(before) if before else None, _document(after, spec)) if before else ()
+    documents = _document(before) if before else None, _document(after, spec)
+    changes = spec_changes(*documents) if before else ()
+    rules = _stated_policy(*documents)
     lock = lock_lines(before.lock_text if before else "", after.lock_text)
     stale = after.lock_before != after.lock_text
     known = {(d.code, d.message) for d in before.diagnostics} if before else set()
     new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
     context = Context(spec, changes, lock, stale, new)
     if before is None or before.fabric is None:
-        return Inputs(Nothing(base), SpecSide.of(head, after, after.fabric), context)
+        return Inputs(Nothing(base), SpecSide.of(head, after, after.fabric), context, None, rules)
     old = SpecSide.of(base, before, before.fabric)
-    return Inputs(old, SpecSide.of(head, after, sharing(before.fabric, after.fabric)), context)
+    return Inputs(old, SpecSide.of(head, after, sharing(before.fabric, after.fabric)), context, None, rules)
+
+
+def _stated_policy(*documents: Document | None) -> Policy | None:
+    """The policy of the first spec that states one."""
+    found = (spec_policy(document) for document in documents if document is not None)
+    return next((policy for policy in found if policy is not None), None)
 
 
 def _document(front: Front, name: str = "") -> Document:

@@ -45,6 +45,7 @@ def as_json(review: Review) -> dict[str, Any]:
         "renumbered": {"addresses": count.addresses, "asns": count.asns, "ports": count.ports},
         "drain": wording.drain_steps(review),
         "labels": wording.labels(review),
+        "labels_known": list(wording.LABELS),
         "marker": wording.marker(review.spec or review.cluster),
         "next": wording.next_command(review),
         "figures": [{"name": f.name, "before": f.before, "after": f.after} for f in review.figures],

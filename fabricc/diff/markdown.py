@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ FORGES = {
 }
 """Limits: atlantis' clients for GitHub, Bitbucket and Azure DevOps; GitLab, docs.gitlab.com instance limits."""
 _SIGNS = {"none": "⚪", "low": "🟢", "medium": "🟡", "high": "🔴"}
+_SPARE = re.compile(r"\n{3,}")
 _RESERVE = 1_500
 _FIGURES_FOLDED = 12
 _SPEC_SHOWN = 12
@@ -68,7 +70,7 @@ def render(review: Review, forge: Forge, details_url: str = "") -> str:
         elif extra:
             dropped += 1
     note = _left_out(dropped, hidden, details_url)
-    return "\n".join([head, *taken, *_fleets(review, forge), note, foot]).replace("\n\n\n", "\n\n")
+    return _SPARE.sub("\n\n", "\n".join([head, *taken, *_fleets(review, forge), note, foot]))
 
 
 def failure(diagnostics: Sequence[Diagnostic], spec: str, forge: Forge) -> str:
@@ -109,8 +111,8 @@ def _head(review: Review) -> str:
     if changed and review.differs:
         lines += ["", "| plan | before | after |", "|--|--|--|"]
         lines += [f"| {f.name} | {f.before or '-'} | {f.after or '-'} |" for f in changed[:_FIGURES_FOLDED]]
-    elif review.differs:
-        lines += ["", "Plan figures: unchanged."]
+    if review.differs and (same := wording.key_figures(review)):
+        lines += ["", f"Plan, unchanged: {_text(same)}."]
     lines += _findings(review)
     return "\n".join([*lines, ""])
 
@@ -177,7 +179,8 @@ def _why(group: Group) -> list[str]:
     found: dict[str, None] = {}
     for line in group.lines:
         if line.verdict.impact >= Impact.SESSION_RESET:
-            found[f"{line.verdict.impact.label}: {line.verdict.why} ({line.verdict.source})"] = None
+            source = "" if line.verdict.source == "evident" else f" ({line.verdict.source})"
+            found[f"{line.verdict.impact.label}: {line.verdict.why}{source}"] = None
     causes = ", ".join(f"`{_code(cause)}`" for cause in group.causes[:6])
     return ["", *(f"  _{_text(text)}_  " for text in found), *([f"from {causes}"] if causes else [])]
 

@@ -1,4 +1,4 @@
-"""Gates on a change: `fabricc-policy.yaml` says what may not happen, or not without a label."""
+"""Gates on a change: `policy:` of the spec or a policy file says what may not happen, or not without a label."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fabricc.diff.model import Impact
 from fabricc.diff.names import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from fabricc.diff.model import Review
+    from fabricc.diff.model import Group, Review
     from fabricc.spec.document import Document
 
 NAME = "fabricc-policy.yaml"
@@ -34,6 +34,7 @@ class Policy:
         max_impact: the gravest impact allowed.
         require_label_for_lossless: label that a change of classes, PFC, ECN or buffers must have.
         forbid_removal: whether devices may not leave.
+        file: where it stands, for people.
     """
 
     forbid_renumbering: bool = False
@@ -73,11 +74,18 @@ def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
         _wrong(f"policy: {breach.message}", document.key_position(tuple(breach.absolute_path)))
         for breach in Draft202012Validator(schema).iter_errors(document.value)
     )
-    return (Policy(), wrong) if wrong else (_policy(document), ())
+    return (Policy(), wrong) if wrong else (_policy(document.value, document.file), ())
 
 
-def _policy(document: Document) -> Policy:
-    stated: dict[str, Any] = document.value
+def spec_policy(document: Document) -> Policy | None:
+    """The policy that a spec which compiles has under `policy`, None when it has none."""
+    stated = document.value.get("policy")
+    if stated is None:
+        return None
+    return _policy(stated, f"policy at {document.file}:{document.key_position(('policy',)).line}")
+
+
+def _policy(stated: dict[str, Any], file: str) -> Policy:
     worst = stated.get("max_impact")
     return Policy(
         forbid_renumbering=stated.get("forbid_renumbering", False),
@@ -85,18 +93,42 @@ def _policy(document: Document) -> Policy:
         max_impact=Impact[worst.upper().replace("-", "_")] if worst else None,
         require_label_for_lossless=stated.get("require_label_for_lossless"),
         forbid_removal=stated.get("forbid_removal", False),
-        file=document.file,
+        file=file,
     )
 
 
-def violations(policy: Policy, review: Review, labels: AbstractSet[str], spec: str) -> tuple[Diagnostic, ...]:
-    """What the change does that the policy forbids, at the first value of the spec that changed."""
-    place = next((change.position for change in review.spec_changes if change.position), None)
-    position = place or Position(spec, 1)
-    return tuple(
-        Diagnostic(code, Severity.ERROR, message, position, f"{help} ({policy.file})")
+def violations(
+    policies: Iterable[Policy], review: Review, labels: AbstractSet[str], spec: str
+) -> tuple[Diagnostic, ...]:
+    """What the change does that a policy forbids, at the value of the spec that it follows from."""
+    found = {
+        (code, message): Diagnostic(
+            code, Severity.ERROR, message, _place(code, review, spec), f"{help} ({policy.file})"
+        )
+        for policy in policies
         for code, message, help in _broken(policy, review, labels)
-    )
+    }
+    return tuple(found.values())
+
+
+def _place(code: str, review: Review, spec: str) -> Position:
+    """The cause of the first group that breaks the rule, else the first value of the spec that changed."""
+    places = {change.path: change.position for change in review.spec_changes}
+    guilty = [group for group in review.groups if _guilty(code, group, review)]
+    causes = [places.get(cause) for group in guilty for cause in group.causes]
+    return next((place for place in (*causes, *places.values()) if place), Position(spec, 1))
+
+
+def _guilty(code: str, group: Group, review: Review) -> bool:
+    match code:
+        case "FAB9011":
+            return group.gpus > 0
+        case "FAB9012":
+            return group.impact is review.impact
+        case "FAB9013":
+            return _lossless(group)
+        case _:
+            return False
 
 
 def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterator[tuple[str, str, str]]:
@@ -129,7 +161,11 @@ def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterato
 
 def changes_lossless(review: Review) -> bool:
     """Whether anything lossless changes on a device that stays."""
-    return any(_LOSSLESS.match(line.statement.subject) for group in review.groups for line in group.lines)
+    return any(_lossless(group) for group in review.groups)
+
+
+def _lossless(group: Group) -> bool:
+    return any(_LOSSLESS.match(line.statement.subject) for line in group.lines)
 
 
 def _wrong(message: str, position: Position) -> Diagnostic:

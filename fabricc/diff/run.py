@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.build.workers import spread, usable_cpus
 from fabricc.diff import texts
+from fabricc.diff.classes import classes, derived
 from fabricc.diff.compare import compare_views
 from fabricc.diff.grouping import grouped
 from fabricc.diff.impact import rules
@@ -53,7 +54,7 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
     if head.same(base, name):
         return None
     before, after = base.view(name), head.view(name)
-    if (found := compare_views(before, after)) is not None:
+    if (found := compare_views(before, after, head.kinds)) is not None:
         return found
     if not texts.differ(base.files(name), head.files(name)):
         return None
@@ -69,15 +70,19 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
     both = [name for name in head.kinds if name in base.kinds]
     suspects = head.suspects(base)
     compared = both if suspects is None else [name for name in both if name in suspects]
-    workers = 1 if len(compared) <= _INLINE else jobs or usable_cpus()
-    size = max(_PIECE, len(compared) // 8000)
-    pieces = [compared[at : at + size] for at in range(0, len(compared), size)]
+    alike = classes(base, head) if suspects is None else {}
+    followers = {name for others in alike.values() for name in others}
     totals = _Totals()
-    found: dict[int, list[DeviceDiff]] = {}
-    for number, diffs in spread(workers, len(pieces), _Work(base, head, pieces)):
-        found[number] = diffs
-        totals.add(diffs)
-    ordered = [diff for number in sorted(found) for diff in found[number]]
+    diffs = _compared(base, head, [name for name in compared if name not in followers], jobs)
+    each: list[str] = []
+    for first, others in alike.items():
+        if first in diffs:
+            follow = derived(diffs[first], others, head)
+            diffs.update({diff.name: diff for diff in follow or ()})
+            each += others if follow is None else ()
+    diffs.update(_compared(base, head, each, jobs))
+    ordered = [diffs[name] for name in both if name in diffs]
+    totals.add(ordered)
     removed = _fleet(base, [name for name in base.kinds if name not in head.kinds])
     added = _fleet(head, [name for name in head.kinds if name not in base.kinds])
     scale = head.scale
@@ -107,6 +112,15 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         lock_stale=context.lock_stale,
         findings=context.findings,
     )
+
+
+def _compared(base: Side, head: Side, names: Sequence[str], jobs: int | None) -> dict[str, DeviceDiff]:
+    """What changes on these devices, in worker processes when they are many."""
+    workers = 1 if len(names) <= _INLINE else jobs or usable_cpus()
+    size = max(_PIECE, len(names) // 8000)
+    pieces = [names[at : at + size] for at in range(0, len(names), size)]
+    found = spread(workers, len(pieces), _Work(base, head, pieces))
+    return {diff.name: diff for _, diffs in found for diff in diffs}
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from fabricc import nos as back_ends
 from fabricc.diff.view import host_view, switch_view
 from fabricc.fabric.links import links
 from fabricc.fabric.model import Host, Switch
-from fabricc.hosts import ubuntu
+from fabricc.hosts import back_end as host_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,11 +173,12 @@ class SpecSide:
         """The device's planned facts and cables."""
         device = self.device(name)
         if isinstance(device, Host):
-            return host_view(device, ubuntu.planned(device), self._rail_gpus(device.unit))
-        rail_gpus = Fraction(1) if device.unit is None else self._rail_gpus(device.unit)
+            return host_view(device, host_files.planned(device), self.rail_gpus(device.unit))
+        rail_gpus = Fraction(1) if device.unit is None else self.rail_gpus(device.unit)
         return switch_view(device, back_ends.load(device.nos).planned(device), rail_gpus)
 
-    def _rail_gpus(self, unit: int) -> Fraction:
+    def rail_gpus(self, unit: int) -> Fraction:
+        """GPUs behind one rail of the hosts in a unit."""
         model = self.fabric.host_models[self.fabric.units[unit].group]
         return Fraction(model.gpus, self.fabric.shape.rails)
 
@@ -185,7 +186,7 @@ class SpecSide:
         """The device's files, rendered."""
         device = self.device(name)
         if isinstance(device, Host):
-            return ubuntu.render(device)
+            return host_files.render(device)
         return back_ends.load(device.nos).render(device)
 
     def figures(self) -> Mapping[str, str]:

@@ -45,6 +45,8 @@ def show(review: Review, *, colour: bool = True) -> None:
     if figures:
         console.print(Text("\nplan", style="bold"))
         _rows(console, figures)
+    if review.differs and (same := wording.key_figures(review)):
+        console.print(Text(f"\nplan, unchanged: {same}", style="dim"))
     for group in review.groups:
         _group(console, group)
     for title, names in wording.fleets(review):

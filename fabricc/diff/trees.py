@@ -18,7 +18,7 @@ from fabricc.diff.sides import Scale
 from fabricc.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Transport
-from fabricc.hosts import ubuntu
+from fabricc.hosts import back_end as host_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,7 +78,7 @@ class TreeSide:
         kind, files, cables = self.kinds[name], self.files(name), self.cables.get(name, ())
         model, nos, platform = "host", "host", "host"
         if kind == "host":
-            facts = dict(ubuntu.read(files).facts)
+            facts = dict(host_files.read(files).facts)
             ports = {port: PortView("rail", port, end, 0) for port, _, _, end, _, _ in cables}
             for port, _, peer, end, _, _ in cables:
                 facts[f"interface[{port}]/peer"] = f"{peer} {end}"
@@ -91,7 +91,9 @@ class TreeSide:
             ports = numbered_ports([cable[:4] for cable in cables])
         for port, _, _, _, length, medium in cables:
             facts.update(cable_facts(port, length, medium))
-        return DeviceView(name, kind, nos, platform, model, facts, ports, _sessions(facts), self._rail_gpus())
+        return DeviceView(
+            name, kind, nos, platform, model, facts, ports, sessions_of(facts), self._rail_gpus()
+        )
 
     def _rail_gpus(self) -> Fraction:
         counts, rails = self.plan["counts"], self.plan["shape"]["rails"]
@@ -107,7 +109,7 @@ class TreeSide:
         plan, shape = self.plan, self.plan["shape"]
         pools = plan["pools"]
         families = ("hosts4" in pools) + ("hosts6" in pools)
-        return count_figures(plan["counts"], shape["spines"], shape["rails"], families)
+        return count_figures(plan["counts"], shape, families)
 
     def gpus_of(self, name: str) -> Fraction:
         """GPUs in a host; 0 for a switch."""
@@ -184,8 +186,8 @@ def _read(expected: str, files: Mapping[str, str]) -> tuple[str, Reading]:
     return expected, first
 
 
-def _sessions(facts: Facts) -> dict[str, str]:
-    """Neighbour key -> port: by the other address of a link of two, or the port's own name."""
+def sessions_of(facts: Facts) -> dict[str, str]:
+    """Neighbour key of some facts -> port: by the other address of a link of two, or the port's own name."""
     found: dict[str, str] = {}
     neighbors = {path[13 : path.index("]")] for path in facts if path.startswith("bgp/neighbor[")}
     for path, value in facts.items():

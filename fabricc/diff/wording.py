@@ -11,9 +11,10 @@ from fabricc.diff.names import fold, listed, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.diff.model import Group, Review
+    from fabricc.diff.model import Fleet, Group, Review
 
 NOUNS = {"tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
+_KEY_FIGURES = ("oversubscription", "headroom used", "rail bandwidth left", "worst single")
 IMPACTS = {
     Impact.NONE: "no effect on traffic",
     Impact.HITLESS: "hitless",
@@ -30,13 +31,29 @@ def verdict_line(review: Review) -> str:
         edits = f"{plural(count, 'value')} of the spec {'differs' if count == 1 else 'differ'}"
         tail = f"; {edits} without consequence" if count else ""
         return f"no device changes, 0 numbers change{tail}"
+    lose = "loses" if review.gpus_affected == 1 else "lose"
+    moves = (review.removed, "leave"), (review.added, "join")
     parts = [
         f"{review.risk.upper()} risk",
+        *(f"{_fleet(fleet)} {verb}" for fleet, verb in moves if fleet.count),
         f"{review.changed:,} of {plural(review.devices, 'device')} {'changes' if review.changed == 1 else 'change'}",
-        f"{review.gpus_affected:,} of {review.gpus_total:,} GPUs lose service while it is applied",
+        f"{review.gpus_affected:,} of {review.gpus_total:,} GPUs {lose} service while it is applied",
         renumbering(review),
     ]
     return ", ".join(parts)
+
+
+def _fleet(fleet: Fleet) -> str:
+    """Devices that come or go: `1 ToR and 2 hosts (16 GPUs)`."""
+    kinds = [plural(len(fleet.names[kind]), noun) for kind, noun in NOUNS.items() if kind in fleet.names]
+    gpus = f" ({plural(fleet.gpus, 'GPU')})" if fleet.gpus else ""
+    return " and ".join(kinds) + gpus
+
+
+def key_figures(review: Review) -> str:
+    """The figures that a reviewer looks for and that stay as they are."""
+    kept = [f for f in review.figures if not f.changed and f.after and f.name.startswith(_KEY_FIGURES)]
+    return "; ".join(f"{figure.name}: {figure.after}" for figure in kept)
 
 
 def renumbering(review: Review) -> str:
@@ -56,7 +73,7 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
         rails = f"rail{'s' if len(review.rails_affected) > 1 else ''} {listed(review.rails_affected)}"
         where = f"{plural(review.hosts_affected, 'host')}, {rails}"
         step = f"; {review.gpus_per_step:,} at a time, device by device"
-        if review.gpus_per_step == review.gpus_affected:
+        if review.gpus_per_step == review.gpus_affected or _together(review):
             step = ""
         rows.append(
             ("GPUs that lose service", f"{review.gpus_affected:,} of {review.gpus_total:,} ({where}){step}")
@@ -131,8 +148,14 @@ def drain_steps(review: Review) -> list[str]:
             steps.append(
                 f"Apply the {plural(len(devices), kind)} one at a time, each drained first (`{one}`){left}."
             )
+    tors = sum(len(g.devices) for g in review.groups if g.kind == "tor" and _heavy(g) and not g.ports_only)
+    if tors > 1 and not together:
+        most = plural(review.gpus_per_step, "GPU")
+        steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
     if not steps and review.sessions and not review.removed.count:
         steps.append("Nothing to drain if devices are applied one at a time: the other paths carry on.")
+    elif not steps and review.differs and not review.removed.count:
+        steps.append("Nothing to drain: no traffic that runs today is touched.")
     if review.removed.count:
         names = [name for names in review.removed.names.values() for name in names]
         steps.append(f"Take these out of service before they go: {fold(names, 6)}.")
@@ -182,13 +205,24 @@ def _beside(spec: str) -> str:
     return f"{folder}{slash}fabricc.lock"
 
 
+LABELS = (
+    "fabric:no-change", "risk:low", "risk:medium", "risk:high", "renumbers", "needs-drain", "removes-devices",
+    "policy-change", "policy-violation",
+)  # fmt: skip
+"""Every label that a review can give; a bot takes away those of an earlier one."""
+
+
 def labels(review: Review) -> list[str]:
-    """Labels for the pull request."""
+    """Labels for the pull request, out of `LABELS`."""
     found = ["fabric:no-change"] if not review.differs else [f"risk:{review.risk}"]
     if review.renumbering.total:
         found.append("renumbers")
     if review.drain_hosts or any(_heavy(group) for group in review.groups):
         found.append("needs-drain")
+    if review.removed.count:
+        found.append("removes-devices")
+    if any(change.path.partition(".")[0] == "policy" for change in review.spec_changes):
+        found.append("policy-change")
     if review.violations:
         found.append("policy-violation")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +14,16 @@ from fabricc.build.front import run_front
 from fabricc.diff.impact import TABLE, rules, verdict
 from fabricc.diff.model import Impact
 from fabricc.diff.view import host_view, switch_view
-from fabricc.hosts import ubuntu
+from fabricc.fabric import facts
+from fabricc.hosts import back_end as host_files
 from tests.diff.conftest import INVENTORIES
+
+UNKNOWN = "no rule describes it"
+ETHERNET = sorted(
+    spec.parent.name
+    for spec in INVENTORIES.glob("*/cluster.yaml")
+    if "fabric: infiniband" not in spec.read_text("utf-8")
+)
 
 if TYPE_CHECKING:
     from fabricc.diff.view import DeviceView
@@ -28,7 +37,7 @@ def subjects(view: DeviceView) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("inventory", sorted(path.name for path in INVENTORIES.iterdir() if path.is_dir()))
+@pytest.mark.parametrize("inventory", ETHERNET)
 def test_every_fact_of_every_inventory_has_a_rule_of_its_own(inventory: str) -> None:
     fabric = run_front(INVENTORIES / inventory / "cluster.yaml").fabric
     assert fabric is not None
@@ -37,12 +46,34 @@ def test_every_fact_of_every_inventory_has_a_rule_of_its_own(inventory: str) -> 
         switch = fabric.switch(place)
         stated |= subjects(switch_view(switch, back_ends.load(switch.nos).planned(switch), 1))  # type: ignore[arg-type]
     host = fabric.host(next(fabric.host_ids()))
-    stated |= subjects(host_view(host, ubuntu.planned(host), 1))  # type: ignore[arg-type]
+    stated |= subjects(host_view(host, host_files.planned(host), 1))  # type: ignore[arg-type]
     specific = rules()[:-1]
     unknown = {
         re.sub(r"\[[^]]*\]", "[]", s) for s in stated if not any(r.pattern.fullmatch(s) for r in specific)
     }
     assert unknown == set()
+
+
+@pytest.mark.parametrize("nos", sorted(back_ends.names()))
+def test_every_fact_that_a_switch_can_have_has_a_rule_on_every_nos(nos: str) -> None:
+    """Paths as `fabric.facts` spells them in its source, so that a new one cannot be forgotten."""
+    source = Path(facts.__file__).read_text("utf-8")
+    stems = set(re.findall(r'facts\[(?:prefix \+ |queue \+ )?f?"([^"{[]+)', source))
+    assert len(stems) > 30
+    specific = rules()[:-1]
+    for stem in stems:
+        forms = (stem, f"{stem}[x]", f"{stem}x", f"interface[up]/{stem}", f"session[up]/{stem}",
+                 f"interface[up]/queue[3]/{stem}")  # fmt: skip
+        rule = next((r for form in forms for r in specific if r.pattern.fullmatch(form)), None)
+        assert rule is not None, stem
+        assert rule.by_nos.get(nos, rule.default).source
+
+
+def test_the_settings_of_a_spec_have_rules() -> None:
+    whys = {
+        path: verdict(f"{path}x" if path.endswith("/") else path, "~", "sonic").why for path in facts.SETTINGS
+    }
+    assert [path for path, why in whys.items() if why == UNKNOWN] == []
 
 
 def test_every_row_and_exception_names_a_source_and_a_reason() -> None:

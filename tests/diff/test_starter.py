@@ -25,6 +25,18 @@ store = pathlib.Path(os.environ["STORE"])
 comments = json.loads(store.read_text()) if store.exists() else []
 arguments = sys.argv[1:]
 body = next((pathlib.Path(a[6:]).read_text() for a in arguments if a.startswith("body=@")), None)
+if any("/labels" in a for a in arguments):
+    path = next(a for a in arguments if a.startswith("repos/o/r/issues/7/labels"))
+    kept = store.with_name("labels.json")
+    labels = json.loads(kept.read_text()) if kept.exists() else []
+    if "POST" in arguments:
+        labels += [a.removeprefix("labels[]=") for a in arguments if a.startswith("labels[]=")]
+    elif "DELETE" in arguments:
+        labels.remove(path.rsplit("/", 1)[1].replace("%3A", ":"))
+    else:
+        print(*labels, sep="\\n")
+    kept.write_text(json.dumps(labels))
+    sys.exit()
 if "POST" in arguments:
     assert "repos/o/r/issues/7/comments" in arguments
     comments.append(body)
@@ -43,6 +55,9 @@ arguments = sys.argv[1:]
 assert "PRIVATE-TOKEN: t0ken" in arguments
 if "-X" not in arguments:
     print(json.dumps([{{"id": i + 1, "body": text}} for i, text in enumerate(comments)]))
+elif arguments[-1].endswith("/merge_requests/7"):
+    chosen = [a.split("=", 1)[1] for a in arguments if a.startswith(("add_labels=", "remove_labels="))]
+    store.with_name("labels.json").write_text(json.dumps(chosen))
 else:
     method, body = arguments[arguments.index("-X") + 1], pathlib.Path("comment.md").read_text()
     if method == "POST":
@@ -123,6 +138,20 @@ def test_github_keeps_one_comment_and_a_summary(clone: Path) -> None:
     assert not (clone / "hacked").exists()
 
 
+def test_github_sets_labels_by_outcome_and_leaves_those_of_people(clone: Path) -> None:
+    action = clone / ".github" / "actions" / "fabricc-diff"
+    env = environment(
+        clone, SPEC="cluster.yaml", BASE="origin/main", LABELS="[]", URL="https://example.org",
+        GITHUB_STEP_SUMMARY=str(clone.parent / "s.md"), GITHUB_REPOSITORY="o/r", PULL="7",
+    )  # fmt: skip
+    kept = clone.parent / "labels.json"
+    kept.write_text('["mine", "risk:low", "renumbers"]', "utf-8")
+    subprocess.run(["bash", str(action / "review.sh")], cwd=clone, env=env, check=True, capture_output=True)
+    for _ in range(2):
+        subprocess.run(["bash", str(action / "label.sh")], cwd=clone, env=env, check=True)
+        assert sorted(json.loads(kept.read_text("utf-8"))) == ["mine", "needs-drain", "risk:high"]
+
+
 def test_github_posts_why_nothing_could_be_compared_and_fails(clone: Path) -> None:
     spec = clone / "cluster.yaml"
     spec.write_text(spec.read_text("utf-8") + "nonsense: 1\n", "utf-8")
@@ -153,6 +182,9 @@ def test_gitlab_keeps_one_note(clone: Path) -> None:
         done = subprocess.run(["bash", "-c", script], cwd=clone, env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert len(comments(clone)) == 1
+    added, removed = json.loads((clone.parent / "labels.json").read_text("utf-8"))
+    assert added == "needs-drain,risk:high"
+    assert "risk:low" in removed.split(",")
     assert "<testsuites" in (clone / "junit.xml").read_text("utf-8")
 
 
@@ -169,7 +201,7 @@ def test_the_token_may_no_more_than_comment(clone: Path) -> None:
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 def test_scripts_are_clean(clone: Path) -> None:
     scripts = sorted(map(str, (clone / ".github" / "actions" / "fabricc-diff").glob("*.sh")))
-    assert len(scripts) == 2
+    assert len(scripts) == 3
     subprocess.run(["shellcheck", *scripts], check=True)
 
 
