@@ -54,8 +54,9 @@ def _where(verb: Callable[..., Any]) -> Callable[..., Any]:
     return folder(name(verb))
 
 
-units_option = click.option(
-    "--units", type=click.IntRange(1), help="Only the first so many units, with the spines they reach."
+units_option = click.option("--units", type=click.IntRange(1), help="Only so many units, the first ones.")
+sample_option = click.option(
+    "--sample", is_flag=True, help="A part of the spines and cores too: the smallest with every prefix class."
 )
 
 
@@ -70,6 +71,7 @@ def _open(name: str | None, folder: Path | None) -> Lab:
 @command.command("up")
 @click.argument("spec", type=click.Path(path_type=Path))
 @units_option
+@sample_option
 @click.option(
     "--state", type=click.Path(path_type=Path), help="State folder. [default: /run/fabricc-lab/<cluster>]"
 )
@@ -77,15 +79,15 @@ def _open(name: str | None, folder: Path | None) -> Lab:
     "--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT", help="Miswire: exchange the cables at two ports."
 )
 @_told
-def up(spec: Path, units: int | None, state: Path | None, swap: tuple[str, str] | None) -> int:
+def up(spec: Path, units: int | None, sample: bool, state: Path | None, swap: tuple[str, str] | None) -> int:
     """Boot the fabric of SPEC: every switch a box with FRR, every host a namespace, every cable a veth pair."""
-    lab, _ = _boot(spec, units, state, swap)
+    lab, _ = _boot(spec, units, sample, state, swap)
     click.echo(f"Next: `fabricc lab test -l {lab.record.cluster}` compares it with its plan.")
     return 0
 
 
 def _boot(
-    spec: Path, units: int | None, state: Path | None, swap: tuple[str, str] | None = None
+    spec: Path, units: int | None, sample: bool, state: Path | None, swap: tuple[str, str] | None = None
 ) -> tuple[Lab, Network]:
     from fabricc.lab import lifecycle, observe
     from fabricc.lab.failure import LabError
@@ -95,7 +97,7 @@ def _boot(
     begin = time.monotonic()
     with output.progress() as bar:
         ends = (_end(swap[0]), _end(swap[1])) if swap else None
-        lab, source = lifecycle.up(spec, state, units=units, swap=ends, progress=bar)
+        lab, source = lifecycle.up(spec, state, units=units, sample=sample, swap=ends, progress=bar)
     for sentence in source.differences:
         click.echo(f"note: {sentence}", err=True)
     network = Network.of(lab, source.fabric)
@@ -146,8 +148,8 @@ def status(name: str | None, state: Path | None) -> int:
     lab = _open(name, state)
     click.echo(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
     click.echo(output.table(rows(lab)))
-    for broken in sorted(faults.faults(lab)):
-        click.echo(f"broken: {broken}")
+    for broken, fault in sorted(faults.faults(lab).items()):
+        click.echo(f"broken: {broken}{' (silent)' if fault.silent else ''}")
     return 0
 
 
@@ -165,15 +167,18 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 @command.command("break")
 @_where
 @click.argument("target")
+@click.option(
+    "--silent", is_flag=True, help="Drop every packet and leave the carrier up: only timers notice."
+)
 @_told
-def break_(name: str | None, state: Path | None, target: str) -> int:
+def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
     """Take away a link (DEVICE:PORT, either end) or a switch (its name), as when the light goes out."""
     from fabricc.lab import faults
 
     lab = _open(name, state)
     with _held(lab):
-        ends = faults.break_(lab, target)
-    click.echo(f"{target}: {output.plural(len(ends), 'link')} down")
+        ends = faults.break_(lab, target, silent=silent)
+    click.echo(f"{target}: {output.plural(len(ends), 'link')} {'silent' if silent else 'down'}")
     return 0
 
 
@@ -196,13 +201,20 @@ def heal(name: str | None, state: Path | None, target: str | None) -> int:
 @_where
 @click.argument("spec", required=False, type=click.Path(path_type=Path))
 @units_option
+@sample_option
 @click.option("--quick", is_flag=True, help="Only the steady state and the failure of one up-link.")
 @click.option(
     "--format", "format_", type=click.Choice(("text", "json", "junit")), default="text", show_default=True
 )
 @_told
 def test(
-    name: str | None, state: Path | None, spec: Path | None, units: int | None, quick: bool, format_: str
+    name: str | None,
+    state: Path | None,
+    spec: Path | None,
+    units: int | None,
+    sample: bool,
+    quick: bool,
+    format_: str,
 ) -> int:
     """Compare the running lab with its plan; with SPEC, boot it for the test and take it down again.
 
@@ -211,9 +223,9 @@ def test(
     from fabricc.lab import lifecycle, report
     from fabricc.lab.trial import network_of, try_out
 
-    if units is not None and spec is None:
-        raise click.UsageError("--units goes with SPEC.")
-    lab, network = _boot(spec, units, state) if spec else (_open(name, state), None)
+    if spec is None and (units is not None or sample):
+        raise click.UsageError("--units and --sample go with SPEC.")
+    lab, network = _boot(spec, units, sample, state) if spec else (_open(name, state), None)
     try:
         with _held(lab), output.progress() as bar:
             trial = try_out(lab, network or network_of(lab), quick=quick, progress=bar)
@@ -244,6 +256,45 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
         trial.memory_kib = step.after.lab.memory_kib()
     click.echo(report.text(trial))
     return 1 if trial.wrong else 0
+
+
+@command.command("export")
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(("containerlab", "netlab")),
+    required=True,
+    help="containerlab runs the emitted files; netlab renders its own from the plan.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    type=click.Path(path_type=Path),
+    default=Path("build"),
+    show_default=True,
+    help="Folder of output trees; the tree is named <cluster>-<format>.",
+)
+@units_option
+@sample_option
+@_told
+def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool) -> int:
+    """Write SPEC as a topology for containerlab or netlab, for those who have images. Needs no root."""
+    from fabricc.emit import EmitError
+    from fabricc.lab.export.write import export as write
+
+    try:
+        written = write(spec, format_, out, units=units, sample=sample)
+    except EmitError as error:
+        output.tell([error.diagnostic], "text", {})
+        return ENVIRONMENT
+    for sentence in written.notes:
+        click.echo(f"note: {sentence}", err=True)
+    click.echo(
+        f"{written.topology}: {output.plural(written.nodes, 'node')}, {output.plural(written.links, 'link')}"
+    )
+    return 0
 
 
 @contextmanager

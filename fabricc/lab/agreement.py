@@ -49,6 +49,7 @@ class Event:
         settle_s: seconds until every kernel had the predicted next hops; None when they never did.
         outage: what the flows that are to survive saw while it happened.
         return_s, return_outage: the same for the way back; None when there is none.
+        notice_s: how long the plan's timers allow it to go unnoticed; 0 when the light goes out.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Event:
     outage: Outage
     return_s: float | None
     return_outage: Outage | None
+    notice_s: float = 0.0
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fabricc import nos as back_ends
-from fabricc.hosts import ubuntu
+from fabricc.hosts import back_end as host_files
 from fabricc.lab.failure import LabError
 from fabricc.lab.kernel import IPV6
 
@@ -122,19 +122,21 @@ def _cable_at(cables: list[CableRow], end: End) -> int:
     raise LabError("FAB8011", f"no cable ends at {end[0]}:{end[1]}")
 
 
-def switch_node(switch: Switch, used: set[str]) -> Node:
+def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node:
     """A switch from its own files.
 
     Args:
         switch: the switch.
         used: its ports that the cabling plan connects; the others have no interface in the lab.
+        managed: whether its management port is the lab's to address.
     """
     back_end = back_ends.load("frr")
     files = back_end.render(switch)
     facts = back_end.read(files).facts
     commands = ["link set lo up"]
     commands += [f"addr add {_host_prefix(text)} dev lo" for text in _values(facts, "loopback/ipv[46]")]
-    commands += _management_commands(facts)
+    if managed:
+        commands += _management_commands(facts)
     for port in sorted(used, key=_natural):
         commands.append(f"link set {port} mtu {facts[f'interface[{port}]/mtu']}")
         if facts[f"interface[{port}]/enabled"] == "true":
@@ -153,7 +155,7 @@ def _management_commands(facts: Facts) -> Iterator[str]:
 
 def host_node(host: Host) -> Node:
     """A host from its netplan file and kernel settings; NIC and RDMA settings have nothing to act on here."""
-    facts = ubuntu.read(ubuntu.render(host)).facts
+    facts = host_files.read(host_files.render(host)).facts
     commands = ["link set lo up"]
     for port in host.ports:
         commands.append(f"link set {port.name} mtu {facts[f'interface[{port.name}]/mtu']}")

@@ -30,6 +30,12 @@ start() {
     vtysh -f /etc/frr/overlay.conf
     vtysh -b
 } > /var/log/boot.log 2>&1
+if [ -e /etc/frr/lldp.conf ]; then
+    # Its socket and the folder of its unprivileged half lie in this box's own /run.
+    mkdir -p /run/lldpd
+    chown _lldpd:_lldpd /run/lldpd
+    lldpd -I '*,!eth0' -O /etc/frr/lldp.conf > /var/log/lldpd.log 2>&1
+fi
 touch /run/lab/ready
 while :; do
     sleep 1000000 &

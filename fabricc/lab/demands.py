@@ -6,12 +6,13 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.lab.failure import LabError
 from fabricc.lab.kernel import available_kib
+from fabricc.lab.slicing import sampled, sliced
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -22,6 +23,9 @@ _KIB = 1024
 # Measured with FRR 8.4.4 on Linux 6.18: proportional set size of zebra, staticd, bfdd and bgpd at rest, and bgpd's
 # buffers per neighbour; the kernel's side is namespaces, veth pairs and routes.
 _SWITCH_KIB, _SESSION_KIB, _CABLE_KIB, _HOST_KIB = 20 * _KIB, 750, 60, 400
+_BFD_SHARE, _BFD_INTERVAL_MS, _MOST_BFD = 0.0008, 300, 0.5
+"""Share of a processor that one end of a BFD session takes at that interval, measured as above; how much is well."""
+_LIMITS = tuple(f"net.{family}.neigh.default.gc_thresh3" for family in ("ipv4", "ipv6"))
 _RESERVE = 0.15
 """Share of the available memory that the lab leaves alone."""
 
@@ -107,46 +111,77 @@ def require_room(fabric: Fabric, held_kib: int = 0) -> None:
     wanted = demand(fabric)
     usable = int(available_kib() * (1 - _RESERVE)) + held_kib
     if wanted.memory_kib > usable:
-        fits = largest_slice(fabric, usable)
-        remedy = (
-            f"The largest slice that fits: --units {fits} of {len(fabric.units)}."
-            if fits
-            else "Not even one unit fits; use a machine with more memory."
-        )
         raise LabError(
             "FAB8003",
             f"{wanted.switches} switches with {wanted.sessions} session ends take about "
             f"{wanted.memory_kib / _KIB / _KIB:.1f} GiB; {usable / _KIB / _KIB:.1f} GiB can be used",
-            remedy,
+            _remedy(fabric, usable),
         )
     _require_neighbours(wanted)
 
 
+def strain(fabric: Fabric) -> str | None:
+    """What to expect when BFD alone takes most of the processors; None when it does not."""
+    interval = fabric.routing.bfd_interval_ms
+    if interval is None:
+        return None
+    processors = os.cpu_count() or 1
+    taken = demand(fabric).sessions * _BFD_SHARE * _BFD_INTERVAL_MS / interval
+    if taken < processors * _MOST_BFD:
+        return None
+    return (
+        f"BFD takes about {taken:.1f} of {processors} processors at {interval} ms: sessions may flap and times are "
+        "the machine's; a smaller part (--units, --sample) shows the fabric's"
+    )
+
+
 def largest_slice(fabric: Fabric, usable_kib: int) -> int:
     """How many units, with the spines they reach, fit into so much memory; 0 when not one does."""
-    fits = 0
-    coordinates = list(fabric.units)
-    for count in range(1, len(coordinates) + 1):
-        kept = {at: fabric.units[at] for at in coordinates[:count]}
-        pods = min(max(kept) // fabric.shape.units_per_pod + 1, fabric.shape.pods)
-        part = replace(fabric, units=kept, shape=replace(fabric.shape, pods=pods))
-        if demand(part).memory_kib > usable_kib:
-            break
-        fits = count
+    fits, too_many = 0, len(fabric.units) + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if demand(sliced(fabric, middle)).memory_kib > usable_kib:
+            too_many = middle
+        else:
+            fits = middle
     return fits
 
 
+def _remedy(fabric: Fabric, usable_kib: int) -> str:
+    """The largest part that fits."""
+    if fits := largest_slice(fabric, usable_kib):
+        return (
+            f"The largest slice that fits: --units {fits} of {len(fabric.units)}. "
+            "The smallest with every prefix class: --sample."
+        )
+    sample = sampled(fabric)
+    if demand(sample).memory_kib > usable_kib:
+        return "Not even a sample fits; use a machine with more memory."
+    most, too_many = len(sample.units), len(fabric.units) + 1
+    while too_many - most > 1:
+        middle = (most + too_many) // 2
+        if demand(sampled(fabric, middle)).memory_kib > usable_kib:
+            too_many = middle
+        else:
+            most = middle
+    return (
+        "Not even one unit with all its spines fits; the largest sample that does: "
+        f"--sample --units {most} of {len(fabric.units)}."
+    )
+
+
 def _require_neighbours(wanted: Demand) -> None:
-    for family in ("ipv4", "ipv6"):
-        name = f"net.{family}.neigh.default.gc_thresh3"
+    """The limit is of the whole machine, and past it the kernel drops packets without a word."""
+    needed = 1 << (2 * wanted.neighbours).bit_length()
+    remedy = " ".join(f"{name}={needed}" for name in _LIMITS)
+    for name in _LIMITS:
         try:
             limit = int(Path("/proc/sys", *name.split(".")).read_text())
         except OSError:
             continue
         if wanted.neighbours > limit:
-            needed = 1 << (2 * wanted.neighbours).bit_length()
             raise LabError(
                 "FAB8004",
                 f"{name} is {limit}; the lab needs about {wanted.neighbours} neighbours, and all namespaces share it",
-                f"sysctl -w {name}={needed} (the kernel drops packets silently past the limit)",
+                f"sysctl -w {remedy}",
             )

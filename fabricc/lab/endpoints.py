@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import struct
 from contextlib import ExitStack, contextmanager
@@ -88,6 +89,7 @@ def opened(
     lab: Lab, endpoints: Sequence[Endpoint], port: int = 0
 ) -> Iterator[list[tuple[socket.socket, int]]]:
     """A bound UDP socket and the interface number for each endpoint, closed at the end."""
+    _allow_descriptors(len(endpoints))
     with ExitStack() as stack:
         sockets = []
         for endpoint in endpoints:
@@ -95,6 +97,14 @@ def opened(
                 channel = stack.enter_context(_socket(endpoint, port))
                 sockets.append((channel, socket.if_nametoindex(endpoint.port)))
         yield sockets
+
+
+def _allow_descriptors(more: int) -> None:
+    """Raise the soft limit of open files, 1024 on most machines, for so many sockets besides what is open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(2 * more + 1024, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _socket(endpoint: Endpoint, port: int) -> socket.socket:

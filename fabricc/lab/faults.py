@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.lab import kernel, state
 from fabricc.lab.failure import LabError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fabricc.lab.predict import End
     from fabricc.lab.running import Lab
 
-Faults = dict[str, list["End"]]
-"""What was broken, as it was named -> the link ends that were taken down for it."""
+_SILENT = "silent"
+_DROP = "bpf direct-action bytecode '1,6 0 0 2,'"
+"""A program of one instruction, `ret 2`: the packet is dropped (linux/pkt_cls.h, TC_ACT_SHOT)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What was done to some link ends: taken down, or, when `silent`, made to drop everything both ways."""
+
+    ends: tuple[End, ...]
+    silent: bool
+
+
+Faults = dict[str, Fault]
+"""What was broken, as it was named -> how."""
 
 
 def faults(lab: Lab) -> Faults:
@@ -22,12 +38,15 @@ def faults(lab: Lab) -> Faults:
         found = json.loads((lab.folder / state.FAULTS).read_text())
     except FileNotFoundError:
         return {}
-    return {name: [(device, port) for device, port in ends] for name, ends in found.items()}
+    return {
+        name: Fault(tuple((device, port) for device, port in fault["ends"]), fault[_SILENT])
+        for name, fault in found.items()
+    }
 
 
 def dark(lab: Lab) -> frozenset[End]:
-    """Every link end that is taken down."""
-    return frozenset(end for ends in faults(lab).values() for end in ends)
+    """Every link end that carries nothing."""
+    return frozenset(end for fault in faults(lab).values() for end in fault.ends)
 
 
 def ends_of(lab: Lab, target: str) -> list[End]:
@@ -58,17 +77,28 @@ def ends_of(lab: Lab, target: str) -> list[End]:
     return found
 
 
-def break_(lab: Lab, target: str) -> list[End]:
-    """Take a link or a switch away; the link ends that went down.
+def break_(lab: Lab, target: str, *, silent: bool = False) -> list[End]:
+    """Take a link or a switch away; the link ends that were broken.
+
+    Args:
+        lab: the lab.
+        target: see `ends_of`.
+        silent: drop every packet both ways and leave the carrier up, as a broken transceiver or a switch whose
+            forwarding hangs may; only timers notice.
 
     Raises:
-        LabError: FAB8011, there is no such link or switch.
+        LabError: FAB8011, there is no such link or switch, or it is broken already.
     """
     ends = ends_of(lab, target)
     known = faults(lab)
-    known[target] = ends
-    state.write_json(lab.folder / state.FAULTS, known)
-    _set(lab, ends, "down")
+    if target in known:
+        raise LabError("FAB8011", f"{target!r} is broken already", "Run `fabricc lab heal` first.")
+    known[target] = Fault(tuple(ends), silent)
+    _save(lab, known)
+    if silent:
+        _silence(lab, ends)
+    else:
+        _set(lab, ends, "down")
     return ends
 
 
@@ -83,15 +113,39 @@ def heal(lab: Lab, target: str | None = None) -> list[str]:
         broken = ", ".join(sorted(known)) or "nothing"
         raise LabError("FAB8011", f"{target!r} is not broken; broken now: {broken}")
     healed = [target] if target is not None else sorted(known)
-    ends = {end for name in healed for end in known.pop(name)}
-    still = {end for others in known.values() for end in others}
-    state.write_json(lab.folder / state.FAULTS, known)
-    _set(lab, sorted(ends - still), "up")
+    gone = [known.pop(name) for name in healed]
+    for silent, give_back in ((False, _light), (True, _speak)):
+        ends = {end for fault in gone if fault.silent is silent for end in fault.ends}
+        still = {end for fault in known.values() if fault.silent is silent for end in fault.ends}
+        give_back(lab, sorted(ends - still))
+    _save(lab, known)
     return healed
 
 
-def _set(lab: Lab, ends: list[End], word: str) -> None:
+def _save(lab: Lab, known: Faults) -> None:
+    found = {name: {"ends": fault.ends, _SILENT: fault.silent} for name, fault in known.items()}
+    state.write_json(lab.folder / state.FAULTS, found)
+
+
+def _light(lab: Lab, ends: Sequence[End]) -> None:
+    _set(lab, ends, "up")
+
+
+def _set(lab: Lab, ends: Sequence[End], word: str) -> None:
     by_device: dict[str, list[str]] = {}
     for device, port in ends:
         by_device.setdefault(lab.record.namespace(device), []).append(f"link set {port} {word}")
     kernel.ip_batches(by_device)
+
+
+def _silence(lab: Lab, ends: Sequence[End]) -> None:
+    for device, port in ends:
+        lines = [f"qdisc replace dev {port} clsact"]
+        lines += [f"filter add dev {port} {way} {_DROP}" for way in ("ingress", "egress")]
+        kernel.tc_batch(lines, lab.record.namespace(device))
+
+
+def _speak(lab: Lab, ends: Sequence[End]) -> None:
+    for device, port in ends:
+        # What a killed run left half done has no clsact to delete.
+        kernel.tc_batch([f"qdisc del dev {port} clsact"], lab.record.namespace(device), force=True)

@@ -14,7 +14,7 @@ from fabricc.lab.failure import LabError
 from fabricc.lab.flows import Stream
 from fabricc.lab.running import Lab
 from fabricc.lab.source import UnsoundError, read_source
-from fabricc.lab.steady import Network
+from fabricc.lab.steady import Network, configuration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def plan_step(before: Network, spec: Path, units: int | None) -> Step:
         raise UnsoundError(front)
     lifecycle.copy_spec(staged, front.spec, (lab.folder / state.SPEC / LOCK_NAME).read_text())
     release = lifecycle.known_release(lab.record.frr)
-    source = read_source(staged / spec.name, units, release)
+    source = read_source(staged / spec.name, units, release, sample=lab.record.sample)
     plan = blueprint(source.fabric)
     record = replace(
         lab.record,
@@ -70,7 +70,7 @@ def plan_step(before: Network, spec: Path, units: int | None) -> Step:
     _require_growth(lab.record, record)
     demands.require_room(source.fabric, sum(lab.memory_kib().values()))
     after = Network.of(Lab(lab.folder, record), source.fabric)
-    old = {switch.name: scenarios.configuration(switch) for switch in before.switches}
+    old = {switch.name: configuration(switch) for switch in before.switches}
     new = {node.name: node.files["frr.conf"] for node in plan.switches}
     return Step(before, after, plan, tuple(name for name in old if old[name] != new[name]))
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import socket
+import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -21,6 +24,7 @@ NAMESPACES = Path("/run/netns")
 IPV6 = "-6 "
 """Before a command whose family `ip` cannot tell from its words (a rule without an IPv4 address)."""
 _CLONE_NEWNET = 0x40000000  # linux/sched.h
+_SIOCGIFFLAGS, _IFF_UP_RUNNING = 0x8913, 0x41  # netdevice(7)
 _PARALLEL = 4
 
 
@@ -74,11 +78,20 @@ def ip_batch(lines: Iterable[str], namespace: str | None = None, *, force: bool 
     six = [line.removeprefix(IPV6) for line in wanted if line.startswith(IPV6)]
     for family, chosen in (([], [line for line in wanted if not line.startswith(IPV6)]), (["-6"], six)):
         if chosen:
-            _ip_batch([*family, *(["-n", namespace] if namespace else [])], chosen, force)
+            _batch("ip", [*family, *(["-n", namespace] if namespace else [])], chosen, force)
 
 
-def _ip_batch(options: list[str], lines: list[str], force: bool) -> None:
-    command = ["ip", *options, *(["-force"] if force else []), "-batch", "-"]
+def tc_batch(lines: Iterable[str], namespace: str, *, force: bool = False) -> None:
+    """Run many `tc` commands in a namespace in one process.
+
+    Raises:
+        LabError: FAB8009 with what `tc` said, unless `force`: then it goes on after a command that fails.
+    """
+    _batch("tc", ["-n", namespace], list(lines), force)
+
+
+def _batch(program: str, options: list[str], lines: list[str], force: bool) -> None:
+    command = [program, *options, *(["-force"] if force else []), "-batch", "-"]
     text = "".join(f"{line}\n" for line in lines)
     ran = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     if ran.returncode and not force:
@@ -95,6 +108,18 @@ def ip_batches(batches: Mapping[str, Iterable[str]]) -> None:
     with ThreadPoolExecutor(_PARALLEL) as pool:
         for _ in pool.map(lambda item: ip_batch(item[1], item[0]), batches.items()):
             pass
+
+
+def has_carrier(namespace: str, port: str) -> bool:
+    """Whether a port is up and sees light.
+
+    Raises:
+        OSError: there is no such namespace or port.
+    """
+    with inside(namespace), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
+        answer = fcntl.ioctl(channel, _SIOCGIFFLAGS, struct.pack("16sH14x", port.encode(), 0))
+    flags: int = struct.unpack_from("H", answer, 16)[0]
+    return flags & _IFF_UP_RUNNING == _IFF_UP_RUNNING
 
 
 def write_sysctls(namespace: str, settings: Mapping[str, int]) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.build.front import LOCK_NAME
-from fabricc.lab import demands, kernel, state
+from fabricc.lab import demands, kernel, lldp, state
 from fabricc.lab.blueprint import blueprint, swapped
 from fabricc.lab.failure import LabError
 from fabricc.lab.making import boot, wire
@@ -22,9 +22,8 @@ from fabricc.lab.running import Lab
 from fabricc.lab.source import read_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
-    from fabricc.build.front import Front
     from fabricc.fabric.shape import CableRow
     from fabricc.lab.blueprint import Blueprint
     from fabricc.lab.predict import End
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 _NO_NEXT_HOP_GROUPS = "no zebra nexthop kernel enable"
+_NO_LLDP = "lldpd is not installed: cables are proved by sessions and datagrams alone"
 _GONE_S = 10.0
 
 
@@ -60,6 +60,7 @@ def up(
     folder: Path | None,
     *,
     units: int | None = None,
+    sample: bool = False,
     swap: tuple[End, End] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Lab, Source]:
@@ -68,7 +69,8 @@ def up(
     Args:
         spec: its spec.
         folder: state folder; None for the default, named after the cluster.
-        units: boot only the first so many units.
+        units: boot only so many units.
+        sample: boot a sample, with a part of the spines and cores.
         swap: exchange the far ends of the cables at these two ports: a deliberate miswire.
         progress: called with what is being done, how much is done, and how much there is.
 
@@ -79,7 +81,11 @@ def up(
     demands.require_root()
     demands.require_programs()
     frr = demands.frr_version()
-    source = read_source(spec, units, known_release(frr))
+    source = read_source(spec, units, known_release(frr), sample=sample)
+    if not lldp.installed():
+        source = replace(source, differences=(*source.differences, _NO_LLDP))
+    if sentence := demands.strain(source.fabric):
+        source = replace(source, differences=(*source.differences, sentence))
     demands.require_room(source.fabric)
     plan = blueprint(source.fabric)
     if swap:
@@ -96,7 +102,7 @@ def up(
                 f"a lab is in {folder}",
                 "Take it down first with `fabricc lab down`, or use --state.",
             )
-        record = _record(plan, source.front, folder, units, frr, source.differences)
+        record = _record(plan, source, folder, frr)
         taken = [name for name in record.namespaces if (kernel.NAMESPACES / name).exists()]
         if taken:
             raise LabError("FAB8007", f"namespaces of these names exist: {', '.join(taken[:3])}")
@@ -114,22 +120,23 @@ def up(
     return lab, source
 
 
-def _record(
-    plan: Blueprint, front: Front, folder: Path, units: int | None, frr: str, differences: Sequence[str]
-) -> state.Record:
-    assert front.spec is not None
+def _record(plan: Blueprint, source: Source, folder: Path, frr: str) -> state.Record:
+    spec = source.front.spec
+    assert spec is not None
     return state.Record(
         cluster=plan.cluster,
         prefix=state.prefix_for(plan.cluster, folder),
-        spec=Path(front.spec.file).name,
-        origin=str(Path(front.spec.file).absolute()),
-        units=units,
+        spec=Path(spec.file).name,
+        origin=str(Path(spec.file).absolute()),
+        units=source.units,
         switches=tuple(node.name for node in plan.switches),
         hosts=tuple(node.name for node in plan.hosts),
         cables=cable_ends(plan.cables),
         overlay=overlay_for(frr),
-        differences=tuple(differences),
+        differences=source.differences,
         frr=frr,
+        sample=source.sample,
+        lldp=lldp.installed(),
     )
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _FINE = re.compile(r"\s*|Waiting for .*|\[\d+\|\w+\].*|Configuration file\[.*")
 """What `vtysh -b` says when all is well."""
+_LLDP = "configure lldp tx-interval 1\nconfigure lldp portidsubtype ifname\n"
+"""A second between announcements, not 30 (IEEE 802.1AB, msgTxInterval); ports by name, not by MAC address."""
 
 
 def wire(
@@ -100,15 +102,17 @@ def _furnish(lab: Lab, node: Node) -> None:
     (box / "tmp").chmod(0o1777)
     (box / "etc" / "hostname").write_text(node.files["hostname"])
     (box / "etc" / "hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
-    overlay = "".join(f"{line}\n" for line in lab.record.overlay)
-    for name, text in (
-        ("frr.conf", node.files["frr.conf"]),
-        ("daemons", node.files["daemons"]),
-        ("vtysh.conf", "service integrated-vtysh-config\n"),
-        ("overlay.conf", overlay),
-    ):
+    files = {
+        "frr.conf": node.files["frr.conf"],
+        "daemons": node.files["daemons"],
+        "vtysh.conf": "service integrated-vtysh-config\n",
+        "overlay.conf": "".join(f"{line}\n" for line in lab.record.overlay),
+    }
+    if lab.record.lldp:
+        files["lldp.conf"] = _LLDP
+    for name, text in files.items():
         file = box / "etc" / "frr" / name
         file.write_text(text)
-        file.chmod(0o640)
+        file.chmod(0o644 if name == "lldp.conf" else 0o640)  # lldpcli reads it without root's rights
         os.chown(file, owner.pw_uid, owner.pw_gid)
     (box / WANTED).write_text(lab.record.namespace(node.name))

@@ -77,6 +77,7 @@ def settle(
     begin = time.monotonic()
     waiting = list(prediction.widths)
     while True:
+        look = time.monotonic()
         waiting = [switch for switch in waiting if width_differences(lab, prediction, [switch])]
         if not waiting:
             # A switch seen in order early may have moved since; all of them must be in order at once.
@@ -85,4 +86,5 @@ def settle(
                 return time.monotonic() - begin
         if time.monotonic() - begin > limit_s:
             return None
-        meanwhile(_POLL_S)
+        # As long as the look took, so that looking leaves the processor to the daemons.
+        meanwhile(max(_POLL_S, time.monotonic() - look))

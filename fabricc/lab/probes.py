@@ -171,11 +171,13 @@ def _next(endpoints: Sequence[Endpoint], at: int, prediction: Prediction) -> int
 
 def _fit(sender: Endpoint, receiver: Endpoint, out: socket.socket, into: socket.socket, mtu: int) -> Fit:
     never_fragment(out, sender.version)
+    poller = select.poll()  # unlike select(2), for descriptors of any number
+    poller.register(into, select.POLLIN)
     size = mtu - _OVERHEAD[sender.version]
     arrived = False
     for _ in range(_ROUNDS):
         out.sendto(bytes(size), (receiver.address, PORT))
-        select.select([into], [], [], _WAIT_S)
+        poller.poll(_WAIT_S * 1000)
         arrived = any(len(found.payload) == size for found in arrivals(into, size + 1))
         if arrived:
             break

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _EVENT = (
-    "event", "paths left", "settled", "flows hit", "lost", "longest gap", "back", "flows hit", "longest gap",
+    "event", "paths left", "timers", "settled", "flows hit", "lost", "longest gap", "back", "flows hit", "longest gap",
 )  # fmt: skip
 
 
@@ -72,7 +72,19 @@ def _event(event: Event) -> Sequence[str]:
     hit, lost, gap = _outage(event.outage)
     hit_back, _, gap_back = _outage(event.return_outage)
     back = _seconds(event.return_s) if event.return_outage else "-"
-    return (event.name, event.paths, _seconds(event.settle_s), hit, lost, gap, back, hit_back, gap_back)
+    timers = _seconds(event.notice_s) if event.notice_s else "-"
+    return (
+        event.name,
+        event.paths,
+        timers,
+        _seconds(event.settle_s),
+        hit,
+        lost,
+        gap,
+        back,
+        hit_back,
+        gap_back,
+    )
 
 
 def _outage(outage: Outage | None) -> tuple[str, str, str]:

@@ -116,12 +116,28 @@ class Lab:
         Raises:
             LabError: FAB8013, frr-reload did not get there.
         """
-        text = with_overlay(configuration, self.record.overlay)
-        (self.box(switch) / "etc" / "frr" / CANDIDATE).write_text(text)
+        self._put(switch, configuration)
         ran = self.run(switch, ["python3", RELOAD, "--reload", f"/etc/frr/{CANDIDATE}"])
         if ran.returncode:
             said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
             raise LabError("FAB8013", f"{switch} did not take its new configuration: {''.join(said)}")
+
+    def pending(self, switch: str, configuration: str) -> list[str]:
+        """What frr-reload would change to bring a running switch to an `frr.conf`; empty when it is there already.
+
+        Raises:
+            LabError: FAB8013, frr-reload does not answer.
+        """
+        self._put(switch, configuration)
+        ran = self.run(switch, ["python3", RELOAD, "--test", "--stdout", f"/etc/frr/{CANDIDATE}"])
+        if ran.returncode:
+            said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
+            raise LabError("FAB8013", f"{switch}: frr-reload does not compare: {''.join(said)}")
+        return [line.rstrip() for line in ran.stdout.splitlines() if line.strip(" =")]
+
+    def _put(self, switch: str, configuration: str) -> None:
+        text = with_overlay(configuration, self.record.overlay)
+        (self.box(switch) / "etc" / "frr" / CANDIDATE).write_text(text)
 
     def memory_kib(self) -> dict[str, int]:
         """Switch -> its processes' share of memory, KiB."""

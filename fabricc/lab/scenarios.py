@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.fabric import DeviceChange
 from fabricc.fabric.model import Direction, TierName
-from fabricc.lab import faults, observe, steady
+from fabricc.lab import faults, kernel, observe, steady
 from fabricc.lab.agreement import Event
 from fabricc.lab.flows import MOST_FLOWS, Stream
 from fabricc.lab.probes import candidates
-from fabricc.lab.steady import Network
+from fabricc.lab.steady import Network, configuration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,18 +20,24 @@ if TYPE_CHECKING:
     from fabricc.lab.agreement import Trial
     from fabricc.lab.endpoints import Endpoint
     from fabricc.lab.flows import Outage
-    from fabricc.lab.predict import Prediction
+    from fabricc.lab.predict import End, Prediction
 
 LIMIT_S = 60.0
 """How long a change may take to settle: generous, for what is asserted is where it settles, not when."""
 _CANDIDATES = 2048
 
-Scenario = tuple[str, str]
-"""A sentence and what to break (see `faults.ends_of`)."""
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A failure: a sentence, what to break (see `faults.ends_of`), and whether its carrier stays up."""
+
+    name: str
+    target: str
+    silent: bool = False
 
 
 def failures(network: Network) -> Iterator[Scenario]:
-    """One link of each kind, one switch of each tier, and one host link."""
+    """One link of each kind, one switch of each tier, one host link, and an up-link and a spine that fall silent."""
     for tier, direction, words in (
         (TierName.TOR, Direction.HOST, "host link"),
         (TierName.TOR, Direction.UP, "ToR up-link"),
@@ -40,28 +46,55 @@ def failures(network: Network) -> Iterator[Scenario]:
         for switch in network.switches:
             ports = [p for p in switch.ports if p.direction is direction and p.enabled and p.peer]
             if switch.tier is tier and ports:
-                yield f"{words} {switch.name} {ports[0].name}", f"{switch.name}:{ports[0].name}"
+                yield Scenario(f"{words} {switch.name} {ports[0].name}", f"{switch.name}:{ports[0].name}")
                 break
     for tier, words in ((TierName.TOR, "ToR"), (TierName.SPINE, "spine"), (TierName.CORE, "core")):
         of_tier = [switch.name for switch in network.switches if switch.tier is tier]
         if of_tier:
-            yield f"{words} {of_tier[0]}", of_tier[0]
+            yield Scenario(f"{words} {of_tier[0]}", of_tier[0])
+    up_link = next(session for switch in network.switches for session in _upward(switch))
+    yield Scenario(f"silent cut {up_link[0]} {up_link[1]}", ":".join(up_link), silent=True)
+    spines = [switch.name for switch in network.switches if switch.tier is TierName.SPINE]
+    if len(spines) > 1:
+        yield Scenario(f"silent spine {spines[0]}", spines[0], silent=True)
+
+
+def _upward(switch: Switch) -> Iterator[End]:
+    for port in switch.ports:
+        if port.direction is Direction.UP and port.enabled and port.peer:
+            yield switch.name, port.name
+
+
+def notice_s(network: Network, scenario: Scenario) -> float:
+    """How long the plan allows a failure to go unnoticed, seconds.
+
+    Light that goes out is noticed at once. What is silent is found by BFD within its detection time (RFC 5880
+    section 6.8.4), or, without BFD, by BGP's hold timer (RFC 4271 section 6.5).
+    """
+    if not scenario.silent:
+        return 0.0
+    routing = network.fabric.routing
+    if routing.bfd_interval_ms is None:
+        return float(routing.hold_s)
+    return routing.bfd_interval_ms * routing.bfd_multiplier / 1000
 
 
 def fail(network: Network, scenario: Scenario, trial: Trial) -> Event:
     """Break something, compare what remains, heal it, and compare again."""
-    name, target = scenario
+    name, target = scenario.name, scenario.target
     lab = network.lab
     ends = frozenset(faults.ends_of(lab, target))
     before, after = network.predict(), network.predict(ends)
     with Stream(lab, surviving(network, before, after, near=frozenset({target.partition(":")[0]}))) as stream:
         stream.start()
-        faults.break_(lab, target)
+        faults.break_(lab, target, silent=scenario.silent)
         try:
             settled = observe.settle(lab, after, LIMIT_S, stream.run)
             stream.recover(LIMIT_S)
             outage = stream.outage()
             _compare(network, after, trial, name, settled, outage)
+            if scenario.silent:
+                _compare_silence(network, ends, after, trial, name)
         finally:
             stream.start()
             faults.heal(lab, target)
@@ -71,7 +104,22 @@ def fail(network: Network, scenario: Scenario, trial: Trial) -> Event:
     _came(trial, f"{name}, healed", returned, back)
     if returned is None:
         steady.compare_widths(network, before, trial, f"{name}, healed")
-    return Event(name, _remaining(before, after), settled, outage, returned, back)
+    return Event(
+        name, _remaining(before, after), settled, outage, returned, back, notice_s(network, scenario)
+    )
+
+
+def _compare_silence(
+    network: Network, ends: frozenset[End], after: Prediction, trial: Trial, name: str
+) -> None:
+    """Whether timers alone found it: every broken end still has its carrier, and only its sessions are down."""
+    carrier = trial.check(name, "carrier of the silent ports", "up all the while")
+    for device, port in sorted(ends):
+        carrier.add(
+            kernel.has_carrier(network.lab.record.namespace(device), port), f"{device}:{port} is down"
+        )
+    sessions = trial.check(name, "BGP sessions", "down over silent links, Established elsewhere")
+    steady.compare_sessions(network, after, sessions)
 
 
 def _compare(
@@ -186,13 +234,6 @@ def _reload(network: Network, name: str, wanted: Prediction, stream: Stream) -> 
     settled = observe.settle(network.lab, wanted, LIMIT_S, stream.run)
     stream.recover(LIMIT_S)
     return settled
-
-
-def configuration(switch: Switch) -> str:
-    """The `frr.conf` of a switch."""
-    from fabricc import nos
-
-    return nos.load("frr").render(switch)["frr.conf"]
 
 
 def while_running(work: Callable[[], None], stream: Stream) -> None:

@@ -9,7 +9,7 @@ from fabricc import nos as back_ends
 from fabricc.diagnostics import Severity
 from fabricc.fabric.fabric import DeviceChange, TierPlan
 from fabricc.fabric.model import TierName
-from fabricc.lab.failure import LabError
+from fabricc.lab.slicing import sampled, sliced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,11 +32,14 @@ class Source:
         fabric: as it runs, every switch through the FRR back end.
         front: what reading and planning the spec found.
         differences: what the lab does differently from the spec, a sentence each.
+        units, sample: how it was cut down, as `read_source` was asked.
     """
 
     fabric: Fabric
     front: Front
     differences: tuple[str, ...]
+    units: int | None = None
+    sample: bool = False
 
 
 class UnsoundError(Exception):
@@ -47,12 +50,13 @@ class UnsoundError(Exception):
         self.front = front
 
 
-def read_source(spec_path: Path, units: int | None, frr_release: str) -> Source:
+def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample: bool = False) -> Source:
     """Plan a spec for the lab.
 
     Args:
         spec_path: the spec.
         units: keep only so many units (scalable units or racks), the first ones; None for all.
+        sample: keep a part of the spines and cores too, and units of several pods (see `slicing.sampled`).
         frr_release: release for switches of another NOS; those of FRR keep the spec's.
 
     Raises:
@@ -68,19 +72,42 @@ def read_source(spec_path: Path, units: int | None, frr_release: str) -> Source:
     if fabric is None or errors:
         raise UnsoundError(front)
     differences: list[str] = []
-    if units is not None:
-        fabric = _sliced(fabric, units, differences)
-    return Source(_through_frr(fabric, frr_release, differences), front, tuple(differences))
+    part = _part(fabric, units, sample, differences)
+    return Source(_through_frr(part, frr_release, differences), front, tuple(differences), units, sample)
 
 
-def _sliced(fabric: Fabric, units: int, differences: list[str]) -> Fabric:
-    """The first `units` units with every spine they reach; pods without a unit left are left out."""
-    if not 1 <= units <= len(fabric.units):
-        raise LabError("FAB8011", f"{units} units: the fabric has {len(fabric.units)}")
-    kept = dict(list(fabric.units.items())[:units])
-    pods = max(kept) // fabric.shape.units_per_pod + 1
-    differences.append(f"{units} of {len(fabric.units)} units; every spine of theirs")
-    return replace(fabric, units=kept, shape=replace(fabric.shape, pods=min(pods, fabric.shape.pods)))
+def planned(spec_path: Path, units: int | None, *, sample: bool = False) -> tuple[Fabric, tuple[str, ...]]:
+    """The fabric of a spec under its own NOSes, whole or in part, and what was left out, a sentence each.
+
+    Raises:
+        UnsoundError: the spec does not plan, or a NOS cannot express it.
+        LabError: FAB8011, no such number of units.
+    """
+    from fabricc.build.front import run_front
+
+    front = run_front(spec_path)
+    if front.fabric is None or any(d.severity is Severity.ERROR for d in front.diagnostics):
+        raise UnsoundError(front)
+    differences: list[str] = []
+    return _part(front.fabric, units, sample, differences), tuple(differences)
+
+
+def _part(fabric: Fabric, units: int | None, sample: bool, differences: list[str]) -> Fabric:
+    if not sample and units is None:
+        return fabric
+    part = sampled(fabric, units) if sample else sliced(fabric, units or 0)
+    whole, kept = fabric.shape, part.shape
+    differences.append(
+        f"{len(part.units)} of {len(fabric.units)} units; "
+        + (
+            f"{kept.spines} of {whole.spines} spines a plane and pod, {kept.pods} of {whole.pods} pods"
+            + (f", {kept.cores} of {whole.cores} cores a plane" if whole.cores else "")
+            if sample
+            else "every spine of theirs"
+        )
+    )
+    names = {part.name(at) for at in part.switch_ids()}
+    return replace(part, changes={name: what for name, what in part.changes.items() if name in names})
 
 
 def _through_frr(fabric: Fabric, release: str, differences: list[str]) -> Fabric:

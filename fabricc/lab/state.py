@@ -29,13 +29,14 @@ class Record:
     Attributes:
         prefix: of its namespaces' names.
         spec: file name of the spec below the folder's copy; `origin`: where it came from.
-        units: as `--units` said.
+        units, sample: as `--units` and `--sample` said.
         switches, hosts: names of the nodes.
         cables: lower device and port, upper device and port.
         overlay: lines of configuration that the lab adds.
         differences: what it does differently from the spec, a sentence each.
         frr: version of FRR that runs.
         boot_s: seconds until the planned state was reached; None before.
+        lldp: whether the switches run lldpd.
     """
 
     cluster: str
@@ -50,6 +51,8 @@ class Record:
     differences: tuple[str, ...]
     frr: str
     boot_s: float | None = None
+    sample: bool = False
+    lldp: bool = False
 
     def namespace(self, node: str) -> str:
         """Name of a node's network namespace."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import TierName
-from fabricc.lab import observe, probes
+from fabricc.lab import lldp, observe, probes
 from fabricc.lab.endpoints import loopback_endpoints, rail_endpoints
 from fabricc.lab.predict import predict
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 STEADY = "steady"
 ECT0 = 2  # RFC 3168: ECN-capable transport, as RoCEv2 senders mark
+_LLDP_LIMIT_S = 30.0
+_MOST_RELOADS, _PARALLEL = 48, 2
+"""frr-reload takes a quarter of a second of CPU a switch; beyond so many switches, the first ones are asked."""
 _LINE = re.compile(r"^(\S+) from (\S+) .*?dev (\S+)")
 
 
@@ -52,6 +57,18 @@ class Network:
         wrong = planned - set(self.lab.record.cables)
         return frozenset(end for cable in wrong for end in (cable[:2], cable[2:]))
 
+    def neighbours(self) -> lldp.Neighbours:
+        """What the cabling plan has each switch hear from other switches; a port shut down hears nobody."""
+        known = {switch.name for switch in self.switches}
+        lit = {(switch.name, port.name) for switch in self.switches for port in switch.ports if port.enabled}
+        found: lldp.Neighbours = {name: {} for name in known}
+        for cable in self.fabric.cables():
+            lower, upper = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
+            if lit >= {lower, upper}:
+                found[lower[0]][lower[1]] = upper
+                found[upper[0]][upper[1]] = lower
+        return found
+
     def rails(self) -> list[Endpoint]:
         """Every rail address."""
         return rail_endpoints(self.hosts, self.switches)
@@ -61,14 +78,50 @@ class Network:
         return [traffic.data_dscp << 2 | ECT0 for traffic in self.switches[0].qos.classes] or [ECT0]
 
 
-def compare_steady(network: Network, trial: Trial) -> None:
-    """Compare everything that holds while nothing fails."""
+def compare_steady(network: Network, trial: Trial, *, quick: bool = False) -> None:
+    """Compare everything that holds while nothing fails; `quick` asks one configuration of each kind of switch."""
     prediction = network.predict()
+    compare_cabling(network, trial)
+    compare_configurations(network, trial, one_of_each=quick)
     compare_sessions(network, prediction, trial.check(STEADY, "BGP sessions", "exactly these, Established"))
     compare_widths(network, prediction, trial, STEADY)
     compare_reach(network, prediction, trial, STEADY)
     compare_policy_routes(network, trial)
     compare_mtu(network, prediction, trial)
+
+
+def compare_cabling(network: Network, trial: Trial) -> None:
+    """What each switch's lldpd hears on every port towards another switch, against the cabling plan."""
+    if not network.lab.record.lldp:
+        return
+    check = trial.check(STEADY, "cables between switches", "both ends as planned, by LLDP")
+    wanted = network.neighbours()
+    seen = lldp.wait(network.lab, wanted, _LLDP_LIMIT_S)
+    for switch, ports in wanted.items():
+        for port in sorted(ports.keys() | seen[switch].keys()):
+            planned, heard = (found.get(port) for found in (ports, seen[switch]))
+            words = [":".join(end) if end else "nobody" for end in (planned, heard)]
+            check.add(planned == heard, f"{switch}:{port}: planned {words[0]}, heard {words[1]}")
+
+
+def compare_configurations(network: Network, trial: Trial, *, one_of_each: bool = False) -> None:
+    """Whether frr-reload finds nothing to change between a switch's emitted file and its running daemons."""
+    fabric = network.fabric
+    chosen = fabric.kinds() if one_of_each else islice(fabric.switch_ids(), _MOST_RELOADS)
+    check = trial.check(STEADY, "running configuration", "frr-reload finds nothing to change")
+    files = {switch.name: switch for switch in network.switches}
+    names = [fabric.name(at) for at in chosen]
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        found = pool.map(lambda name: network.lab.pending(name, configuration(files[name])), names)
+        for name, lines in zip(names, found, strict=True):
+            check.add(not lines, f"{name}: {'; '.join(lines[:4])}")
+
+
+def configuration(switch: Switch) -> str:
+    """The `frr.conf` of a switch."""
+    from fabricc import nos
+
+    return nos.load("frr").render(switch)["frr.conf"]
 
 
 def compare_sessions(network: Network, prediction: Prediction, check: Check) -> None:

@@ -32,7 +32,12 @@ def network_of(lab: Lab) -> Network:
 
     record = lab.record
     try:
-        source = read_source(lab.folder / state.SPEC / record.spec, record.units, known_release(record.frr))
+        source = read_source(
+            lab.folder / state.SPEC / record.spec,
+            record.units,
+            known_release(record.frr),
+            sample=record.sample,
+        )
     except UnsoundError:
         raise LabError("FAB8006", f"the spec kept in {lab.folder} does not plan any more") from None
     return Network.of(lab, source.fabric)
@@ -62,14 +67,14 @@ def try_out(lab: Lab, network: Network, *, quick: bool = False, progress: Progre
     if broken := faults.faults(lab):
         raise LabError("FAB8015", f"broken now: {', '.join(sorted(broken))}", "Run `fabricc lab heal` first.")
     trial = trial_of(lab)
-    wanted = [found for found in scenarios.failures(network) if not quick or found[0].startswith(_QUICK)]
+    wanted = [found for found in scenarios.failures(network) if not quick or found.name.startswith(_QUICK)]
     steps = len(wanted) + (1 if quick else 2)
     tell = progress or (lambda *_: None)
     settled = observe.settle(lab, network.predict(network.miswired()), SETTLE_S)
     trial.check(STEADY, "next hops settle", "as predicted").add(
         settled is not None, f"not within {SETTLE_S:.0f} s"
     )
-    compare_steady(network, trial)
+    compare_steady(network, trial, quick=quick)
     tell("trial", 1, steps)
     if trial.wrong:
         return trial

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.lab.source import read_source
 from fabricc.lab.steady import Network
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fabricc.lab.source import Source
+
+INVENTORIES = [
+    spec
+    for spec in sorted(Path(__file__).parents[2].joinpath("inventories").glob("*/cluster.yaml"))
+    if "\nfabric: infiniband" not in spec.read_text()
+]
+"""Every inventory of Ethernet: a lab of namespaces has no InfiniBand."""
 
 TWO_TIERS = """\
 cluster: {cluster}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.lab import demands, faults, growth, kernel, lifecycle, observe, state
+from fabricc.lab import demands, faults, growth, kernel, lifecycle, lldp, observe, state
 from fabricc.lab.failure import LabError
 from fabricc.lab.running import Lab
 from fabricc.lab.steady import Network, compare_steady
@@ -59,6 +59,16 @@ def test_the_smallest_fabric_does_what_its_plan_says_and_leaves_nothing(tmp_path
     lab = network.lab
     agrees(try_out(lab, network, quick=True))
 
+    if lldp.installed():
+        assert lldp.neighbours(lab) == network.neighbours()
+    assert lab.pending("spine01a", "frr defaults datacenter\n"), "frr-reload tells what differs"
+
+    faults.break_(lab, "su001-tor1a:swp3", silent=True)
+    assert kernel.has_carrier(lab.record.namespace("su001-tor1a"), "swp3")
+    assert observe.settle(lab, network.predict(faults.dark(lab)), LIMIT_S) is not None, "BFD finds it"
+    faults.heal(lab)
+    assert observe.settle(lab, network.predict(), LIMIT_S) is not None
+
     ends = faults.break_(lab, "spine02a")
     assert len(ends) == 4
     with pytest.raises(LabError, match="broken now: spine02a"):
@@ -105,8 +115,11 @@ def test_a_fabric_of_three_tiers_agrees_in_every_failure_and_a_drain(tmp_path: P
     network = booted(specs.write(tmp_path / "spec", specs.THREE_TIERS), folder)
     trial = try_out(network.lab, network)
     agrees(trial)
-    assert {event.name.partition(" su")[0].partition(" pod")[0].partition(" core0")[0] for event in trial.events} == {
-        "host link", "ToR up-link", "spine up-link", "ToR", "spine", "core", "drain of",
+    kinds = {
+        event.name.partition(" su")[0].partition(" pod")[0].partition(" core0")[0] for event in trial.events
+    }
+    assert kinds == {
+        "host link", "ToR up-link", "spine up-link", "ToR", "spine", "core", "silent cut", "silent spine", "drain of",
     }  # fmt: skip
 
 
@@ -147,6 +160,27 @@ def test_a_wrong_cable_is_seen(tmp_path: Path, folder: Path) -> None:
     assert len(network.miswired()) == 4
     trial = try_out(lab, network)
     wrong = {check.name: check.wrong for check in trial.wrong}
+    if network.lab.record.lldp:
+        assert sorted(line.partition(":")[0] for line in wrong["cables between switches"]) == [
+            "spine01a", "spine01a", "su001-tor1a", "su001-tor2a",
+        ]  # fmt: skip
+        assert any("su001-tor1a:swp3: planned spine01a:swp1, heard spine01a:swp2" in line
+                   for line in wrong["cables between switches"])  # fmt: skip
     assert len(wrong["BGP sessions"]) == 4
     assert {line.split()[0] for line in wrong["BGP sessions"]} == {"spine01a", "su001-tor1a", "su001-tor2a"}
     assert not trial.events, "what is wrong already is not broken further"
+
+
+@pytest.mark.slow
+def test_two_labs_of_one_cluster_run_side_by_side_and_end_apart(tmp_path: Path, folder: Path) -> None:
+    spec = specs.two_tiers(tmp_path / "spec")
+    network = booted(spec, folder)
+    other, _ = lifecycle.up(spec, tmp_path / "other")
+    try:
+        assert not {*other.record.namespaces} & {*network.lab.record.namespaces}
+    finally:
+        lifecycle.down(tmp_path / "other")
+    assert gone(other)
+    trial = trial_of(network.lab)
+    compare_steady(network, trial)
+    agrees(trial)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fabricc.lab import demands, faults, kernel, report, state
+from fabricc.lab import demands, faults, kernel, lldp, report, scenarios, state
 from fabricc.lab.agreement import Trial
 from fabricc.lab.blueprint import blueprint
 from fabricc.lab.endpoints import Endpoint
@@ -18,8 +18,7 @@ from fabricc.lab.lifecycle import cable_ends
 from fabricc.lab.probes import candidates
 from fabricc.lab.running import Lab, with_overlay
 from tests.lab import specs
-
-INVENTORIES = sorted(Path(__file__).parents[2].joinpath("inventories").glob("*/cluster.yaml"))
+from tests.lab.specs import INVENTORIES
 
 
 @pytest.fixture
@@ -92,6 +91,71 @@ def test_a_link_is_named_by_either_end_and_a_hosts_link_fails_at_the_switch(lab:
     assert faults.ends_of(lab, f"{lower}:{lower_port}") == [(upper, upper_port)]
     assert faults.ends_of(lab, f"{upper}:{upper_port}") == [(upper, upper_port)]
     assert len(faults.ends_of(lab, "spine01a")) == 4
+
+
+def test_a_silent_fault_is_remembered_as_such(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[str, str]] = []
+
+    def batch(lines: list[str], namespace: str, *, force: bool = False) -> None:
+        ran.extend((namespace, line) for line in lines)
+
+    monkeypatch.setattr(kernel, "tc_batch", batch)
+    faults.break_(lab, "su001-tor1a:swp3", silent=True)
+    assert [line.split()[4] for _, line in ran[1:]] == ["ingress", "egress"]
+    assert {namespace for namespace, _ in ran} == {"small-1.su001-tor1a"}
+    assert faults.faults(lab) == {"su001-tor1a:swp3": faults.Fault((("su001-tor1a", "swp3"),), silent=True)}
+    assert faults.dark(lab) == {("su001-tor1a", "swp3")}
+    with pytest.raises(LabError, match="broken already"):
+        faults.break_(lab, "su001-tor1a:swp3")
+    ran.clear()
+    assert faults.heal(lab) == ["su001-tor1a:swp3"]
+    assert [line for _, line in ran] == ["qdisc del dev swp3 clsact"]
+    assert faults.faults(lab) == {}
+
+
+def test_too_few_neighbour_entries_are_refused_with_both_families_in_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {"ipv4": 1 << 20, "ipv6": 8}
+    monkeypatch.setattr(Path, "read_text", lambda path, *_: str(limits[path.parts[4]]))
+    with pytest.raises(LabError) as refused:
+        demands._require_neighbours(demands.Demand(switches=6, hosts=4, sessions=16, cables=16))
+    assert refused.value.diagnostic.code == "FAB8004"
+    assert "ipv6" in refused.value.diagnostic.message
+    assert refused.value.diagnostic.help == (
+        "sysctl -w net.ipv4.neigh.default.gc_thresh3=128 net.ipv6.neigh.default.gc_thresh3=128"
+    )
+
+
+def test_more_bfd_than_the_processors_bear_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = specs.source(specs.two_tiers(tmp_path)).fabric
+    assert demands.strain(fabric) is None
+    many = demands.Demand(switches=48, hosts=128, sessions=2048, cables=2048)
+    monkeypatch.setattr(demands, "demand", lambda _: many)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert "1.6 of 2 processors at 300 ms" in str(demands.strain(fabric))
+    quiet = replace(fabric, routing=replace(fabric.routing, bfd_interval_ms=None))
+    assert demands.strain(quiet) is None
+
+
+def test_what_lldpcli_answers_is_read(tmp_path: Path) -> None:
+    heard = {
+        "name": "swp1",
+        "chassis": [{"name": [{"value": "spine01a"}]}],
+        "port": [{"id": [{"value": "swp4"}]}],
+    }
+    assert lldp.parse({"lldp": [{"interface": [heard]}]}) == {"swp1": ("spine01a", "swp4")}
+    assert lldp.parse({"lldp": [{}]}) == {}
+
+
+def test_what_is_silent_is_found_within_the_timers_of_the_plan(tmp_path: Path) -> None:
+    silent = scenarios.Scenario("", "", silent=True)
+    network = specs.network(specs.two_tiers(tmp_path))
+    assert scenarios.notice_s(network, silent) == pytest.approx(0.9)
+    assert scenarios.notice_s(network, scenarios.Scenario("", "")) == 0
+    routing = replace(network.fabric.routing, bfd_interval_ms=None, hold_s=9)
+    without = replace(network, fabric=replace(network.fabric, routing=routing))
+    assert scenarios.notice_s(without, silent) == 9
 
 
 @pytest.mark.parametrize("target", ["spine09a", "spine01a:swp16", "su001-host01", ""])

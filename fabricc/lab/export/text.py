@@ -1,0 +1,19 @@
+"""YAML of an exported topology: block style, one line a device where it is short, comments on top."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+def as_yaml(document: Mapping[str, Any], head: Iterable[str]) -> str:
+    """The document in the order of its keys, below comment lines."""
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    comments = "".join(f"# {line}\n" for line in head)
+    return comments + yaml.dump(
+        document, Dumper=dumper, sort_keys=False, default_flow_style=None, width=110, allow_unicode=True
+    )
