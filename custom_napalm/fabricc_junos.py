@@ -1,0 +1,5 @@
+"""NAPALM's `fabricc_junos`: Juniper Junos over NETCONF, without the traps of NAPALM's `junos`."""
+
+from fabricc.drivers.junos import JunosDriver
+
+__all__ = ["JunosDriver"]

@@ -1,0 +1,464 @@
+"""What the FRR driver runs on the switch: candidate, commit, revert and lock, so that a lost connection harms nothing.
+
+The driver sends this file to the switch's Python with each request, so it stands alone (Python 3.9 or later) and
+nothing is installed. A request is one JSON object on standard input, the answer one on standard output. A commit runs
+in a process of its own which outlives the connection, keeps its state in `state.json`, and reverts by itself when a
+step fails or when nobody confirms in time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import errno
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MAIN = "frr.conf"
+RELOADS = ("/usr/lib/frr/frr-reload.py", "/usr/libexec/frr/frr-reload.py")
+BUSY = ("committing", "pending", "reverting")
+LIMIT_S = 300
+SLACK_BYTES = 1 << 20
+HEADINGS = {"Lines To Delete": "-", "Lines To Add": "+"}
+ERROR_LINE = re.compile(r"(?im)^.*(?:%\s|error|unknown command|fail|line \d+).*$")
+
+
+class Refusal(Exception):  # noqa: N818 - not an error of this program
+    """A request that cannot be served; `kind` tells the driver which exception to raise."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+def ran(words: list[str], limit_s: float = LIMIT_S) -> tuple[int, str, str]:
+    """Run a program: exit status, standard output, standard error."""
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=False
+        )
+    except FileNotFoundError:
+        return 127, "", f"{words[0]}: not found"
+    except subprocess.TimeoutExpired:
+        return 124, "", f"{words[0]}: no end within {limit_s} s"
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def worked(words: list[str]) -> str:
+    """Standard output of a program that must succeed."""
+    status, out, err = ran(words)
+    if status:
+        said = ERROR_LINE.findall(f"{out}\n{err}") or (out + err).splitlines()[-3:]
+        raise Refusal("failed", f"{' '.join(words[:2])} ended with {status}: {'; '.join(said[:5])}")
+    return out
+
+
+def started(pid: int) -> str | None:
+    """When a process started, in clock ticks (proc(5), field 22), with the boot's name; None when there is none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return None
+    return None if fields[0] == "Z" else f"{fields[19]}@{boot}"
+
+
+def text_of(path: str | Path) -> str | None:
+    """A file's text; None when there is no such file."""
+    try:
+        return Path(path).read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return None
+
+
+def write(path: str | Path, text: str) -> None:
+    """Write a file whole or not at all, with owner and mode of the one it replaces; through a link.
+
+    A file that is a mount of its own (as in containers) cannot be replaced, and is overwritten.
+    """
+    place = Path(os.path.realpath(path))
+    fresh = place.with_name(f".{place.name}.napalm")
+    content = text.encode("utf-8", "surrogateescape")
+    try:
+        with fresh.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        like = place if place.exists() else place.parent
+        shutil.chown(fresh, like.stat().st_uid, like.stat().st_gid)
+        fresh.chmod(
+            place.stat().st_mode & 0o7777 if place.exists() else 0o640 if place.name == MAIN else 0o644
+        )
+        fresh.replace(place)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        place.write_bytes(content)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            fresh.unlink()
+
+
+def put_back(path: str | Path, text: str | None) -> None:
+    """Make a file as it was; None: there was none."""
+    if text is not None:
+        write(path, text)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        Path(path).unlink()
+
+
+class Switch:
+    """FRR and the files of this machine."""
+
+    def __init__(self, table: dict[str, dict[str, str]]) -> None:
+        self.table = table
+
+    def running(self) -> str:
+        """The running configuration of FRR's daemons."""
+        text = worked(["vtysh", "-c", "show running-config"])
+        return text[max(0, text.find("frr version")) :]
+
+    def reload(self, *words: str) -> str:
+        """Run frr-reload.py, which FRR's own `reload` runs."""
+        program = next((one for one in RELOADS if Path(one).exists()), RELOADS[0])
+        return worked(["python3", program, "--stdout", *words])
+
+    def differences(self, wanted: Path) -> list[str]:
+        """What a configuration would change in the running FRR: lines that begin with `-` or `+`."""
+        lines, sign = [], ""
+        for line in self.reload("--test", str(wanted)).splitlines():
+            if line.strip() in HEADINGS:
+                sign = HEADINGS[line.strip()]
+            elif sign and line.strip() and not line.startswith("==="):
+                lines.append(f"{sign} {line}")
+        return lines
+
+    def bring(self, wanted: Path) -> None:
+        """Make the running FRR equal a configuration, keeping the sessions it does not touch."""
+        self.reload("--reload", str(wanted))
+        left = self.differences(wanted)
+        if left:
+            raise Refusal("failed", f"FRR did not take everything: {'; '.join(left[:5])}")
+
+    def path(self, name: str) -> str:
+        """Where a file of the candidate lies on this machine."""
+        return self.table[name]["path"]
+
+    def activate(self, name: str) -> None:
+        """Make the machine obey a file that was replaced."""
+        command = self.table[name]["activate"].replace("{path}", self.path(name))
+        if command:
+            worked(["sh", "-c", command])
+
+
+class Box:
+    """The driver's folder on the switch: candidate, backup, lock and the state of the last commit."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.request = request
+        self.session = request["session"]
+        self.switch = Switch(request["table"])
+        self.folder = Path(request["folder"])
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
+        self.main = self.folder / MAIN
+
+    # What is kept.
+
+    def kept(self, name: str) -> Any:
+        """A kept object; None when there is none."""
+        return json.loads(text_of(self.folder / f"{name}.json") or "null")
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep an object, or forget it when it is None."""
+        put_back(self.folder / f"{name}.json", None if value is None else json.dumps(value))
+
+    def state(self) -> dict[str, Any]:
+        """State of the last commit."""
+        return self.kept("state") or {"phase": "idle", "why": ""}
+
+    def enter(self, phase: str, why: str = "", **more: Any) -> None:
+        """Go to a phase of a commit."""
+        self.keep("state", {**self.state(), "phase": phase, "why": why, **more})
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """One request at a time on the switch."""
+        with (self.folder / "guard").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def refuse_others(self) -> None:
+        """Take or renew the lock for the session.
+
+        Raises:
+            Refusal: another session holds it.
+        """
+        held, now = self.kept("lock"), time.time()
+        if held and held["session"] != self.session and now < held["until"] < now + 86400:
+            raise Refusal(
+                "locked", f"another session holds the candidate for {held['until'] - now:.0f} s more"
+            )
+        self.keep("lock", {"session": self.session, "until": now + self.request["lock_s"]})
+
+    def mine(self) -> bool:
+        """Whether the session holds the lock."""
+        held: dict[str, Any] = self.kept("lock") or {}
+        return bool(held.get("session") == self.session)
+
+    def forget(self) -> None:
+        """Drop the candidate and the lock."""
+        for name in ("candidate", "lock"):
+            self.keep(name, None)
+        put_back(self.main, None)
+
+    def recover(self) -> None:
+        """Revert a commit whose process died: power loss, or a kill."""
+        state = self.state()
+        if state["phase"] in BUSY and started(state["worker"]["pid"]) != state["worker"]["started"]:
+            self.detach("reverting", "the process of the commit died", self.revert)
+
+    # Requests.
+
+    def do_stage(self) -> dict[str, Any]:
+        """Keep a candidate that FRR's own grammar accepts."""
+        if self.state()["phase"] in BUSY:
+            raise Refusal("pending", f"a commit is {self.state()['phase']}")
+        self.refuse_others()
+        files = dict(self.request["files"])
+        if MAIN in files and self.request["merge"]:
+            base = re.sub(r"(?m)^end\s*$", "", self.switch.running())
+            files[MAIN] = f"{base}\n{files[MAIN]}"
+        try:
+            self.keep("candidate", files)
+            if MAIN in files:
+                write(self.main, files[MAIN])
+                status, out, err = ran(["vtysh", "-C", "-f", str(self.main)])
+                said = [line for line in (out + err).splitlines() if line.strip()]
+                if status or any("% " in line for line in said):
+                    raise Refusal("rejected", "; ".join(said[:10]) or f"vtysh -C ended with {status}")
+        except (Refusal, OSError):
+            self.forget()
+            raise
+        return {}
+
+    def changed(self) -> dict[str, str]:
+        """Files of the candidate besides `frr.conf` that differ on the machine, in the order of the table."""
+        files = self.kept("candidate") or {}
+        rest = [name for name in self.switch.table if name in files and name != MAIN]
+        return {name: files[name] for name in rest if text_of(self.switch.path(name)) != files[name]}
+
+    def do_compare(self) -> dict[str, Any]:
+        """The device's own difference of FRR, and a unified one of each other file."""
+        if not self.mine() or self.kept("candidate") is None:
+            raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
+        self.refuse_others()
+        parts: list[str] = []
+        for name, text in self.changed().items():
+            path = self.switch.path(name)
+            old = (text_of(path) or "").splitlines()
+            parts += difflib.unified_diff(old, text.splitlines(), path, f"{path} (candidate)", "", "", 1, "")
+        if self.main.exists():
+            lines = self.switch.differences(self.main)
+            parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
+        return {"diff": "\n".join(parts)}
+
+    def do_commit(self) -> dict[str, Any]:
+        """Start a commit; `do_status` tells how it goes."""
+        if self.state()["phase"] in BUSY:
+            raise Refusal("pending", f"a commit is {self.state()['phase']}")
+        if not self.mine() or self.kept("candidate") is None:
+            raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
+        self.refuse_others()
+        files = self.kept("candidate")
+        for folder in {self.folder, *(Path(self.switch.path(name)).parent for name in files)}:
+            space = os.statvfs(folder)
+            if space.f_bavail * space.f_frsize < SLACK_BYTES + 4 * sum(len(text) for text in files.values()):
+                raise Refusal("failed", f"{folder}: no space left for a safe commit; nothing was changed")
+        backup = {name: text_of(self.switch.path(name)) for name in files}
+        running = self.switch.running() if MAIN in files else None
+        self.keep("backup", {"files": backup, "running": running, "table": self.switch.table})
+        self.detach("committing", "", self.commit)
+        return {}
+
+    def do_confirm(self) -> dict[str, Any]:
+        """Ask the process of a pending commit to keep it."""
+        if self.state()["phase"] != "pending":
+            raise Refusal("failed", f"no commit waits for confirmation (state: {self.state()['phase']})")
+        self.keep("wish", "confirm")
+        return {}
+
+    def do_rollback(self) -> dict[str, Any]:
+        """Go back to before the last commit."""
+        if self.state()["phase"] == "pending":
+            self.keep("wish", "revert")
+        elif self.state()["phase"] in BUSY:
+            raise Refusal("pending", f"a commit is {self.state()['phase']}")
+        elif self.kept("backup") is None:
+            raise Refusal("failed", "nothing to roll back to")
+        else:
+            self.refuse_others()
+            self.detach("reverting", "asked for", self.revert)
+        return {}
+
+    def do_discard(self) -> dict[str, Any]:
+        """Drop the session's candidate; another session's stays."""
+        if self.mine():
+            self.forget()
+        return {}
+
+    def do_status(self) -> dict[str, Any]:
+        """State of the last commit, with the seconds left to confirm it."""
+        state = self.state()
+        left = state.get("deadline", 0) - time.monotonic() if state["phase"] == "pending" else -1
+        return {"phase": state["phase"], "why": state["why"], "left_s": left, "wish": self.kept("wish")}
+
+    def do_read(self) -> dict[str, Any]:
+        """Texts of the files of the table, of the candidate, and FRR's running configuration."""
+        table = self.switch.table
+        saved = {name: text for name in table if (text := text_of(table[name]["path"])) is not None}
+        return {"running": self.switch.running(), "saved": saved, "candidate": self.kept("candidate") or {}}
+
+    def do_run(self) -> dict[str, Any]:
+        """Run programs, one after the other."""
+        return {"ran": [ran(words, self.request["limit_s"]) for words in self.request["commands"]]}
+
+    # The process of a commit.
+
+    def detach(self, phase: str, why: str, body: Any) -> None:
+        """Run the rest in a process that no closing connection ends."""
+        self.keep("wish", None)
+        reading, writing = os.pipe()
+        if os.fork():
+            os.close(writing)
+            os.read(reading, 1)
+            os.close(reading)
+            return
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        try:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for descriptor in (0, 1, 2):
+                os.dup2(nowhere, descriptor)
+            worker = {"pid": os.getpid(), "started": started(os.getpid())}
+            self.enter(phase, why, worker=worker, by=self.session, message=self.request.get("message", ""))
+            os.write(writing, b".")
+            os.closerange(3, 256)
+            body()
+        except Exception as error:  # the last resort: nobody else would learn of it
+            self.enter("failed", f"{type(error).__name__}: {error}")
+        finally:
+            os._exit(0)
+
+    def commit(self) -> None:
+        """Make the candidate run; back to the backup when a step fails."""
+        files, seconds = self.kept("candidate"), self.request["revert_s"]
+        try:
+            for name, text in self.changed().items():
+                write(self.switch.path(name), text)
+                self.switch.activate(name)
+            if MAIN in files:
+                self.switch.bring(self.main)
+                write(self.switch.path(MAIN), files[MAIN])
+        except (Refusal, OSError) as error:
+            self.enter("reverting", str(error))
+            self.revert()
+            return
+        if seconds:
+            self.save(self.kept("backup")["files"])
+            until = time.monotonic() + seconds
+            self.enter("pending", deadline=until)
+            wish = self.wished(until)
+            if wish != "confirm":
+                self.enter("reverting", "asked for" if wish else f"not confirmed within {seconds} s")
+                self.revert()
+                return
+            self.save(files)
+        self.forget()
+        self.enter("confirmed")
+
+    def save(self, texts: dict[str, str | None]) -> None:
+        """Write what the machine boots from, without making it obey: until confirmed, a reboot reverts."""
+        for name, text in texts.items():
+            put_back(self.switch.path(name), text)
+
+    def wished(self, until: float) -> str | None:
+        """What is asked for before the deadline: `confirm` or `revert`; None when nothing is."""
+        while True:
+            late = time.monotonic() >= until
+            wish: str | None = self.kept("wish")
+            if wish or late:
+                return wish
+            time.sleep(0.1)
+
+    def revert(self) -> None:
+        """Restore the backup, trying thrice; the last state says why, and whether it worked."""
+        backup, why = self.kept("backup"), self.state()["why"]
+        self.switch = Switch(backup["table"])
+        for attempt in range(3):
+            try:
+                time.sleep(2 * attempt)
+                self.restore(backup)
+            except (Refusal, OSError) as error:
+                self.enter("reverting", f"{why}; going back failed: {error}")
+                continue
+            self.keep("backup", None)
+            self.forget()
+            self.enter("reverted", why)
+            return
+        self.forget()
+        self.enter("failed", self.state()["why"])
+
+    def restore(self, backup: dict[str, Any]) -> None:
+        """Every file as it was, obeyed, and FRR running what it ran; one step's failure does not stop the others."""
+        failures = []
+
+        def attempt(step: Callable[[], None]) -> None:
+            try:
+                step()
+            except (Refusal, OSError) as error:
+                failures.append(str(error))
+
+        for name in reversed([name for name in self.switch.table if name in backup["files"]]):
+            attempt(lambda name=name: put_back(self.switch.path(name), backup["files"][name]))  # type: ignore[misc]
+            if name != MAIN:
+                attempt(lambda name=name: self.switch.activate(name))  # type: ignore[misc]
+        if backup["running"] is not None:
+            attempt(lambda: write(self.main, backup["running"]))
+            attempt(lambda: self.switch.bring(self.main))
+            attempt(lambda: put_back(self.switch.path(MAIN), backup["files"][MAIN]))
+        if failures:
+            raise Refusal("failed", "; ".join(failures))
+
+
+def serve(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request."""
+    try:
+        box = Box(request)
+        if request["do"] == "run":
+            return box.do_run()
+        with box.alone():
+            box.recover()
+            answer: dict[str, Any] = getattr(box, f"do_{request['do']}")()
+            return answer
+    except Refusal as error:
+        return {"refused": error.kind, "text": str(error)}
+    except OSError as error:
+        return {"refused": "failed", "text": f"{error.strerror}: {error.filename}"}
+
+
+if __name__ == "__main__":
+    print(json.dumps(serve(json.loads(sys.stdin.buffer.read()))))

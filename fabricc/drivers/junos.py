@@ -1,0 +1,164 @@
+"""NAPALM's Junos driver without its traps."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import napalm.junos
+from jnpr.junos.exception import (
+    CommitError as EzCommitError,
+)
+from jnpr.junos.exception import (
+    ConnectAuthError as EzAuthError,
+)
+from jnpr.junos.exception import (
+    ConnectClosedError,
+    ConnectError,
+    RpcError,
+    RpcTimeoutError,
+)
+from lxml.etree import XMLSyntaxError
+from napalm.base.exceptions import (
+    CommandTimeoutException,
+    CommitConfirmException,
+    CommitError,
+    ConnectAuthError,
+    ConnectionClosedException,
+    ConnectionException,
+    LockError,
+    MergeConfigException,
+    NapalmException,
+    ReplaceConfigException,
+    SessionLockedException,
+)
+from ncclient.transport.errors import SessionCloseError, TransportError
+
+from fabricc.drivers.single import clean, one_text
+
+FILE = "juniper.conf"
+_MINUTE_S = 60
+
+
+class JunosDriver(napalm.junos.JunOSDriver):  # type: ignore[misc]
+    """Juniper Junos over NETCONF; a candidate is `juniper.conf`, the whole device.
+
+    What differs from NAPALM's own driver:
+
+    * Host keys are verified against the SSH client's known hosts, or against `alt_key_file` instead: `ssh_strict`
+      (True), False being an explicit opt-out.
+    * Only a key that is given is tried: `use_keys` (False), `allow_agent` (False).
+    * `revert_in` is rounded up to whole minutes, which is what Junos counts in.
+    * A load is refused while a commit waits, because Junos takes the next commit as its confirmation.
+    * A lock that another session holds is a SessionLockedException; a commit that fails gives the lock back.
+    * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
+    """
+
+    CONFIRM_STEP = _MINUTE_S
+
+    def __init__(
+        self,
+        hostname: str,
+        username: str,
+        password: str,
+        timeout: int = 60,
+        optional_args: dict[str, Any] | None = None,
+    ) -> None:
+        options = {"port": 830, **(optional_args or {})}
+        super().__init__(hostname, username, password, timeout, options)
+        self.device._hostkey_verify = bool(options.get("ssh_strict", True))
+        self.device._look_for_keys = bool(options.get("use_keys", False))
+        self.device._allow_agent = bool(options.get("allow_agent", False))
+        self.device._conn_open_timeout = timeout
+        self._known_hosts = options.get("alt_key_file")
+
+    def _clean(self, failure: type[NapalmException]) -> Any:
+        foreign: dict[type[BaseException], type[NapalmException]] = {
+            EzAuthError: ConnectAuthError,
+            ConnectClosedError: ConnectionClosedException,
+            ConnectError: ConnectionException,
+            RpcTimeoutError: CommandTimeoutException,
+            EzCommitError: CommitError,
+            RpcError: failure,
+            SessionCloseError: ConnectionClosedException,
+            TransportError: ConnectionClosedException,
+            XMLSyntaxError: failure,
+        }
+        return clean(self.hostname, foreign, self.password)
+
+    def open(self) -> None:
+        """Connect and log in."""
+        with self._clean(ConnectionException), NamedTemporaryFile("w", suffix=".conf") as client:
+            if self._known_hosts:
+                client.write(f'Host *\n    UserKnownHostsFile "{self._known_hosts}"\n')
+                client.flush()
+                self.device._ssh_config = client.name
+            super().open()
+
+    def close(self) -> None:
+        """Disconnect, which drops the candidate and the lock; nothing is raised when the connection is lost."""
+        with suppress(Exception):
+            super().close()
+        self.locked = False
+
+    def _load(
+        self, filename: str | None, config: str | None, failure: type[NapalmException], *, replace: bool
+    ) -> None:
+        text = one_text(filename, config, FILE, failure)
+        with self._clean(failure):
+            if super().has_pending_commit():
+                raise CommitConfirmException("a commit waits for confirmation")
+            self.config_replace = replace
+            try:
+                self._load_candidate(None, text, replace)
+            except LockError as error:
+                raise SessionLockedException(str(error)) from None
+
+    def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        """Load the whole device's configuration (`load override`) under an exclusive lock."""
+        self._load(filename, config, ReplaceConfigException, replace=True)
+
+    def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        """Load statements that are added, under an exclusive lock."""
+        self._load(filename, config, MergeConfigException, replace=False)
+
+    def compare_config(self) -> str:
+        """`show | compare`."""
+        with self._clean(CommitError):
+            return str(super().compare_config())
+
+    def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
+        """Commit; with `revert_in` (seconds, rounded up to minutes) Junos goes back unless confirmed."""
+        minutes = None if revert_in is None else -(-revert_in // _MINUTE_S) * _MINUTE_S
+        if minutes is not None and minutes < _MINUTE_S:
+            raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
+        with self._clean(CommitError):
+            try:
+                super().commit_config(message, minutes)
+            except (EzCommitError, RpcError):
+                with suppress(Exception):
+                    super().discard_config()
+                raise
+
+    def has_pending_commit(self) -> bool:
+        """Whether a commit waits for confirmation."""
+        with self._clean(CommitError):
+            return bool(super().has_pending_commit())
+
+    def confirm_commit(self) -> None:
+        """Keep a commit that waits."""
+        with self._clean(CommitError):
+            if not super().has_pending_commit():
+                raise CommitError("no commit waits for confirmation")
+            super().confirm_commit()
+
+    def discard_config(self) -> None:
+        """Drop the candidate and the lock."""
+        with self._clean(CommitError):
+            super().discard_config()
+
+    def rollback(self) -> None:
+        """Go back to the configuration before the last commit, whether it waits for confirmation or not."""
+        with self._clean(CommitError):
+            super().rollback()

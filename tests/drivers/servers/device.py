@@ -1,0 +1,34 @@
+"""How a test reaches a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Where a device listens and who may log in.
+
+    Attributes:
+        driver: its name for `napalm.get_network_driver`.
+        options: NAPALM's `optional_args` to reach it, with its host key or certificate.
+    """
+
+    driver: str
+    host: str
+    username: str
+    password: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def connect(self, password: str | None = None, timeout: int = 30, **options: Any) -> Any:
+        """A NAPALM driver for the device, not opened."""
+        from napalm import get_network_driver
+
+        return get_network_driver(self.driver)(
+            self.host,
+            self.username,
+            self.password if password is None else password,
+            timeout=timeout,
+            optional_args={**self.options, **options},
+        )

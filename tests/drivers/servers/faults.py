@@ -1,0 +1,24 @@
+"""How a server misbehaves when it is asked to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Faults:
+    """What goes wrong from now on; a test sets and clears it while the server runs.
+
+    Attributes:
+        refuse_login: nobody may log in.
+        reject: the device refuses every candidate.
+        drop_commit: the connection is closed when a commit arrives: `before` or `after` it took effect, or not.
+        fail_commit: the device refuses the commit.
+        disk_full: nothing can be written.
+    """
+
+    refuse_login: bool = False
+    reject: bool = False
+    drop_commit: str = ""
+    fail_commit: bool = False
+    disk_full: bool = False

@@ -1,0 +1,188 @@
+"""A device that speaks Juniper's NETCONF over SSH: an exclusive lock, a candidate, rollbacks, confirmed commits."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+
+from tests.drivers.servers.device import Device
+from tests.drivers.servers.faults import Faults
+from tests.drivers.servers.ssh import ssh_server
+from tests.drivers.servers.web import HOST, Drop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import paramiko
+
+USER, PASSWORD = "admin", "junos pässword"
+_END = b"]]>]]>"
+_BASE = "urn:ietf:params:xml:ns:netconf:base:1.0"
+_HELLO = (
+    f'<hello xmlns="{_BASE}"><capabilities><capability>{_BASE.replace("ns:netconf:base", "netconf:base")}</capability>'
+    f"<capability>http://xml.juniper.net/netconf/junos/1.0</capability></capabilities>"
+    "<session-id>7</session-id></hello>"
+)
+
+
+class Refused(Exception):  # noqa: N818 - an answer of the device
+    """An RPC that Junos refuses."""
+
+
+@dataclass(slots=True)
+class JunosSwitch:
+    """Committed configurations, the newest first, and the candidate that all sessions share.
+
+    Attributes:
+        minute: how long a minute of `confirm-timeout` lasts here, in seconds.
+        waiting: when the time of a confirmed commit is over.
+        comment: of the newest commit.
+        holder: the session that holds the lock.
+    """
+
+    device: Device
+    history: list[str] = field(default_factory=lambda: ["system { host-name old; }\n"])
+    candidate: str = "system { host-name old; }\n"
+    comment: str = ""
+    committed: float = field(default_factory=time.time)
+    waiting: float | None = None
+    minute: float = 60.0
+    holder: object = None
+    faults: Faults = field(default_factory=Faults)
+    _turn: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def running(self) -> str:
+        """What is committed, after a confirmation that did not come."""
+        with self._turn:
+            if self.waiting is not None and time.monotonic() > self.waiting:
+                self.waiting = None
+                self._become(self.history[1], "")
+                self.candidate = self.history[0]
+            return self.history[0]
+
+    def _become(self, text: str, comment: str) -> None:
+        self.history.insert(0, text)
+        self.comment, self.committed = comment, time.time()
+
+    def serve(self, channel: paramiko.Channel, name: str) -> None:
+        """One NETCONF session."""
+        me = object()
+        channel.sendall(_HELLO.encode() + _END)
+        waiting, greeted = b"", False
+        try:
+            while part := channel.recv(65536):
+                waiting += part
+                while _END in waiting:
+                    message, _, waiting = waiting.partition(_END)
+                    if greeted:
+                        channel.sendall(self._reply(me, message).encode() + _END)
+                    greeted = True
+        finally:
+            with self._turn:
+                if self.holder is me:
+                    self.holder, self.candidate = None, self.running
+
+    def _reply(self, me: object, message: bytes) -> str:
+        rpc = etree.fromstring(message.strip())
+        asked = rpc[0]
+        verb = etree.QName(asked).localname.replace("-", "_")
+        with self._turn:
+            assert self.running
+            try:
+                content = getattr(self, f"_{verb}", self._unknown)(me, asked)
+            except Refused as error:
+                content = (
+                    "<rpc-error><error-type>protocol</error-type><error-tag>operation-failed</error-tag>"
+                    f"<error-severity>error</error-severity><error-message>{error}</error-message></rpc-error>"
+                )
+        return f'<rpc-reply xmlns="{_BASE}" message-id="{rpc.get("message-id")}">{content}</rpc-reply>'
+
+    def _unknown(self, me: object, asked: Any) -> str:
+        raise Refused("syntax error")
+
+    def _close_session(self, me: object, asked: Any) -> str:
+        return "<ok/>"
+
+    def _lock_configuration(self, me: object, asked: Any) -> str:
+        if self.holder not in (None, me):
+            raise Refused("configuration database locked by: somebody terminal p0 (pid 7) on since now")
+        self.holder = me
+        return "<ok/>"
+
+    def _unlock_configuration(self, me: object, asked: Any) -> str:
+        self.holder = None
+        return "<ok/>"
+
+    def _load_configuration(self, me: object, asked: Any) -> str:
+        if asked.get("rollback") is not None:
+            self.candidate = self.history[int(asked.get("rollback"))]
+            return "<load-configuration-results><ok/></load-configuration-results>"
+        text = "".join(asked.itertext())
+        if "bogus" in text or self.faults.reject:
+            raise Refused("syntax error: bogus; authentication-key S3CRET")
+        self.candidate = text if asked.get("action") == "override" else self.candidate + text
+        return "<load-configuration-results><ok/></load-configuration-results>"
+
+    def _get_configuration(self, me: object, asked: Any) -> str:
+        old, new = self.history[0].splitlines(), self.candidate.splitlines()
+        lines = "\n".join(
+            line for line in difflib.unified_diff(old, new, lineterm="", n=0) if line[0] in "+-"
+        )
+        output = f"\n{lines}\n" if lines else "\n"
+        return (
+            f"<configuration-information><configuration-output>{output}</configuration-output>"
+            "</configuration-information>"
+        )
+
+    def _commit_configuration(self, me: object, asked: Any) -> str:
+        names = {etree.QName(one).localname: one.text for one in asked}
+        if self.faults.fail_commit or self.faults.disk_full:
+            said = "No space left on device" if self.faults.disk_full else "neighbor 192.0.2.1: secret S3CRET"
+            raise Refused(f"commit failed: {said}")
+        if self.faults.drop_commit == "before":
+            raise Drop
+        comment = names.get("log") or ""
+        self.waiting = None
+        if "confirmed" in names:
+            minutes = int(names.get("confirm-timeout") or 10)
+            comment = f"commit confirmed, rollback in {minutes}mins"
+            self.waiting = time.monotonic() + minutes * self.minute
+        self._become(self.candidate, comment)
+        if self.faults.drop_commit == "after":
+            raise Drop
+        return "<ok/>"
+
+    def _get_commit_revision_information(self, me: object, asked: Any) -> str:
+        comment = f"<comment>{self.comment}</comment>" if self.comment else ""
+        return (
+            f"<commit-revision-information><revision>re0-{self.committed:.0f}-{len(self.history)}</revision>"
+            f'<date-time seconds="{self.committed:.0f}">now</date-time>{comment}</commit-revision-information>'
+        )
+
+    def _get_system_uptime_information(self, me: object, asked: Any) -> str:
+        return (
+            f'<system-uptime-information><current-time><date-time seconds="{time.time():.0f}">now</date-time>'
+            "</current-time></system-uptime-information>"
+        )
+
+
+@contextlib.contextmanager
+def junos_switch(folder: Path) -> Iterator[JunosSwitch]:
+    """Start a switch; its configuration and faults can be read and set while it runs."""
+    running: list[JunosSwitch] = []
+
+    def allowed(user: str, password: str) -> bool:
+        return (user, password) == (USER, PASSWORD) and not running[0].faults.refuse_login
+
+    with ssh_server(folder, allowed, {"netconf": lambda *rest: running[0].serve(*rest)}) as (port, known):
+        options = {"port": port, "alt_key_file": str(known)}
+        running.append(JunosSwitch(Device("fabricc_junos", HOST, USER, PASSWORD, options)))
+        yield running[0]
