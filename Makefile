@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := inventories/superpod-b200-4su/cluster.yaml
-PEERS := frr frr-pythontools iproute2 netplan.io udev shellcheck slurmctld openmpi-bin libyang2-tools \
+PEERS := nftables opensm ibsim-utils infiniband-diags ibutils frr frr-pythontools lldpd openssh-server iproute2 netplan.io network-manager dbus ethtool udev shellcheck slurmctld openmpi-bin ucx-utils perftest libyang2-tools \
   libyang2-dev build-essential pkg-config python3-dev
 APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
 export DEBIAN_FRONTEND := noninteractive
