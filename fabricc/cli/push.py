@@ -1,0 +1,214 @@
+"""`fabricc push`: a built tree to the switches, in waves that keep the fabric up."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fabricc.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from fractions import Fraction
+
+    from fabricc.devices.access import Access
+    from fabricc.push.run import Outcome
+    from fabricc.push.start import Preview, Setting
+
+ENVIRONMENT = 3
+
+
+class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A share of paths: `75%`, or `0.75`."""
+
+    name = "SHARE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        """The share, from 0 to 1."""
+        from fractions import Fraction
+
+        text = str(value).strip()
+        try:
+            share = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            self.fail(f"{value!r} is no share such as 75%", param, ctx)
+        if not 0 <= share <= 1:
+            self.fail(f"{value!r} is not between 0% and 100%", param, ctx)
+        return share
+
+
+@click.command("push", short_help="Bring a built tree to the switches, in waves that keep the fabric up.")
+@click.argument("tree", type=click.Path(path_type=Path))
+@click.option(
+    "--plan", "mode", flag_value="plan", help="Show the waves by what the journal knows; ask no switch."
+)
+@click.option(
+    "--dry-run", "mode", flag_value="dry-run", help="Ask every switch for its own diff; change nothing."
+)
+@click.option(
+    "--resume", "mode", flag_value="resume", help="End the latest run, which was killed or interrupted."
+)
+@click.option(
+    "--rollback", metavar="RUN", type=int, help="Bring the switches of a run back to what they ran before."
+)
+@click.option(
+    "--status", "mode", flag_value="status", help="Show the runs, or with --run one of them by switch."
+)
+@click.option("--run", "number", metavar="RUN", type=int, help="The run that --status is to show.")
+@click.option("--inventory-out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Write Nornir's SimpleInventory, without secrets, and end.")  # fmt: skip
+@click.option("--access", "access_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="How to log in. [default: fabricc-access.yaml beside the spec]")  # fmt: skip
+@click.option(
+    "--spec", type=click.Path(path_type=Path), help="The tree's spec, if it is not found by itself."
+)
+@click.option("--journal", type=click.Path(path_type=Path),
+              help="The journal. [default: ~/.local/state/fabricc/push/<cluster>.sqlite]")  # fmt: skip
+@click.option("--only", multiple=True, metavar="SWITCH", help="Only this switch; repeatable.")
+@click.option("--keep", type=Share(), default="75%", show_default=True,
+              help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
+@click.option("--wave-size", type=click.IntRange(1), help="Switches in one wave at most.")
+@click.option(
+    "--parallel", type=click.IntRange(1, 1024), default=32, show_default=True, help="Connections at once."
+)
+@click.option("--settle", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS",
+              help="How long a switch may take to come good after its change.")  # fmt: skip
+@click.option("--drain-wait", type=click.FloatRange(0), default=5.0, show_default=True, metavar="SECONDS",
+              help="How long traffic has to leave a drained switch.")  # fmt: skip
+@click.option("--confirm-within", type=click.IntRange(10), default=300, show_default=True, metavar="SECONDS",
+              help="A switch goes back by itself unless its change is confirmed within this time.")  # fmt: skip
+@click.option("--max-failures", type=click.IntRange(0), default=0, show_default=True,
+              help="Switches that may fail, and be brought back, before the push stops.")  # fmt: skip
+@click.option("--max-errors", type=click.IntRange(0), default=100, show_default=True,
+              help="Interface errors of a port that may come on top.")  # fmt: skip
+@click.option(
+    "--adopt", is_flag=True, help="Take what the switches run now as known: the first push, or after drift."
+)
+@click.option("--no-drain", is_flag=True, help="Do not drain before a disruptive change: traffic is lost.")
+def command(
+    tree: Path,
+    mode: str | None,
+    rollback: int | None,
+    number: int | None,
+    inventory_out: Path | None,
+    **chosen: Any,
+) -> int:
+    """Bring every switch of TREE (build/<cluster>) to its configuration there.
+
+    Exit status 1 when the push does not start, 3 when a switch failed: it was then brought back, or is told as unknown.
+    """
+    from fabricc.devices.failure import DeviceError
+    from fabricc.push.source import RefusedError
+
+    if sum(what is not None for what in (mode, rollback, inventory_out)) > 1:
+        raise click.UsageError(
+            "--plan, --dry-run, --resume, --rollback, --status and --inventory-out exclude each other."
+        )
+    try:
+        with output.progress() as bar, _setting(tree, bar, chosen, needs_access=mode != "status") as setting:
+            if inventory_out is not None:
+                return _export(setting, inventory_out)
+            if mode == "status":
+                return _status(setting.journal, number)
+            if mode in ("plan", "dry-run"):
+                return _preview(setting, ask=mode == "dry-run")
+            return _carry_out(setting, mode, rollback)
+    except RefusedError as error:
+        output.tell(error.diagnostics, "text", error.sources)
+        asked = any(d.code in ("FAB9105", "FAB9110") for d in error.diagnostics)
+        return ENVIRONMENT if asked else 1
+    except DeviceError as error:
+        output.tell([error.diagnostic], "text", {})
+        return 1
+
+
+@contextmanager
+def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool) -> Iterator[Setting]:
+    """The setting, with Ctrl-C and SIGTERM made a stop for as long as it is used."""
+    from fabricc.devices.access import Access, Login
+    from fabricc.push import journal
+    from fabricc.push.options import Options
+    from fabricc.push.run import Teller
+    from fabricc.push.source import read_source
+    from fabricc.push.start import Setting
+
+    source = read_source(tree, chosen["spec"])
+    options = Options(
+        chosen["keep"], chosen["parallel"], chosen["wave_size"], chosen["settle"], chosen["drain_wait"],
+        chosen["confirm_within"], chosen["max_failures"], chosen["max_errors"], chosen["adopt"], not chosen["no_drain"],
+    )  # fmt: skip
+    teller = Teller(lambda text: click.echo(text, err=True), bar or (lambda *_: None))
+    access = _access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
+    path = chosen["journal"] or journal.default_path(source.fabric.cluster)
+    setting = Setting(source, access, path, options, teller, chosen["only"])
+
+    def stop(*_: object) -> None:
+        if not setting.stop.is_set():
+            click.echo("Stopping: switches in the midst of their change are brought back first.", err=True)
+            setting.stop.set()
+
+    before = {sign: signal.signal(sign, stop) for sign in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield setting
+    finally:
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
+
+
+def _access(spec: Path, stated: Path | None) -> Access:
+    from fabricc.devices.access import NAME, read_access
+    from fabricc.push.source import refused
+
+    path = stated or spec.parent / NAME
+    if stated is None and not path.exists():
+        raise refused(
+            "FAB9101", f"there is no {path}, which says how to log in", "See docs/push.md, or use --access."
+        )
+    found = read_access(path)
+    if found.unverified:
+        click.echo(f"warning: {path} turns off the verification of host keys or certificates", err=True)
+    return found
+
+
+def _export(setting: Setting, folder: Path) -> int:
+    from fabricc.devices.inventory import export
+
+    for path in export(setting.source.fabric, setting.access, folder):
+        click.echo(str(path))
+    return 0
+
+
+def _preview(setting: Setting, *, ask: bool) -> int:
+    from fabricc.push import report, start
+
+    found: Preview = start.preview(setting) if ask else start.planned(setting)
+    click.echo(report.preview(found, setting.options))
+    output.tell(start.without_revert(setting, list(found.effects)), "text", {})
+    return 0
+
+
+def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
+    from fabricc.push import report, start
+
+    output.tell(start.without_revert(setting, setting.names), "text", {})
+    outcome: Outcome
+    if mode == "resume":
+        outcome = start.resume(setting)
+    elif rollback is not None:
+        outcome = start.rollback(setting, rollback)
+    else:
+        outcome = start.push(setting)
+    output.tell(outcome.diagnostics, "text", {})
+    click.echo(report.outcome(outcome))
+    return outcome.exit_status
+
+
+def _status(journal: Path, number: int | None) -> int:
+    from fabricc.push import report, start
+
+    click.echo(report.status(start.status(journal, number), whole=number is not None))
+    return 0

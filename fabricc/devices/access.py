@@ -1,0 +1,177 @@
+"""How to log in to the switches: an access file beside the spec, which names secrets and holds none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabricc.devices.failure import DeviceError
+from fabricc.devices.secrets import KINDS, Reference, Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.devices.inventory import Device
+
+NAME = "fabricc-access.yaml"
+_KEYS = {"username", "password", "ssh_key", "known_hosts", "ca_file", "verify", "timeout_s", "port", "driver",
+         "options"}  # fmt: skip
+_PATHS = ("ssh_key", "known_hosts", "ca_file")
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What one device is logged in to with.
+
+    Attributes:
+        password: None for an SSH key alone.
+        verify: whether SSH host keys and TLS certificates are verified.
+        port: None for the driver's own.
+        address: where to connect; "" for the management address of the plan.
+        driver: name for `napalm.get_network_driver`, "" for the driver of the NOS.
+        options: further `optional_args` of the driver.
+    """
+
+    username: str = "admin"
+    password: Reference | None = None
+    ssh_key: str = ""
+    known_hosts: str = ""
+    ca_file: str = ""
+    verify: bool = True
+    timeout_s: int = 60
+    port: int | None = None
+    address: str = ""
+    driver: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def arguments(self) -> dict[str, Any]:
+        """NAPALM's `optional_args`, named as netmiko and the NX-OS driver name them; without any secret."""
+        found: dict[str, Any] = {"ssh_strict": self.verify, "ssl_verify": self.verify}
+        if self.port is not None:
+            found["port"] = self.port
+        if self.ssh_key:
+            found["key_file"] = self.ssh_key
+        if self.known_hosts:
+            found["alt_key_file"] = self.known_hosts
+        if self.ca_file and self.verify:
+            found["ssl_verify"] = self.ca_file
+        return {**found, **self.options}
+
+
+class Access:
+    """The access file: a default login, exceptions by NOS and by device. Each secret is looked up once."""
+
+    def __init__(
+        self,
+        default: Login,
+        by_nos: Mapping[str, Mapping[str, Any]] | None = None,
+        by_device: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.default = default
+        self._by_nos, self._by_device = by_nos or {}, by_device or {}
+        self._known: dict[tuple[Reference, str], Secret] = {}
+
+    def login(self, device: Device) -> Login:
+        """The login of a device: its own exceptions before those of its NOS."""
+        changes = {**self._by_nos.get(device.nos, {}), **self._by_device.get(device.name, {})}
+        return replace(self.default, **changes)
+
+    def own(self, device: str) -> bool:
+        """Whether a device has exceptions of its own."""
+        return device in self._by_device
+
+    def password(self, login: Login) -> Secret:
+        """The password; an empty one where a key alone logs in.
+
+        Raises:
+            DeviceError: FAB9102.
+        """
+        if login.password is None:
+            return Secret("")
+        key = (login.password, login.username)
+        if key not in self._known:
+            self._known[key] = login.password.resolve(login.username)
+        return self._known[key]
+
+    def known(self) -> tuple[str, ...]:
+        """Every secret looked up so far, to keep them out of messages."""
+        return tuple(secret.reveal() for secret in self._known.values())
+
+    @property
+    def unverified(self) -> bool:
+        """Whether any login opts out of verification."""
+        tables = [*self._by_nos.values(), *self._by_device.values()]
+        return not self.default.verify or any(not table.get("verify", True) for table in tables)
+
+
+def read_access(path: Path) -> Access:
+    """The access file.
+
+    Raises:
+        DeviceError: FAB9101, it cannot be read or says something that it may not; FAB9102 for a literal secret.
+    """
+    import yaml
+
+    try:
+        stated = yaml.safe_load(path.read_text("utf-8")) or {}
+    except OSError as error:
+        raise DeviceError("FAB9101", f"cannot read {path}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
+        raise DeviceError("FAB9101", f"{path} is not YAML") from None
+    if not isinstance(stated, dict):
+        raise DeviceError("FAB9101", f"{path} is no mapping")
+    nested = {name: _table(path, stated.pop(name, None) or {}, name) for name in ("nos", "devices")}
+    by_nos = {name: _login(path, table, f"nos.{name}", set()) for name, table in nested["nos"].items()}
+    by_device = {
+        name: _login(path, table, f"devices.{name}", {"address"}) for name, table in nested["devices"].items()
+    }
+    return Access(Login(**_login(path, stated, "the file", set())), by_nos, by_device)
+
+
+def _table(path: Path, value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise DeviceError("FAB9101", f"{path}: {where} is no mapping")
+    return value
+
+
+def _login(path: Path, value: object, where: str, more: set[str]) -> dict[str, Any]:
+    table = _table(path, value, where)
+    if unknown := sorted(table.keys() - _KEYS - more):
+        known = ", ".join(sorted(_KEYS | more))
+        raise DeviceError("FAB9101", f"{path}: {where} has {unknown[0]!r}", f"It may have {known}.")
+    found = {name: _typed(path, where, name, entry) for name, entry in table.items()}
+    for name in _PATHS:
+        if name in found:
+            found[name] = str(path.parent / Path(str(found[name])).expanduser())
+    return found
+
+
+_TYPES: Mapping[str, type] = {"verify": bool, "timeout_s": int, "port": int, "options": dict}
+
+
+def _typed(path: Path, where: str, name: str, value: object) -> object:
+    if name == "password":
+        return _reference(path, value)
+    wanted = _TYPES.get(name, str)
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        raise DeviceError("FAB9101", f"{path}: {name} of {where} is no {wanted.__name__}")
+    if isinstance(value, dict):
+        for key in value:
+            if isinstance(key, str) and any(word in key for word in ("password", "secret", "passphrase")):
+                raise DeviceError("FAB9102", f"{path}: {key} of {where} is a secret", "Use `password:`.")
+    return value
+
+
+def _reference(path: Path, value: object) -> Reference:
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, place),) = value.items()
+        if kind in KINDS and isinstance(place, str) and place:
+            if kind == "file":
+                place = str(path.parent / Path(place).expanduser())
+            return Reference(kind, place)
+    raise DeviceError(
+        "FAB9102",
+        f"{path}: password says no place",
+        "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; a password itself may not stand there.",
+    )

@@ -1,0 +1,165 @@
+"""One NAPALM connection to one switch: every failure becomes a `DeviceError` without a secret in it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from fabricc.devices.failure import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fabricc.devices.access import Access, Login
+    from fabricc.devices.inventory import Device
+
+_LONGEST = 400
+_LATER = (
+    "Look at the device, then run the same command again; `fabricc push --status` tells where a run stands."
+)
+
+
+def driver_name(nos: str, login: Login) -> str:
+    """The name by which `napalm.get_network_driver` finds the driver."""
+    from fabricc.drivers import DRIVERS
+
+    return login.driver or DRIVERS.get(nos, nos)
+
+
+def driver_class(nos: str, login: Login) -> Any:
+    """The driver's class.
+
+    Raises:
+        DeviceError: FAB9104, there is no such driver.
+    """
+    from napalm import get_network_driver
+    from napalm.base.exceptions import ModuleImportError
+
+    name = driver_name(nos, login)
+    try:
+        return get_network_driver(name)
+    except ModuleImportError:
+        raise DeviceError(
+            "FAB9104", f"NAPALM finds no driver {name!r} for {nos}", "Install it, or name one with `driver:`."
+        ) from None
+
+
+def confirm_step(nos: str, login: Login) -> int:
+    """Seconds of which a commit's revert time is a multiple; 0 where the driver cannot revert by itself."""
+    return int(getattr(driver_class(nos, login), "CONFIRM_STEP", 0))
+
+
+class Connection:
+    """An open connection; the calls of NAPALM that a change and its proof need."""
+
+    def __init__(self, name: str, driver: Any, clean: Callable[[str], str]) -> None:
+        self.name = name
+        self._driver = driver
+        self._clean = clean
+
+    def call(self, code: str, what: str, method: str, *arguments: Any, **named: Any) -> Any:
+        """Call a method of the driver.
+
+        Args:
+            code: of the error if it fails.
+            what: words for what was tried: `the commit`.
+            method: its name.
+            arguments: for the method.
+            named: for the method.
+
+        Raises:
+            DeviceError: it failed, whatever it raised.
+        """
+        try:
+            return getattr(self._driver, method)(*arguments, **named)
+        except Exception as error:
+            raise DeviceError(
+                code, f"{self.name}: {what} failed: {told(error, self._clean)}", _LATER
+            ) from None
+
+    def running(self) -> str:
+        """The running configuration as the device prints it.
+
+        Raises:
+            DeviceError: FAB9105, it cannot be read.
+        """
+        found = self.call("FAB9105", "reading the running configuration", "get_config", retrieve="running")
+        return str(found["running"])
+
+    def pending(self) -> bool:
+        """Whether a commit waits for its confirmation; False for a driver that cannot tell."""
+        with suppress(NotImplementedError):
+            try:
+                return bool(self._driver.has_pending_commit())
+            except NotImplementedError:
+                raise
+            except Exception as error:
+                text = f"{self.name}: asking for a pending commit failed: {told(error, self._clean)}"
+                raise DeviceError("FAB9105", text, _LATER) from None
+        return False
+
+    def getter(self, method: str) -> Any:
+        """What a getter says, None where the driver has none.
+
+        Raises:
+            DeviceError: FAB9105, the device does not answer it.
+        """
+        asked = getattr(self._driver, method, None)
+        if asked is None:
+            return None
+        try:
+            return asked()
+        except NotImplementedError:
+            return None
+        except Exception as error:
+            text = f"{self.name}: {method} failed: {told(error, self._clean)}"
+            raise DeviceError("FAB9105", text, _LATER) from None
+
+
+@contextmanager
+def connected(device: Device, access: Access, session: str = "") -> Iterator[Connection]:
+    """A connection that is closed again.
+
+    Args:
+        device: the switch.
+        access: how to log in.
+        session: names the owner of a candidate for drivers of fabricc, which take their own lock up again.
+
+    Raises:
+        DeviceError: FAB9110, it cannot be reached, or refuses the login; FAB9102 or FAB9104.
+    """
+    login = access.login(device)
+    driver = driver_class(device.nos, login)
+    secret = access.password(login)
+    arguments = login.arguments()
+    if session:
+        arguments.setdefault("session", session)
+
+    def clean(text: str) -> str:
+        from fabricc.drivers.redact import redacted
+
+        return redacted(text, *access.known())
+
+    address = login.address or device.address
+    try:
+        live = driver(
+            address, login.username, secret.reveal(), timeout=login.timeout_s, optional_args=arguments
+        )
+        live.open()
+    except Exception as error:
+        raise DeviceError(
+            "FAB9110",
+            f"{device.name} ({address}) cannot be logged in to: {told(error, clean)}",
+            "See that it is up, that its host key is known and that the access file is right.",
+        ) from None
+    try:
+        yield Connection(device.name, live, clean)
+    finally:
+        with suppress(Exception):
+            live.close()
+
+
+def told(error: BaseException, clean: Callable[[str], str]) -> str:
+    """An exception in one line, its kind before its text, without secrets."""
+    text = " ".join(clean(str(error)).split())
+    return f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__

@@ -1,0 +1,49 @@
+"""The running configuration of a switch as facts, read by the back end that wrote its files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc import nos as back_ends
+from fabricc.check.compare import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.check.compare import Mismatch
+    from fabricc.fabric.facts import Reading
+
+
+def packed(files: Mapping[str, str]) -> str:
+    """The files of a switch as the one text that a driver loads: a single file as it is, several as a bundle."""
+    from fabricc.drivers.bundle import pack
+
+    return next(iter(files.values())) if len(files) == 1 else pack(files)
+
+
+def unpacked(text: str, planned: Mapping[str, str]) -> dict[str, str]:
+    """A configuration by file; what a device prints is its main file, the largest of those planned."""
+    from fabricc.drivers.bundle import unpack
+
+    return unpack(text, max(planned, key=lambda name: (len(planned[name]), name)))
+
+
+def read(nos: str, files: Mapping[str, str]) -> Reading:
+    """The facts of some files of a switch."""
+    return back_ends.load(nos).read(files)
+
+
+def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> list[Mismatch]:
+    """Facts on which a running configuration differs from a wanted one, of the files that the device told.
+
+    Lines that the reader does not know are no difference: a device prints its defaults, other tools their own.
+    """
+    told = {name: text for name, text in wanted.items() if name in running}
+    return compare(read(nos, told).facts, read(nos, running))
+
+
+def line(mismatch: Mismatch) -> str:
+    """A difference in words: `bgp/hold_s runs 12, wanted 9`."""
+    runs = "nothing" if mismatch.found is None else mismatch.found
+    wanted = "nothing" if mismatch.planned is None else mismatch.planned
+    return f"{mismatch.path} runs {runs}, wanted {wanted}"

@@ -1,0 +1,343 @@
+"""What a push does to one switch: each act on a connection of its own, written to the journal before and after.
+
+A new connection for every act keeps their number bounded, and proves each time that the switch can still be reached
+and logged in to: a change is confirmed over a connection made after it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fabricc.devices import running
+from fabricc.devices.connection import Connection, confirm_step, connected
+from fabricc.devices.failure import DeviceError
+from fabricc.diff.model import Impact
+from fabricc.push import gates
+from fabricc.push.drain import drained
+from fabricc.push.impact import Effect, effect
+from fabricc.push.journal import State
+from fabricc.push.options import UNREACHABLE_S
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from fabricc.check.compare import Mismatch
+    from fabricc.devices.access import Access
+    from fabricc.push.journal import Entry, Journal
+    from fabricc.push.options import Options
+    from fabricc.push.source import Source
+
+Files = dict[str, str]
+_SHOWN = 3
+_PAUSE_S, _RETRY_S = 0.5, 2.0
+_SPARE_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a switch said before anything changed.
+
+    Attributes:
+        diff: the device's own, "" when there is nothing to change.
+        down: sessions that are down already.
+    """
+
+    name: str
+    diff: str
+    effect: Effect
+    down: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Machine:
+    """The acts of one run; each may be called from any thread, and none for one switch at once.
+
+    Attributes:
+        target: the files that a switch is to run.
+        stop: set when the push is to come to an end: nothing new begins.
+    """
+
+    source: Source
+    access: Access
+    journal: Journal
+    run: int
+    options: Options
+    target: Callable[[str], Files]
+    stop: threading.Event
+
+    def _connected(self, name: str) -> AbstractContextManager[Connection]:
+        return connected(self.source.devices[name], self.access, f"fabricc-{self.run}-{name}")
+
+    def confirms(self, name: str) -> int:
+        """Seconds after which the switch goes back by itself; 0 where its driver cannot."""
+        device = self.source.devices[name]
+        step = confirm_step(device.nos, self.access.login(device))
+        return -(-self.options.confirm_s // step) * step if step else 0
+
+    # Before.
+
+    def ask(self, name: str) -> Asked:
+        """Ask what a switch runs and what would change, and keep what is needed to bring it back. Changes nothing.
+
+        Raises:
+            DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else than is known; FAB9113 nothing is
+                known; FAB9114 it refuses the candidate; FAB9122 it cannot be drained.
+        """
+        device, wanted = self.source.devices[name], self.target(name)
+        with self._connected(name) as switch:
+            if switch.pending():
+                raise DeviceError(
+                    "FAB9111",
+                    f"{name}: a commit of somebody else waits for its confirmation",
+                    "Let it be confirmed or undone first.",
+                )
+            files = read_files(switch, wanted)
+            self._require_known(name, files, wanted)
+            diff = self._candidate(switch, wanted)
+            switch.call("FAB9114", "discarding the candidate", "discard_config")
+            measured = gates.measure(switch)
+        planned = self.source.switch(name)
+        found = effect(device, planned, files, wanted) if diff else Effect("", Impact.NONE)
+        if diff and found.disruptive and self.options.drain:
+            self._drained(name, files)
+        self.journal.asked(
+            self.run, name, running.packed(files), running.packed(wanted), found.disruptive, measured
+        )
+        if not diff:
+            self.journal.reached(self.run, name, State.UNCHANGED)
+        return Asked(name, diff, found, tuple(gates.down_before(planned, measured)))
+
+    def _require_known(self, name: str, files: Files, wanted: Files) -> None:
+        nos = self.source.devices[name].nos
+        if self.options.adopt or not running.differences(nos, files, wanted):
+            return
+        known = self.journal.known(name)
+        if not known:
+            raise DeviceError(
+                "FAB9113",
+                f"{name}: no push has been here, and it does not run what the tree says",
+                "See `fabricc push TREE --dry-run --adopt`; --adopt takes what it runs now as known.",
+            )
+        wrong = running.differences(nos, files, running.unpacked(known, wanted))
+        if wrong:
+            raise DeviceError(
+                "FAB9112",
+                f"{name} was changed since the last push: {worded(wrong)}",
+                "Bring the change into the spec or undo it; --adopt gives it up for what the tree says.",
+            )
+
+    def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
+        text = running.packed(files)
+        switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
+        return str(switch.call("FAB9114", "comparing the candidate", "compare_config"))
+
+    def _drained(self, name: str, files: Files) -> Files:
+        plain, shut = self.source.renderings(name)
+        return drained(name, self.source.devices[name].nos, files, plain, shut)
+
+    # The change.
+
+    def _entry(self, name: str) -> Entry:
+        return self.journal.entry(self.run, name)
+
+    def old(self, name: str) -> Files:
+        """What the switch ran before."""
+        return running.unpacked(self._entry(name).before, self.target(name))
+
+    def drain(self, name: str) -> None:
+        """Let traffic leave the switch: what it runs, with graceful shutdown.
+
+        Raises:
+            DeviceError: it does not take it.
+        """
+        self.journal.intend(self.run, name, "drain")
+        self._commit(name, self._drained(name, self.old(name)), 0)
+        self.journal.reached(self.run, name, State.DRAINED)
+
+    def change(self, name: str) -> None:
+        """Load and commit what the switch is to run, drained when the change is disruptive.
+
+        Raises:
+            DeviceError: FAB9114 the candidate or FAB9115 the commit fails.
+        """
+        began = time.monotonic()
+        self.journal.intend(self.run, name, "change")
+        wanted = self.target(name)
+        if self.drains(name):
+            wanted = self._drained(name, wanted)
+        self._commit(name, wanted, self.confirms(name), announce=True)
+        self.journal.reached(self.run, name, State.COMMITTED, seconds=time.monotonic() - began)
+
+    def drains(self, name: str) -> bool:
+        """Whether the switch is drained around its change."""
+        return self._entry(name).disruptive and self.options.drain
+
+    def _commit(self, name: str, files: Files, revert_s: int, *, announce: bool = False) -> None:
+        with self._connected(name) as switch:
+            diff = self._candidate(switch, files)
+            if announce:
+                self.journal.reached(self.run, name, State.CANDIDATE)
+                self.journal.intend(self.run, name, "commit")
+            if not diff:
+                switch.call("FAB9114", "discarding the candidate", "discard_config")
+                return
+            named = {"revert_in": revert_s} if revert_s else {}
+            switch.call("FAB9115", "the commit", "commit_config", **named)
+
+    def gate(
+        self,
+        name: str,
+        waiting: frozenset[str],
+        later: frozenset[str],
+        *,
+        widths: bool,
+        state: State = State.VERIFIED,
+    ) -> None:
+        """Wait until the switch runs what it is to run and is no worse than before.
+
+        Args:
+            name: the switch.
+            waiting: peers with which links are down until they change too.
+            later: switches that are yet to change: sessions that are new on this one need not be up.
+            widths: whether next hops must be as many as before.
+            state: what it has reached then.
+
+        Raises:
+            DeviceError: FAB9116, it has not come good in time; FAB9110, it cannot be reached any more.
+        """
+        entry, wanted = self._entry(name), self.target(name)
+        if state is State.VERIFIED and self.drains(name):
+            wanted = self._drained(name, wanted)
+        planned, device = self.source.switch(name), self.source.devices[name]
+        until = time.monotonic() + self.options.settle_s
+        while True:
+            try:
+                with self._connected(name) as switch:
+                    wrong = running.differences(device.nos, read_files(switch, wanted), wanted)
+                    found = [worded(wrong)] if wrong else []
+                    found += gates.complaints(
+                        planned, dict(entry.baseline), gates.measure(switch), waiting, later,
+                        errors=self.options.errors, widths=widths,
+                    )  # fmt: skip
+                failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:_SHOWN])}") if found else None
+            except DeviceError as error:
+                failure = error
+            if failure is None:
+                break
+            if time.monotonic() > until or self.stop.is_set():
+                raise failure
+            time.sleep(_PAUSE_S)
+        self.journal.reached(self.run, name, state)
+
+    def confirm(self, name: str) -> None:
+        """Keep the change.
+
+        Raises:
+            DeviceError: FAB9115, it went back meanwhile or does not answer.
+        """
+        self.journal.intend(self.run, name, "confirm")
+        if self.confirms(name):
+            with self._connected(name) as switch:
+                if switch.pending():
+                    switch.call("FAB9115", "the confirmation", "confirm_commit")
+                self._require_runs(name, switch)
+        if not self.drains(name):
+            self.journal.reached(self.run, name, State.CONFIRMED)
+            return
+        self.journal.reached(self.run, name, State.CONFIRMED, "drained")
+        self.journal.intend(self.run, name, "undrain")
+
+    def _require_runs(self, name: str, switch: Connection) -> None:
+        wanted = self.target(name)
+        if self.drains(name):
+            wanted = self._drained(name, wanted)
+        wrong = running.differences(self.source.devices[name].nos, read_files(switch, wanted), wanted)
+        if wrong:
+            raise DeviceError("FAB9115", f"{name} went back before the confirmation: {worded(wrong)}")
+
+    def undrain(self, name: str) -> None:
+        """Let traffic come back.
+
+        Raises:
+            DeviceError: it does not take it.
+        """
+        self.journal.intend(self.run, name, "undrain")
+        self._commit(name, self.target(name), 0)
+
+    # Back.
+
+    def restore(self, name: str, why: str) -> State:
+        """Bring the switch back to what it ran before, asking again while it does not answer; never raises.
+
+        Returns:
+            `rolled-back`, or `unknown` when it has not answered, or not taken it, for too long.
+        """
+        self.journal.intend(self.run, name, "restore")
+        until = time.monotonic() + max(self.confirms(name) + _SPARE_S, UNREACHABLE_S)
+        while True:
+            try:
+                with self._connected(name) as switch:
+                    self._restore(name, switch)
+            except DeviceError as error:
+                if time.monotonic() > until:
+                    self.journal.reached(self.run, name, State.UNKNOWN, f"{why}; then {error}")
+                    return State.UNKNOWN
+                time.sleep(_RETRY_S)
+                continue
+            self.journal.reached(self.run, name, State.ROLLED_BACK, why)
+            return State.ROLLED_BACK
+
+    def _restore(self, name: str, switch: Connection) -> None:
+        old = self.old(name)
+        if switch.pending():
+            switch.call("FAB9117", "the rollback", "rollback")
+        if self._candidate(switch, old):
+            switch.call("FAB9117", "going back", "commit_config")
+        else:
+            switch.call("FAB9117", "discarding the candidate", "discard_config")
+        wrong = running.differences(self.source.devices[name].nos, read_files(switch, old), old)
+        if wrong:
+            raise DeviceError("FAB9117", f"{name} does not go back: {worded(wrong)}")
+
+    def found(self, name: str) -> str:
+        """What an unfinished switch runs: `old`, `new`, `drained` (the new one), or "" for something else.
+
+        A commit that waits for its confirmation is undone first: how long it still waits is not known.
+
+        Raises:
+            DeviceError: it does not answer.
+        """
+        device, wanted, old = self.source.devices[name], self.target(name), self.old(name)
+        with self._connected(name) as switch:
+            if switch.pending():
+                switch.call("FAB9117", "the rollback", "rollback")
+            files = read_files(switch, wanted)
+        states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
+        if self.drains(name):
+            states += [
+                ("drained", lambda: self._drained(name, wanted)),
+                ("old", lambda: self._drained(name, old)),
+            ]
+        for word, state in states:
+            if not running.differences(device.nos, files, state()):
+                return word
+        return ""
+
+
+def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
+    """What a switch runs by file: what it prints, and the files beside it that its driver tells of."""
+    found = switch.call("FAB9105", "reading the configuration", "get_config", retrieve="all")
+    saved = running.unpacked(str(found.get("startup", "")), planned)
+    shown = running.unpacked(str(found["running"]), planned)
+    beside = {name: text for name, text in saved.items() if name in planned} if len(planned) > 1 else {}
+    return {**beside, **shown}
+
+
+def worded(wrong: list[Mismatch]) -> str:
+    """The first differences in words, and how many more."""
+    more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+    return "; ".join(running.line(one) for one in wrong[:_SHOWN]) + more

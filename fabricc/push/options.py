@@ -1,0 +1,43 @@
+"""How a push is to go about it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+UNREACHABLE_S = 60
+"""How long a switch that does not answer is asked again before it is called unknown: our judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says.
+
+    Attributes:
+        keep: share of its paths that everything keeps.
+        parallel: connections at once.
+        most: switches in one wave; None for as many as `keep` allows.
+        settle_s: how long a switch may take to come good after its change.
+        drain_s: how long traffic has to leave a drained switch.
+        confirm_s: a switch that can goes back by itself unless the change is confirmed within this time.
+        failures: switches that may fail before the push stops.
+        errors: interface errors of a port that may come on top.
+        adopt: take what switches run now as known.
+        drain: drain before a disruptive change.
+    """
+
+    keep: Fraction = Fraction(3, 4)
+    parallel: int = 32
+    most: int | None = None
+    settle_s: float = 60.0
+    drain_s: float = 5.0
+    confirm_s: int = 300
+    failures: int = 0
+    errors: int = 100
+    adopt: bool = False
+    drain: bool = True
+
+    def stated(self) -> dict[str, Any]:
+        """As the journal keeps it."""
+        return {**asdict(self), "keep": str(self.keep)}

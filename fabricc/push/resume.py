@@ -1,0 +1,93 @@
+"""Ends a run that was killed: every switch is asked what it runs, and goes on, or back, from there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.devices import running
+from fabricc.devices.failure import DeviceError
+from fabricc.devices.fanout import for_each
+from fabricc.push.impact import effect
+from fabricc.push.journal import FINAL, NEW, State
+
+if TYPE_CHECKING:
+    from fabricc.push.machine import Machine
+    from fabricc.push.run import Push
+
+
+def unfinished(machine: Machine) -> list[str]:
+    """Switches of the run that something is left to do with, in the order of their waves."""
+    states = machine.journal.states(machine.run)
+    return [name for name, (state, intent, _, _) in states.items() if state not in FINAL or intent]
+
+
+def settle(push: Push) -> list[str]:
+    """Ask the unfinished switches what they run; finish those that run the new configuration.
+
+    Returns:
+        The switches that still run the old one, which waves are to be planned for.
+    """
+    machine, journal = push.machine, push.machine.journal
+    states = journal.states(machine.run)
+    push.new |= {name for name, (state, intent, _, _) in states.items() if state in NEW and not intent}
+    asked = [name for name in unfinished(machine) if machine.journal.entry(machine.run, name).before]
+    _remember_effects(push, [n for n, (s, *_) in states.items() if s is not State.UNCHANGED])
+
+    def look(name: str) -> tuple[str, DeviceError | None]:
+        try:
+            return machine.found(name), None
+        except DeviceError as error:
+            return "", error
+
+    found = for_each(asked, look, machine.options.parallel)
+    for name, (word, error) in found.items():
+        if error is not None:
+            push.failures[name] = error
+            journal.reached(machine.run, name, State.UNKNOWN, str(error))
+        elif word == "old":
+            journal.reached(
+                machine.run, name, State.PLANNED, "asked after the run was killed: runs the old one"
+            )
+        elif word == "":
+            wrong = DeviceError("FAB9112", f"{name} runs neither the old nor the new configuration")
+            push.failures[name] = wrong
+            journal.reached(machine.run, name, State.UNKNOWN, str(wrong))
+    halfway = [name for name, (word, error) in found.items() if error is None and word in ("new", "drained")]
+    _finish(push, halfway, {name: word for name, (word, _) in found.items()})
+    return [name for name, (word, _) in found.items() if word == "old"]
+
+
+def _finish(push: Push, halfway: list[str], words: dict[str, str]) -> None:
+    """What runs the new configuration is proved and kept, or brought back."""
+    machine = push.machine
+    if not halfway:
+        return
+    push.teller.say(f"{len(halfway)} switches run the new configuration already")
+
+    def end(name: str) -> DeviceError | None:
+        try:
+            if words[name] == "drained":
+                machine.undrain(name)
+            final = State.UNDRAINED if machine.drains(name) else State.CONFIRMED
+            later = frozenset(push.effects.keys() - push.new - {name})
+            machine.gate(name, later, later, widths=False, state=final)
+        except DeviceError as error:
+            machine.restore(name, str(error))
+            return error
+        return None
+
+    ended = for_each(halfway, end, machine.options.parallel)
+    push.new |= {name for name, error in ended.items() if error is None}
+    push.failures |= {name: error for name, error in ended.items() if error is not None}
+
+
+def _remember_effects(push: Push, names: list[str]) -> None:
+    machine = push.machine
+    for name in names:
+        entry = machine.journal.entry(machine.run, name)
+        if not entry.before:
+            continue
+        after = machine.target(name)
+        before = running.unpacked(entry.before, after)
+        source = machine.source
+        push.effects[name] = effect(source.devices[name], source.switch(name), before, after)

@@ -1,0 +1,296 @@
+"""The ways to begin: a push, a look without changing anything, and the end of a run that was begun before."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fabricc.devices import running
+from fabricc.diagnostics import Diagnostic, Severity
+from fabricc.push import resume as resuming
+from fabricc.push.impact import Effect, effect
+from fabricc.push.journal import NEW, Journal, State, alone
+from fabricc.push.machine import Machine
+from fabricc.push.options import Options
+from fabricc.push.plant import plant
+from fabricc.push.run import Outcome, Push, Teller, estimate_s, planned_waves
+from fabricc.push.source import RefusedError, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from fabricc.devices.access import Access
+    from fabricc.push.journal import Run
+    from fabricc.push.machine import Asked, Files
+    from fabricc.push.source import Source
+    from fabricc.push.waves import Wave
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Everything that a run needs beside its number.
+
+    Attributes:
+        journal: path of the journal.
+        only: the switches to push to; empty for all.
+        stop: set by Ctrl-C.
+    """
+
+    source: Source
+    access: Access
+    journal: Path
+    options: Options = field(default_factory=Options)
+    teller: Teller = field(default_factory=Teller)
+    only: Sequence[str] = ()
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def names(self) -> list[str]:
+        """The switches to push to, in the fabric's order.
+
+        Raises:
+            RefusedError: FAB9127, one that the fabric does not have.
+        """
+        if unknown := [name for name in self.only if name not in self.source.devices]:
+            raise refused("FAB9127", f"the fabric has no switch {unknown[0]!r}")
+        return [name for name in self.source.devices if not self.only or name in self.only]
+
+    def machine(self, journal: Journal, run: int, target: Callable[[str], Files] | None = None) -> Machine:
+        """The acts of a run, towards the tree or another target."""
+        files = target or self.source.files
+        return Machine(self.source, self.access, journal, run, self.options, files, self.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a push would do.
+
+    Attributes:
+        effects: switch that changes -> what its change does.
+        seconds, basis: estimated time, and what the figure rests on.
+        asked: what switches said; empty when none was asked.
+        assumed: switches whose change is not known and counted as disruptive.
+    """
+
+    effects: Mapping[str, Effect]
+    waves: Sequence[Wave]
+    seconds: float
+    basis: str
+    asked: Mapping[str, Asked] = field(default_factory=dict)
+    assumed: int = 0
+
+
+@contextmanager
+def _held(setting: Setting) -> Iterator[Journal]:
+    with alone(setting.journal), closing(Journal(setting.journal)) as journal:
+        yield journal
+
+
+def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) -> int:
+    if open_runs := [run for run in journal.runs() if run.ended is None]:
+        number = open_runs[0].id
+        raise refused(
+            "FAB9128",
+            f"run {number} was not finished",
+            f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it.",
+        )
+    source = setting.source
+    return journal.begin(kind, str(source.tree), source.digest, setting.options.stated(), iter(names))
+
+
+def without_revert(setting: Setting, names: Sequence[str]) -> tuple[Diagnostic, ...]:
+    """FAB9126 for each NOS whose switches cannot go back by themselves: said before the start."""
+    from fabricc.devices.connection import confirm_step
+
+    table: Counter[str] = Counter()
+    for name in names:
+        device = setting.source.devices[name]
+        if not confirm_step(device.nos, setting.access.login(device)):
+            table[device.nos] += 1
+    return tuple(
+        Diagnostic(
+            "FAB9126",
+            Severity.WARNING,
+            f"{count} switches with {nos} cannot revert a commit by themselves: after a change that cuts them off, "
+            "only the console brings them back",
+        )
+        for nos, count in sorted(table.items())
+    )
+
+
+def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files] | None = None) -> Outcome:
+    """Bring every switch to the tree.
+
+    Raises:
+        RefusedError: it does not start; nothing was changed.
+    """
+    with _held(setting) as journal:
+        return _push(setting, journal, setting.names, kind, target)
+
+
+def _push(
+    setting: Setting, journal: Journal, names: list[str], kind: str, target: Callable[[str], Files] | None
+) -> Outcome:
+    run = _begin(setting, journal, kind, names)
+    flow = Push(setting.machine(journal, run, target), setting.teller)
+    try:
+        asked = flow.ask(names)
+        waves = flow.waves()
+    except RefusedError:
+        journal.drop(run)
+        raise
+    _tell_start(setting, flow, asked, waves)
+    flow.carry_out(waves)
+    return flow.finish()
+
+
+def _tell_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], waves: Sequence[Wave]) -> None:
+    say = setting.teller.say
+    drains = sum(1 for one in flow.effects.values() if one.disruptive)
+    seconds, basis = estimate_s(waves, flow.effects, flow.machine)
+    say(
+        f"run {flow.machine.run}: {len(flow.effects)} of {len(asked)} switches change, {drains} of them disruptively; "
+        f"{len(waves)} waves, about {minutes(seconds)} ({basis})"
+    )
+    for session in [text for one in asked.values() for text in one.down][:5]:
+        say(f"down already: {session}")
+
+
+def minutes(seconds: float) -> str:
+    """A time in words."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def preview(setting: Setting) -> Preview:
+    """Ask every switch for its own diff, and plan the waves; changes nothing, and leaves no run behind.
+
+    Raises:
+        RefusedError: a switch cannot be pushed to, or the share cannot be kept.
+    """
+    with _held(setting) as journal:
+        run = _begin(setting, journal, "dry run", setting.names)
+        flow = Push(setting.machine(journal, run), setting.teller)
+        try:
+            asked = flow.ask(setting.names)
+            waves = flow.waves()
+            seconds, basis = estimate_s(waves, flow.effects, flow.machine)
+        finally:
+            journal.drop(run)
+    return Preview(flow.effects, waves, seconds, basis, asked)
+
+
+def planned(setting: Setting) -> Preview:
+    """The waves by what the journal knows of the switches; none is asked.
+
+    Raises:
+        RefusedError: FAB9121, the share cannot be kept.
+    """
+    source = setting.source
+    effects: dict[str, Effect] = {}
+    unknown = 0
+    with closing(Journal(setting.journal)) as journal:
+        for name in setting.names:
+            wanted, known = source.files(name), journal.known(name)
+            if known:
+                found = effect(
+                    source.devices[name], source.switch(name), running.unpacked(known, wanted), wanted
+                )
+                if found.impact or running.packed(wanted) != known:
+                    effects[name] = found
+            else:
+                unknown += 1
+                effects[name] = Effect.unknown(source.devices[name])
+        waves = planned_waves(
+            plant(source.fabric, source.places, effects), setting.options.keep, setting.options.most
+        )
+        seconds, basis = estimate_s(waves, effects, setting.machine(journal, 0))
+    return Preview(effects, waves, seconds, basis, assumed=unknown)
+
+
+def _target_of(setting: Setting, journal: Journal, run: Run) -> Callable[[str], Files]:
+    """What the switches of a run are to run, as the journal kept it; the tree's files for those not asked yet."""
+
+    def target(name: str) -> Files:
+        files = setting.source.files(name)
+        kept = journal.entry(run.id, name).after
+        return running.unpacked(kept, files) if kept else files
+
+    return target
+
+
+def resume(setting: Setting) -> Outcome:
+    """End the latest run: switches that were in the midst of their change first, then the waves that are left.
+
+    Raises:
+        RefusedError: FAB9125 there is none, FAB9129 the tree is another by now, or a switch refuses.
+    """
+    with _held(setting) as journal:
+        run = journal.run()
+        source = setting.source
+        if run.digest != source.digest:
+            raise refused(
+                "FAB9129",
+                f"run {run.id} was of another state of {run.tree}",
+                f"Build that state again, or undo the run with --rollback {run.id}.",
+            )
+        flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
+        journal.reopen(run.id)
+        old = resuming.settle(flow)
+        states = journal.states(run.id)
+        fresh = [
+            n for n, (s, *_) in states.items() if s is State.PLANNED and not journal.entry(run.id, n).before
+        ]
+        kept = dict(flow.effects)
+        asked = flow.ask(fresh) if fresh else {}
+        changing = {*old, *(name for name, one in asked.items() if one.diff)}
+        flow.effects = {**kept, **flow.effects}
+        waves = flow.waves([name for name in flow.effects if name in changing])
+        setting.teller.say(f"run {run.id} goes on: {len(changing)} switches left in {len(waves)} waves")
+        flow.carry_out(waves)
+        return flow.finish()
+
+
+def rollback(setting: Setting, number: int) -> Outcome:
+    """Bring every switch of a run back to what it ran before, in waves as a push does.
+
+    Raises:
+        RefusedError: FAB9125, there is no such run; or the way back cannot start.
+    """
+    with _held(setting) as journal:
+        run = journal.run(number)
+        flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
+        states = journal.states(run.id)
+        begun = [name for name in resuming.unfinished(flow.machine) if journal.entry(run.id, name).before]
+        begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
+        begun += [n for n, (state, *_) in states.items() if state is State.UNKNOWN and n not in begun]
+        if begun:
+            setting.teller.say(f"{len(begun)} switches were left half way and go back first")
+            flow.bring_back(begun, f"rollback of run {run.id}")
+        if run.ended is None or begun:
+            journal.end(run.id, "rolled back")
+        newer = [name for name, (state, *_) in journal.states(run.id).items() if state in NEW]
+        if not newer:
+            return flow.finish()
+
+        def before(name: str) -> Files:
+            return running.unpacked(journal.entry(run.id, name).before, setting.source.files(name))
+
+        chosen = [name for name in setting.names if name in set(newer)]
+        return _push(setting, journal, chosen, f"rollback of {run.id}", before)
+
+
+def status(journal: Path, number: int | None) -> list[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]:
+    """Runs, the latest first, or the one asked for, with their switches.
+
+    Raises:
+        RefusedError: FAB9125, there is none.
+    """
+    with closing(Journal(journal)) as opened:
+        found = [opened.run(number)] if number is not None else opened.runs()[:10]
+        if not found:
+            opened.run()
+        return [(run, opened.states(run.id)) for run in found]

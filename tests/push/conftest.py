@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.push.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[Network]:
+    found = Network.start(tmp_path)
+    found.direct = True
+    yield found
+    found.stop()

@@ -1,0 +1,126 @@
+"""A NAPALM driver that speaks to `server.py`: real sockets, no device behind them.
+
+`napalm.get_network_driver("simulated")` finds it when its folder is on the path; it takes the first driver of a
+module by name, so NAPALM's own base class must not be among its names. What must go wrong, and when, is read
+from the file of the option `faults`: lines `device method when fault count`, struck at the
+count-th call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+from napalm.base import base
+from napalm.base.exceptions import CommitError, ConnectionException, ReplaceConfigException
+
+
+class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
+    CONFIRM_STEP = 1
+
+    def __init__(
+        self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Any = None
+    ) -> None:
+        self.hostname, self.username, self.password, self.timeout = hostname, username, password, timeout
+        self.options = optional_args or {}
+        self.loaded = False
+
+    def _fault(self, method: str, when: str) -> None:
+        """Strike once, if the file of faults says so."""
+        place = self.options.get("faults")
+        if not place or not Path(place).exists():
+            return
+        lines = [line.split() for line in Path(place).read_text().splitlines()]
+        for line in lines:
+            device, on, moment, fault, count = line
+            if device == self.hostname and on == method and moment == when and count != "0":
+                line[4] = str(int(count) - 1)
+                Path(place).write_text("".join(f"{' '.join(other)}\n" for other in lines))
+                if count == "1":
+                    self._strike(fault)
+
+    def _strike(self, fault: str) -> None:
+        if fault == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif fault == "interrupt":
+            os.kill(os.getpid(), signal.SIGINT)
+        elif fault == "drop":
+            self.line.close()
+            raise ConnectionException("connection lost")
+        elif fault == "refuse":
+            raise ConnectionException("login refused")
+        elif fault == "reject":
+            raise ReplaceConfigException("line 3: invalid input; password hunter2")
+        elif fault == "full":
+            raise CommitError("No space left on device")
+        else:
+            self._ask(fault)
+
+    def _ask(self, act: str, **more: Any) -> Any:
+        request = {"act": act, "device": self.hostname, "password": self.password, **more}
+        self.line.write(json.dumps(request).encode() + b"\n")
+        self.line.flush()
+        answer = json.loads(self.line.readline() or b'{"error": "connection closed"}')
+        if "error" in answer:
+            raise CommitError(answer["error"])
+        return answer["answer"]
+
+    def open(self) -> None:
+        self._fault("open", "before")
+        try:
+            channel = socket.create_connection(("127.0.0.1", self.options["server_port"]), self.timeout)
+        except OSError as error:
+            raise ConnectionException(str(error)) from None
+        self.line = channel.makefile("rwb")
+        channel.close()
+        try:
+            self._ask("login")
+        except CommitError as error:
+            self.line.close()
+            raise ConnectionException(str(error)) from None
+
+    def close(self) -> None:
+        self.line.close()
+
+    def _act(self, method: str, act: str, **more: Any) -> Any:
+        self._fault(method, "before")
+        answer = self._ask(act, **more)
+        self._fault(method, "after")
+        return answer
+
+    def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        self._act("load_replace_candidate", "load", text=config)
+
+    def compare_config(self) -> str:
+        return str(self._act("compare_config", "compare"))
+
+    def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
+        self._act("commit_config", "commit", revert_in=revert_in)
+
+    def confirm_commit(self) -> None:
+        self._act("confirm_commit", "confirm")
+
+    def has_pending_commit(self) -> bool:
+        return bool(self._ask("pending"))
+
+    def discard_config(self) -> None:
+        self._ask("discard")
+
+    def rollback(self) -> None:
+        self._act("rollback", "rollback")
+
+    def get_config(
+        self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
+    ) -> dict[str, str]:
+        running = self._act("get_config", "running")
+        return {"running": running, "startup": running, "candidate": ""}
+
+    def get_bgp_neighbors(self) -> dict[str, Any]:
+        return dict(self._act("get_bgp_neighbors", "neighbors"))
+
+    def get_interfaces_counters(self) -> dict[str, Any]:
+        return dict(self._ask("counters"))

@@ -1,0 +1,157 @@
+"""One process that is many switches: each keeps a candidate, a running configuration and a timer, over TCP.
+
+`python server.py FOLDER FIRST_FILE_OF_EACH…` prints its port. A switch reverts an unconfirmed commit by itself. Its
+neighbours are those of its running configuration; a session is up when the switch at the far end, known by the
+address, has a neighbour back and neither is cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+import re
+import resource
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+NEIGHBOR = re.compile(r"(?m)^ +neighbor (\d+\.\d+\.\d+\.\d+) remote-as (\d+)$")
+ADDRESS = re.compile(r"(?m)^ +ip address (\d+\.\d+\.\d+\.\d+)/31$")
+
+
+@dataclass
+class Switch:
+    running: str
+    candidate: str = ""
+    backup: str = ""
+    timer: Any = None
+    cut: bool = False
+    sick: bool = False
+    slow_s: float = 0.0
+
+
+@dataclass
+class Room:
+    password: str
+    switches: dict[str, Switch] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
+    open: int = 0
+    most: int = 0
+
+    def own(self, name: str) -> None:
+        for address in ADDRESS.findall(self.switches[name].running):
+            self.owners[address] = name
+
+    def up(self, name: str, remote: str, asn: str) -> bool:
+        far = self.switches.get(self.owners.get(remote, ""))
+        if far is None or far.sick or self.switches[name].sick:
+            return False
+        mine = set(ADDRESS.findall(self.switches[name].running))
+        return f"router bgp {asn}\n" in far.running and any(
+            near in mine for near, _ in NEIGHBOR.findall(far.running)
+        )
+
+    def act(self, request: dict[str, Any]) -> Any:
+        name, act = request["device"], request["act"]
+        switch = self.switches[name]
+        if act == "login":
+            if request["password"] != self.password:
+                raise ValueError("login refused")
+            if switch.cut:
+                raise ValueError("no route to host")
+            return True
+        if act == "load":
+            if switch.timer:
+                raise ValueError("a commit is pending")
+            switch.candidate = request["text"]
+        elif act == "compare":
+            before, after = switch.running.splitlines(), switch.candidate.splitlines()
+            return "\n".join(
+                line for line in difflib.unified_diff(before, after, lineterm="", n=0) if before != after
+            )
+        elif act == "commit":
+            self.commit(name, switch, request["revert_in"])
+        elif act == "confirm":
+            if not switch.timer:
+                raise ValueError("no commit is pending")
+            switch.timer.cancel()
+            switch.timer = None
+        elif act == "pending":
+            return switch.timer is not None
+        elif act == "discard":
+            switch.candidate = ""
+        elif act in ("rollback", "revert"):
+            self.revert(name)
+        elif act == "running":
+            return switch.running
+        elif act == "neighbors":
+            return self.neighbors(name, switch)
+        elif act == "counters":
+            return {"swp1": {"rx_errors": 5000 if switch.sick else 0, "tx_errors": 0}}
+        elif act == "peak":
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            return {"connections": self.most, "memory_kib": memory}
+        else:
+            setattr(switch, *{"cut": ("cut", True), "mend": ("cut", False), "sick": ("sick", True)}[act])
+        return True
+
+    def commit(self, name: str, switch: Switch, revert_in: int | None) -> None:
+        if not switch.candidate:
+            raise ValueError("no candidate")
+        switch.backup, switch.running, switch.candidate = switch.running, switch.candidate, ""
+        self.own(name)
+        if revert_in:
+            switch.timer = asyncio.get_running_loop().call_later(revert_in, self.revert, name)
+
+    def revert(self, name: str) -> None:
+        switch = self.switches[name]
+        if switch.timer:
+            switch.timer.cancel()
+        switch.timer, switch.running, switch.cut, switch.sick = (
+            None,
+            switch.backup or switch.running,
+            False,
+            False,
+        )
+        self.own(name)
+
+    def neighbors(self, name: str, switch: Switch) -> dict[str, Any]:
+        counts = {"received_prefixes": 4, "accepted_prefixes": 4, "sent_prefixes": 4}
+        peers = {
+            remote: {"is_up": self.up(name, remote, asn), "address_family": {"ipv4": counts}}
+            for remote, asn in NEIGHBOR.findall(switch.running)
+        }
+        return {"global": {"router_id": "", "peers": peers}}
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open += 1
+        self.most = max(self.most, self.open)
+        try:
+            while line := await reader.readline():
+                try:
+                    answer = {"answer": self.act(json.loads(line))}
+                except ValueError as error:
+                    answer = {"error": str(error)}
+                writer.write(json.dumps(answer).encode() + b"\n")
+                await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            self.open -= 1
+            writer.close()
+
+
+async def main(folder: Path, password: str) -> None:
+    room = Room(password)
+    for path in sorted(folder.iterdir()):
+        room.switches[path.name] = Switch(path.read_text())
+        room.own(path.name)
+    server = await asyncio.start_server(room.serve, "127.0.0.1", 0, limit=1 << 26, backlog=2048)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))

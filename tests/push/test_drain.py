@@ -1,0 +1,108 @@
+"""The drained form of what a switch runs, and what the journal keeps of it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fabricc import nos as back_ends
+from fabricc.build.front import run_front
+from fabricc.devices.access import read_access
+from fabricc.devices.failure import DeviceError
+from fabricc.fabric.fabric import DeviceChange, Fabric
+from fabricc.fabric.model import TierName
+from fabricc.push.drain import drained, patched
+from fabricc.push.journal import Journal, State, alone
+from fabricc.push.source import RefusedError, read_source
+from tests.lab import specs
+from tests.push.network import built
+
+INVENTORIES = Path(__file__).parents[2] / "inventories"
+
+
+@pytest.mark.parametrize(
+    ("nos", "inventory"),
+    [("frr", "lab-smallest"), ("nxos", "lab-smallest"), ("eos", "meta-24k"), ("sonic", "superpod-b200-4su")],
+)
+def test_an_older_state_is_drained_as_its_own_rendering_would_be(nos: str, inventory: str) -> None:
+    back_end, fabric = (
+        back_ends.load(nos),
+        run_front(INVENTORIES / inventory / "cluster.yaml", gaps=False).fabric,
+    )
+    assert isinstance(fabric, Fabric)
+    place = next(at for at in fabric.switch_ids() if at.tier is TierName.SPINE)
+    drain = DeviceChange(None, None, drained=True, cable_m=None, ports={})
+    both = fabric.switch(place), replace(fabric, changes={fabric.name(place): drain}).switch(place)
+    new, shut = (replace(switch, nos=nos, release=back_end.default_release) for switch in both)
+    older, older_shut = (replace(s, bgp=replace(s.bgp, hold_s=30, keepalive_s=10)) for s in (new, shut))
+    render = back_end.render
+    assert drained(new.name, nos, render(older), render(new), render(shut)) == render(older_shut)
+
+
+def test_text_without_a_single_place_for_the_change_is_left_alone() -> None:
+    assert patched("a\nb\nc\n", "a\nb\n", "a\nx\nb\n") == "a\nx\nb\nc\n"
+    assert patched("q\n", "a\nb\n", "a\nx\nb\n") is None
+
+
+def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "journal.sqlite"
+    journal = Journal(path)
+    for end, known in ((State.CONFIRMED, "new"), (State.ROLLED_BACK, "old"), (State.UNKNOWN, "")):
+        run = journal.begin("push", "tree", "digest", {}, iter(["a"]))
+        journal.asked(run, "a", "old", "new", disruptive=False, baseline={})
+        journal.intend(run, "a", "change")
+        assert not journal.entry(run, "a").settled
+        journal.reached(run, "a", end)
+        assert journal.entry(run, "a").settled
+        assert journal.known("a") == known
+    journal.close()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_two_pushes_at_once_are_refused(tmp_path: Path) -> None:
+    with alone(tmp_path / "journal"), pytest.raises(RefusedError) as refusal, alone(tmp_path / "journal"):
+        pass
+    assert refusal.value.diagnostics[0].code == "FAB9123"
+
+
+def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
+    spec = specs.two_tiers(tmp_path / "spec")
+    source = built(spec, tmp_path / "out")
+    (spec.parent / "fabricc.lock").unlink()
+    with pytest.raises(RefusedError) as refusal:
+        read_source(source.tree, spec)
+    assert refusal.value.diagnostics[0].code == "FAB9120"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("password: hunter2", "FAB9102"),
+        ("options: {password: hunter2}", "FAB9102"),
+        ("user: x", "FAB9101"),
+        ("verify: 'no'", "FAB9101"),
+        ("[", "FAB9101"),
+    ],
+)
+def test_an_access_file_says_no_secret_and_nothing_unknown(text: str, code: str, tmp_path: Path) -> None:
+    file = tmp_path / "access.yaml"
+    file.write_text(text)
+    with pytest.raises(DeviceError) as error:
+        read_access(file)
+    assert error.value.code == code
+    assert "hunter2" not in str(error.value)
+
+
+def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "access.yaml"
+    file.write_text("password: {env: FABRICC_TEST_SECRET}")
+    monkeypatch.setitem(os.environ, "FABRICC_TEST_SECRET", "hunter2")
+    access = read_access(file)
+    secret = access.password(access.default)
+    assert secret.reveal() == "hunter2"
+    assert "hunter2" not in repr(secret)

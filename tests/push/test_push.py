@@ -1,0 +1,86 @@
+"""A push as an operator sees it, against simulated switches over real sockets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.push import matrix
+from tests.push.network import DISRUPTIVE, HITLESS, PASSWORD, Network
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEW = matrix.NEW[HITLESS]
+
+
+def test_a_push_goes_in_waves_and_back_again(network: Network) -> None:
+    assert "FAB9113" not in network.push(status=0).stderr, "switches that run the tree need no journal"
+    network.edit(DISRUPTIVE)
+    preview = network.push("--dry-run", status=0).stdout
+    assert "+ timers bgp 3 12" in preview
+    assert "keeps 50% of plane a spines" in preview
+    assert {network.interval(name) for name in network.source.devices} == {"first"}
+
+    ran = network.push(status=0)
+    assert "wave 1 of 5 (canary): spine01a" in ran.stderr
+    assert set(network.states().values()) == {"undrained"}
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+    network.push("--rollback", "2", status=0)
+    assert {network.interval(name) for name in network.source.devices} == {"first"}
+    assert "rollback of 2" in network.push("--status", status=0).stdout
+
+
+def test_a_push_does_not_start_on_what_it_does_not_know(network: Network) -> None:
+    network.edit(HITLESS)
+    assert "FAB9113" in network.push(status=1).stderr
+    network.push("--adopt", "--only", "spine01a", status=0)
+    drifted = network.runs("spine01a").replace("maximum-prefix 16", "maximum-prefix 99")
+    network.ask("load", "spine01a", text=drifted)
+    network.ask("commit", "spine01a", revert_in=None)
+    said = network.push("--only", "spine01a", status=1).stderr
+    assert "FAB9112" in said
+    assert "maximum_prefixes runs 99, wanted 16" in said
+    assert "FAB9121" in network.push("--adopt", "--plan", "--keep", "75%", status=1).stderr
+    path = network.source.tree / "switches" / "spine01a" / "hostname"
+    path.write_text("other\n")
+    assert "FAB9120" in network.push(status=1).stderr
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        matrix.Case("committed", "commit_config", 1, "after", "kill"),
+        pytest.param(
+            matrix.Case("candidate", "load_replace_candidate", 2, "before", "reject"), marks=pytest.mark.slow
+        ),
+        pytest.param(matrix.Case("committed", "commit_config", 1, "after", "sick"), marks=pytest.mark.slow),
+    ],
+)
+def test_a_fault_leaves_a_whole_fabric_and_a_true_journal(case: matrix.Case, tmp_path: Path) -> None:
+    row = matrix.play(case, tmp_path / "case")
+    assert row.wrong == ""
+    assert row.status == (-9 if case.fault == "kill" else 3)
+    assert row.after.startswith("rolled-back" if case.fault != "kill" else "candidate")
+
+
+@pytest.mark.slow
+def test_every_fault_at_every_step_leaves_a_whole_fabric_and_a_true_journal(tmp_path: Path) -> None:
+    rows = list(matrix.run(matrix.cases(), tmp_path))
+    assert [matrix.line(row) for row in rows if row.wrong] == []
+
+
+def test_no_secret_is_told(network: Network) -> None:
+    network.edit(HITLESS)
+    network.fault("spine01a", "load_replace_candidate", 1, "before", "reject")
+    ran = network.push("--adopt", "--only", "spine01a", status=1)
+    assert "FAB9114" in ran.stderr
+    assert "hunter2" not in ran.stderr
+    (network.folder / "password").chmod(0o644)
+    assert "FAB9102" in network.push("--adopt", status=1).stderr
+    ran = network.push("--inventory-out", str(network.folder / "inventory"), status=0)
+    written = [path.read_text() for path in (network.folder / "inventory").iterdir()]
+    assert len(written) == 3
+    assert not any(PASSWORD in text for text in [*written, ran.stdout])
