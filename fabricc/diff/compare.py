@@ -11,6 +11,7 @@ from fabricc.diff.impact import operation, verdict
 from fabricc.diff.model import DeviceDiff, Impact, Renumbering, Statement
 from fabricc.diff.names import fold
 from fabricc.diff.redact import is_secret
+from fabricc.fabric.facts import STRUCTURE
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -102,6 +103,8 @@ def _placed(
     own_ports = view.ports
     found: dict[tuple[str, str], Value] = {}
     for path, value in facts.items():
+        if path.startswith(STRUCTURE):
+            continue
         word, role, where, rest = view.place(path)
         if not word:
             found["", path] = value

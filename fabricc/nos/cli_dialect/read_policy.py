@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from fabricc.nos.cli_dialect.document import Block, Document
 
 _MATCH_FAMILY = {"ip": 4, "ipv6": 6}
-
-
 _LONGEST_ASN = 11
 
 

@@ -15,7 +15,7 @@ from fabricc.nos.cli_dialect.policy_view import (
     groups_in_use,
     length_words,
 )
-from fabricc.nos.nxos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S
+from fabricc.nos.nxos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, GTSM_HOPS
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Bgp, PeerGroup, PrefixList
@@ -73,7 +73,7 @@ class PrefixRuleView:
 
 @dataclass(frozen=True, slots=True)
 class BgpView:
-    """The BGP process; `timers` is None at NX-OS's defaults."""
+    """The BGP process; `timers` is None at NX-OS's defaults, `ttl_hops` where the TTL is not checked."""
 
     asn: int
     router_id: str
@@ -81,6 +81,7 @@ class BgpView:
     multipath_relax: bool
     bfd_interval_ms: int | None
     bfd_multiplier: int
+    ttl_hops: int | None
     families: list[FamilyView]
     templates: list[TemplateView]
     neighbors: list[NeighborView]
@@ -99,6 +100,7 @@ def bgp_view(bgp: Bgp) -> BgpView:
         multipath_relax=bgp.multipath_relax,
         bfd_interval_ms=bgp.bfd_interval_ms,
         bfd_multiplier=bgp.bfd_multiplier,
+        ttl_hops=GTSM_HOPS if bgp.ttl_security else None,
         families=families(bgp),
         templates=[_template(group, transport) for group, transport in groups_in_use(bgp)],
         neighbors=[

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.facts import SETTINGS
+from fabricc.fabric.model import Spreading
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
+from fabricc.nos.nxos.capabilities import DYNAMIC_LOAD_BALANCING, MODEL, has
 from fabricc.nos.nxos.lossless import pauses, spare_bytes
 from fabricc.nos.nxos.vocabulary import (
     BFD_INTERVAL_RANGE_MS,
     BFD_MULTIPLIER_RANGE,
     BREAKOUTS,
-    FIRST_RELEASE,
+    LLDP_RANGE_S,
     MAXIMUM_PATHS,
     MAXIMUM_RESTORE,
     MAXIMUM_SHUTDOWN,
@@ -35,25 +38,21 @@ def gaps(switch: Switch) -> list[Gap]:
     """Every gap of this switch, in the order of the codes."""
     found = [
         *_ports(switch), *_classes(switch), *_buffers(switch), *_watchdog(switch), *_routing(switch),
-        *_accounts(switch),
+        *_accounts(switch), *_balancing(switch), *_services(switch),
     ]  # fmt: skip
-    first = FIRST_RELEASE[family(switch)]
-    if switch.release and _version(switch.release) < _version(first):
+    if not has(switch, MODEL):
+        first = MODEL.first[family(switch)]
         found.append(
             Gap(
                 "FAB5416",
                 "the switch model",
                 f"the earliest release known to name its ASIC family is {first}, not {switch.release} "
-                "(pyATS genie.libs.conf 26.9)",
+                f"({MODEL.source})",
                 f"use release {first} or later",
                 fatal=False,
             )
         )
-    return found
-
-
-def _version(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split("."))
+    return sorted(found, key=lambda gap: gap.code)
 
 
 def _ports(switch: Switch) -> Iterator[Gap]:
@@ -188,3 +187,60 @@ def _accounts(switch: Switch) -> Iterator[Gap]:
                 "add a key of another type, or another user",
                 fatal=False,
             )
+
+
+def _balancing(switch: Switch) -> Iterator[Gap]:
+    balancing = switch.load_balancing
+    if balancing.mode is not Spreading.HASH:
+        if not has(switch, DYNAMIC_LOAD_BALANCING):
+            first = DYNAMIC_LOAD_BALANCING.first[family(switch)]
+            remedy = f"use release {first} or later, or " if first else ""
+            for path, asked in (
+                ("load_balancing/mode", True),
+                ("load_balancing/flowlet_idle_us", balancing.flowlet_idle_us is not None),
+            ):
+                if asked:
+                    yield Gap(
+                        "FAB5418",
+                        SETTINGS[path],
+                        f"release {switch.release} has no dynamic load balancing on {family(switch)} "
+                        f"({DYNAMIC_LOAD_BALANCING.source})",
+                        remedy + "leave `load_balancing.mode` at `hash`",
+                    )
+        else:
+            yield Gap(
+                "FAB5419",
+                "dynamic load balancing",
+                "NX-OS applies it after a reload, and applies no egress policies to its flows "
+                "(Nexus 9000 unicast routing guide 10.5)",
+                "try it on one switch first, marking and shares of the egress queues above all",
+                fatal=False,
+            )
+    if balancing.queue_pairs:
+        yield Gap(
+            "FAB5420",
+            SETTINGS["load_balancing/queue_pairs"],
+            "`ip load-sharing … udf` hashes bytes in place of the ports, from a base that is not published, and is "
+            "not documented for GX2 and Silicon One (Nexus 9000 interfaces guide 10.3, ECMP load balancing)",
+            "leave it out: the UDP source port, in which NICs tell queue pairs apart, is hashed",
+        )
+
+
+def _services(switch: Switch) -> Iterator[Gap]:
+    management = switch.management
+    low, high = LLDP_RANGE_S
+    if not low <= management.lldp_interval_s <= high:
+        yield Gap(
+            "FAB5421",
+            f"LLDP every {management.lldp_interval_s} s",
+            "`lldp holdtime` takes up to 255 s, and a neighbour is to miss four announcements "
+            "(Cisco Network as Code, NX-OS data model, lldp)",
+            f"set `management.lldp.interval_s` from {low} to {high}",
+        )
+    if management.access and ":" in management.address:
+        yield Gap(
+            "FAB5422",
+            SETTINGS["management/access"],
+            "the networks are IPv4 and the management address is IPv6, so nobody could reach the switch",
+            "leave `management.access` out, or manage the switches over IPv4",
+        )

@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.facts import neighbor_key, switch_facts
+from fabricc.fabric.facts import neighbor_key, setting_facts, switch_facts
 from fabricc.fabric.model import Direction, Transport
 from fabricc.nos.nxos.bgp_view import families, session_families
 from fabricc.nos.nxos.lossless import pauses, priority_level, qos_groups, strict_queues
+from fabricc.nos.nxos.named import named_facts
 from fabricc.nos.nxos.qos_view import qos_view
+from fabricc.nos.nxos.services_view import access_lists, dynamic_view
 from fabricc.nos.nxos.view import features
 from fabricc.nos.nxos.vocabulary import (
-    CLASS_MTU,
+    AAA,
+    ACCESS_LIST,
+    ACCESS_LIST_V6,
+    API_ACCESS_LIST,
     COPP_PROFILE,
+    GTSM_HOPS,
+    LLDP_HOLD,
     MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
     QUEUES,
+    SERVER_GROUP,
     SYSLOG_SEVERITY,
     breakout,
     fec,
@@ -55,6 +63,8 @@ def planned(switch: Switch) -> Facts:
     _policies(facts, switch, groups)
     _routing(facts, switch)
     _platform(facts, switch)
+    _services(facts, switch)
+    facts |= named_facts(switch)
     return facts
 
 
@@ -122,11 +132,7 @@ def _policies(facts: Facts, switch: Switch, groups: dict[int, int]) -> None:
     used = set(groups.values())
     for priority in (c.priority for c in switch.qos.lossless):
         facts[f"qos/pfc_priority[{priority}]/priority_group"] = groups[priority]
-    for group in used | {0}:
-        facts[f"platform/network_qos[{group}]/mtu"] = CLASS_MTU
     view = qos_view(switch)
-    facts["platform/system_qos[queuing output]"] = view.output
-    facts["platform/system_qos[network-qos]"] = view.network_policy
     busy = used | strict_queues(switch.qos.classes, groups)
     idle = ",".join(str(group) for group in QUEUES if group not in busy)
     for policy in view.output_policies:
@@ -138,6 +144,8 @@ def _routing(facts: Facts, switch: Switch) -> None:
     for session in bgp.sessions:
         prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
         facts[prefix + "send_community"] = "true"
+        if bgp.ttl_security:
+            facts[prefix + "ttl_security_hops"] = GTSM_HOPS
         if session.transport is Transport.UNNUMBERED:
             facts[prefix + "families"] = ",".join(session_families(session.transport))
     for family in families(bgp):
@@ -151,12 +159,51 @@ def _platform(facts: Facts, switch: Switch) -> None:
     for user in switch.management.users:
         facts[f"user[{user.name}]/role"] = "network-admin"
     for feature in features(switch):
-        facts[f"platform/feature[{feature}]"] = "on"
-    facts["platform/management_vrf"] = MANAGEMENT_VRF
+        facts[f"system/feature[{feature}]"] = "on"
     facts["platform/copp"] = COPP_PROFILE
     facts["platform/load_sharing"] = load_sharing(switch)
-    facts["platform/log_neighbor_changes"] = "true"
     if switch.management.ntp:
-        facts["platform/ntp_source"] = MANAGEMENT_INTERFACE
+        facts["management/ntp_source"] = MANAGEMENT_INTERFACE
     if switch.management.syslog:
-        facts["platform/syslog_severity"] = SYSLOG_SEVERITY
+        facts["management/syslog_severity"] = SYSLOG_SEVERITY
+
+
+def _services(facts: Facts, switch: Switch) -> None:
+    """The settings that NX-OS expresses: all but hashing queue pairs, and dynamic paths where the ASIC has them."""
+    management = switch.management
+    stated = setting_facts(switch)
+    stated.pop("load_balancing/queue_pairs", None)
+    if (dynamic := dynamic_view(switch)) is None:
+        for path in ("load_balancing/mode", "load_balancing/flowlet_idle_us"):
+            stated.pop(path, None)
+    else:
+        names = dynamic.interfaces.replace("Eth", "Ethernet").split(",")
+        facts["load_balancing/interfaces"] = ",".join(sorted(names))
+    facts |= stated
+    facts["management/lldp_hold_s"] = LLDP_HOLD * management.lldp_interval_s
+    for access_list in access_lists(management):
+        path = f"management/access_list[{access_list.name}]"
+        facts[path + "/rules"] = len(access_list.rules)
+        for index, rule in enumerate(access_list.rules):
+            facts[f"{path}/{index}"] = rule.partition(" ")[2]
+    if management.access:
+        _guards(facts, switch)
+    if management.tacacs:
+        facts["management/aaa/group"] = SERVER_GROUP
+        facts["management/aaa/use-vrf"] = MANAGEMENT_VRF
+        facts["management/aaa/source-interface"] = MANAGEMENT_INTERFACE
+        facts |= {f"management/aaa/{statement}": methods for statement, methods in AAA.items()}
+        for index, server in enumerate(management.tacacs.servers):
+            facts[f"management/aaa/server[{index}]"] = server
+            facts[f"management/aaa/host[{server}]/secret"] = management.tacacs.key
+
+
+def _guards(facts: Facts, switch: Switch) -> None:
+    facts["management/nxapi_vrf"] = MANAGEMENT_VRF
+    facts["management/vty/access-class"] = ACCESS_LIST
+    facts["management/vty/ipv6 access-class"] = ACCESS_LIST_V6
+    facts["structure/mgmt0/access-group"] = API_ACCESS_LIST
+    if switch.management.snmp:
+        facts["management/snmp/use-ipv4acl"] = ACCESS_LIST
+        facts["management/snmp/use-ipv6acl"] = ACCESS_LIST_V6
+        facts["management/snmp/guarded/secret"] = switch.management.snmp.community

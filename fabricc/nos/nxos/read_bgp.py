@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.nos.cli_dialect import read_policy
+from fabricc.nos.cli_dialect.read_policy import asn
+from fabricc.nos.nxos.named import ONCE
 from fabricc.nos.nxos.read_blocks import depth
 from fabricc.nos.nxos.vocabulary import DEFAULT_TIMERS_S
 
@@ -18,11 +19,6 @@ _FAMILIES = ("ipv4", "ipv6")
 _PER_FAMILY = ("import", "export", "maximum_prefixes", "send_community")
 
 
-def asn(text: str) -> int | None:
-    """An AS number in plain or dotted notation; None also for text longer than any."""
-    return read_policy.asn(text) if len(text) <= 11 else None
-
-
 def _family(words: list[str]) -> str | None:
     if len(words) == 3 and words[0] == "address-family" and words[1] in _FAMILIES and words[2] == "unicast":
         return words[1]
@@ -32,24 +28,27 @@ def _family(words: list[str]) -> str | None:
 class PeerBlock:
     """A neighbour or a template: attributes of its own and per address family."""
 
-    __slots__ = ("attributes", "families", "inherits", "number")
+    __slots__ = ("attributes", "families", "inherits", "inherits_line", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.inherits = ""
+        self.inherits_line = number
         self.attributes: Attributes = {}
         self.families: dict[str, Attributes] = {}
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
         """A line below the peer, outside its address families."""
         if words[:2] == ["inherit", "peer"] and len(words) == 3:
-            self.inherits = words[2]
+            self.inherits, self.inherits_line = words[2], number
         elif words[0] == "remote-as" and len(words) == 2 and (remote := asn(words[1])) is not None:
             self.attributes["remote_asn"] = (remote, number)
         elif words[0] == "description" and len(words) > 1:
             self.attributes["description"] = (raw.strip().partition(" ")[2], number)
-        elif words == ["bfd"]:
+        elif words == ["bfd"] and "bfd" not in self.attributes:
             self.attributes["bfd"] = ("true", number)
+        elif words[:2] == ["ttl-security", "hops"] and len(words) == 3 and words[2].isdecimal():
+            self.attributes["ttl_security_hops"] = (int(words[2][:9]), number)
         else:
             return False
         return True
@@ -94,6 +93,7 @@ class BgpBlock:
         self.redistributed: dict[str, tuple[str, int]] = {}
         self.timers: tuple[int, int, int] = (*DEFAULT_TIMERS_S, number)
         put("bgp/multipath_relax", "false", number)
+        put("structure/bgp/defined", ONCE, number)
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
         """A line of the process, of a peer, or of an address family of either, by its indentation."""
@@ -130,7 +130,7 @@ class BgpBlock:
         elif text == "bestpath as-path multipath-relax":
             self.put("bgp/multipath_relax", "true", number)
         elif text == "log-neighbor-changes":
-            self.put("platform/log_neighbor_changes", "true", number)
+            self.put("structure/bgp/log-neighbor-changes", ONCE, number)
         else:
             return False
         return True
@@ -140,6 +140,9 @@ class BgpBlock:
         return len(words) == 2 or self.peer.line(words[2:], "", number)
 
     def _family_line(self, family: str, words: list[str], number: int) -> bool:
+        already = self.redistributed if words[0] == "redistribute" else self.paths
+        if words[0] in ("redistribute", "maximum-paths") and family in already:
+            return False
         if words[:3] == ["redistribute", "direct", "route-map"] and len(words) == 4:
             self.redistributed[family] = (words[3], number)
         elif words[0] == "maximum-paths" and len(words) == 2 and words[1].isdecimal():
@@ -166,18 +169,25 @@ class BgpBlock:
                     value, line = stated[family]
                     self.put(f"bgp/family[{family}]/{name}", value, line)
                     self.put(f"bgp/{name}", value, line)
+        for name, template in self.templates.items():
+            self.put(f"structure/peer_template[{name}]/defined", ONCE, template.number)
         for name, peer in self.neighbors.items():
             self._session(name, peer)
 
     def _session(self, name: str, peer: PeerBlock) -> None:
         prefix = f"bgp/neighbor[{name}]/"
+        self.put(f"structure/neighbor[{name}]/defined", ONCE, peer.number)
+        if peer.inherits:
+            self.put(f"structure/neighbor[{name}]/template", peer.inherits, peer.inherits_line)
         template = self.templates.get(peer.inherits) or PeerBlock(peer.number)
         attributes = template.attributes | peer.attributes
         families = [family for family in _FAMILIES if family in attributes]
         line = max((attributes[family][1] for family in families), default=peer.number)
         self.put(prefix + "families", ",".join(families), line)
         self.put(prefix + "bfd", *attributes.get("bfd", ("false", peer.number)))
-        for key in ("remote_asn", "description"):
+        if "ttl_security_hops" in attributes:
+            self.put("bgp/ttl_security", "true", attributes["ttl_security_hops"][1])
+        for key in ("remote_asn", "description", "ttl_security_hops"):
             if key in attributes:
                 self.put(prefix + key, *attributes[key])
         merged = {f: template.families.get(f, {}) | peer.families.get(f, {}) for f in families}
@@ -185,7 +195,7 @@ class BgpBlock:
             self._agreed(prefix + key, key, merged)
 
     def _agreed(self, path: str, key: str, merged: dict[str, Attributes]) -> None:
-        """State one value for all families, or each family's where they differ."""
+        """State one value for all families; where they differ, all of them together and each family's."""
         found = [own[key] for own in merged.values() if key in own]
         if not found:
             return
@@ -194,3 +204,6 @@ class BgpBlock:
             return
         said = " ".join(f"{family} {own.get(key, ('none', 0))[0]}" for family, own in merged.items())
         self.put(path, said, found[-1][1])
+        for family, own in merged.items():
+            if key in own:
+                self.put(f"{path}[{family}]", *own[key])

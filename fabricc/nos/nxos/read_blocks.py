@@ -44,6 +44,7 @@ class ManagementVrfBlock:
         """`ip route 0.0.0.0/0 GATEWAY` or `ip name-server ADDRESS…`."""
         if words[:3] in _DEFAULT_ROUTES and len(words) == 4:
             self.put("management/gateway", words[3], number)
+            self.put("structure/management_vrf/gateway", words[3], number)
             return True
         if words[:2] == ["ip", "name-server"] and len(words) > 2:
             return all(self.server("dns", name, number) for name in words[2:])
@@ -63,7 +64,7 @@ class PrefixLists:
         if len(words) < 7 or words[3] != "seq" or words[5] != "permit" or not words[4].isdecimal():
             return False
         lengths = prefix_lengths(words[7:])
-        if lengths is None or len(lengths) % 2:
+        if lengths is None:
             return False
         family = 6 if words[0] == "ipv6" else 4
         if (":" in words[6]) != (family == 6):

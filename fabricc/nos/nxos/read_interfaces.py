@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.nos.nxos.named import ONCE
 from fabricc.nos.nxos.vocabulary import (
     BREAKOUT_OF,
     DEFAULT_MTU,
@@ -35,12 +36,13 @@ class InterfaceBlock:
     """One interface; facts that need other blocks wait for `finish_interfaces`."""
 
     __slots__ = (
-        "addresses", "bfd", "enabled", "facts", "forward", "link_local", "number", "pfc", "policies", "redirects",
-        "vrf", "watchdog",
+        "access_list", "addresses", "bfd", "enabled", "facts", "forward", "link_local", "number", "pfc", "policies",
+        "policy_lines", "redirects", "vrf", "watchdog",
     )  # fmt: skip
 
     def __init__(self, number: int) -> None:
         self.number = number
+        self.access_list: tuple[str, int] | None = None
         self.facts: dict[str, tuple[Value, int]] = {}
         self.enabled: tuple[str, int] | None = None
         self.addresses: dict[str, tuple[str, int]] = {}
@@ -48,6 +50,7 @@ class InterfaceBlock:
         self.forward: int | None = None
         self.redirects: set[str] = set()
         self.policies: dict[str, str] = {}
+        self.policy_lines: dict[str, int] = {}
         self.pfc: tuple[str, int] | None = None
         self.watchdog: tuple[str, int] | None = None
         self.vrf: tuple[str, int] | None = None
@@ -115,6 +118,9 @@ def _ip(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
     if words == ["ip", "forward"]:
         block.forward = number
         return True
+    if words[1:2] == ["access-group"] and len(words) == 4 and words[3] == "in":
+        block.access_list = (words[2], number)
+        return True
     return _address(block, "ipv4", words, number)
 
 
@@ -147,6 +153,7 @@ def _service_policy(block: InterfaceBlock, words: list[str], raw: str, number: i
     if words[1:2] != ["type"] or kind not in ("qos input", "queuing input", "queuing output"):
         return False
     block.policies[kind] = words[-1]
+    block.policy_lines[kind] = number
     return True
 
 
@@ -194,12 +201,20 @@ def finish_interfaces(document: Document) -> None:
     inputs = {name: _placed(p.stated_input(), document.file) for name, p in policies.queuing.items()}
     system = policies.system
     for name, block in document.interfaces.items():
+        if block.access_list:
+            where = "mgmt0" if name == MANAGEMENT_INTERFACE else f"port[{name}]"
+            document.services.guard(f"structure/{where}/access-group", *block.access_list)
         if name == _LOOPBACK:
+            put("structure/loopback0/defined", ONCE, block.number)
             _addresses(block, "loopback/", put)
+            _addresses(block, "structure/loopback0/", put)
         elif name == MANAGEMENT_INTERFACE:
             address = block.addresses.get("ipv4") or block.addresses.get("ipv6")
+            put("structure/mgmt0/defined", ONCE, block.number)
             if block.vrf:
-                put("platform/management_vrf", *block.vrf)
+                put("structure/mgmt0/vrf", *block.vrf)
+            if address:
+                put("structure/mgmt0/address", *address)
             if block.vrf and block.vrf[0] == MANAGEMENT_VRF and address:
                 put("management/address", *address)
         elif not block.empty:
@@ -224,6 +239,9 @@ def _placed(stated: Iterable[Stated], file: str) -> Placed:
 
 def _own_facts(block: InterfaceBlock, name: str, prefix: str, document: Document) -> None:
     put = document.put
+    put(f"structure/port[{name}]/defined", ONCE, block.number)
+    for kind, policy in block.policies.items():
+        put(f"structure/port[{name}]/{kind}", policy, block.policy_lines[kind])
     routed = "routed" in block.facts
     put(prefix + "enabled", *(block.enabled or ("false" if routed else "true", block.number)))
     cage, slash, _ = name.removeprefix("Ethernet1/").partition("/")

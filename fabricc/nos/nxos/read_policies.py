@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.nos.nxos.named import ONCE
 from fabricc.nos.nxos.read_qos import (
     ClassifyBlock,
     ClassMapBlock,
@@ -11,6 +12,7 @@ from fabricc.nos.nxos.read_qos import (
     QueuingBlock,
     SystemQosBlock,
 )
+from fabricc.nos.nxos.vocabulary import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,11 +41,11 @@ class Policies:
         name = words[-1]
         kind = " ".join([words[0], *words[2:-1]])
         if kind in ("class-map qos match-any", "class-map qos match-all"):
-            return self.class_maps.setdefault(name, ClassMapBlock())
+            return self.class_maps.setdefault(name, ClassMapBlock(number))
         if kind in ("policy-map qos", "policy-map qos match-first"):
             return self.classify.setdefault(name, ClassifyBlock(number))
         if kind in ("policy-map network-qos", "policy-map network-qos match-any"):
-            return self.network_qos.setdefault(name, NetworkQosBlock())
+            return self.network_qos.setdefault(name, NetworkQosBlock(number))
         if kind in ("policy-map queuing", "policy-map queuing match-any"):
             return self.queuing.setdefault(name, QueuingBlock(number))
         return False
@@ -61,6 +63,7 @@ class Policies:
 
     def finish(self, interfaces: Iterable[InterfaceBlock], put: Put) -> None:
         """State the switch's facts; the classification is that of the first interface that has one."""
+        self._definitions(put)
         used = (block.policies.get("qos input", "") for block in interfaces)
         self.classification = next((name for name in used if name in self.classify), "")
         if self.classification:
@@ -71,15 +74,31 @@ class Policies:
             for group, line in table.values():
                 put(f"qos/traffic_class[{group}]/queue", group, said.get(group, line))
         if network := self.network():
-            for group, (mtu, line) in network.mtus.items():
-                put(f"platform/network_qos[{group}]/mtu", mtu, line)
             for priority, (group, line) in network.pauses.items():
                 put(f"qos/pfc_priority[{priority}]/queue", group, line)
                 put(f"qos/pfc_priority[{priority}]/priority_group", group, line)
                 put(f"qos/traffic_class[{group}]/priority_group", group, line)
         for kind, (name, line) in self.system.applied.items():
-            put(f"platform/system_qos[{kind}]", name, line)
+            put(f"structure/system_qos/{kind}", name, line)
         for name, policy in self.queuing.items():
             if policy.queues:
                 idle = ",".join(map(str, policy.idle()))
                 put(f"platform/queuing[{name}]/idle", idle, policy.number)
+
+    def _definitions(self, put: Put) -> None:
+        """State which maps and policies there are, and what each class of theirs says."""
+        for name, class_map in self.class_maps.items():
+            path = f"structure/class_map[{name}]"
+            put(f"{path}/defined", ONCE, class_map.number)
+            if class_map.dscps:
+                put(f"{path}/dscps", ranges(class_map.dscps), max(class_map.dscps.values()))
+        for name, classify in self.classify.items():
+            put(f"structure/policy_map[qos {name}]/defined", ONCE, classify.number)
+        for kind, policies in (("network-qos", self.network_qos), ("queuing", self.queuing)):
+            for name, policy in policies.items():
+                path = f"structure/policy_map[{kind} {name}]"
+                put(f"{path}/defined", ONCE, policy.number)
+                for queue, line in policy.classes.items():
+                    put(f"{path}/{queue}/defined", ONCE, line)
+                for about, said, line in policy.said():
+                    put(f"{path}/{about}", said, line)

@@ -17,9 +17,12 @@ from fabricc.nos.nxos.vocabulary import (
     OUTPUT,
     expanded,
     group_of,
+    queue_name,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fabricc.fabric.facts import Value
     from fabricc.nos.cli_dialect.document import Put
 
@@ -41,9 +44,10 @@ _DSCP_NAMES = {
 class ClassMapBlock:
     """`class-map type qos`: the code points of a class."""
 
-    __slots__ = ("dscps",)
+    __slots__ = ("dscps", "number")
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        self.number = number
         self.dscps: dict[int, int] = {}
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
@@ -78,7 +82,7 @@ class ClassifyBlock:
                 self.classes[self.current] = number
             return known
         if words[:2] == ["set", "qos-group"] and words[2:] and words[2] in "01234567" and len(words) == 3:
-            if self.current is None or len(words[2]) != 1:
+            if self.current is None or len(words[2]) != 1 or self.current in self.groups:
                 return False
             self.groups[self.current] = (int(words[2]), number)
             return True
@@ -98,9 +102,11 @@ class ClassifyBlock:
 class NetworkQosBlock:
     """`policy-map type network-qos`: MTU of each class and the priorities it is paused by."""
 
-    __slots__ = ("current", "mtus", "pauses")
+    __slots__ = ("classes", "current", "mtus", "number", "pauses")
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.classes: dict[str, int] = {}
         self.current: int | None = None
         self.mtus: dict[int, tuple[int, int]] = {}
         self.pauses: dict[int, tuple[int, int]] = {}
@@ -110,16 +116,25 @@ class NetworkQosBlock:
         if depth(raw) == 1:
             known = words[:3] == ["class", "type", "network-qos"] and len(words) == 4
             self.current = group_of(words[3], NETWORK_QOS) if known else None
+            if self.current is not None:
+                self.classes[words[3]] = number
             return self.current is not None
         if self.current is None or not words[-1].isdecimal():
             return False
-        if words[:-1] == ["mtu"]:
+        if words[:-1] == ["mtu"] and self.current not in self.mtus:
             self.mtus[self.current] = (int(words[-1]), number)
         elif words[:-1] == ["pause", "pfc-cos"]:
             self.pauses[int(words[-1])] = (self.current, number)
         else:
             return False
         return True
+
+    def said(self) -> Iterator[Stated]:
+        """(class and what about it, value, line) of what the classes say."""
+        for group, (mtu, line) in self.mtus.items():
+            yield f"{queue_name(group, NETWORK_QOS)}/mtu", mtu, line
+        for priority, (group, line) in self.pauses.items():
+            yield f"{queue_name(group, NETWORK_QOS)}/pfc-cos", priority, line
 
     def paused(self) -> str:
         """The priorities that pause, comma-joined."""
@@ -142,10 +157,11 @@ class Queue:
 class QueuingBlock:
     """`policy-map type queuing`: facts of every interface that uses it, stated once and copied."""
 
-    __slots__ = ("ingress", "number", "queue", "queues")
+    __slots__ = ("classes", "ingress", "number", "queue", "queues")
 
     def __init__(self, number: int) -> None:
         self.number = number
+        self.classes: dict[str, int] = {}
         self.queue: Queue | None = None
         self.queues: dict[int, Queue] = {}
         self.ingress: dict[int, Queue] = {}
@@ -154,19 +170,22 @@ class QueuingBlock:
         """`class type queuing c-out-8q-qN` or `c-in-qN`, and in it what the queue does."""
         if depth(raw) == 1:
             self.queue = self._open(words, number)
+            if self.queue is not None:
+                self.classes[words[3]] = number
             return self.queue is not None
         queue = self.queue
         if queue is None:
             return False
         text = " ".join(words)
-        if words[:-1] == ["priority", "level"] and words[-1].isdecimal():
+        shared = queue.level is not None or queue.percent is not None
+        if words[:-1] == ["priority", "level"] and words[-1].isdecimal() and not shared:
             queue.level, queue.line = int(words[-1]), number
-        elif words[:-1] == ["bandwidth", "remaining", "percent"] and words[-1].isdecimal():
+        elif words[:-1] == ["bandwidth", "remaining", "percent"] and words[-1].isdecimal() and not shared:
             queue.percent, queue.line = int(words[-1]), number
         elif ecn := _ECN.fullmatch(text):
             low, low_unit, high, high_unit, percent = ecn.groups()
             queue.ecn = (int(low) * _BYTES[low_unit], int(high) * _BYTES[high_unit], int(percent), number)
-        elif pause := _PAUSE.fullmatch(text):
+        elif (pause := _PAUSE.fullmatch(text)) and queue.pause is None:
             size, stop, resume = (int(figure) for figure in pause.groups())
             queue.pause = (size, stop, resume, number)
         else:
@@ -174,13 +193,24 @@ class QueuingBlock:
         return True
 
     def _open(self, words: list[str], number: int) -> Queue | None:
-        if words[:3] != ["class", "type", "queuing"] or len(words) != 4:
+        if words[:3] != ["class", "type", "queuing"] or len(words) != 4 or words[3] in self.classes:
             return None
         if (group := group_of(words[3], OUTPUT)) is not None:
             return self.queues.setdefault(group, Queue(number))
         if (group := group_of(words[3], INPUT)) is not None:
             return self.ingress.setdefault(group, Queue(number))
         return None
+
+    def said(self) -> Iterator[Stated]:
+        """(class and what about it, value, line) of what the classes say of bandwidth and pausing."""
+        for group, queue in self.queues.items():
+            if queue.level is not None or queue.percent is not None:
+                share = f"level {queue.level}" if queue.level is not None else f"percent {queue.percent}"
+                yield f"{queue_name(group, OUTPUT)}/share", share, queue.line
+        for group, queue in self.ingress.items():
+            if queue.pause:
+                *figures, line = queue.pause
+                yield f"{queue_name(group, INPUT)}/pause", " ".join(map(str, figures)), line
 
     def idle(self) -> list[int]:
         """Egress queues that are given nothing; a queue without any word has a share that the device chooses."""

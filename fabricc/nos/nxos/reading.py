@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.facts import Reading
 from fabricc.nos.cli_dialect import document as cli
 from fabricc.nos.cli_dialect.document import hostname
-from fabricc.nos.cli_dialect.read_policy import route_map
-from fabricc.nos.nxos.read_bgp import BgpBlock, asn
+from fabricc.nos.cli_dialect.read_policy import asn
+from fabricc.nos.nxos.named import ONCE
+from fabricc.nos.nxos.read_bgp import BgpBlock
 from fabricc.nos.nxos.read_blocks import IgnoredBlock, ManagementVrfBlock, PrefixLists
 from fabricc.nos.nxos.read_interfaces import InterfaceBlock, breakout_line, finish_interfaces
 from fabricc.nos.nxos.read_policies import Policies
 from fabricc.nos.nxos.read_qos import WatchdogLines
+from fabricc.nos.nxos.read_routes import route_map
+from fabricc.nos.nxos.read_services import DynamicBlock, Services, VtyBlock
 from fabricc.nos.nxos.vocabulary import COMMUNITY_OF, MANAGEMENT_VRF
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ def read(files: Mapping[str, str]) -> Reading:
 class Document(cli.Document):
     """One file while it is read."""
 
-    __slots__ = ("bgp", "breakouts", "interfaces", "policies", "prefix_lists", "watchdog")
+    __slots__ = ("bgp", "breakouts", "interfaces", "policies", "prefix_lists", "services", "watchdog")
 
     community_of = COMMUNITY_OF
 
@@ -50,27 +53,35 @@ class Document(cli.Document):
         self.breakouts: dict[str, tuple[str, int]] = {}
         self.policies = Policies()
         self.watchdog = WatchdogLines()
+        self.services = Services(self.put)
         self.bgp: BgpBlock | None = None
         self.prefix_lists = PrefixLists()
 
+    def said_twice(self, words: list[str], first: int, second: int) -> None:
+        """List both lines that open the same block: a device prints one, so either may be meant for another."""
+        self.reading.unknown += [(self.file, number, " ".join(words)) for number in (first, second)]
+
     def finish(self) -> None:
         """State what only all lines together say."""
+        self.state_servers()
         for kind, servers in self.servers.items():
-            names = ",".join(sorted({name for name, _ in servers}))
-            self.put(f"management/{kind}", names, servers[-1][1])
+            for name, number in servers:
+                self.put(f"structure/{kind}/{name}", ONCE, number)
         self.watchdog.finish(self.put)
         self.policies.finish(self.interfaces.values(), self.put)
         finish_interfaces(self)
+        self.services.finish()
         self.prefix_lists.finish(self.put)
         if self.bgp is not None:
             self.bgp.finish()
-        for number, line in self.policies.undefined():
+        for number, line in (*self.policies.undefined(), *self.services.undefined()):
             self.reading.unknown.append((self.file, number, line))
         self.check_matches(self.prefix_lists.family)
 
 
 def _feature(document: Document, words: list[str], number: int) -> bool:
-    document.put(f"platform/feature[{words[-1]}]", "on", number)
+    document.put(f"system/feature[{words[-1]}]", "on", number)
+    document.services.feature(words[-1], number)
     return len(words) == 2
 
 
@@ -88,10 +99,12 @@ def _username(document: Document, words: list[str], number: int) -> bool:
     return rest[:1] == ["passphrase"]
 
 
-def _ip(document: Document, words: list[str], number: int) -> bool:
+def _ip(document: Document, words: list[str], number: int) -> Block | bool:
     rest = words[1:] or [""]
     if rest[0] == "prefix-list":
         return document.prefix_lists.line(words, number)
+    if rest[0] == "access-list" and len(rest) == 2:
+        return document.services.access_list(rest[1], number)
     if rest[0] == "community-list" and rest[1:2] == ["standard"] and len(rest) > 4:
         tail = rest[5:] if rest[3] == "seq" and rest[4].isdecimal() else rest[3:]
         if tail[:1] != ["permit"] or len(tail) != 2:
@@ -106,7 +119,9 @@ def _ip(document: Document, words: list[str], number: int) -> bool:
     return True
 
 
-def _ipv6(document: Document, words: list[str], number: int) -> bool:
+def _ipv6(document: Document, words: list[str], number: int) -> Block | bool:
+    if words[1:2] == ["access-list"] and len(words) == 3:
+        return document.services.access_list(words[2], number)
     return words[1:2] == ["prefix-list"] and document.prefix_lists.line(words, number)
 
 
@@ -130,21 +145,56 @@ def _pfc(document: Document, words: list[str], number: int) -> bool:
 def _ntp(document: Document, words: list[str], number: int) -> bool:
     if words[1:2] == ["server"] and words[3:] in (_USE_VRF, ["prefer", *_USE_VRF]):
         return document.server("ntp", words[2], number)
-    document.put("platform/ntp_source", words[-1], number)
+    document.put("management/ntp_source", words[-1], number)
     return words[1:-1] == ["source-interface"]
 
 
 def _logging(document: Document, words: list[str], number: int) -> bool:
     if words[1:2] != ["server"] or len(words) < 6 or words[4:6] != _USE_VRF or not words[3].isdecimal():
         return False
-    document.put("platform/syslog_severity", int(words[3]), number)
+    document.put("management/syslog_severity", int(words[3]), number)
     return words[6:] in ([], ["facility", "local7"]) and document.server("syslog", words[2], number)
 
 
 def _vrf(document: Document, words: list[str], number: int) -> Block | bool:
     if words != ["vrf", "context", MANAGEMENT_VRF]:
         return False
+    document.put("structure/management_vrf/defined", ONCE, number)
     return ManagementVrfBlock(document.put, document.server)
+
+
+def _line(document: Document, words: list[str], number: int) -> Block | bool:
+    if words == ["line", "vty"]:
+        return VtyBlock(document.services)
+    return IgnoredBlock() if words == ["line", "console"] else False
+
+
+def _hardware(document: Document, words: list[str], number: int) -> Block | bool:
+    return DynamicBlock(document.put) if words == ["hardware", "profile", "dlb"] else False
+
+
+def _aaa(document: Document, words: list[str], number: int) -> Block | bool:
+    return document.services.aaa_line(words, number)
+
+
+def _grpc(document: Document, words: list[str], number: int) -> bool:
+    return document.services.grpc_line(words, number)
+
+
+def _lldp(document: Document, words: list[str], number: int) -> bool:
+    return document.services.lldp_line(words, number)
+
+
+def _nxapi(document: Document, words: list[str], number: int) -> bool:
+    return document.services.nxapi_line(words, number)
+
+
+def _snmp(document: Document, words: list[str], number: int) -> bool:
+    return document.services.snmp_line(words, number)
+
+
+def _tacacs(document: Document, words: list[str], number: int) -> bool:
+    return document.services.tacacs_line(words, number)
 
 
 def _bfd(document: Document, words: list[str], number: int) -> bool:
@@ -166,6 +216,8 @@ def _interface(document: Document, words: list[str], number: int) -> Block | boo
         return split is not None
     if len(words) != 2:
         return False
+    if words[1] in document.interfaces:
+        document.said_twice(words, document.interfaces[words[1]].number, number)
     return document.interfaces.setdefault(words[1], InterfaceBlock(number))
 
 
@@ -184,24 +236,31 @@ def _by_itself(document: Document, words: list[str], number: int) -> Block | boo
 
 
 _OPENERS: dict[str, Opener] = {
+    "aaa": _aaa,
     "bfd": _bfd,
     "boot": _by_itself,
     "class-map": _policy,
     "copp": _copp,
     "feature": _feature,
+    "grpc": _grpc,
+    "hardware": _hardware,
     "hostname": hostname,
     "interface": _interface,
     "ip": _ip,
     "ipv6": _ipv6,
-    "line": _by_itself,
+    "line": _line,
+    "lldp": _lldp,
     "logging": _logging,
     "ntp": _ntp,
+    "nxapi": _nxapi,
     "policy-map": _policy,
     "priority-flow-control": _pfc,
     "rmon": _by_itself,
     "route-map": route_map,
     "router": _router,
+    "snmp-server": _snmp,
     "system": _system,
+    "tacacs-server": _tacacs,
     "username": _username,
     "vdc": _by_itself,
     "version": _by_itself,

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
-from fabricc.nos.cli_dialect.order import in_address_order, natural
 from fabricc.nos.nxos.bgp_view import BgpView, bgp_view
 from fabricc.nos.nxos.qos_view import CLASSIFY, QosView, input_policy, output_policy, qos_view
+from fabricc.nos.nxos.services_view import DynamicView, ManagementView, dynamic_view, management_view
 from fabricc.nos.nxos.vocabulary import (
     COPP_PROFILE,
     DEFAULT_MTU,
     FEATURES,
-    MANAGEMENT_INTERFACE,
-    MANAGEMENT_VRF,
-    SYSLOG_SEVERITY,
     breakout,
     fec,
     load_sharing,
@@ -23,23 +20,7 @@ from fabricc.nos.nxos.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Account, Management, Port, Switch
-
-
-@dataclass(frozen=True, slots=True)
-class ManagementView:
-    """The out-of-band side; servers ascending."""
-
-    vrf: str
-    interface: str
-    address: str
-    gateway: str
-    ipv6: bool
-    ntp: list[str]
-    dns: list[str]
-    syslog: list[str]
-    severity: int
-    users: list[Account]
+    from fabricc.fabric.model import Port, Switch
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +67,7 @@ class SwitchView:
     copp_profile: str
     management: ManagementView
     load_sharing: str
+    dynamic: DynamicView | None
     qos: QosView
     breakouts: list[BreakoutView]
     ports: list[PortView]
@@ -102,8 +84,9 @@ def switch_view(switch: Switch) -> SwitchView:
         name=switch.name,
         features=features(switch),
         copp_profile=COPP_PROFILE,
-        management=_management(switch.management),
+        management=management_view(switch.management),
         load_sharing=load_sharing(switch),
+        dynamic=dynamic_view(switch),
         qos=qos_view(switch),
         breakouts=_breakouts(switch),
         ports=[_port(port, lossless, watchdog) for port in switch.ports],
@@ -115,22 +98,12 @@ def switch_view(switch: Switch) -> SwitchView:
 
 def features(switch: Switch) -> list[str]:
     """The features that the configuration uses, in the order a device prints them."""
-    return [name for name in FEATURES if name != "bfd" or switch.bgp.bfd_interval_ms is not None]
-
-
-def _management(management: Management) -> ManagementView:
-    return ManagementView(
-        vrf=MANAGEMENT_VRF,
-        interface=MANAGEMENT_INTERFACE,
-        address=management.address,
-        gateway=management.gateway,
-        ipv6=":" in management.address,
-        ntp=in_address_order(management.ntp),
-        dns=in_address_order(management.dns),
-        syslog=in_address_order(management.syslog),
-        severity=SYSLOG_SEVERITY,
-        users=sorted(management.users, key=lambda user: natural(user.name)),
-    )
+    idle = {
+        "bfd": switch.bgp.bfd_interval_ms is None,
+        "grpc": switch.management.gnmi_port is None,
+        "tacacs+": switch.management.tacacs is None,
+    }
+    return [name for name in FEATURES if not idle.get(name, False)]
 
 
 def _breakouts(switch: Switch) -> list[BreakoutView]:

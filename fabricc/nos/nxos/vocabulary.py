@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.model import Spreading
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
@@ -14,14 +16,39 @@ if TYPE_CHECKING:
 MANAGEMENT_VRF = "management"
 MANAGEMENT_INTERFACE = "mgmt0"
 SYSLOG_SEVERITY = 6
-FEATURES = ("nxapi", "scp-server", "grpc", "bgp", "lldp", "bfd")
+FEATURES = ("nxapi", "scp-server", "grpc", "tacacs+", "bgp", "lldp", "bfd")
 """In the order a device prints them; the first two are what NAPALM 5.2 needs to replace a configuration."""
 COPP_PROFILE = "strict"
 
 CLOUDSCALE = "cloudscale"
 SILICON_ONE = "silicon-one"
 MAXIMUM_PATHS = {CLOUDSCALE: 64, SILICON_ONE: 128}
-FIRST_RELEASE = {CLOUDSCALE: "10.3", SILICON_ONE: "10.5"}
+
+ACCESS_LIST = "FABRICC-ACCESS"
+ACCESS_LIST_V6 = "FABRICC-ACCESS-V6"
+API_ACCESS_LIST = "FABRICC-API"
+SERVER_GROUP = "FABRICC"
+SNMP_ROLE = "network-operator"  # reads, and changes nothing
+HTTPS_PORT = 443  # of the NX-API when nothing else is said
+GRPC_PORT = 50051  # of the gRPC agent when no `grpc port` says another
+GTSM_HOPS = 1
+
+# `aaa` statements about the group of TACACS+ servers; local accounts answer when no server does.
+AAA = {
+    "authentication login default": f"group {SERVER_GROUP} local",
+    "authorization config-commands default": f"group {SERVER_GROUP} local",
+    "authorization commands default": f"group {SERVER_GROUP} local",
+    "accounting default": f"group {SERVER_GROUP}",
+}
+
+LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+LLDP_RANGE_S = (5, 63)  # `lldp holdtime` takes up to 255 s (Cisco Network as Code, NX-OS data model, lldp)
+DEFAULT_LLDP_S = 30
+DEFAULT_LLDP_HOLD_S = 120
+
+DLB_MODES = {Spreading.FLOWLET: "flowlet", Spreading.PACKET: "per-packet"}
+DLB_MODE_OF = {word: mode for mode, word in DLB_MODES.items()}
+DEFAULT_DLB_MAC = "00:cc:cc:cc:cc:cc"
 
 SPEEDS_GBPS = (10, 25, 40, 50, 100, 200, 400, 800)
 # Cisco's object model (terraform-provider-nxos, imFpP.breakoutMap), as (children, Gb/s) -> word.

@@ -66,3 +66,26 @@ def test_an_edit_is_named_with_its_line(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     assert run(["check", str(tree)]) == 1
     assert f"running-config.cfg:{at + 1}:1: error FAB600" in capsys.readouterr().err
+
+
+SERVICES = """\
+  ntp: [172.16.0.9]
+  access: [172.16.8.0/24]
+  lldp: {interval_s: 10}
+  tacacs: {servers: [172.16.0.5], key: {secret: tacacs}}
+  snmp: {community: {secret: snmp}}
+  telemetry: {gnmi_port: 9339}
+"""
+
+
+def test_services_are_built_and_touch_no_traffic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _ = build(tmp_path, "cloudscale")
+    assert status == 0
+    guarded = tmp_path / "guarded.yaml"
+    guarded.write_text(SPEC % FABRICS["cloudscale"] + SERVICES, encoding="utf-8")
+    capsys.readouterr()
+    assert run(["diff", str(tmp_path / "cluster.yaml"), str(guarded)]) == 0
+    told = capsys.readouterr().out
+    assert "no effect on traffic" in told
+    assert "structure/" not in told
+    assert run(["build", str(guarded), "-o", str(tmp_path / "guarded")]) == 0

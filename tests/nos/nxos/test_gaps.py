@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from fabricc.build.front import unexpressed
 from fabricc.diagnostics.codes import TITLES
-from fabricc.fabric.model import Account, BufferPools, Ecn, Switch, Watchdog
+from fabricc.fabric.facts import SETTINGS
+from fabricc.fabric.model import Account, BufferPools, Ecn, LoadBalancing, Spreading, Switch, Watchdog
 from fabricc.nos.nxos import NXOS
 from tests.nos.nxos.variants import VARIANTS, variant
 
-NOT_FATAL = {"FAB5408", "FAB5409", "FAB5411", "FAB5412", "FAB5415", "FAB5416", "FAB5417"}
+NOT_FATAL = {"FAB5408", "FAB5409", "FAB5411", "FAB5412", "FAB5415", "FAB5416", "FAB5417", "FAB5419"}
 
 
 def fitting(name: str = "cloudscale/numbered") -> Switch:
@@ -61,6 +63,15 @@ def with_pool(size_bytes: int) -> Switch:
     return replace(switch, qos=replace(switch.qos, pools=BufferPools(size_bytes, 0, 1, None, False)))
 
 
+def with_management(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, management=replace(switch.management, **changes))
+
+
+def balanced(name: str, balancing: LoadBalancing) -> Switch:
+    return replace(variant(name), load_balancing=balancing)
+
+
 CASES = {
     "FAB5401": with_port(children=1, speed_gbps=1600),
     "FAB5402": with_port(children=4, speed_gbps=200, lanes=2),
@@ -79,12 +90,18 @@ CASES = {
     "FAB5415": with_users(),
     "FAB5416": replace(variant("silicon-one/numbered"), release="10.4"),
     "FAB5417": with_users(Account("ann", "sk-ssh-ed25519@openssh.com AAAAa")),
+    "FAB5418": balanced("cloudscale/numbered", LoadBalancing(Spreading.PACKET)),
+    "FAB5419": balanced("cloudscale/settings", LoadBalancing(Spreading.FLOWLET)),
+    "FAB5420": balanced("cloudscale/numbered", LoadBalancing(queue_pairs=True)),
+    "FAB5421": with_management(lldp_interval_s=64),
+    "FAB5422": with_management(access=("172.16.8.0/24",), address="2001:db8::b/64"),
 }
 
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name.startswith("cloudscale")])
 def test_a_switch_that_fits_has_no_gap(name: str) -> None:
-    assert NXOS.gaps(variant(name)) == []
+    told = {gap.code for gap in NXOS.gaps(variant(name))}
+    assert told == ({"FAB5419"} if name.endswith("settings") else set())
 
 
 @pytest.mark.parametrize("code", CASES)
@@ -125,3 +142,29 @@ def test_the_watchdog_acts_no_earlier_than_asked(asked: Watchdog, held: tuple[in
     names = ("detect_ms", "restore_ms", "poll_ms")
     assert tuple(facts[f"watchdog/{name}"] for name in names) == held
     assert "FAB5410" not in {gap.code for gap in NXOS.gaps(watched(asked))}
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "has"),
+    [
+        ("cloudscale/settings", "10.3", False),
+        ("cloudscale/settings", "10.4", False),
+        ("cloudscale/settings", "10.5", True),
+        ("cloudscale/settings", "10.6", True),
+        ("silicon-one/settings", "10.6", False),
+    ],
+)
+def test_dynamic_load_balancing_is_there_from_a_release_on(name: str, release: str, has: bool) -> None:
+    switch = replace(balanced(name, LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=500)), release=release)
+    refused = [gap.feature for gap in NXOS.gaps(switch) if gap.code == "FAB5418"]
+    assert refused == (
+        [] if has else [SETTINGS["load_balancing/mode"], SETTINGS["load_balancing/flowlet_idle_us"]]
+    )
+    assert ("hardware profile dlb" in NXOS.render(switch)["running-config.cfg"]) == has
+    assert list(unexpressed(switch, NXOS, NXOS.gaps(switch))) == []
+
+
+def test_every_setting_is_expressed_or_has_a_gap_of_its_own() -> None:
+    for name in ("cloudscale/settings", "silicon-one/settings"):
+        switch = balanced(name, LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=500))
+        assert list(unexpressed(switch, NXOS, NXOS.gaps(switch))) == []

@@ -154,7 +154,16 @@ def switches(draw: st.DrawFn) -> Switch:
         mtu = draw(st.integers(1280, 9216))
         ports.append(replace(port, speed_gbps=gbps, lanes=draw(st.sampled_from([1, 2, 4, 8])), mtu=mtu))
     users = tuple(Account(name, f"ssh-ed25519 {name}") for name in draw(st.sets(names, max_size=3)))
-    management = replace(switch.management, users=users, ntp=(), dns=("10.9.0.10", "10.9.0.9"))
+    networks = st.sampled_from(["0.0.0.0/0", "10.0.0.0/8", "172.16.8.0/24", "172.16.8.9/32", "192.0.2.0/31"])
+    management = replace(
+        switch.management,
+        users=users,
+        ntp=(),
+        dns=("10.9.0.10", "10.9.0.9"),
+        access=tuple(draw(st.lists(networks, unique=True))),
+        gnmi_port=draw(st.none() | st.integers(1024, 65535)),
+        lldp_interval_s=draw(st.integers(5, 63)),
+    )
     tier = draw(st.sampled_from(TierName))
     return replace(
         switch, name=draw(names), tier=tier, qos=qos, bgp=bgp, ports=tuple(ports), management=management
@@ -346,15 +355,101 @@ def test_a_configuration_written_by_others_is_mostly_understood(name: str) -> No
     reading = NXOS.read({FILE: text})
     heads = {" ".join(line.split()[:2]) for _, _, line in reading.unknown}
     assert heads <= {
-        "aaa authentication", "aaa group", "dlb-interface Eth1/1,Eth1/2", "flowlet-aging 600",
-        "graceful-restart restart-time", "hardware profile", "mac-address 00:cc:cc:cc:cc:cc", "mode flowlet",
-        "random-detect threshold", "server 198.51.100.20", "snmp-server community", "tacacs-server host",
-        "use-vrf management",
+        "graceful-restart restart-time", "random-detect threshold",
     }  # fmt: skip
     assert reading.facts["qos/dscp[26]/traffic_class"] == 3
     assert reading.facts["interface[Ethernet1/1]/pfc"] == "3"
     assert reading.facts["interface[Ethernet1/1]/watchdog"] == "true"
     assert reading.facts["interface[Ethernet1/1]/mtu"] == 9216
+
+
+def test_the_services_of_a_configuration_written_by_others_are_understood() -> None:
+    sample = SAMPLES / "nxos-leaf.cfg"
+    if not sample.is_file():
+        pytest.skip("the reference samples are not beside this checkout")
+    facts = NXOS.read({FILE: sample.read_text(encoding="utf-8")}).facts
+    assert facts["management/tacacs/servers"] == "198.51.100.20"
+    assert facts["management/tacacs/secret"] == "7 wawy1234"
+    assert facts["management/aaa/authentication login default"] == "group TAC local"
+    assert facts["management/snmp/secret"] == "fabro"
+    assert facts["management/gnmi_port"] == 50051
+    assert facts["lldp/interval_s"] == 30
+    assert facts["load_balancing/mode"] == "flowlet"
+    assert facts["load_balancing/flowlet_idle_us"] == 600
+    assert facts["load_balancing/interfaces"] == "Ethernet1/1,Ethernet1/2"
+
+
+def test_services_as_a_device_prints_them() -> None:
+    text = text_of("cloudscale/settings")
+    other = text
+    for old, new in (
+        ("dlb-interface Eth1/3/1,Eth1/4/1\n",
+         "dlb-interface Ethernet1/3/1 , Ethernet1/4/1\n  mac-address 00:CC:CC:CC:CC:CC\n"),
+        ("  10 permit ip 172.16.8.0/24 any\n  20 permit ip", "  7 permit ip 172.16.8.0/24 any\n  8 permit ip"),
+        ("line vty\n", "line console\n  exec-timeout 0\nline vty\n  exec-timeout 30\n  session-limit 16\n"),
+        ("use-ipv4acl FABRICC-ACCESS use-ipv6acl FABRICC-ACCESS-V6",
+         "use-ipv4acl FABRICC-ACCESS\nsnmp-server community FABRICC-SECRET-snmp use-ipv6acl FABRICC-ACCESS-V6"),
+        ("ntp server 172.16.0.2 use-vrf management\n", "ntp server 172.16.0.2 use-vrf management\n" * 2),
+        ("    use-vrf management\n    source-interface mgmt0\n",
+         "    source-interface mgmt0\n    use-vrf management\n"),
+    ):  # fmt: skip
+        assert old in other, old
+        other = other.replace(old, new)
+    assert read(other) == read(text)
+
+
+def test_a_key_that_the_device_has_scrambled_is_told_from_a_plain_one() -> None:
+    text = text_of("cloudscale/settings")
+    facts = read(text.replace("key 0 FABRICC-SECRET-tacacs", 'key 7 "wawy1234"'))
+    assert facts["management/tacacs/secret"] == "7 wawy1234"
+    one = text.replace("172.16.0.5 key 0 FABRICC-SECRET-tacacs", '172.16.0.5 key 7 "wawy1234"')
+    assert read(one)["management/tacacs/secret"] == ""
+
+
+def test_services_without_their_feature_are_off() -> None:
+    text = text_of("cloudscale/settings")
+    assert "lldp/interval_s" not in read(text.replace("feature lldp\n", ""))
+    assert "management/gnmi_port" not in read(text.replace("feature grpc\n", ""))
+    assert read(text.replace("grpc port 9339\n", ""))["management/gnmi_port"] == 50051
+
+
+def test_a_list_that_denies_first_lets_nobody_in() -> None:
+    text = text_of("cloudscale/settings")
+    first = "ip access-list FABRICC-ACCESS\n"
+    assert read(text.replace(first, first + "  5 deny ip any any\n"))["management/access"] == ""
+    assert read(text.replace(first, first + "  5 permit ip any any\n"))["management/access"] == (
+        "0.0.0.0/0,172.16.8.0/24,172.16.9.0/24"
+    )
+
+
+def test_a_list_that_is_not_there_is_told() -> None:
+    text = text_of("cloudscale/settings").replace("access-class FABRICC-ACCESS in", "access-class OTHER in")
+    reading = NXOS.read({FILE: text})
+    assert "management/access" not in reading.facts
+    assert [line for _, _, line in reading.unknown] == ["access list OTHER"]
+
+
+def test_an_interface_said_twice_is_told_at_both_places() -> None:
+    text = text_of().replace("interface Ethernet1/1/1\n", "interface Ethernet1/1/2\n")
+    lines = [n for n, line in enumerate(text.splitlines(), 1) if line == "interface Ethernet1/1/2"]
+    assert [number for _, number, _ in NXOS.read({FILE: text}).unknown] == lines
+
+
+@pytest.mark.parametrize(
+    ("words", "ports"),
+    [
+        ("Eth1/1,Eth1/3", "Ethernet1/1,Ethernet1/3"),
+        ("Eth1/1-3", "Ethernet1/1,Ethernet1/2,Ethernet1/3"),
+        ("all", "all"),
+        ("Eth1/3-1", None),
+        ("Eth1/1-99999999", None),
+        ("mgmt0", None),
+    ],
+)
+def test_lists_of_ports_are_understood(words: str, ports: str | None) -> None:
+    reading = NXOS.read({FILE: f"hardware profile dlb\n  dlb-interface {words}\n"})
+    assert reading.facts.get("load_balancing/interfaces") == ports
+    assert len(reading.unknown) == (ports is None)
 
 
 WORDS = sorted({word for name in VARIANTS for word in text_of(name).split()})

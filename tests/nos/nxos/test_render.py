@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.fabric.model import Account, TierName
+from fabricc.fabric.model import Account, LoadBalancing, Spreading, TierName
 from fabricc.nos import load
 from fabricc.nos.nxos import FILE, NXOS
 from tests.effort import calls
@@ -28,10 +28,12 @@ GOLDEN = Path(__file__).parent / "golden"
 # The order of the blocks in a device's running configuration, by the first words of the block.
 ORDER = (
     "hostname", "policy-map type network-qos", "feature", "username", "ip domain-lookup", "ip name-server",
+    "tacacs-server", "aaa group", "ip access-list", "ipv6 access-list",
     "class-map type qos", "policy-map type qos", "policy-map type queuing", "system qos", "copp",
-    "priority-flow-control", "ntp", "logging", "ip load-sharing", "ip prefix-list", "ipv6 prefix-list",
-    "ip community-list", "route-map", "vrf context", "bfd", "interface breakout", "interface Ethernet",
-    "interface mgmt0", "interface loopback0", "router bgp",
+    "priority-flow-control", "lldp", "snmp-server", "ntp", "aaa a", "logging", "ip load-sharing", "ip prefix-list",
+    "ipv6 prefix-list", "ip community-list", "route-map", "vrf context", "bfd", "hardware profile",
+    "interface breakout", "interface Ethernet", "interface mgmt0", "interface loopback0", "line vty", "nxapi", "grpc",
+    "router bgp",
 )  # fmt: skip
 NEEDS = {"router bgp": "bgp", "bfd interval": "bfd"}
 
@@ -69,8 +71,10 @@ def test_modes_are_two_spaces_deep_and_entered_one_at_a_time(name: str) -> None:
     before = 0
     for line in lines(name):
         depth = (len(line) - len(line.lstrip())) // 2
+        if line.startswith("aaa group"):
+            depth = 1  # a device prints the lines of a server group four columns deep
         assert line == line.rstrip()
-        assert len(line) - len(line.lstrip()) == 2 * depth
+        assert len(line) - len(line.lstrip()) in (2 * depth, 0)
         assert not line or depth <= before + 1, line
         before = depth if line else before
 
@@ -198,6 +202,56 @@ def test_management_over_ipv6_has_an_ipv6_default_route() -> None:
     assert "interface mgmt0\n  vrf member management\n  ipv6 address 2001:db8::b/64\n" in files[FILE]
     assert "vrf context management\n  ipv6 route ::/0 2001:db8::1\n" in files[FILE]
     assert NXOS.read(files).facts == NXOS.planned(switch)
+
+
+def settings_text(**changes: object) -> str:
+    switch = variant("cloudscale/settings")
+    return NXOS.render(replace(switch, management=replace(switch.management, **changes)))[FILE]
+
+
+def test_servers_of_tacacs_are_asked_in_the_order_given() -> None:
+    text = settings_text()
+    assert re.findall(r"^    server (\S+)$", text, re.MULTILINE) == ["172.16.0.6", "172.16.0.5"]
+    assert "feature tacacs+\n" in text
+    assert text.index("tacacs-server host") < text.index("aaa group") < text.index("aaa authentication")
+
+
+def test_only_the_networks_named_reach_a_service() -> None:
+    text = settings_text(access=("172.16.9.0/24",))
+    assert "ip access-list FABRICC-ACCESS\n  10 permit ip 172.16.9.0/24 any\nip access-list" in text
+    assert (
+        "ip access-list FABRICC-API\n  10 permit tcp 172.16.9.0/24 any eq 443\n"
+        "  20 permit tcp 172.16.9.0/24 any eq 9339\n  30 deny tcp any any eq 443\n  40 deny tcp any any eq 9339\n"
+        "  50 permit ip any any\n"
+    ) in text
+    assert "line vty\n  access-class FABRICC-ACCESS in\n  ipv6 access-class FABRICC-ACCESS-V6 in\n" in text
+    assert "  ip access-group FABRICC-API in\n" in text
+
+
+def test_without_networks_nothing_is_guarded() -> None:
+    text = settings_text(access=())
+    assert not re.search("access-list|access-class|access-group|acl|nxapi use-vrf", text)
+    assert "snmp-server community FABRICC-SECRET-snmp group network-operator\n" in text
+
+
+def test_a_service_that_nobody_asks_for_is_off() -> None:
+    text = settings_text(tacacs=None, snmp=None, gnmi_port=None)
+    assert not re.search("tacacs|aaa|snmp|grpc", text)
+
+
+def test_a_neighbour_forgets_after_four_announcements() -> None:
+    assert "lldp holdtime 40\nlldp timer 10\n" in settings_text()
+    assert "lldp t" not in settings_text(lldp_interval_s=30)
+
+
+def test_dynamic_load_balancing_is_for_the_ports_with_sessions() -> None:
+    switch = variant("cloudscale/settings")
+    assert (
+        "  mode flowlet\n  dlb-interface Eth1/3/1,Eth1/4/1\n  flowlet-aging 256\n"
+        in NXOS.render(switch)[FILE]
+    )
+    sprayed = replace(switch, load_balancing=LoadBalancing(Spreading.PACKET))
+    assert "  mode per-packet\n  dlb-interface Eth1/3/1,Eth1/4/1\ninterface" in NXOS.render(sprayed)[FILE]
 
 
 def test_the_back_end_is_found_by_name() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tests.samples import switch_model, tor
+from fabricc.fabric.model import LoadBalancing, Spreading
+from tests.samples import switch_model, tor, with_settings
 
 if TYPE_CHECKING:
+    from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.model import Switch
 
 PORTS = (
@@ -22,7 +24,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "lossy": {"lossless": False},
 }
 RELEASES = {"cloudscale": "10.4", "silicon-one": "10.5"}
-VARIANTS = [f"{family}/{choice}" for family in RELEASES for choice in CHOICES]
+VARIANTS = [f"{family}/{choice}" for family in RELEASES for choice in (*CHOICES, "settings")]
 GOLDENS = [name for name in VARIANTS if name.startswith("cloudscale")]
 PATTERNS = {"port": "Ethernet1/{cage}", "child": "Ethernet1/{cage}/{child}"}
 
@@ -31,8 +33,20 @@ def variant(name: str) -> Switch:
     """The switch of that name; its uplinks are whole cages on Silicon One."""
     family, _, choice = name.partition("/")
     model = switch_model(nxos={"family": family, **PATTERNS})
+    if choice == "settings":
+        return settings(family, model)
     switch = tor(PORTS, model=model, nos="nxos", release=RELEASES[family], **CHOICES[choice])
     return whole_uplinks(switch) if family == "silicon-one" else switch
+
+
+def settings(family: str, model: SwitchModel) -> Switch:
+    """The switch with every setting that NX-OS expresses on its family, in the newest release."""
+    switch = tor(PORTS, model=model, nos="nxos", release="10.6", dual=True)
+    if family == "silicon-one":
+        switch = with_settings(whole_uplinks(switch), Spreading.HASH)
+        return replace(switch, load_balancing=LoadBalancing())
+    switch = with_settings(switch)
+    return replace(switch, load_balancing=LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=256))
 
 
 def whole_uplinks(switch: Switch) -> Switch:
