@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fabricc.nos.junos.capabilities import DEFAULT_RELEASE, RELEASES
 from fabricc.nos.junos.gaps import gaps
 from fabricc.nos.junos.naming import port_name
 from fabricc.nos.junos.planned import planned
@@ -14,8 +15,8 @@ FILE = "juniper.conf"
 
 JUNOS = SingleFileNos(
     name="junos",
-    releases=("23.4", "24.2", "24.4"),
-    default_release="24.4",
+    releases=RELEASES,
+    default_release=DEFAULT_RELEASE,
     file=FILE,
     template="juniper.conf.j2",
     port_name=port_name,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Transport
 from fabricc.nos.cli_dialect.policy_view import group_name
-from fabricc.nos.junos.vocabulary import quoted
+from fabricc.nos.junos.vocabulary import ONE_HOP_TTL, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,12 +45,14 @@ class BgpView:
     Attributes:
         aggregates4, aggregates6: prefixes of `aggregate route`, by table.
         unnumbered: interfaces that announce themselves as routers, which is how neighbours find each other.
+        ttl: that of packets sent to neighbours; None for Junos's own, which is 1.
         bfd_interval_ms: None without BFD.
     """
 
     asn: int
     router_id: str
     hold_s: int
+    ttl: int | None
     multiple_as: bool
     bfd_interval_ms: int | None
     bfd_multiplier: int
@@ -66,6 +68,7 @@ def bgp_view(bgp: Bgp) -> BgpView:
         asn=bgp.asn,
         router_id=bgp.router_id,
         hold_s=bgp.hold_s,
+        ttl=ONE_HOP_TTL if bgp.ttl_security else None,
         multiple_as=bgp.multipath_relax,
         bfd_interval_ms=bgp.bfd_interval_ms,
         bfd_multiplier=bgp.bfd_multiplier,

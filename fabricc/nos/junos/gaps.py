@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
+from fabricc.nos.junos.setting_gaps import setting_gaps
 from fabricc.nos.junos.vocabulary import (
     ALPHA_RANGE,
     BFD_INTERVAL_RANGE_MS,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 def gaps(switch: Switch) -> list[Gap]:
     """Every gap of this switch, in the order of the codes."""
     found = [*_ports(switch), *_classes(switch), *_marking(switch), *_buffers(switch), *_watchdog(switch)]
-    return [*found, *_accounts(switch), *_routing(switch), *_prefixes(switch)]
+    return [*found, *_accounts(switch), *_routing(switch), *_prefixes(switch), *setting_gaps(switch)]
 
 
 def _ports(switch: Switch) -> Iterator[Gap]:

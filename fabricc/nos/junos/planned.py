@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.facts import boolean, neighbor_key, switch_facts
+from fabricc.fabric.facts import boolean, neighbor_key, setting_facts, switch_facts
 from fabricc.fabric.model import Direction, Transport
 from fabricc.nos.junos.bgp_view import bgp_view
 from fabricc.nos.junos.cos_view import received_bytes, xon_cells
 from fabricc.nos.junos.naming import parent_name
 from fabricc.nos.junos.policy_view import added_communities, summaries
+from fabricc.nos.junos.protection_view import protection_view
 from fabricc.nos.junos.vocabulary import (
+    ACCOUNTED,
     ALPHA_OFFSET,
+    AUTHENTICATION_ORDER,
+    CERTIFICATE,
+    DEFAULT_LLDP_MULTIPLIER,
     HASH_SEEDS,
     HOLD_PER_KEEPALIVE,
     LAYER_2_HEADER_BYTES,
+    MANAGEMENT_INSTANCE,
     MANAGEMENT_INTERFACES,
+    ONE_HOP_TTL,
+    TEMPLATE_CLASS,
+    TEMPLATE_USER,
     detection,
     fec,
     fill_levels,
     flavour,
+    lldp_delay_s,
     maximum_ecmp,
     queue_bytes,
     rule_lengths,
@@ -48,7 +58,8 @@ def planned(switch: Switch) -> Facts:
 
     `switch_facts` without what Junos does not express (above, and the description of an unnumbered neighbour), with
     figures as Junos holds them, and with what Junos states beyond the vocabulary: physical MTU, fill levels, frame
-    size and xon in cells, buffer percentages, users' roles and `platform/` facts.
+    size and xon in cells, buffer percentages, users' roles and `platform/` facts. `setting_facts` but for queue
+    pairs, which are hashed without a statement.
     """
     facts = {
         path: value
@@ -60,6 +71,8 @@ def planned(switch: Switch) -> Facts:
     _routing(facts, switch.bgp)
     _policy(facts, switch.bgp)
     _platform(facts, switch)
+    _services(facts, switch)
+    _protection(facts, switch)
     return facts
 
 
@@ -115,6 +128,8 @@ def _routing(facts: Facts, bgp: Bgp) -> None:
     facts["platform/load_balance"] = "per-packet"
     for group in bgp_view(bgp).groups:
         facts[f"platform/bgp_group[{group.name}]/type"] = "external"
+        if bgp.ttl_security:
+            facts[f"platform/bgp_group[{group.name}]/ttl"] = ONE_HOP_TTL
     for session in bgp.sessions:
         if session.transport is Transport.UNNUMBERED:
             key = neighbor_key(session.transport, session.remote, session.port)
@@ -130,6 +145,10 @@ def _policy(facts: Facts, bgp: Bgp) -> None:
     for value, name in added_communities(bgp).items():
         facts[f"community_list[{name}]"] = value
     for route_map in bgp.route_maps:
+        for clause in route_map.clauses:
+            if clause.local_preference is not None:
+                path = f"platform/route_map[{route_map.name}]/{clause.sequence}/local_preference"
+                facts[path] = clause.local_preference
         facts[f"platform/policy[{route_map.name}]"] = "; ".join(summaries(bgp, route_map))
 
 
@@ -148,5 +167,45 @@ def _platform(facts: Facts, switch: Switch) -> None:
     facts["platform/management_instance"] = boolean(True)
     facts["platform/management_interface"] = MANAGEMENT_INTERFACES[flavour(switch)]
     facts["platform/hash_seed"] = HASH_SEEDS[switch.tier_index]
-    facts["platform/lldp"] = "all"
-    facts["platform/lldp_port_id"] = "interface-name"
+    facts["platform/lldp/ports"] = "all"
+    facts["platform/lldp/port_id"] = "interface-name"
+
+
+def _services(facts: Facts, switch: Switch) -> None:
+    management = switch.management
+    facts |= {
+        path: value for path, value in setting_facts(switch).items() if path != "load_balancing/queue_pairs"
+    }
+    interval_s = management.lldp_interval_s
+    facts["platform/lldp/hold_s"] = DEFAULT_LLDP_MULTIPLIER * interval_s
+    if delay_s := lldp_delay_s(interval_s):
+        facts["platform/lldp/delay_s"] = delay_s
+    if management.tacacs:
+        for server in management.tacacs.servers:
+            facts[f"platform/tacacs[{server}]/instance"] = MANAGEMENT_INSTANCE
+            facts[f"platform/tacacs[{server}]/secret"] = management.tacacs.key
+        facts[f"user[{TEMPLATE_USER}]/role"] = TEMPLATE_CLASS
+        facts["platform/authentication_order"] = ",".join(AUTHENTICATION_ORDER)
+        facts["platform/accounting/events"] = ",".join(sorted(ACCOUNTED))
+        facts["platform/accounting/destination"] = "tacplus"
+    if management.snmp:
+        facts["platform/snmp/instances"] = boolean(True)
+    if management.gnmi_port is not None:
+        facts["platform/gnmi/certificate"] = CERTIFICATE
+        facts["platform/gnmi/pki"] = boolean(True)
+        facts["platform/gnmi/instance"] = MANAGEMENT_INSTANCE
+
+
+def _protection(facts: Facts, switch: Switch) -> None:
+    protection = protection_view(switch)
+    for each in protection.filters:
+        for at, term in enumerate(each.terms):
+            prefix = f"platform/filter[{each.name}]/{at}/"
+            for word, values in term.conditions:
+                facts[prefix + word.replace("-", "_")] = ",".join(sorted(values))
+            facts[prefix + "action"] = term.action
+    for family, name in protection.loopback.items():
+        facts[f"platform/filter_input[lo0 {family}]"] = name
+    if protection.management is not None:
+        port = MANAGEMENT_INTERFACES[flavour(switch)]
+        facts[f"platform/filter_input[{port} inet]"] = protection.management

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.nos.junos.vocabulary import HOLD_PER_KEEPALIVE
+from fabricc.nos.junos.vocabulary import HOLD_PER_KEEPALIVE, ONE_HOP_TTL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable, Mapping
 
     from fabricc.nos.junos.read_device import Put
     from fabricc.nos.junos.read_policy import Policies
@@ -30,15 +30,20 @@ class Shared:
         self.values[value] = line
 
     def state(self, path: str, put: Put) -> None:
-        """The value when all agree, else all of them."""
+        """The value when all agree, else all of them, and each by itself where it is said."""
         if len(self.values) == 1:
             put(path, *next(iter(self.values.items())))
         elif self.values:
             put(path, ",".join(sorted(map(str, self.values))), max(self.values.values()))
+            for value, line in self.values.items():
+                put(f"{path}[{value}]", value, line)
 
 
-def read_bgp(root: Node, policies: Policies, put: Put) -> None:
-    """State the facts of `routing-options` and `protocols bgp`."""
+def read_bgp(root: Node, policies: Policies, one_hop: Mapping[str, int], put: Put) -> None:
+    """State the facts of `routing-options` and `protocols bgp`.
+
+    `one_hop` has the families whose BGP packets from further than one hop are refused, with the line that does.
+    """
     _routing_options(root, policies, put)
     bgp = root.get("protocols", "bgp")
     if bgp is None:
@@ -49,8 +54,10 @@ def read_bgp(root: Node, policies: Policies, put: Put) -> None:
     put("bgp/hold_s", hold, line)
     put("bgp/keepalive_s", hold // HOLD_PER_KEEPALIVE, line)
     shared = {key: Shared() for key in ("redistribute", "multipath", "interval", "multiplier")}
+    announced = {node.word for node in root.below("protocols", "router-advertisement", "interface")}
     for group in bgp.below("group"):
-        _group(bgp, group, policies, shared, put)
+        _group(bgp, group, policies, announced, shared, put)
+    _ttl_security(bgp, one_hop, put)
     shared["redistribute"].state("bgp/redistribute_connected", put)
     shared["multipath"].state("bgp/multipath_relax", put)
     shared["interval"].state("bfd/interval_ms", put)
@@ -63,8 +70,9 @@ def _routing_options(root: Node, policies: Policies, put: Put) -> None:
     if asn := root.number("routing-options", "autonomous-system"):
         put("bgp/asn", *asn)
     for node in root.below("routing-options", "forwarding-table", "export"):
-        if node.word in policies.load_balancing:
+        if balancing := policies.load_balancing.get(node.word):
             put("platform/load_balance", "per-packet", node.take())
+            balancing.take()
     kind = "summary-only" if policies.suppressing else "with specifics"
     for words in (("routing-options",), ("routing-options", "rib", "inet6.0")):
         for route in root.below(*words, "aggregate", "route"):
@@ -72,7 +80,31 @@ def _routing_options(root: Node, policies: Policies, put: Put) -> None:
                 put(f"bgp/aggregate[{route.word}]", kind, line)
 
 
-def _group(bgp: Node, group: Node, policies: Policies, shared: dict[str, Shared], put: Put) -> None:
+def _ttl_security(bgp: Node, one_hop: Mapping[str, int], put: Put) -> None:
+    """State the TTL that each group sends with, and TTL security when all send the largest and take no other."""
+    secure = []
+    families: set[str] = set()
+    for group in bgp.below("group"):
+        ttl = group.number("ttl") or bgp.number("ttl")
+        if ttl:
+            put(f"platform/bgp_group[{group.word}]/ttl", *ttl)
+        secure.append(ttl is not None and ttl[0] == ONE_HOP_TTL)
+        families |= {"inet6" if ":" in neighbor.word else "inet" for neighbor in group.below("neighbor")}
+        if group.get("dynamic-neighbor"):
+            families.add("inet6")
+    if families and all(secure) and families <= one_hop.keys():
+        put("bgp/ttl_security", "true", one_hop[min(families)])
+
+
+def _group(
+    bgp: Node,
+    group: Node,
+    policies: Policies,
+    announced: Container[str],
+    shared: dict[str, Shared],
+    put: Put,
+) -> None:
+    """State the facts of a group; interfaces that are not `announced` to the other end find no neighbour there."""
     if kind := group.value("type"):
         put(f"platform/bgp_group[{group.word}]/type", *kind)
     relax, line = "none", group.line
@@ -94,12 +126,14 @@ def _group(bgp: Node, group: Node, policies: Policies, shared: dict[str, Shared]
     for dynamic in group.below("dynamic-neighbor"):
         if not dynamic.flag("peer-auto-discovery", "family", "inet6", "ipv6-nd"):
             continue
-        for name, line in dynamic.values("peer-auto-discovery", "interface"):
-            prefix = f"bgp/neighbor[{name.removesuffix('.0')}]/"
-            as_list = group.value("peer-as-list")
-            members = policies.as_lists.get(as_list[0], []) if as_list else []
-            if len(members) == 1 and members[0].isdecimal():
-                put(prefix + "remote_asn", int(members[0][:19]), as_list[1] if as_list else line)
+        as_list = group.reference(policies.as_lists, "peer-as-list")
+        members = policies.as_lists[as_list[0]].values("members") if as_list else []
+        for interface in dynamic.below("peer-auto-discovery", "interface"):
+            if interface.word not in announced or not interface.take():
+                continue
+            prefix = f"bgp/neighbor[{interface.word.removesuffix('.0')}]/"
+            if len(members) == 1 and members[0][0].isdecimal():
+                put(prefix + "remote_asn", int(members[0][0][:19]), members[0][1])
             _session(prefix, (group, bgp), shared, put, unnumbered=True)
 
 

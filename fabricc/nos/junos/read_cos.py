@@ -7,10 +7,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fabricc.nos.junos.read_bgp import Shared
-from fabricc.nos.junos.read_cos_profiles import Congestion, Scheduler, congestion, drop_profiles, schedulers
+from fabricc.nos.junos.read_cos_profiles import Congestion, Scheduler, congestion, schedulers
 from fabricc.nos.junos.vocabulary import ALPHA_OFFSET
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from fabricc.fabric.facts import Value
     from fabricc.nos.junos.read_device import Put
     from fabricc.nos.junos.tree import Node
 
@@ -28,14 +31,22 @@ class ForwardingClass:
 
 @dataclass(slots=True)
 class Cos:
-    """Everything that interfaces refer to by name."""
+    """Everything that interfaces refer to by name; of a map the rest of each fact's path, the value and its line."""
 
     classes: dict[str, ForwardingClass] = field(default_factory=dict)
     classifiers: dict[str, dict[int, tuple[str, int]]] = field(default_factory=dict)
     congestion: dict[str, Congestion] = field(default_factory=dict)
-    schedulers: dict[str, Scheduler] = field(default_factory=dict)
-    maps: dict[str, list[tuple[str, str, int]]] = field(default_factory=dict)
+    maps: dict[str, list[tuple[str, Value, int]]] = field(default_factory=dict)
     dynamic_th: Place | None = None
+
+
+Stated = list[tuple[str, "Value", int]]
+"""The rest of each fact's path, its value, and its line, 0 for that of whoever refers to it."""
+Points = dict[int, tuple[ForwardingClass, int]]
+"""Code point -> its class, and the line that says so."""
+
+
+_UNTRUSTED: Points = {}
 
 
 def read_cos(root: Node, put: Put) -> None:
@@ -43,25 +54,53 @@ def read_cos(root: Node, put: Put) -> None:
     cos = root.get("class-of-service")
     if cos is None:
         return
-    found = Cos(
-        classes=_classes(cos),
-        classifiers=_classifiers(cos),
-        congestion=congestion(cos),
-        schedulers=schedulers(cos, drop_profiles(cos)),
-        maps={node.word: _map(node) for node in cos.below("scheduler-maps")},
-    )
+    found = _definitions(cos)
+    _shared_buffer(cos, found, put)
+    _attachments(root, cos, found, put)
     for forwarding_class in found.classes.values():
         queue, line = forwarding_class.queue
         put(f"qos/traffic_class[{queue}]/queue", queue, line)
         if forwarding_class.no_loss and forwarding_class.pfc_priority:
             put(f"qos/traffic_class[{queue}]/priority_group", *forwarding_class.pfc_priority)
-    _shared_buffer(cos, found, put)
-    _attachments(root, cos, found, put)
 
 
-def _classes(cos: Node) -> dict[str, ForwardingClass]:
+def _definitions(cos: Node) -> Cos:
+    """Everything that some interface uses, itself or by way of another definition; the rest stays unread."""
+    interfaces = list(cos.below("interfaces"))
+    maps = _used(cos.below("scheduler-maps"), interfaces, "scheduler-map")
+    classifiers = _used(
+        cos.below("classifiers", "dscp"),
+        [u for i in interfaces for u in i.below("unit")],
+        "classifiers",
+        "dscp",
+    )
+    referring = [entry for node in (*maps, *classifiers) for entry in node.below("forwarding-class")]
+    classes = _classes(cos, {entry.word for entry in referring})
+    defined = schedulers(cos, {name.word for entry in referring for name in entry.below("scheduler")})
+    return Cos(
+        classes=classes,
+        classifiers={node.word: _classifier(node, classes) for node in classifiers},
+        congestion={
+            node.word: congestion(node)
+            for node in _used(
+                cos.below("congestion-notification-profile"), interfaces, "congestion-notification-profile"
+            )
+        },
+        maps={node.word: _map(node, classes, defined) for node in maps},
+    )
+
+
+def _used(definitions: Iterable[Node], users: Iterable[Node], *words: str) -> list[Node]:
+    """The definitions that the users name after these words."""
+    names = {name.word for user in users for name in user.below(*words)}
+    return [node for node in definitions if node.word in names]
+
+
+def _classes(cos: Node, used: Container[str]) -> dict[str, ForwardingClass]:
     classes: dict[str, ForwardingClass] = {}
     for node in cos.below("forwarding-classes", "class"):
+        if node.word not in used:
+            continue
         queue = next((n for n in node.below("queue-num") if n.word.isdecimal() and len(n.word) < 4), None)
         if queue is None:
             continue
@@ -77,22 +116,26 @@ def _classes(cos: Node) -> dict[str, ForwardingClass]:
     return classes
 
 
-def _classifiers(cos: Node) -> dict[str, dict[int, tuple[str, int]]]:
-    found: dict[str, dict[int, tuple[str, int]]] = {}
-    for node in cos.below("classifiers", "dscp"):
-        points = found.setdefault(node.word, {})
-        for forwarding_class in node.below("forwarding-class"):
-            for point in forwarding_class.below("loss-priority", "low", "code-points"):
-                if len(point.word) == 6 and not point.word.strip("01") and (line := point.take()):
-                    points[int(point.word, 2)] = (forwarding_class.word, line)
-    return found
+def _classifier(node: Node, classes: Container[str]) -> dict[int, tuple[str, int]]:
+    points: dict[int, tuple[str, int]] = {}
+    for forwarding_class in node.below("forwarding-class"):
+        if forwarding_class.word not in classes:
+            continue
+        for point in forwarding_class.below("loss-priority", "low", "code-points"):
+            if len(point.word) == 6 and not point.word.strip("01") and (line := point.take()):
+                points[int(point.word, 2)] = (forwarding_class.word, line)
+    return points
 
 
-def _map(node: Node) -> list[tuple[str, str, int]]:
+def _map(
+    node: Node, classes: dict[str, ForwardingClass], defined: dict[str, Scheduler]
+) -> list[tuple[str, Value, int]]:
     return [
-        (forwarding_class.word, *scheduler)
+        (f"queue[{classes[forwarding_class.word].queue[0]}]/{key}", value, line)
         for forwarding_class in node.below("forwarding-class")
-        if (scheduler := forwarding_class.value("scheduler"))
+        if forwarding_class.word in classes
+        and (scheduler := forwarding_class.reference(defined, "scheduler"))
+        for key, value, line in defined[scheduler[0]].stated()
     ]
 
 
@@ -118,17 +161,26 @@ def _attachments(root: Node, cos: Node, found: Cos, put: Put) -> None:
                 if fnmatchcase(interface.word, node.word):
                     chosen.append((interface.word, node))
                     break
-    mapped = {dscp: Shared() for dscp in range(64)}
+    trusted: dict[str, Points] = {}
+    lossless: dict[tuple[str, int], Stated] = {}
     stopped: dict[int, Shared] = {}
     watchdog = {key: Shared() for key in ("detect_ms", "restore_ms", "poll_ms", "action")}
     for name, node in chosen:
         prefix = f"interface[{name}]/"
-        points = _trust(prefix, node, found, mapped, put)
+        points = _trust(prefix, node, found, trusted, put)
         _scheduling(prefix, node, found, put)
-        profile = node.value("congestion-notification-profile")
-        if profile and profile[0] in found.congestion:
-            _lossless(prefix, profile[1], found.congestion[profile[0]], points, found, put)
-            found.congestion[profile[0]].note(stopped, watchdog)
+        profile = node.reference(found.congestion, "congestion-notification-profile")
+        if profile:
+            pair = (profile[0], id(points))
+            if pair not in lossless:
+                lossless[pair] = _lossless(found.congestion[profile[0]], points, found)
+                found.congestion[profile[0]].note(stopped, watchdog)
+            for rest, value, line in lossless[pair]:
+                put(prefix + rest, value, line or profile[1])
+    mapped: dict[int, Shared] = {}
+    for points in trusted.values():
+        for dscp, (forwarding_class, line) in points.items():
+            mapped.setdefault(dscp, Shared()).note(forwarding_class.queue[0], line)
     for dscp, shared in mapped.items():
         shared.state(f"qos/dscp[{dscp}]/traffic_class", put)
     for priority, shared in stopped.items():
@@ -137,53 +189,45 @@ def _attachments(root: Node, cos: Node, found: Cos, put: Put) -> None:
         shared.state(f"watchdog/{key}", put)
 
 
-def _trust(
-    prefix: str, node: Node, found: Cos, mapped: dict[int, Shared], put: Put
-) -> dict[int, tuple[ForwardingClass, int]]:
-    """State the trust of an interface and note its map; the class of each code point."""
+def _trust(prefix: str, node: Node, found: Cos, trusted: dict[str, Points], put: Put) -> Points:
+    """State the trust of an interface; the class of each code point, kept in `trusted` per classifier."""
     unit = node.get("unit", "0") or node.get("unit", "*")
-    name = unit.value("classifiers", "dscp") if unit else None
-    if name is None or name[0] not in found.classifiers:
-        return {}
+    name = unit.reference(found.classifiers, "classifiers", "dscp") if unit else None
+    if name is None:
+        return _UNTRUSTED
     put(prefix + "trust", "dscp", name[1])
-    points = {}
-    for dscp, (forwarding_class, line) in found.classifiers[name[0]].items():
-        if forwarding_class in found.classes:
-            points[dscp] = (found.classes[forwarding_class], line)
-            mapped[dscp].note(points[dscp][0].queue[0], line)
-    return points
+    if name[0] not in trusted:
+        trusted[name[0]] = {
+            dscp: (found.classes[forwarding_class], line)
+            for dscp, (forwarding_class, line) in found.classifiers[name[0]].items()
+        }
+    return trusted[name[0]]
 
 
 def _scheduling(prefix: str, node: Node, found: Cos, put: Put) -> None:
-    name = node.value("scheduler-map")
-    for forwarding_class, scheduler, _ in found.maps.get(name[0], ()) if name else ():
-        if forwarding_class in found.classes and scheduler in found.schedulers:
-            queue = found.classes[forwarding_class].queue[0]
-            for key, value, line in found.schedulers[scheduler].stated():
-                put(f"{prefix}queue[{queue}]/{key}", value, line)
+    name = node.reference(found.maps, "scheduler-map")
+    for rest, value, line in found.maps[name[0]] if name else ():
+        put(prefix + rest, value, line)
 
 
-def _lossless(
-    prefix: str,
-    line: int,
-    profile: Congestion,
-    points: dict[int, tuple[ForwardingClass, int]],
-    found: Cos,
-    put: Put,
-) -> None:
-    """State PFC of an interface: code points that its profile pauses and whose class may not lose anything."""
+def _lossless(profile: Congestion, points: Points, found: Cos) -> Stated:
+    """PFC of an interface: code points that its profile pauses and whose class may not lose anything."""
     paused: dict[int, int] = {}
     effective = []
-    for dscp, at in profile.points.items():
+    for dscp, pfc in profile.points.items():
         forwarding_class = points[dscp][0] if dscp in points else None
         if forwarding_class and forwarding_class.no_loss and forwarding_class.pfc_priority:
-            paused[forwarding_class.pfc_priority[0]] = at
+            paused[forwarding_class.pfc_priority[0]] = pfc.take()
             effective.append(dscp)
-    put(prefix + "pfc", ",".join(map(str, sorted(paused))), max(paused.values(), default=line))
-    put(prefix + "pfc_dscps", ",".join(map(str, sorted(effective))), max(paused.values(), default=line))
+    at = max(paused.values(), default=0)
     guards = profile.watchdog and all(priority in profile.outputs for priority in paused)
-    put(prefix + "watchdog", "true" if guards else "false", profile.watchdog or line)
+    stated: Stated = [
+        ("pfc", ",".join(map(str, sorted(paused))), at),
+        ("pfc_dscps", ",".join(map(str, sorted(effective))), at),
+        ("watchdog", "true" if guards else "false", profile.watchdog),
+    ]
     for key, shared in profile.sizes.items():
-        shared.state(f"{prefix}headroom/{key}", put)
+        shared.state(f"headroom/{key}", lambda *fact: stated.append(fact))
     if found.dynamic_th:
-        put(f"{prefix}headroom/dynamic_th", *found.dynamic_th)
+        stated.append(("headroom/dynamic_th", *found.dynamic_th))
+    return stated

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.nos.junos.read_bgp import Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from fabricc.fabric.facts import Value
     from fabricc.nos.junos.tree import Node
@@ -55,13 +55,13 @@ class Congestion:
     """One congestion-notification profile.
 
     Attributes:
-        points: DSCP -> line, of those that cause pause.
+        points: DSCP -> its `pfc` statement, of those that are to cause pause.
         outputs: PFC priority -> (queue, line).
         sizes: what headroom is sized by, as its facts are called.
         watchdog: line, or 0 without one.
     """
 
-    points: dict[int, int] = field(default_factory=dict)
+    points: dict[int, Node] = field(default_factory=dict)
     outputs: dict[int, Place] = field(default_factory=dict)
     sizes: dict[str, Shared] = field(default_factory=dict)
     watchdog: int = 0
@@ -75,10 +75,10 @@ class Congestion:
             watchdog[key].note(*timer)
 
 
-def drop_profiles(cos: Node) -> dict[str, Curve]:
-    """The curves that rise from 0 between two fill levels; others stay unknown."""
+def _drop_profiles(cos: Node, used: Container[str]) -> dict[str, Curve]:
+    """The curves in use that rise from 0 between two fill levels; others stay unknown."""
     found = {}
-    for node in cos.below("drop-profiles"):
+    for node in (node for node in cos.below("drop-profiles") if node.word in used):
         levels = list(node.below("interpolate", "fill-level"))
         chances = list(node.below("interpolate", "drop-probability"))
         points = [*levels, *chances]
@@ -90,26 +90,24 @@ def drop_profiles(cos: Node) -> dict[str, Curve]:
     return found
 
 
-def schedulers(cos: Node, curves: dict[str, Curve]) -> dict[str, Scheduler]:
-    """Every scheduler; a curve counts only where congestion is notified instead of dropped."""
+def schedulers(cos: Node, used: Container[str]) -> dict[str, Scheduler]:
+    """Every scheduler in use; a curve counts only where congestion is notified instead of dropped."""
+    nodes = [node for node in cos.below("schedulers") if node.word in used]
+    curves = _drop_profiles(cos, {name.word for node in nodes for name in node.below(*_MARKING)})
     found = {}
-    for node in cos.below("schedulers"):
+    for node in nodes:
         scheduler = Scheduler(
             strict=node.flag("priority", "strict-high"), percent=node.number("transmit-rate", "percent")
         )
-        name = node.value(*_MARKING)
+        name = node.reference(curves, *_MARKING)
         if node.flag("explicit-congestion-notification") and name:
-            scheduler.marking = curves.get(name[0])
+            scheduler.marking = curves[name[0]]
         found[node.word] = scheduler
     return found
 
 
-def congestion(cos: Node) -> dict[str, Congestion]:
-    """Every congestion-notification profile."""
-    return {node.word: _congestion(node) for node in cos.below("congestion-notification-profile")}
-
-
-def _congestion(node: Node) -> Congestion:
+def congestion(node: Node) -> Congestion:
+    """What one congestion-notification profile says."""
     found = Congestion()
     if length := node.number("input", "cable-length"):
         found.sizes["cable_m"] = Shared()
@@ -117,10 +115,10 @@ def _congestion(node: Node) -> Congestion:
     for point in node.below("input", "dscp", "code-point"):
         if len(point.word) != 6 or point.word.strip("01"):
             continue
-        line = point.flag("pfc")
-        if not line:
+        pfc = point.get("pfc")
+        if pfc is None or not pfc.ends:
             continue
-        found.points[int(point.word, 2)] = line
+        found.points[int(point.word, 2)] = pfc
         for word, key in _POINT_NUMBERS.items():
             if size := point.number(word):
                 found.sizes.setdefault(key, Shared()).note(*size)

@@ -1,10 +1,10 @@
-"""Reads the device around its ports: system, chassis, hashing, the management instance and LLDP."""
+"""Reads the device around its ports: system, chassis, load balancing and the management instance."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.nos.junos.vocabulary import KEY_STATEMENTS, MANAGEMENT_INSTANCE, MANAGEMENT_INTERFACES
+from fabricc.nos.junos.vocabulary import DYNAMIC, KEY_STATEMENTS, MANAGEMENT_INSTANCE, MANAGEMENT_INTERFACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,12 +27,22 @@ def read_device(root: Node, put: Put) -> None:
     _management(root, put)
     if ecmp := root.number("chassis", "maximum-ecmp"):
         put("bgp/maximum_paths", *ecmp)
-    if seed := root.number("forwarding-options", "enhanced-hash-key", "hash-seed"):
+    _balancing(root, put)
+
+
+def _balancing(root: Node, put: Put) -> None:
+    hashing = root.get("forwarding-options", "enhanced-hash-key")
+    if hashing is None:
+        return
+    if seed := hashing.number("hash-seed"):
         put("platform/hash_seed", *seed)
-    if subtype := root.value("protocols", "lldp", "port-id-subtype"):
-        put("platform/lldp_port_id", *subtype)
-    if line := root.flag("protocols", "lldp", "interface", "all"):
-        put("platform/lldp", "all", line)
+    for mode, word in DYNAMIC.items():
+        if node := hashing.get("ecmp-dlb", word):
+            idle = node.number("inactivity-interval")
+            if idle:
+                put("load_balancing/flowlet_idle_us", *idle)
+            if line := node.take() or (idle[1] if idle else 0):
+                put("load_balancing/mode", mode.value, line)
 
 
 def _accounts(root: Node, put: Put) -> None:

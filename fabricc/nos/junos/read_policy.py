@@ -11,11 +11,16 @@ from fabricc.fabric.model import Clause
 from fabricc.nos.junos.vocabulary import COMMUNITY_OF
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from fabricc.nos.junos.read_device import Put
     from fabricc.nos.junos.tree import Node
 
+    Place = tuple[str, int]
+
 _RANGE = re.compile(r"/(\d{1,3})-/(\d{1,3})")
 _UPTO = re.compile(r"/(\d{1,3})")
+_PROTOCOLS = {"aggregate", "bgp", "direct", "static"}
 _ACTIONS = (("accept",), ("reject",), ("next", "policy"))
 
 
@@ -24,13 +29,17 @@ class Policies:
     """What BGP needs to know of the policy.
 
     Attributes:
-        as_lists: members of each AS list.
-        load_balancing: names of policies that do nothing but spread flows over all paths.
+        as_lists: AS lists by name; whoever uses one reads it.
+        prefix_lists: names of the filter lists.
+        communities: members of each community, comma-joined.
+        load_balancing: by name, the statement of each policy that does nothing but spread flows over all paths.
         suppressing: names of policies that hold back the routes an aggregate stands for.
     """
 
-    as_lists: dict[str, list[str]] = field(default_factory=dict)
-    load_balancing: set[str] = field(default_factory=set)
+    as_lists: dict[str, Node] = field(default_factory=dict)
+    load_balancing: dict[str, Node] = field(default_factory=dict)
+    prefix_lists: set[str] = field(default_factory=set)
+    communities: dict[str, str] = field(default_factory=dict)
     suppressing: set[str] = field(default_factory=set)
 
 
@@ -38,21 +47,21 @@ def read_policy(root: Node, put: Put) -> Policies:
     """State the facts of `policy-options`."""
     policies = Policies()
     for node in root.below("policy-options", "route-filter-list"):
+        policies.prefix_lists.add(node.word)
         _filter_list(node, put)
-    communities: dict[str, str] = {}
     for node in root.below("policy-options", "community"):
         members = node.values("members")
         if members:
             value = ",".join(COMMUNITY_OF.get(member, member) for member, _ in members)
-            communities[node.word] = value
+            policies.communities[node.word] = value
             put(f"community_list[{node.word}]", value, members[-1][1])
     for node in root.below("policy-options", "as-list"):
-        policies.as_lists[node.word] = [member for member, _ in node.values("members")]
+        policies.as_lists[node.word] = node
     for node in root.below("policy-options", "policy-statement"):
-        if node.flag("then", "load-balance", "per-packet"):
-            policies.load_balancing.add(node.word)
+        if balancing := node.get("then", "load-balance", "per-packet"):
+            policies.load_balancing[node.word] = balancing
         else:
-            _statement(node, communities, policies, put)
+            _statement(node, policies, put)
     return policies
 
 
@@ -82,19 +91,19 @@ def _lengths(prefix: Node, kind: Node) -> list[tuple[str, int]]:
     return found
 
 
-def _statement(node: Node, communities: dict[str, str], policies: Policies, put: Put) -> None:
+def _statement(node: Node, policies: Policies, put: Put) -> None:
     summaries = []
     first = 0
     for term in node.below("term"):
         action, line = _action(term)
-        protocols = [protocol for protocol, _ in term.values("from", "protocol")]
+        protocols = [p.word for p in term.below("from", "protocol") if p.word in _PROTOCOLS and p.take()]
         summary = " ".join([*protocols, action])
         if term.flag("from", "aggregate-contributor"):
             summary = f"aggregate-contributor {summary}"
             if action == "reject":
                 policies.suppressing.add(node.word)
         if term.word.isdecimal():
-            _clause(f"route_map[{node.word}]/{term.word}", term, action, line, communities, put)
+            _clause(f"route_map[{node.word}]/{term.word}", term, action, line, policies, put)
             summary = f"{term.word} {summary}"
         summaries.append(summary)
         first = first or line
@@ -110,24 +119,26 @@ def _action(term: Node) -> tuple[str, int]:
     return "next term", term.line
 
 
-def _clause(path: str, term: Node, action: str, line: int, communities: dict[str, str], put: Put) -> None:
-    prefix_list = _name(term, "from", "route-filter-list")
-    community = term.value("from", "community")
+def _clause(path: str, term: Node, action: str, line: int, policies: Policies, put: Put) -> None:
+    prefix_list = _name(term, policies.prefix_lists, "from", "route-filter-list")
+    community = _name(term, policies.communities, "from", "community")
     preference = term.number("then", "local-preference")
-    added = term.value("then", "community", "add")
+    added = term.reference(policies.communities, "then", "community", "add")
+    if preference:
+        put(f"platform/{path}/local_preference", *preference)
     clause = Clause(
         int(term.word[:9]),
         action != "reject",
         prefix_list=prefix_list[0] if prefix_list else None,
         community_list=community[0] if community else None,
         local_preference=preference[0] if preference else None,
-        add_community=communities.get(added[0], f"undefined {added[0]}") if added else None,
+        add_community=policies.communities[added[0]] if added else None,
     )
     said = [place[1] for place in (prefix_list, community, preference, added) if place]
     put(path, clause_text(clause), max([line, *said]))
 
 
-def _name(term: Node, *words: str) -> tuple[str, int] | None:
-    """The one name after these words; several are all matched by a device, so they stay unknown."""
-    names = list(term.below(*words))
-    return term.value(*words) if len(names) == 1 else None
+def _name(term: Node, known: Container[str], *words: str) -> Place | None:
+    """The one name after these words; several are all matched by a device, so they stay unknown, as does a stranger."""
+    names = [node.word for node in term.below(*words)]
+    return term.reference(known, *words) if len(names) == 1 else None

@@ -8,8 +8,10 @@ from fabricc.fabric.facts import Reading
 from fabricc.nos.junos.read_bgp import read_bgp
 from fabricc.nos.junos.read_cos import read_cos
 from fabricc.nos.junos.read_device import read_device
+from fabricc.nos.junos.read_firewall import read_firewall
 from fabricc.nos.junos.read_interfaces import read_interfaces
 from fabricc.nos.junos.read_policy import read_policy
+from fabricc.nos.junos.read_services import read_services
 from fabricc.nos.junos.tree import Text
 
 if TYPE_CHECKING:
@@ -21,17 +23,18 @@ if TYPE_CHECKING:
 class Stating:
     """States facts of one file; line 0 stands for a default that no line says."""
 
-    __slots__ = ("file", "reading")
+    __slots__ = ("facts", "file", "lines")
 
     def __init__(self, file: str, reading: Reading) -> None:
         self.file = file
-        self.reading = reading
+        self.facts = reading.facts
+        self.lines = reading.lines
 
     def __call__(self, path: str, value: Value, line: int) -> None:
         """State one fact; a later statement of the same path replaces the earlier one."""
-        self.reading.facts[path] = value
+        self.facts[path] = value
         if line:
-            self.reading.lines[path] = (self.file, line)
+            self.lines[path] = (self.file, line)
 
 
 def read(files: Mapping[str, str]) -> Reading:
@@ -48,9 +51,10 @@ def read(files: Mapping[str, str]) -> Reading:
         if version := root.value("version"):
             put("platform/version", *version)
         read_device(root, put)
+        read_services(root, put)
         read_interfaces(root, put)
         policies = read_policy(root, put)
-        read_bgp(root, policies, put)
+        read_bgp(root, policies, read_firewall(root, put), put)
         read_cos(root, put)
         unknown = sorted([*text.ignored, *root.unread()])
         reading.unknown += [(file, line, statement) for line, statement in unknown]

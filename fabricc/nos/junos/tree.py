@@ -6,9 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
-_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|(/\*)|(#.*)|([{};\[\]])|([^\s{};\[\]"]+)|(")')
+# Words first, as most tokens are; comments are tokens too, for the lines that they take up.
+_TOKEN = re.compile(
+    r'[^\S\n]*([^\s{};\[\]"#/][^\s{};\[\]"]*|[{};\[\]\n]|"(?:[^"\\\n]|\\.)*"'
+    r'|/\*[\s\S]*?(?:\*/|\Z)|#.*|/[^\s{};\[\]"]*|")'
+)
+_MARKS = frozenset("{};[]")
 _ESCAPE = re.compile(r"\\(.)")
 _SET_VERBS = {"set", "delete", "activate", "deactivate", "protect", "unprotect", "insert", "annotate"}
 _INACTIVE = "inactive:"
@@ -67,6 +72,14 @@ class Node:
                 found = node
         return (found.word, found.take()) if found else None
 
+    def reference(self, known: Container[str], *words: str) -> tuple[str, int] | None:
+        """As `value`, when it is a known name; a name of nothing stays unknown."""
+        found = None
+        for node in self.below(*words):
+            if node.ends and node.word in known:
+                found = node
+        return (found.word, found.take()) if found else None
+
     def number(self, *words: str) -> tuple[int, int] | None:
         """As `value`, when it is a decimal number; another word stays unknown."""
         found = None
@@ -81,12 +94,45 @@ class Node:
 
     def unread(self) -> Iterator[tuple[int, str]]:
         """(line, statement) of everything not understood."""
-        stack: list[tuple[Node, str]] = [(self, "")]
+        if not self.has_unread():
+            return
+        stack: list[tuple[Node, tuple[str, ...]]] = [(self, ())]
         while stack:
             node, path = stack.pop()
             if node.ends and not node.used:
-                yield node.line, path
-            stack += [(child, f"{path} {child.word}".lstrip()) for child in node.children.values()]
+                yield node.line, " ".join(path)
+            stack += [(child, (*path, child.word)) for child in node.children.values()]
+
+    def has_unread(self) -> bool:
+        """Whether anything is not understood."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.ends and not node.used:
+                return True
+            stack += node.children.values()
+        return False
+
+    def add(self, words: list[str], line: int) -> None:
+        """Add a statement of so many words below; a list in brackets is one statement for each of its words."""
+        if _LIST in words:
+            at = words.index(_LIST)
+            for word in words[at + 1 :]:
+                self.add([*words[:at], word], line)
+            return
+        node = self.open(words, line)
+        node.ends, node.line = True, line
+
+    def open(self, words: list[str], line: int) -> Node:
+        """The node at the end of these words, which is made where it is missing; words too deep are left out."""
+        node = self
+        for word in words if len(words) <= _DEEPEST else words[:_DEEPEST]:
+            children = node.children
+            if word in children:
+                node = children[word]
+            else:
+                node = children[word] = Node(word, line)
+        return node
 
 
 class Text:
@@ -97,85 +143,81 @@ class Text:
     def __init__(self, text: str) -> None:
         self.root = Node("", 0)
         self.ignored: list[tuple[int, str]] = []
-        deactivated: list[tuple[str, ...]] = []
-        tokens = list(_tokens(text))
-        first = next((token for token, _, quote in tokens if not quote), "")
-        if first in _SET_VERBS:
-            self._commands(text, deactivated)
+        tokens = _tokens(text)
+        if next((token for token in tokens if token != "\n"), "") in _SET_VERBS:
+            self._commands(tokens)
         else:
             self._braces(tokens)
+
+    def _braces(self, tokens: list[str]) -> None:
+        node = self.root
+        path: list[str] = []
+        above: list[tuple[Node, int, bool]] = []
+        words: list[str] = []
+        active, begun, empty = True, True, False
+        number = 1
+        for token in tokens:
+            if token == "\n":
+                number += 1
+            elif token not in _MARKS:
+                if words or (token not in _MARKERS and token != _INACTIVE):
+                    words.append(token if token[0] != '"' else _unquoted(token))
+                elif token == _INACTIVE:
+                    begun = False
+                empty = False
+            elif token == ";":
+                self._statement(node, path, words, number, active and begun)
+                words, begun, empty = [], True, False
+            elif token == "{":
+                above.append((node, len(path), active))
+                path += words
+                active = active and begun
+                if active and len(above) < _DEEPEST:
+                    node = node.open(words, number)
+                words, begun, empty = [], True, True
+            elif token == "}":
+                if words:
+                    self.ignored.append((number, " ".join(path + words)))
+                elif empty:
+                    self._statement(node, path, [], number, active)
+                if above:
+                    node, length, active = above.pop()
+                    del path[length:]
+                words, begun, empty = [], True, False
+            elif token == "[":
+                words.append(_LIST)
+        if words:
+            self.ignored.append((number, " ".join(words)))
+
+    def _statement(self, node: Node, path: list[str], words: list[str], line: int, active: bool) -> None:
+        """A statement of `words` below `node`, which is at `path`."""
+        if active and (path or words):
+            node.add(words, line)
+        elif path or words:
+            self.ignored.append((line, f"{_INACTIVE} {' '.join(path + words)}"))
+
+    def _commands(self, tokens: list[str]) -> None:
+        deactivated: list[list[str]] = []
+        words: list[str] = []
+        number = 1
+        for token in (*tokens, "\n"):
+            if token == "[":
+                words.append(_LIST)
+            elif token not in _MARKS and token != "\n":
+                words.append(_unquoted(token))
+            elif token == "\n":
+                if words[:1] == ["set"] and len(words) > 1:
+                    self.root.add(words[1:], number)
+                elif words:
+                    self.ignored.append((number, " ".join(words)))
+                    if words[0] == "deactivate":
+                        deactivated.append(words[1:])
+                words = []
+                number += 1
         for path in deactivated:
             self._deactivate(path)
 
-    def _add(self, words: list[str], line: int) -> None:
-        node = self.root
-        for word in words[:_DEEPEST]:
-            node = node.children.setdefault(word, Node(word, line))
-        node.ends, node.line = True, line
-
-    def _statement(self, words: list[str], line: int, active: bool) -> None:
-        """Add a statement; a list in brackets is one statement for each of its words."""
-        if _LIST in words:
-            at = words.index(_LIST)
-            for word in words[at + 1 :]:
-                self._statement([*words[:at], word], line, active)
-        elif active and words:
-            self._add(words, line)
-        elif words:
-            self.ignored.append((line, f"{_INACTIVE} {' '.join(words)}"))
-
-    def _braces(self, tokens: list[tuple[str, int, bool]]) -> None:
-        path: list[str] = []
-        depths: list[tuple[int, bool]] = []
-        words: list[str] = []
-        active, begun, empty = True, True, False
-        for token, line, quote in tokens:
-            if quote or token not in "{};[]":
-                if not words and not quote and token == _INACTIVE:
-                    begun = False
-                elif words or quote or token not in _MARKERS:
-                    words.append(token)
-                empty = False
-            elif token == "[":
-                words.append(_LIST)
-            elif token == "{":
-                depths.append((len(path), active))
-                path += words
-                active = active and begun
-                words, begun, empty = [], True, True
-            elif token == ";":
-                self._statement(path + words, line, active and begun)
-                words, begun, empty = [], True, False
-            elif token == "}":
-                if words:
-                    self.ignored.append((line, " ".join(path + words)))
-                elif empty:
-                    self._statement(path, line, active)
-                if depths:
-                    length, active = depths.pop()
-                    del path[length:]
-                words, begun, empty = [], True, False
-        if words:
-            self.ignored.append((tokens[-1][1], " ".join(words)))
-
-    def _commands(self, text: str, deactivated: list[tuple[str, ...]]) -> None:
-        for number, raw in enumerate(text.split("\n"), 1):
-            words = [
-                _LIST if token == "[" and not quote else token
-                for token, _, quote in _tokens(raw)
-                if quote or token not in "{};]"
-            ]
-            if not words:
-                continue
-            if words[0] == "set" and len(words) > 1:
-                self._statement(words[1:], number, active=True)
-            elif words[0] == "deactivate":
-                deactivated.append(tuple(words[1:]))
-                self.ignored.append((number, " ".join(words)))
-            else:
-                self.ignored.append((number, " ".join(words)))
-
-    def _deactivate(self, path: tuple[str, ...]) -> None:
+    def _deactivate(self, path: list[str]) -> None:
         above = self.root.get(*path[:-1])
         node = above.children.pop(path[-1], None) if above and path else None
         if node:
@@ -183,28 +225,27 @@ class Text:
             self.ignored += [(line, f"{_INACTIVE} {start} {rest}".strip()) for line, rest in node.unread()]
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int, bool]]:
-    """(token, line, whether it stood in quotes) without comments; over-long lines give one token."""
-    comment = False
-    for number, raw in enumerate(text.split("\n"), 1):
-        at = 0
-        if len(raw) > _LONGEST_LINE:
-            yield raw[:80], number, True
-            continue
-        while at < len(raw):
-            if comment:
-                end = raw.find("*/", at)
-                comment = end < 0
-                at = len(raw) if comment else end + 2
-                continue
-            match = _TOKEN.search(raw, at)
-            if match is None:
-                break
-            at = match.end()
-            text_in_quotes, opening, remark, mark, word, stray = match.groups()
-            if text_in_quotes is not None:
-                yield _ESCAPE.sub(r"\1", text_in_quotes), number, True
-            elif opening:
-                comment = True
-            elif not remark:
-                yield mark or word or stray, number, False
+def _tokens(text: str) -> list[str]:
+    """The tokens of a text without comments, with every end of a line; an over-long line is one in quotes."""
+    if any(len(line) > _LONGEST_LINE for line in text.split("\n")):
+        text = "\n".join(f'"{line[:80]}"' if len(line) > _LONGEST_LINE else line for line in text.split("\n"))
+    tokens: list[str] = _TOKEN.findall(text.rstrip())
+    if "#" not in text and "/*" not in text:
+        return tokens
+    found: list[str] = []
+    for token in tokens:
+        if token.startswith("/*"):
+            found += ["\n"] * token.count("\n")
+        elif token[0] != "#":
+            found.append(token)
+    while found and found[-1] == "\n":
+        found.pop()
+    return found
+
+
+def _unquoted(token: str) -> str:
+    """What a token says: a text in quotes without them."""
+    if token[0] != '"' or len(token) < 2:
+        return token
+    text = token[1:-1]
+    return _ESCAPE.sub(r"\1", text) if "\\" in text else text

@@ -10,7 +10,13 @@ from fabricc.nos.junos.bgp_view import BgpView, bgp_view
 from fabricc.nos.junos.cos_view import CosView, cos_view
 from fabricc.nos.junos.naming import parent_name
 from fabricc.nos.junos.policy_view import PolicyView, policy_view
+from fabricc.nos.junos.protection_view import ProtectionView, protection_view
 from fabricc.nos.junos.vocabulary import (
+    ACCOUNTED,
+    AUTHENTICATION_ORDER,
+    CERTIFICATE,
+    DEFAULT_LLDP_S,
+    DYNAMIC,
     EVOLVED,
     HASH_SEEDS,
     KEY_STATEMENTS,
@@ -18,14 +24,17 @@ from fabricc.nos.junos.vocabulary import (
     LOAD_BALANCING_POLICY,
     MANAGEMENT_INSTANCE,
     MANAGEMENT_INTERFACES,
+    TEMPLATE_CLASS,
+    TEMPLATE_USER,
     fec,
     flavour,
+    lldp_delay_s,
     maximum_ecmp,
     quoted,
 )
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Account, Management, Port, Switch
+    from fabricc.fabric.model import Account, Management, Port, Snmp, Switch, Tacacs
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +47,25 @@ class UserView:
 
 
 @dataclass(frozen=True, slots=True)
+class SnmpView:
+    """Read-only SNMP; texts are quoted, None where there is none."""
+
+    community: str
+    location: str | None
+    contact: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ManagementView:
-    """The out-of-band side; `root` is whose key satisfies `root-authentication`, None without users."""
+    """The out-of-band side and the services on it.
+
+    Attributes:
+        root: whose key satisfies `root-authentication`; None without users.
+        template_user: account whose rights TACACS+ users get that have none of their own; None without TACACS+.
+        accounted: the events that TACACS+ servers are told of.
+        certificate: name of the certificate that gNMI shows.
+        lldp_s, lldp_delay_s: None at Junos's defaults.
+    """
 
     instance: str
     interface: str
@@ -53,6 +79,16 @@ class ManagementView:
     syslog: list[str]
     users: list[UserView]
     root: UserView | None
+    tacacs: Tacacs | None
+    authentication_order: list[str]
+    template_user: str | None
+    template_class: str
+    accounted: list[str]
+    snmp: SnmpView | None
+    gnmi_port: int | None
+    certificate: str
+    lldp_s: int | None
+    lldp_delay_s: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +115,24 @@ class InterfaceView:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopbackFamilyView:
+    """A family of `lo0`: the address with its length, and the filter of what reaches the switch itself."""
+
+    name: str
+    filter: str | None
+    address: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BalancingView:
+    """How ECMP spreads: the tier's seed; the mode of dynamic load balancing, and its pause in microseconds."""
+
+    seed: int
+    dynamic: str | None
+    idle_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ChassisPortView:
     """A split cage of a classic switch: `chassis fpc 0 pic 0 port N`."""
 
@@ -96,9 +150,9 @@ class SwitchView:
     maximum_ecmp: int
     chassis_ports: list[ChassisPortView]
     interfaces: list[InterfaceView]
-    loopback4: str | None
-    loopback6: str | None
-    hash_seed: int
+    loopback: list[LoopbackFamilyView]
+    protection: ProtectionView
+    balancing: BalancingView
     load_balancing: str
     policy: PolicyView
     cos: CosView
@@ -108,20 +162,37 @@ class SwitchView:
 def switch_view(switch: Switch) -> SwitchView:
     """The view of one switch."""
     evolved = flavour(switch) == EVOLVED
+    protection = protection_view(switch)
     return SwitchView(
         name=switch.name,
         management=_management(switch),
         maximum_ecmp=maximum_ecmp(switch.bgp.maximum_paths),
         chassis_ports=[] if evolved else _chassis_ports(switch),
         interfaces=_interfaces(switch, evolved),
-        loopback4=switch.loopback4,
-        loopback6=switch.loopback6,
-        hash_seed=HASH_SEEDS[switch.tier_index],
+        loopback=_loopback(switch, protection),
+        protection=protection,
+        balancing=BalancingView(
+            seed=HASH_SEEDS[switch.tier_index],
+            dynamic=DYNAMIC.get(switch.load_balancing.mode),
+            idle_us=switch.load_balancing.flowlet_idle_us,
+        ),
         load_balancing=LOAD_BALANCING_POLICY,
         policy=policy_view(switch.bgp),
         cos=cos_view(switch),
         bgp=bgp_view(switch.bgp),
     )
+
+
+def _loopback(switch: Switch, protection: ProtectionView) -> list[LoopbackFamilyView]:
+    addresses = {
+        "inet": f"{switch.loopback4}/32" if switch.loopback4 else None,
+        "inet6": f"{switch.loopback6}/128" if switch.loopback6 else None,
+    }
+    return [
+        LoopbackFamilyView(family, protection.loopback.get(family), address)
+        for family, address in addresses.items()
+        if address or family in protection.loopback
+    ]
 
 
 def _management(switch: Switch) -> ManagementView:
@@ -141,7 +212,22 @@ def _management(switch: Switch) -> ManagementView:
         syslog=list(management.syslog),
         users=users,
         root=users[0] if users else None,
+        tacacs=management.tacacs,
+        authentication_order=list(AUTHENTICATION_ORDER),
+        template_user=TEMPLATE_USER if management.tacacs else None,
+        template_class=TEMPLATE_CLASS,
+        accounted=list(ACCOUNTED),
+        snmp=_snmp(management.snmp) if management.snmp else None,
+        gnmi_port=management.gnmi_port,
+        certificate=CERTIFICATE,
+        lldp_s=management.lldp_interval_s if management.lldp_interval_s != DEFAULT_LLDP_S else None,
+        lldp_delay_s=lldp_delay_s(management.lldp_interval_s),
     )
+
+
+def _snmp(snmp: Snmp) -> SnmpView:
+    location, contact = (quoted(text) if text else None for text in (snmp.location, snmp.contact))
+    return SnmpView(snmp.community, location, contact)
 
 
 def _user(user: Account) -> UserView:

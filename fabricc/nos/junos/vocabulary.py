@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.model import Spreading
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -40,6 +42,27 @@ HOLD_PER_KEEPALIVE = 3
 
 # One seed per tier, so that a tier does not repeat the choice of the one below: odd and far apart.
 HASH_SEEDS = (2_654_435_769, 1_013_904_223, 3_668_339_987)
+
+# One hop away is who sends with the largest TTL and is received with it (RFC 5082); `ttl 255` of a BGP group.
+ONE_HOP_TTL = 255
+FILTERS = {"inet": "PROTECT", "inet6": "PROTECT-V6"}
+NEXT_HEADER = {"inet": "protocol", "inet6": "next-header"}
+TTL_WORDS = {"inet": "ttl", "inet6": "hop-limit"}
+LOGIN_PORTS = ("ssh", "830")  # 830: NETCONF over SSH (RFC 6242)
+QUERY_PORT = "snmp"
+
+# Who authenticates by TACACS+ and has no account gets the rights of the account `remote` (Juniper, user access guide).
+TEMPLATE_USER = "remote"
+TEMPLATE_CLASS = "read-only"
+AUTHENTICATION_ORDER = ("tacplus", "password")
+ACCOUNTED = ("login", "change-log", "interactive-commands")
+CERTIFICATE = "GNMI"  # name in the device's PKI store, which replacing the configuration leaves alone
+
+DEFAULT_LLDP_S = 30
+DEFAULT_LLDP_MULTIPLIER = 4
+DEFAULT_LLDP_DELAY_S = 2
+
+DYNAMIC = {Spreading.FLOWLET: "flowlet", Spreading.PACKET: "per-packet"}
 
 LOAD_BALANCING_POLICY = "PFE-LB"
 CLASSIFIER = "DSCP"
@@ -83,6 +106,14 @@ def flavour(switch: Switch) -> str:
 def maximum_ecmp(paths: int) -> int:
     """The smallest group size that Junos offers for so many paths; the largest when none suffices."""
     return next((step for step in MAXIMUM_ECMP if step >= paths), MAXIMUM_ECMP[-1])
+
+
+def lldp_delay_s(interval_s: int) -> int | None:
+    """`transmit-delay` of LLDP in seconds, at most a quarter of the interval (IEEE 802.1AB-2005, txDelay).
+
+    None where Junos's own 2 s fit.
+    """
+    return None if interval_s >= 4 * DEFAULT_LLDP_DELAY_S else max(1, interval_s // 4)
 
 
 def fec(port: Port) -> str | None:

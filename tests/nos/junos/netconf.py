@@ -27,6 +27,7 @@ LISTS = {
     "class-of-service/scheduler-maps", "scheduler-maps/forwarding-class", "class-of-service/schedulers",
     "routing-options/rib", "static/route", "aggregate/route", "router-advertisement/interface", "bgp/group",
     "group/neighbor", "group/dynamic-neighbor", "peer-auto-discovery/interface", "lldp/interface",
+    "system/tacplus-server", "snmp/community", "filter/term", "from/source-address",
 }  # fmt: skip
 # Lists whose own name Junos does not print.
 HIDDEN_LISTS = {
@@ -41,26 +42,27 @@ VALUES = {
     "cable-length", "mru", "xon", "flow-control-queue", "congestion-notification-profile", "scheduler-map",
     "scheduler", "priority", "next-hop", "router-id", "export", "import", "hold-time", "type", "maximum",
     "peer-as-list", "minimum-interval", "multiplier", "peer-as", "port-id-subtype", "next",
+    "secret", "authentication-order", "events", "port", "local-certificate", "location", "contact", "authorization",
+    "advertisement-interval", "transmit-delay", "inactivity-interval", "ttl", "ttl-except", "hop-limit-except",
+    "next-header", "destination-port",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {
     "hash-seed": "seed-value",
     "autonomous-system": "as-number",
     "then/local-preference": "local-preference",
+    "filter/input": "filter-name",
 }
 FACILITIES = {"any", "authorization"}
 
 
-def as_xml(
-    text: str, namespace: str, only: set[str] | None = None, without: frozenset[str] = frozenset()
-) -> str:
-    """The configuration as XML under `namespace` (`…/conf`); `only` and `without` choose top-level statements."""
+def as_xml(text: str, namespace: str, sections: set[str]) -> str:
+    """The top-level `sections` of the configuration as XML under `namespace` (`…/conf`)."""
     root = Element("configuration", xmlns=f"{namespace}/root")
     for node in Text(text).root.children.values():
-        if node.word in without or (only is not None and node.word not in only):
-            continue
-        top = SubElement(root, node.word, xmlns=f"{namespace}/{node.word}")
-        _fill(top, node, "configuration", top)
+        if node.word in sections:
+            top = SubElement(root, node.word, xmlns=f"{namespace}/{node.word}")
+            _fill(top, node, "configuration", top)
     return tostring(root, encoding="unicode")
 
 
@@ -77,7 +79,7 @@ def _fill(element: Element, node: Node, above: str, parent: Element) -> None:
 
 def _child(parent: Element, node: Node, above: str) -> None:
     path = f"{above}/{node.word}"
-    if path in LISTS:
+    if path in LISTS or (node.word == "filter" and "input" not in node.children):
         for key in node.children.values():
             _entry(SubElement(parent, node.word), key, node.word)
     elif node.word in FACILITIES and above in ("host", "file"):

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.fabric.model import Account, Ecn, PrefixList, PrefixRule, Watchdog
+from fabricc.build.front import unexpressed
+from fabricc.fabric.model import Account, Ecn, LoadBalancing, PrefixList, PrefixRule, Tacacs, Watchdog
+from fabricc.nos import load
 from fabricc.nos.junos import JUNOS
+from fabricc.nos.junos.capabilities import CAPABILITIES, RELEASES, lacking, since_release
 from fabricc.nos.junos.vocabulary import fill_levels, maximum_ecmp, queue_bytes
 from tests.nos.junos.variants import VARIANTS, variant
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 FATAL = {
     "FAB5501", "FAB5502", "FAB5503", "FAB5504", "FAB5506", "FAB5511", "FAB5513", "FAB5514", "FAB5515", "FAB5516",
-    "FAB5518",
+    "FAB5518", "FAB5519", "FAB5521", "FAB5523",
 }  # fmt: skip
 ALWAYS = {"FAB5505", "FAB5507"}  # of every lossless switch
 
@@ -62,6 +65,11 @@ def with_users(*keys: str) -> Switch:
     return replace(switch, management=replace(switch.management, users=users))
 
 
+def with_management(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, management=replace(switch.management, **changes))
+
+
 OVERLAPPING = PrefixList("POOL", 4, (PrefixRule("10.1.0.0/16", 24, 24), PrefixRule("10.0.0.0/8", 32, 32)))
 CASES = {
     "FAB5501": with_port(speed_gbps=1600),
@@ -82,6 +90,13 @@ CASES = {
     "FAB5516": with_bgp(bfd_multiplier=0),
     "FAB5517": with_bgp(keepalive_s=5),
     "FAB5518": with_bgp(prefix_lists=(OVERLAPPING,)),
+    "FAB5519": with_management(access=("172.16.8.0/24",), address="2001:db8::b/64", gateway="2001:db8::1"),
+    "FAB5520": with_management(gnmi_port=9339),
+    "FAB5521": with_management(
+        users=(Account("remote", "ssh-ed25519 AAAA"),), tacacs=Tacacs(("172.16.0.5",), "FABRICC-SECRET-t")
+    ),
+    "FAB5522": replace(fitting(), load_balancing=LoadBalancing(queue_pairs=True)),
+    "FAB5523": replace(variant("classic-settings"), release="21.4"),
 }
 
 
@@ -111,6 +126,41 @@ def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_sample_has_a_fatal_gap(name: str) -> None:
     assert not [gap for gap in JUNOS.gaps(variant(name)) if gap.fatal]
+
+
+@pytest.mark.parametrize("name", ["evo-settings", "evo-settings-unnumbered", "classic-settings"])
+def test_no_setting_is_passed_over(name: str) -> None:
+    switch = variant(name)
+    assert list(unexpressed(switch, load("junos"), JUNOS.gaps(switch))) == []
+
+
+def test_an_older_release_lacks_what_its_model_has_not() -> None:
+    def features(name: str, release: str) -> list[str]:
+        return [capability.feature for capability in lacking(replace(variant(name), release=release))]
+
+    unnumbered, gnmi = "BGP sessions over unnumbered links", "gNMI telemetry"
+    assert features("classic-settings-unnumbered", "20.4") == [unnumbered, gnmi]
+    assert features("classic-settings-unnumbered", "21.4") == [gnmi]
+    assert features("classic-settings-unnumbered", "22.4") == []
+    assert features("evo-numbered", "22.4") == ["Junos OS Evolved", "a watchdog for PFC"]
+    assert features("evo-settings-unnumbered", "23.4") == []
+
+
+def test_queue_pairs_are_refused_where_nothing_is_published() -> None:
+    switch = variant("classic-settings")
+    balancing = replace(switch.load_balancing, queue_pairs=True)
+    gaps = JUNOS.gaps(replace(switch, load_balancing=balancing))
+    assert [(g.code, g.fatal) for g in gaps if g.feature == "hashing of RoCE queue pairs"] == [
+        ("FAB5523", True)
+    ]
+
+
+def test_every_capability_names_its_source_and_is_had_by_the_newest_release() -> None:
+    for capability in CAPABILITIES:
+        assert capability.source
+        releases = [since_release(capability, kind) for kind in ("classic", "evo")]
+        assert all(release is None or release <= RELEASES[-1] for release in releases)
+        assert any(releases)
 
 
 def test_a_queue_that_is_not_marked_has_no_thresholds() -> None:

@@ -1,19 +1,26 @@
-"""Altering any one word of a rendered configuration, or leaving out a statement, shows."""
+"""Altering any one word of a rendered configuration, or leaving out a statement, shows, and on the line it is on."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.check.compare import compare
 from fabricc.nos.junos import FILE, JUNOS
 from tests.nos.junos.variants import variant
 
-NAMES = ["evo-dual", "evo-dual-unnumbered", "evo-drained", "classic-numbered", "evo-lossy"]
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Facts
+
+NAMES = [
+    "evo-settings", "evo-dual-unnumbered", "evo-drained", "classic-settings-unnumbered", "evo-lossy",
+]  # fmt: skip
 WORD = re.compile(r'"[^"]*"|[^\s{};\[\]"]+')
 
-# Names of terms, groups and dynamic neighbours that nothing refers to are free.
-FREE_NAMES = re.compile(r"term [A-Z]|group |dynamic-neighbor ")
+# Names of terms and dynamic neighbours that nothing refers to are free.
+FREE_NAMES = re.compile(r"term [A-Z]|dynamic-neighbor ")
 
 
 def equivalent(line: str, start: int) -> bool:
@@ -49,42 +56,43 @@ def shows(text: str, planned: object) -> bool:
     return reading.facts != planned or bool(reading.unknown)
 
 
+def named(text: str, planned: Facts) -> set[int]:
+    """The lines that the findings about a text point at; empty when there are none."""
+    reading = JUNOS.read({FILE: text})
+    places = {mismatch.line for mismatch in compare(planned, reading)}
+    return places | {number for _, number, _ in reading.unknown}
+
+
+def end(lines: list[str], at: int) -> int:
+    """Where the statement that begins at a line ends: at its closing brace, or there."""
+    indent = re.match(" *", lines[at])
+    assert indent
+    if not lines[at].endswith("{"):
+        return at
+    return next(i for i in range(at + 1, len(lines)) if lines[i] == indent[0] + "}")
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_no_changed_word_survives(name: str) -> None:
+def test_no_changed_word_survives_and_its_line_is_named(name: str) -> None:
     switch = variant(name)
     text = JUNOS.render(switch)[FILE]
     planned = JUNOS.planned(switch)
     lines = text.split("\n")
-    every = mutants(text)
-    survivors = [
-        (lines[at].strip(), start)
-        for at, start, changed in every
-        if not shows(changed, planned) and not equivalent(lines[at], start)
-    ]
-    assert survivors == []
-    free = [at for at, start, _ in every if equivalent(lines[at], start)]
-    assert len(free) < len(every) / 50
-
-
-def test_a_changed_value_shows_on_its_line() -> None:
-    switch = variant("evo-dual")
-    text = JUNOS.render(switch)[FILE]
-    planned = JUNOS.planned(switch)
-    lines = text.split("\n")
-    values = re.compile(
-        r"mtu|address|peer-as|description|hold-time|speed|cable-length|mru|exact|range|percent|host-name"
-    )
-    checked = 0
+    survivors, elsewhere, free, killed = [], [], 0, 0
     for at, start, changed in mutants(text):
-        line = lines[at]
-        if not values.search(line) or start < line.rindex(" "):
-            continue
-        reading = JUNOS.read({FILE: changed})
-        differing = {path for path, value in planned.items() if reading.facts.get(path) != value}
-        places = {reading.lines[path][1] for path in differing if path in reading.lines}
-        assert at + 1 in places | {number for _, number, _ in reading.unknown}, line
-        checked += 1
-    assert checked > 60
+        places = named(changed, planned)
+        if places:
+            killed += 1
+            if not places & set(range(at + 1, end(lines, at) + 2)):
+                elsewhere.append(lines[at].strip())
+        elif equivalent(lines[at], start):
+            free += 1
+        else:
+            survivors.append((lines[at].strip(), start))
+    assert survivors == []
+    assert free < killed / 40
+    # Names that become those of a neighbour, such as the next cage: five in every sample, under 1 % of most.
+    assert len(elsewhere) <= 5, elsewhere
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -102,6 +110,29 @@ def test_no_missing_statement_goes_unnoticed(name: str) -> None:
     assert survivors == defaults | (
         {"detection N;", "watchdog-action drop;"} if switch.qos.watchdog else set()
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "fact"),
+    [
+        ("            term ACCESS {", "            term LOGIN {", "management/access"),
+        ("    tacplus-server 172.16.0.6 {", "    tacplus-server 172.16.0.5 {", "management/tacacs/servers"),
+    ],
+)
+def test_blocks_in_another_order_show(first: str, second: str, fact: str) -> None:
+    switch = variant("evo-settings")
+    lines = JUNOS.render(switch)[FILE].split("\n")
+    one, other = lines.index(first), lines.index(second)
+    last = end(lines, other) + 1
+    swapped = [*lines[:one], *lines[other:last], *lines[one:other], *lines[last:]]
+    reading = JUNOS.read({FILE: "\n".join(swapped)})
+    assert fact in {mismatch.path for mismatch in compare(JUNOS.planned(switch), reading)}
+
+
+def test_methods_of_authentication_in_another_order_show() -> None:
+    switch = variant("evo-settings")
+    text = JUNOS.render(switch)[FILE].replace("[ tacplus password ]", "[ password tacplus ]")
+    assert JUNOS.read({FILE: text}).facts != JUNOS.planned(switch)
 
 
 def test_terms_in_another_order_show() -> None:

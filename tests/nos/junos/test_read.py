@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -134,7 +135,7 @@ def switches(draw: st.DrawFn) -> Switch:
         draw(st.booleans()),
         draw(st.sampled_from([None, listed.name])),
         4,
-        draw(st.none() | names),
+        draw(st.sampled_from([None, "GRACEFUL-SHUTDOWN"])),
         draw(st.none() | st.integers(0, 2**32 - 1)),
         draw(st.sampled_from([None, "65535:0", "65535:65281", "64512:7"])),
     )
@@ -256,7 +257,7 @@ def test_what_is_inactive_counts_as_unknown(form: str) -> None:
     reading = JUNOS.read({FILE: changed})
     statements = [statement for _, _, statement in reading.unknown]
     assert "inactive: protocols lldp interface all" in statements
-    assert "platform/lldp" not in reading.facts
+    assert "platform/lldp/ports" not in reading.facts
     assert any("multiplier" in statement for statement in statements)
     assert reading.facts["bfd/interval_ms"] == 300
 
@@ -309,3 +310,18 @@ def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
 def test_endless_lines_and_numbers_and_depths_are_survived() -> None:
     for text in ("a" * 100_000, "set routing-options autonomous-system " + "9" * 60_000, "a { " * 20_000):
         assert JUNOS.read({FILE: text}).facts == {}
+
+
+SAMPLES = Path(__file__).parents[4] / "shared" / "reference" / "nos-samples"
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample configurations are not beside the checkout")
+def test_configurations_of_others_are_understood_but_for_what_is_never_written() -> None:
+    unwritten = re.compile(
+        "encrypted-password|flowset-table-size|reassignment|ether-type|sampling-rate|from prefix-list"
+        "|from route-filter |policy-options prefix-list|graceful-restart|fast-reroute|global-load-balancing"
+    )
+    for sample in SAMPLES.glob("junos-*.set"):
+        reading = JUNOS.read({FILE: sample.read_text(encoding="utf-8")})
+        assert reading.facts["load_balancing/flowlet_idle_us"] == 128
+        assert [statement for _, _, statement in reading.unknown if not unwritten.search(statement)] == []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tests.samples import switch_model, tor
+from fabricc.fabric.model import Spreading
+from tests.samples import switch_model, tor, with_settings
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
@@ -20,8 +21,15 @@ CHOICES: dict[str, dict[str, Any]] = {
     "drained": {"drained": True},
     "lossy": {"lossless": False},
 }
-VARIANTS = [f"{flavour}-{choice}" for flavour in ("evo", "classic") for choice in CHOICES]
-GOLDENS = [name for name in VARIANTS if name.startswith("evo-")] + ["classic-dual-unnumbered"]
+VARIANTS = [
+    f"{flavour}-{choice}"
+    for flavour in ("evo", "classic")
+    for choice in (*CHOICES, "settings", "settings-unnumbered")
+]
+GOLDENS = [name for name in VARIANTS if name.startswith("evo-")] + [
+    "classic-dual-unnumbered",
+    "classic-settings",
+]
 
 
 def model(flavour: str) -> SwitchModel:
@@ -39,7 +47,25 @@ def model(flavour: str) -> SwitchModel:
 def variant(name: str) -> Switch:
     """The switch of that name."""
     flavour, _, choice = name.partition("-")
-    return tor(PORTS, model=model(flavour), nos="junos", release="24.4", **CHOICES[choice])
+    if choice.startswith("settings"):
+        return _with_settings(flavour, unnumbered=choice == "settings-unnumbered")
+    return _tor(flavour, **CHOICES[choice])
+
+
+def _with_settings(flavour: str, unnumbered: bool) -> Switch:
+    """All settings, but queue pairs on Evolved alone; over unnumbered links other values of them."""
+    if unnumbered:
+        switch = with_settings(_tor(flavour, unnumbered=True), Spreading.PACKET)
+        switch = replace(switch, management=replace(switch.management, lldp_interval_s=5))
+    else:
+        switch = with_settings(_tor(flavour, dual=True))
+        switch = replace(switch, load_balancing=replace(switch.load_balancing, flowlet_idle_us=128))
+    balancing = replace(switch.load_balancing, queue_pairs=flavour == "evo")
+    return replace(switch, load_balancing=balancing)
+
+
+def _tor(flavour: str, **choices: Any) -> Switch:
+    return tor(PORTS, model=model(flavour), nos="junos", release="24.4", **choices)
 
 
 def large(count: int = 64) -> Switch:
