@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.nos.cumulus.ports import MANAGEMENT_VRF, interfaces
-from fabricc.nos.cumulus.qos import qos_tree
-from fabricc.nos.cumulus.release import ADMINISTRATOR, OWN_ACCOUNT, factory, release_of
-from fabricc.nos.cumulus.routing import router, vrf
+from fabricc.nos.cumulus.ports import interfaces
+from fabricc.nos.cumulus.qos import packet_trim, qos_tree
+from fabricc.nos.cumulus.release import ADMINISTRATOR, CONTROL_PLANE_LISTS, OWN_ACCOUNT, factory, release_of
+from fabricc.nos.cumulus.routing import adaptive_routing, router, vrf
+from fabricc.nos.cumulus.services import access_lists, access_rules, login, services
 from fabricc.nos.cumulus.yaml_text import write
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Account, Management, Switch
+    from fabricc.fabric.model import Account, Switch
     from fabricc.nos.cumulus.release import Release
     from fabricc.nos.cumulus.yaml_text import Tree
 
@@ -20,7 +21,8 @@ KEY_NAME = "fabricc"
 UNUSABLE_PASSWORD = "*"
 """A hash that no password has; what `nv config show` prints in place of any."""
 
-SYSLOG: Tree = {"port": 514, "protocol": "udp"}
+HASH_FIELDS = ("destination-ip", "destination-port", "ip-protocol", "ipv6-label", "source-ip", "source-port")
+"""What ECMP hashes out of the box; addresses and ports are in it both ways, which keeps the hash symmetric."""
 
 
 def hash_seed(tier_index: int) -> int:
@@ -37,16 +39,18 @@ def render(switch: Switch) -> str:
         "rev-id": 1.0,
         "version": release.version,
     }
-    service, system = _services(switch.management, release)
+    service, system = services(switch.management, release)
     content: Tree = {
         "interface": interfaces(switch, release),
         "qos": qos_tree(switch),
-        "router": router(switch.bgp, release),
+        "router": {**router(switch.bgp, release), **adaptive_routing(switch, release)},
         "system": _system(switch, release, system),
         "vrf": vrf(switch.bgp, release),
     }
     if service:
         content["service"] = service
+    if lists := access_lists(switch.management, release):
+        content["acl"] = lists
     return write([{"header": header}, {"set": content}])
 
 
@@ -54,8 +58,15 @@ def _system(switch: Switch, release: Release, services: Tree) -> Tree:
     tree = {**factory(release), **services}
     aaa = tree["aaa"]
     if isinstance(aaa, dict):
+        aaa.update(login(switch.management, release))
         aaa["user"] = _users(switch.management.users)
-    tree["forwarding"] = {"hash-seed": hash_seed(switch.tier_index)}
+    lists = (*CONTROL_PLANE_LISTS, *access_rules(switch.management, release))
+    tree["control-plane"] = {"acl": {name: {"inbound": {}} for name in lists}}
+    tree["forwarding"] = {
+        "ecmp-hash": dict.fromkeys(HASH_FIELDS, release.on),
+        "hash-seed": hash_seed(switch.tier_index),
+        **packet_trim(switch.qos, release),
+    }
     tree["hostname"] = switch.name
     return tree
 
@@ -79,32 +90,3 @@ def ssh_key(account: Account) -> tuple[str, str]:
     """The type and the key of an account's public key, without its comment."""
     kind, _, rest = account.ssh_key.partition(" ")
     return kind, rest.partition(" ")[0]
-
-
-def _services(management: Management, release: Release) -> tuple[Tree, Tree]:
-    """What stands below `service` and what below `system`: NTP, DNS, syslog and LLDP."""
-    places: dict[str, Tree] = {"service": {}, "system": {}}
-    rows: dict[str, tuple[str, Tree]] = {
-        "ntp": (release.ntp, {server: {"iburst": release.on} for server in management.ntp}),
-        "dns": (release.dns, {server: {} for server in management.dns}),
-        "syslog": (release.syslog, dict.fromkeys(management.syslog, SYSLOG)),
-    }
-    for name, (place, servers) in rows.items():
-        if not servers:
-            continue
-        if place == "service":
-            places[place][name] = {MANAGEMENT_VRF: {"server": servers}}
-        elif name == "ntp":
-            places[place][name] = {"server": servers, "vrf": MANAGEMENT_VRF}
-        else:
-            in_vrf: Tree = {
-                server: {**_mapping(row), "vrf": MANAGEMENT_VRF} for server, row in servers.items()
-            }
-            places[place][name] = {"server": in_vrf}
-    if release.lldp:
-        places[release.lldp]["lldp"] = {"state": "enabled"}
-    return places["service"], places["system"]
-
-
-def _mapping(row: Tree | str | float) -> Tree:
-    return row if isinstance(row, dict) else {}

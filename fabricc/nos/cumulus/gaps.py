@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.facts import SETTINGS
+from fabricc.fabric.model import Spreading
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.cumulus.document import ssh_key
-from fabricc.nos.cumulus.ports import LANES_PER_PORT, MTU_RANGE, SPEEDS
+from fabricc.nos.cumulus.ports import FABRIC, LANES_PER_PORT, MTU_RANGE, SPEEDS
 from fabricc.nos.cumulus.qos import (
     ALPHAS,
     ROBUSTNESS_RANGE,
@@ -31,6 +33,11 @@ DESCRIPTION_LENGTH = 255
 BFD_RANGE_MS = (50, 60_000)
 BFD_MULTIPLIERS = (2, 255)
 HOLD_RANGE_S = (3, 65_535)
+ADAPTIVE_ASICS, ADAPTIVE_SPEEDS = ("spectrum4",), (200, 400)
+"""Where adaptive routing works (NVIDIA, Equal Cost Multipath Load Sharing, Cumulus Linux 5.14)."""
+
+TRIMMING_ASICS, TRIMMED_BYTES, TRIMMED_STEP = ("spectrum4", "spectrum5"), (256, 1024), 4
+"""Where packets are trimmed, and to what (NVIDIA, Packet Trimming, Cumulus Linux 5.14)."""
 
 
 def gaps(switch: Switch, release: Release) -> Iterator[Gap]:
@@ -43,6 +50,9 @@ def gaps(switch: Switch, release: Release) -> Iterator[Gap]:
     yield from _watchdog_gaps(switch)
     yield from _routing_gaps(switch, release)
     yield from _account_gaps(switch, release)
+    yield from _service_gaps(switch, release)
+    yield from _balancing_gaps(switch)
+    yield from _trimming_gaps(switch, release)
 
 
 def unknown_release(name: str) -> Gap:
@@ -242,3 +252,61 @@ def _account_gaps(switch: Switch, release: Release) -> Iterator[Gap]:
             f"name at least one user with a key under `management`, be it `{OWN_ACCOUNT}`",
             fatal=False,
         )
+
+
+def _service_gaps(switch: Switch, release: Release) -> Iterator[Gap]:
+    if switch.management.gnmi_port is not None and not release.gnmi:
+        yield Gap(
+            "FAB5719",
+            SETTINGS["management/gnmi_port"],
+            f"`system gnmi-server` is there from 5.13 on; with {release.name} gNMI belongs to NetQ's agent, which NVUE "
+            "does not configure",
+            "use release 5.13 or later, or enable it in NetQ's agent and leave it out here",
+        )
+
+
+def _balancing_gaps(switch: Switch) -> Iterator[Gap]:
+    balancing = switch.load_balancing
+    if balancing.mode is Spreading.PACKET:
+        speeds = {port.speed_gbps for port in switch.ports if port.direction in FABRIC}
+        beside = sorted(speeds.difference(ADAPTIVE_SPEEDS))
+        if switch.model.asic_family not in ADAPTIVE_ASICS or beside:
+            where = f"ports of {beside[0]} Gb/s" if beside else switch.model.asic
+            yield Gap(
+                "FAB5720",
+                SETTINGS["load_balancing/mode"],
+                f"adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, and this switch has {where}",
+                "use `mode: hash`, or links of 400 or 200 Gb/s between Spectrum-4 switches",
+            )
+    whole = "adaptive routing decides for every packet (NVIDIA, Equal Cost Multipath), NVUE has no flowlets"
+    if balancing.mode is Spreading.FLOWLET:
+        yield Gap("FAB5721", SETTINGS["load_balancing/mode"], whole, "use `mode: packet` or `hash`")
+    if balancing.flowlet_idle_us is not None:
+        yield Gap("FAB5721", SETTINGS["load_balancing/flowlet_idle_us"], whole, "leave `flowlet_idle_us` out")
+    if balancing.queue_pairs:
+        yield Gap(
+            "FAB5722",
+            SETTINGS["load_balancing/queue_pairs"],
+            "`ecmp-hash` has no field of the RoCE transport header (NVUE object model)",
+            "leave it out; more queue pairs per connection spread by their UDP source ports",
+        )
+
+
+def _trimming_gaps(switch: Switch, release: Release) -> Iterator[Gap]:
+    cut = switch.qos.trimming
+    if cut is None:
+        return
+    least, most = TRIMMED_BYTES
+    if not release.trimming:
+        reason, remedy = (
+            f"`packet-trim` is there from 5.14 on, this is {release.name}",
+            "use release 5.14 or later",
+        )
+    elif switch.model.asic_family not in TRIMMING_ASICS:
+        reason, remedy = f"it is for Spectrum-4 and Spectrum-5, this is {switch.model.asic}", "leave it out"
+    elif not least <= cut.size_bytes <= most or cut.size_bytes % TRIMMED_STEP:
+        reason = f"`size` is {least} to {most} bytes in steps of {TRIMMED_STEP}, and not {cut.size_bytes}"
+        remedy = "choose such a size"
+    else:
+        return
+    yield Gap("FAB5723", SETTINGS["trimming/"], reason, remedy)

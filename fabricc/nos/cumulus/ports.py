@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.model import Direction
 from fabricc.nos.cumulus.naming import cage_name
 from fabricc.nos.cumulus.qos import port_qos
+from fabricc.nos.cumulus.routing import adaptive_routing
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
@@ -18,6 +19,9 @@ LOOPBACK = "lo"
 MANAGEMENT_VRF = "mgmt"
 SPEEDS = (1, 10, 25, 40, 50, 100, 200, 400, 800)
 """Speeds of `link speed` in Gb/s, spelled `400G`."""
+
+FABRIC = (Direction.UP, Direction.DOWN)
+"""Where ports of equal cost lead: to other switches."""
 
 MTU_RANGE = (552, 9216)
 LANES_PER_PORT = (1, 2, 4, 8)
@@ -48,6 +52,9 @@ def interfaces(switch: Switch, release: Release) -> Tree:
         },
     }
     profiles = port_qos(switch)
+    adaptive = adaptive_routing(switch, release)
+    trimmed = switch.qos.trimming if release.trimming else None
+    eligible: Tree = {str(queue): {} for queue in trimmed.queues} if trimmed else {}
     for port in switch.ports:
         if port.children > 1:
             rows[cage_name(switch.model, port.cage)] = {
@@ -57,6 +64,10 @@ def interfaces(switch: Switch, release: Release) -> Tree:
         rows[port.name] = row = _port(port, release)
         if port.profile in profiles:
             row["qos"] = profiles[port.profile]
+        if adaptive and port.direction in FABRIC:
+            row["router"] = adaptive
+        if eligible and port.direction is not Direction.UNUSED:
+            row["packet-trim"] = {"egress-eligibility": {"traffic-class": eligible}}
     return rows
 
 

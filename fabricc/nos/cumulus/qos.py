@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.fabric.model import Headroom, PortProfile, Switch, SwitchQos, Watchdog
+    from fabricc.nos.cumulus.release import Release
     from fabricc.nos.cumulus.yaml_text import Tree
 
 GLOBAL = "default-global"
@@ -146,6 +147,21 @@ def qos_tree(switch: Switch) -> Tree:
         held = timers(qos.watchdog)
         tree["pfc-watchdog"] = {"polling-interval": held.polling_ms, "robustness": held.robustness}
     return tree
+
+
+def packet_trim(qos: SwitchQos, release: Release) -> Tree:
+    """What trims packets switch-wide, below `system forwarding`; which queues' packets is said at each port."""
+    cut = qos.trimming if release.trimming else None
+    if cut is None:
+        return {}
+    return {
+        "packet-trim": {
+            "remark": {"dscp": cut.dscp},
+            "size": cut.size_bytes,
+            "state": "enabled",
+            "switch-priority": cut.queue,
+        }
+    }
 
 
 def _marking(qos: SwitchQos, profiles: Iterable[PortProfile]) -> Tree:

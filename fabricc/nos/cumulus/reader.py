@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean
+from fabricc.nos.cumulus.document import HASH_FIELDS
 from fabricc.nos.cumulus.ports import LOOPBACK, MANAGEMENT, MANAGEMENT_VRF
 from fabricc.nos.cumulus.qos_reader import read_port_qos, read_qos
-from fabricc.nos.cumulus.release import RELEASES, Release, factory, release_of
-from fabricc.nos.cumulus.routing_reader import read_routing
+from fabricc.nos.cumulus.release import OWN_ACCOUNT, RELEASES, Release, factory, release_of
+from fabricc.nos.cumulus.routing_reader import read_port_balancing, read_routing
+from fabricc.nos.cumulus.services_reader import read_services
 from fabricc.nos.cumulus.source import Source, members, number
 from fabricc.nos.cumulus.yaml_nodes import Node, parse
 
@@ -17,13 +19,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
 
 _VERSION = re.compile(r"Cumulus Linux ([0-9]+\.[0-9]+)(\..*)?")
+_CHILD = re.compile(r"(swp[0-9]+)s[0-9]+")
 _SPEED = re.compile(r"([0-9]+)G")
 _TYPES = {MANAGEMENT: "eth", LOOPBACK: "loopback"}
-_SERVICES = {
-    "ntp": ("iburst",),
-    "dns": (),
-    "syslog": ("port", "protocol"),
-}
 
 
 def read_startup(text: str, file: str, reading: Reading) -> None:
@@ -35,7 +33,7 @@ def read_startup(text: str, file: str, reading: Reading) -> None:
     release = _header(header, tree, file, reading)
     source = Source(file, tree, release, reading)
     _read_system(source)
-    _read_services(source)
+    read_services(source)
     _read_interfaces(source)
     read_qos(source)
     read_routing(source)
@@ -82,8 +80,10 @@ def _guess(tree: Node) -> Release:
 
     if there("router", "bgp", "state"):
         return release_of("5.15")
+    if there("service", "syslog") and not there("service", "dns"):
+        return release_of("5.11" if there("system", "aaa", "tacacs", "enable") else "5.12")
     if there("service", "syslog"):
-        return release_of("5.10" if there("service", "dns") else "5.12")
+        return release_of("5.10")
     if there("service", "dns"):
         return release_of("5.10")
     return release_of("")
@@ -96,9 +96,18 @@ def _read_system(source: Source) -> None:
         return
     source.require_tree(system, factory(source.release))
     source.scalar("system/hostname", system, "hostname")
-    source.scalar("system/hash_seed", system, "forwarding", "hash-seed")
-    for name, user in system.items("aaa", "user"):
+    forwarding = system.get("forwarding")
+    if forwarding is None:
+        source.lacks(system, "forwarding is missing")
+    else:
+        source.scalar("system/hash_seed", forwarding, "hash-seed")
+        source.require_tree(forwarding, {"ecmp-hash": dict.fromkeys(HASH_FIELDS, source.release.on)})
+    users = dict(system.items("aaa", "user"))
+    if OWN_ACCOUNT not in users:
+        source.lacks(system.children.get("aaa", system), f"user {OWN_ACCOUNT} is missing")
+    for name, user in users.items():
         prefix = f"user[{name}]/"
+        source.put(f"user[{name}]/configured", "true", user)
         source.scalar(prefix + "role", user, "role")
         user.get("full-name")
         if password := user.get("hashed-password"):
@@ -107,54 +116,41 @@ def _read_system(source: Source) -> None:
             kind, material = key.get("type"), key.get("key")
             if kind and material and prefix + "ssh_key" not in source.reading.facts:
                 source.put(prefix + "ssh_key", f"{kind.value} {material.value}", material)
+                source.scalar(prefix + "ssh_key_type", key, "type")
             else:
                 source.lacks(key, "a key without its other half, or a second one")
 
 
-def _read_services(source: Source) -> None:
-    release = source.release
-    for name, keys in _SERVICES.items():
-        place = getattr(release, name)
-        above = source.root.get(place, name, *((MANAGEMENT_VRF,) if place == "service" else ()))
-        if above is None:
-            continue
-        servers = dict(above.items("server"))
-        if servers:
-            source.put(f"management/{name}", ",".join(sorted(servers)), next(iter(servers.values())))
-        vrf_of: list[Node] = []
-        if place == "system":
-            vrf_of = [above] if name == "ntp" else list(servers.values())
-        for node in vrf_of:
-            source.require(node, "vrf", MANAGEMENT_VRF)
-        for server in servers.values():
-            for key in keys:
-                words = {"iburst": release.on, "port": "514", "protocol": "udp"}
-                source.require(server, key, words[key])
-    if release.lldp:
-        above = source.root.get(release.lldp, "lldp")
-        if above is None:
-            source.lacks(source.root, f"{release.lldp} lldp is missing")
-        else:
-            source.require(above, "state", "enabled")
-
-
 def _read_interfaces(source: Source) -> None:
+    above = source.root.get("interface")
+    for name in _TYPES:
+        if above is None or name not in above.children:
+            source.lacks(above or source.root, f"interface {name} is missing")
+    split: set[str] = set()
     for key, node in source.root.items("interface"):
         for name in members(key):
             source.require(node, "type", _TYPES.get(name, "swp"))
             if name == MANAGEMENT:
                 _read_management(source, node)
             elif name == LOOPBACK:
+                source.expect(node, ("ip",), "loopback/ipv4", "loopback/ipv6")
                 _read_addresses(source, node, "loopback/")
             elif (modes := node.get("link", "breakout")) is not None:
+                source.put(f"breakout[{name}]/configured", "true", node)
                 _read_breakout(source, name, modes)
             else:
                 _read_port(source, name, node)
+                if found := _CHILD.fullmatch(name):
+                    split.add(found[1])
+    for cage in sorted(split):
+        if f"breakout[{cage}]" not in source.reading.facts:
+            source.lacks(above or source.root, f"breakout of {cage} is missing")
 
 
 def _read_management(source: Source, node: Node) -> None:
     _read_addresses(source, node, "management/")
     parents = ("ipv4", "ipv6") if source.release.family_addresses else ("ip",)
+    source.expect(node, parents[:1], "management/address", "management/gateway")
     for parent in parents:
         for gateway, child in node.items(parent, "gateway"):
             source.put("management/gateway", gateway, child)
@@ -179,17 +175,19 @@ def _read_breakout(source: Source, name: str, modes: Node) -> None:
     for mode, child in modes.items():
         lanes = child.get("lanes-per-port")
         if lanes and lanes.value and f"breakout[{name}]" not in source.reading.facts:
-            source.put(f"breakout[{name}]", f"{mode} {lanes.value}", lanes)
+            source.put(f"breakout[{name}]", mode, child)
+            source.put(f"breakout[{name}]/lanes", number(lanes.value), lanes)
         else:
             source.lacks(child, "lanes-per-port is missing, or a second breakout")
 
 
 def _read_port(source: Source, name: str, node: Node) -> None:
     prefix = f"interface[{name}]/"
+    source.put(f"interface[{name}]/configured", "true", node)
     link = node.get("link")
     source.scalar(prefix + "description", node, "description")
-    source.scalar(prefix + "fec", link, "fec")
-    source.scalar(prefix + "mtu", link, "mtu")
+    source.scalar(prefix + "fec", node, "link", "fec")
+    source.scalar(prefix + "mtu", node, "link", "mtu")
     speed = link.get("speed") if link else None
     if speed and speed.value:
         found = _SPEED.fullmatch(speed.value)
@@ -204,4 +202,5 @@ def _read_port(source: Source, name: str, node: Node) -> None:
     elif not words:  # a port that is configured and not told to be down is up
         source.put(prefix + "enabled", "true", node)
     _read_addresses(source, node, prefix)
+    read_port_balancing(source, prefix, node)
     read_port_qos(source, prefix, node)

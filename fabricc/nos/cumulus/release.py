@@ -17,7 +17,14 @@ class Release:
         on, off: the words of most switches; `enable`: the key of most of them.
         auto_save: key and word below `system config auto-save`.
         dns, syslog, ntp: whether the servers are below `service <name> <vrf>` or `system <name>`.
-        lldp: where LLDP is switched on, None where it cannot be switched off.
+        lldp, snmp: whether they are below `service` or `system`.
+        lldp_state: LLDP can be switched on and off.
+        snmp_switch: key and word that switch the SNMP agent on.
+        tacacs_by_address: TACACS+ servers are named by their addresses and have a priority; before, they are
+            named by it and have a host, and TACACS+ has a switch of its own.
+        login_list: the order of login methods is a list, not a mapping by number.
+        gnmi: there is a gNMI server of the system; before, it belongs to NetQ's agent.
+        trimming: there is `system forwarding packet-trim`.
         family_addresses: interfaces have `ipv4` and `ipv6` and a `vrf` beside them, not one `ip` around all three.
         bfd_profiles: BFD timers are in a profile of `router bfd`, not in the peer group.
         ebgp_paths: largest number of equal-cost paths.
@@ -33,7 +40,14 @@ class Release:
     dns: str = "service"
     syslog: str = "service"
     ntp: str = "service"
-    lldp: str | None = None
+    lldp: str = "service"
+    lldp_state: bool = False
+    snmp: str = "service"
+    snmp_switch: tuple[str, str] = ("enable", "on")
+    tacacs_by_address: bool = False
+    login_list: bool = False
+    gnmi: bool = False
+    trimming: bool = False
     family_addresses: bool = False
     bfd_profiles: bool = False
     ebgp_paths: int = 128
@@ -55,16 +69,21 @@ class Release:
 
 
 _5_10 = Release("5.10")
-_5_11 = replace(_5_10, name="5.11", dns="system", lldp="service")
-_5_13 = replace(_5_11, name="5.13", syslog="system")
+_5_11 = replace(
+    _5_10, name="5.11", dns="system", lldp_state=True, snmp="system", snmp_switch=("state", "enabled")
+)
+_5_12 = replace(_5_11, name="5.12", tacacs_by_address=True)
+_5_13 = replace(_5_12, name="5.13", syslog="system", gnmi=True)
+_5_14 = replace(_5_13, name="5.14", trimming=True)
 _5_15 = replace(
-    _5_13,
+    _5_14,
     name="5.15",
     on="enabled",
     off="disabled",
     enable="state",
     ntp="system",
     lldp="system",
+    login_list=True,
     family_addresses=True,
     bfd_profiles=True,
     ebgp_paths=256,
@@ -76,9 +95,9 @@ RELEASES: dict[str, Release] = {
         replace(_5_10, name="5.9", auto_save=("enable", "on")),
         _5_10,
         _5_11,
-        replace(_5_11, name="5.12"),
+        _5_12,
         _5_13,
-        replace(_5_13, name="5.14"),
+        _5_14,
         _5_15,
     )
 }
@@ -87,6 +106,8 @@ OWN_ACCOUNT = "cumulus"
 """The account every switch has; a configuration that replaces all others and lacks it deletes it."""
 
 ADMINISTRATOR = "system-admin"
+CONTROL_PLANE_LISTS = ("acl-default-dos", "acl-default-whitelist")
+"""The filters of the control plane since 5.9: they shape and drop what attacks it, and open the usual ports."""
 
 
 def release_of(name: str) -> Release:
@@ -116,9 +137,7 @@ def factory(release: Release) -> Tree:
         },
         "api": {"state": "enabled"},
         "config": {"auto-save": {key: word}},
-        "control-plane": {
-            "acl": {"acl-default-dos": {"inbound": {}}, "acl-default-whitelist": {"inbound": {}}}
-        },
+        "control-plane": {"acl": {name: {"inbound": {}} for name in CONTROL_PLANE_LISTS}},
         "ssh-server": {"state": "enabled"},
         "wjh": {
             "channel": {"forwarding": {"trigger": {"l2": {}, "l3": {}, "tunnel": {}}}},

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Transport
+from fabricc.fabric.model import Spreading, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.model import Bgp, Clause, PeerGroup, PrefixRule, Session
+    from fabricc.fabric.model import Bgp, Clause, PeerGroup, PrefixRule, Session, Switch
     from fabricc.nos.cumulus.release import Release
     from fabricc.nos.cumulus.yaml_text import Tree
 
 BFD_PROFILE = "fabric"
 FAMILIES = {4: "ipv4", 6: "ipv6"}
+TTL_SECURITY_HOPS = 1
+"""A neighbour one hop away sends TTL 255, and no other does (RFC 5082)."""
+
 GROUP_SUFFIXES = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
 
 
@@ -38,6 +41,16 @@ def router(bgp: Bgp, release: Release) -> Tree:
     return tree
 
 
+def adapts(switch: Switch) -> bool:
+    """Whether every packet takes the less loaded path: NVUE's adaptive routing."""
+    return switch.load_balancing.mode is Spreading.PACKET
+
+
+def adaptive_routing(switch: Switch, release: Release) -> Tree:
+    """The switch of adaptive routing below `router`, and below the `router` of each port to another switch."""
+    return {"adaptive-routing": {release.enable: release.on}} if adapts(switch) else {}
+
+
 def vrf(bgp: Bgp, release: Release) -> Tree:
     """Everything below `vrf`."""
     process: Tree = {
@@ -50,7 +63,7 @@ def vrf(bgp: Bgp, release: Release) -> Tree:
         "path-selection": {
             "multipath": {"aspath-ignore": release.on if bgp.multipath_relax else release.off}
         },
-        "peer-group": {name: _group(bgp, group, kind, release) for name, group, kind in _groups(bgp)},
+        "peer-group": {name: _group(bgp, group, kind, release) for name, group, kind in peer_groups(bgp)},
         "timers": {"hold": bgp.hold_s, "keepalive": bgp.keepalive_s},
     }
     return {"default": {"router": {"bgp": {key: part for key, part in process.items() if part != {}}}}}
@@ -80,7 +93,7 @@ def _neighbor(session: Session) -> Tree:
     }
 
 
-def _groups(bgp: Bgp) -> Iterator[tuple[str, PeerGroup, Transport]]:
+def peer_groups(bgp: Bgp) -> Iterator[tuple[str, PeerGroup, Transport]]:
     """Peer groups are per transport, since what a group activates is."""
     kinds = {(session.group, session.transport) for session in bgp.sessions}
     for group in bgp.groups:
@@ -89,8 +102,13 @@ def _groups(bgp: Bgp) -> Iterator[tuple[str, PeerGroup, Transport]]:
                 yield group.name + suffix, group, kind
 
 
+def activated(bgp: Bgp, kind: Transport) -> tuple[str, ...]:
+    """The address families that sessions over a transport carry."""
+    return carried(bgp) if kind is Transport.UNNUMBERED else (kind.value,)
+
+
 def _group(bgp: Bgp, group: PeerGroup, kind: Transport, release: Release) -> Tree:
-    active = carried(bgp) if kind is Transport.UNNUMBERED else (kind.value,)
+    active = activated(bgp, kind)
     on: Tree = {
         release.enable: release.on,
         "policy": {
@@ -105,6 +123,8 @@ def _group(bgp: Bgp, group: PeerGroup, kind: Transport, release: Release) -> Tre
             f"{family}-unicast": on if family in active else off for family in ("ipv4", "ipv6")
         }
     }
+    if bgp.ttl_security:
+        tree["ttl-security"] = {release.enable: release.on, "hops": TTL_SECURITY_HOPS}
     if bgp.bfd_interval_ms is None:
         return tree
     if release.bfd_profiles:

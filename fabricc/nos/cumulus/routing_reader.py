@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean, clause_text
-from fabricc.fabric.model import Clause
+from fabricc.fabric.model import Clause, Spreading
+from fabricc.nos.cumulus.routing import TTL_SECURITY_HOPS
 from fabricc.nos.cumulus.source import number
 
 if TYPE_CHECKING:
@@ -26,12 +27,20 @@ _GROUP_FACTS = {
     "maximum_prefixes": ("prefix-limits", "inbound", "maximum"),
 }
 
+_CLAUSE_FACTS = {
+    "prefix_list": ("match", "ip-prefix-list"),
+    "community_list": ("match", "community-list"),
+    "local_preference": ("set", "local-preference"),
+}
+
 GroupFacts = dict[str, "tuple[Value, Node]"]
 """What a peer group gives its neighbours: fact below the neighbour -> value and node."""
 
 
 def read_routing(source: Source) -> None:
     """Policy, the process and its neighbours."""
+    source.expect(source.root, ("vrf", "default", "router", "bgp"), "bgp/process")
+    source.expect(source.root, ("router",), "load_balancing/mode")
     bgp = source.root.get("router", "bgp")
     process = source.root.get("vrf", "default", "router", "bgp")
     if bgp and process:
@@ -42,13 +51,28 @@ def read_routing(source: Source) -> None:
         source.scalar("bgp/router_id", bgp, "router-id")
         _read_process(source, process)
     else:
-        source.lacks(source.root, "BGP is missing")
+        source.lacks(source.root.children.get("vrf" if bgp else "router", source.root), "BGP is missing")
+    adaptive = source.root.get("router", "adaptive-routing")
+    if adaptive:
+        mode = Spreading.PACKET if source.switched_on(adaptive) else Spreading.HASH
+        source.put("load_balancing/mode", mode.value, source.switch_of(adaptive))
     policy = source.root.get("router", "policy")
     if policy:
         _read_lists(source, policy)
         for name, node in policy.items("route-map"):
-            for sequence, rule in node.items("rule"):
-                source.put(f"route_map[{name}]/{sequence}", _clause(source, rule), rule)
+            rules = list(node.items("rule"))
+            source.put(f"route_map[{name}]/rules", len(rules), node)
+            for sequence, rule in rules:
+                path = f"route_map[{name}]/{sequence}"
+                source.put(path, _clause(source, path, rule), rule)
+
+
+def read_port_balancing(source: Source, prefix: str, port: Node) -> None:
+    """Whether a port takes part in adaptive routing."""
+    adaptive = port.get("router", "adaptive-routing")
+    if adaptive:
+        taking_part = boolean(source.switched_on(adaptive))
+        source.put(prefix + "adaptive_routing", taking_part, source.switch_of(adaptive))
 
 
 def _read_process(source: Source, process: Node) -> None:
@@ -62,15 +86,23 @@ def _read_process(source: Source, process: Node) -> None:
         if node is None:
             source.lacks(process, f"{family}-unicast is missing")
         else:
-            _read_family(source, node)
-    groups = {name: _group(source, node) for name, node in process.items("peer-group")}
+            _read_family(source, family, node)
+    groups: dict[str, GroupFacts] = {}
+    for name, node in process.items("peer-group"):
+        source.put(f"bgp/peer_group[{name}]/configured", "true", node)
+        groups[name] = _group(source, name, node)
     for key, node in process.items("neighbor"):
-        _read_neighbor(source, key, node, groups)
+        _read_neighbor(source, key, node, groups, process.children.get("peer-group", process))
+    checks = [group["ttl_security_hops"] for group in groups.values() if "ttl_security_hops" in group]
+    for value, place in checks:
+        checked = value == TTL_SECURITY_HOPS and len(checks) == len(groups)
+        source.agree("bgp/ttl_security", boolean(checked), place)
 
 
-def _read_family(source: Source, node: Node) -> None:
+def _read_family(source: Source, family: str, node: Node) -> None:
     """One address family; what it states must be what the other states."""
     word = node.text(source.release.enable)
+    source.put(f"bgp/family[{family}]", word or "default", source.switch_of(node))
     if not source.switched_on(node):
         if word != source.release.off:
             source.lacks(source.switch_of(node), "the address family is not on")
@@ -82,32 +114,46 @@ def _read_family(source: Source, node: Node) -> None:
         source.lacks(node, "multipaths ebgp is missing")
     connected = node.get("redistribute", "connected")
     route_map = connected.get("route-map") if connected else None
+    if route_map and route_map.value:
+        _refer(source, "route-map", route_map.value)
     if route_map and route_map.value and source.switched_on(connected):
         source.agree("bgp/redistribute_connected", route_map.value, route_map)
     else:
         source.lacks(source.switch_of(connected or node), "connected routes are not redistributed")
     for prefix, aggregate in node.items("aggregate-route"):
         alone = source.switched_on(aggregate, "summary-only")
-        place = source.switch_of(aggregate, "summary-only")
+        place = aggregate if alone else source.switch_of(aggregate, "summary-only")
         source.put(f"bgp/aggregate[{prefix}]", "summary-only" if alone else "with specifics", place)
 
 
-def _group(source: Source, node: Node) -> GroupFacts:
+def _group(source: Source, name: str, node: Node) -> GroupFacts:
     facts: GroupFacts = {}
     families = []
     for family in _FAMILIES:
         part = node.get("address-family", f"{family}-unicast")
+        place = source.switch_of(part) if part else node
         by_default = family == "ipv4" and (part is None or source.release.enable not in part.children)
-        if not (source.switched_on(part) or by_default):
+        active = source.switched_on(part) or by_default
+        source.put(f"bgp/peer_group[{name}]/{family}", boolean(active), place)
+        if not active:
             continue
         families.append(family)
         for fact, path in _GROUP_FACTS.items():
             leaf = part.get(*path) if part else None
             if leaf is None or leaf.value is None:
                 source.lacks(part or node, f"{fact} is missing")
-            elif facts.setdefault(fact, (number(leaf.value), leaf))[0] != number(leaf.value):
+                continue
+            if fact in ("import", "export"):
+                _refer(source, "route-map", leaf.value)
+            if facts.setdefault(fact, (number(leaf.value), leaf))[0] != number(leaf.value):
                 source.lacks(leaf, f"{fact} differs between the address families")
     facts["families"] = (",".join(families), node.get("address-family") or node)
+    if ttl := node.get("ttl-security"):
+        hops = ttl.get("hops")
+        if source.switched_on(ttl) and hops and hops.value:
+            facts["ttl_security_hops"] = (number(hops.value), hops)
+        else:
+            facts["ttl_security_hops"] = ("off", source.switch_of(ttl))
     bfd = node.get("bfd")
     facts["bfd"] = (boolean(_read_bfd(source, bfd)), source.switch_of(bfd) if bfd else node)
     return facts
@@ -119,12 +165,14 @@ def _read_bfd(source: Source, bfd: Node | None) -> bool:
         return False
     on = True
     if source.release.bfd_profiles:
+        source.expect(source.root, ("router", "bfd", "profile"), *_BFD_FACTS.values())
         above = source.root.get("router", "bfd")
         profile = above.get("profile", bfd.text("profile") or "") if above else None
         on = source.switched_on(above, "state")
         if not on:
             source.lacks(source.switch_of(above or bfd, "state"), "BFD is not on")
         timers = profile
+        bfd = bfd.children.get("profile", bfd)
     else:
         on = source.switched_on(bfd)
         timers = bfd
@@ -133,12 +181,15 @@ def _read_bfd(source: Source, bfd: Node | None) -> bool:
         if leaf and leaf.value:
             source.agree(path, number(leaf.value), leaf)
         else:
-            source.lacks(bfd, f"{key} is missing")
+            source.lacks(timers or bfd, f"{key} is missing")
     return on
 
 
-def _read_neighbor(source: Source, key: str, node: Node, groups: dict[str, GroupFacts]) -> None:
+def _read_neighbor(
+    source: Source, key: str, node: Node, groups: dict[str, GroupFacts], groups_node: Node
+) -> None:
     prefix = f"bgp/neighbor[{key}]/"
+    source.put(f"bgp/neighbor[{key}]/configured", "true", node)
     source.scalar(prefix + "remote_asn", node, "remote-as")
     source.scalar(prefix + "description", node, "description")
     source.require(node, "type", "unnumbered" if key.startswith("swp") else "numbered")
@@ -150,45 +201,73 @@ def _read_neighbor(source: Source, key: str, node: Node, groups: dict[str, Group
         member.seen = True
         for fact, (value, place) in group.items():
             source.put(prefix + fact, value, place)
+        source.expect(group["families"][1], (), prefix + "ttl_security_hops")
+    elif member and member.value:
+        source.lacks(groups_node, f"peer-group {member.value} is not defined")
 
 
 def _read_lists(source: Source, policy: Node) -> None:
     for name, node in policy.items("prefix-list"):
         rules = sorted(node.items("rule"), key=lambda item: (len(item[0]), item[0]))
-        written = [_prefix_rule(source, rule) for _, rule in rules]
+        written = [
+            _prefix_rule(source, f"prefix_list[{name}]/{at}/", rule) for at, (_, rule) in enumerate(rules)
+        ]
         for index, ((text, place), (_, rule)) in enumerate(zip(written, rules, strict=True)):
             source.put(f"prefix_list[{name}]/{index}", text, place or rule)
+        source.put(f"prefix_list[{name}]/rules", len(rules), node)
         if written:
             source.require(node, "type", "ipv6" if ":" in written[0][0] else "ipv4")
     for name, node in policy.items("community-list"):
-        for _, rule in node.items("rule"):
+        rules = list(node.items("rule"))
+        source.put(f"community_list[{name}]/rules", len(rules), node)
+        for _, rule in rules:
             source.require(rule, "action", "permit")
-            communities = [_WELL_KNOWN.get(item, item) for item, _ in rule.items("community")]
-            source.agree(f"community_list[{name}]", " ".join(sorted(communities)), rule)
+            named = list(rule.items("community"))
+            communities = " ".join(sorted(_WELL_KNOWN.get(item, item) for item, _ in named))
+            source.agree(f"community_list[{name}]", communities, named[0][1] if named else rule)
 
 
-def _prefix_rule(source: Source, rule: Node) -> tuple[str, Node | None]:
+def _refer(source: Source, kind: str, name: str) -> None:
+    """Note that a list or a route map is used and not there."""
+    router = source.root.children.get("router", source.root)
+    policy = router.children.get("policy", router)
+    lists = policy.children.get(kind, policy)
+    if name not in lists.children:
+        source.lacks(lists, f"{kind} {name} is not defined")
+
+
+def _prefix_rule(source: Source, path: str, rule: Node) -> tuple[str, Node | None]:
     """A rule as its fact's value, and the node of its prefix."""
     source.require(rule, "action", "permit")
     texts, place = [], None
     for prefix, node in rule.items("match"):
         low, high = node.text("min-prefix-len"), node.text("max-prefix-len")
+        source.scalar(path + "ge", node, "min-prefix-len")
+        source.scalar(path + "le", node, "max-prefix-len")
         texts.append(prefix + (f" ge {low}" if low else "") + (f" le {high}" if high else ""))
         place = node
     return " or ".join(texts), place
 
 
-def _clause(source: Source, rule: Node) -> str:
-    """A rule of a route map as its fact's value."""
+def _clause(source: Source, path: str, rule: Node) -> str:
+    """A rule of a route map as its fact's value; each part is a fact of its own too, to be named by its line."""
     actions = [word for word, _ in rule.items("action")]
+    for word, node in rule.items("action"):
+        source.put(f"{path}/action", word, node)
+    for fact, keys in _CLAUSE_FACTS.items():
+        source.scalar(f"{path}/{fact}", rule, *keys)
     prefix_list = rule.text("match", "ip-prefix-list")
     if prefix_list and (match := rule.get("match")):
         lists = source.root.get("router", "policy", "prefix-list", prefix_list)
         kind = lists.children.get("type") if lists else None
         source.require(match, "type", (kind and kind.value) or "ipv4")
-        if lists is None:
-            source.lacks(rule, f"prefix list {prefix_list} is not defined")
-    communities = [_WELL_KNOWN.get(item, item) for item, _ in rule.items("set", "community")]
+        _refer(source, "prefix-list", prefix_list)
+    if community_list := rule.text("match", "community-list"):
+        _refer(source, "community-list", community_list)
+    communities = []
+    for item, node in rule.items("set", "community"):
+        communities.append(_WELL_KNOWN.get(item, item))
+        source.put(f"{path}/add_community", communities[-1], node)
     preference = rule.get("set", "local-preference")
     level = number(preference.value or "") if preference else None
     if preference and not isinstance(level, int):
@@ -198,7 +277,7 @@ def _clause(source: Source, rule: Node) -> str:
             sequence=0,
             permit=actions == ["permit"],
             prefix_list=prefix_list,
-            community_list=rule.text("match", "community-list"),
+            community_list=community_list,
             local_preference=level if isinstance(level, int) else None,
             add_community=" ".join(sorted(communities)) or None,
         )

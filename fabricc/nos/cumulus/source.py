@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fabricc.fabric.facts import Reading, Value
     from fabricc.nos.cumulus.release import Release
@@ -34,10 +34,19 @@ class Source:
         self.reading.put(path, value, self.file, node.line)
 
     def scalar(self, path: str, parent: Node | None, *keys: str) -> None:
-        """State the scalar below a node as a fact; nothing without one."""
+        """State the scalar below a node as a fact; without one, remember where it would stand."""
         node = parent.get(*keys) if parent else None
         if node is not None and node.value is not None:
             self.put(path, number(node.value), node)
+        elif parent:
+            self.expect(parent, keys, path)
+
+    def expect(self, parent: Node, keys: Sequence[str], *paths: str) -> None:
+        """Remember the deepest node there is on the way to what would state facts, for findings to name it."""
+        for key in keys:
+            parent = parent.children.get(key, parent)
+        for path in paths:
+            self.reading.lines.setdefault(path, (self.file, parent.line))
 
     def agree(self, path: str, value: Value, node: Node) -> None:
         """State a fact that a file states several times; where it contradicts itself, that is noted."""
@@ -49,7 +58,9 @@ class Source:
 
     def lacks(self, node: Node, text: str) -> None:
         """Note that something every planned configuration has is not there."""
-        self.lacking.append((node.line, text))
+        note = (node.line, text)
+        if note not in self.lacking:
+            self.lacking.append(note)
 
     def require(self, parent: Node, key: str, word: str) -> None:
         """Expect a scalar; another one stays unseen, and none at all is noted."""

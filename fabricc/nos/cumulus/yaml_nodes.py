@@ -94,7 +94,10 @@ def _block(text: str) -> tuple[Node, list[int]]:
             continue
         indent = len(line) - len(body)
         if body.startswith("- "):
-            if indent or body[2:3] == " ":
+            if indent:
+                _item(number, body[2:], indent, nodes, outer, inner)
+                continue
+            if body[2:3] == " ":
                 raise _OtherLayoutError
             body, indent = body[2:], 2
         key, value = _parse_line(body)
@@ -113,12 +116,24 @@ def _block(text: str) -> tuple[Node, list[int]]:
         else:
             node = known
         if known is not None and parent is not root:
-            repeated.append(number)
+            repeated += (known.line, number)
         if value is None:
             nodes.append(node)
             outer.append(indent)
             inner.append(-1)
     return root, repeated
+
+
+def _item(number: int, body: str, indent: int, nodes: list[Node], outer: list[int], inner: list[int]) -> None:
+    """Add an item of a list of scalars, indented as the key of the list is."""
+    while outer[-1] > indent:
+        nodes.pop()
+        outer.pop()
+        inner.pop()
+    if outer[-1] != indent or inner[-1] >= 0 or not body.strip(" "):
+        raise _OtherLayoutError
+    members = nodes[-1].children
+    members[str(len(members))] = Node(number, _scalar(body.strip(" ")))
 
 
 @lru_cache(maxsize=16384)
@@ -221,6 +236,6 @@ def _fill(node: Node, composed: YamlNode, depth: int, broken: list[int], budget:
         line = at.start_mark.line + 1
         known = node.children.get(name)
         if known is not None and depth:
-            broken.append(line)
+            broken += (known.line, line)
         child = node.children[name] = known if known is not None and not depth else Node(line)
         _fill(child, member, depth + 1, broken, budget)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Tree: TypeAlias = "dict[str, Tree | str | int | float]"
+Tree: TypeAlias = "dict[str, Tree | tuple[str, ...] | str | int | float]"
+"""A mapping of keys to mappings, lists of text, or scalars."""
 
-_PLAIN = re.compile(r"[A-Za-z0-9/._][A-Za-z0-9/._:,+@=*^$(){}\[\]<>;!&|~\"'%?`#\\ -]*")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9/._]|:(?=\S))[A-Za-z0-9/._:,+@=*^$(){}\[\]<>;!&|~\"'%?`#\\ -]*")
 _OTHER_THAN_TEXT = re.compile(
     r"""(?ix) y|n|yes|no|on|off|true|false|null|none
     | [-+]?[0-9][0-9_]*(:[0-9_]+)*(\.[0-9_]*)?(e[-+]?[0-9]+)?
@@ -38,7 +39,10 @@ def write(sections: Sequence[Mapping[str, Tree]]) -> str:
 def _write(tree: Tree, indent: str, lines: list[str]) -> None:
     for key in sorted(tree, key=natural) if len(tree) > 1 else tree:
         value = tree[key]
-        if not isinstance(value, dict):
+        if isinstance(value, tuple):
+            lines.append(f"{indent}{scalar(key)}:")
+            lines += [f"{indent}- {scalar(item)}" for item in value]
+        elif not isinstance(value, dict):
             lines.append(f"{indent}{scalar(key)}: {scalar(value)}")
         elif value:
             lines.append(f"{indent}{scalar(key)}:")

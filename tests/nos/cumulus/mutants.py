@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _WORDS = {"on": "off", "enable": "disable", "enabled": "disabled", "up": "down", "permit": "deny"}
 _OTHER = {**_WORDS, **{after: before for before, after in _WORDS.items()}}
 _LINE = re.compile(r"(?P<lead>[ -]*)(?P<key>'[^']*'|[^' ][^ ]*?):(?: (?P<value>.*))?")
+_ITEM = re.compile(r"(?P<lead> +- )(?P<value>[^: ]+)(?P<key>(?!))?")
 
 
 class Mutant(NamedTuple):
@@ -40,7 +41,7 @@ def mutants(text: str) -> Iterator[Mutant]:
     """Every text in which one key or one value differs."""
     lines = text.split("\n")
     for at, line in enumerate(lines[:-1]):
-        found = _LINE.fullmatch(line)
+        found = _ITEM.fullmatch(line) or _LINE.fullmatch(line)
         if found is None:
             raise AssertionError(line)
         for part in ("key", "value"):

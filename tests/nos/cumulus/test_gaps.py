@@ -7,11 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.fabric.model import Account, CommunityList, Ecn, Switch, Watchdog
+from fabricc.build.front import unexpressed
+from fabricc.fabric.model import (
+    Account,
+    CommunityList,
+    Direction,
+    Ecn,
+    LoadBalancing,
+    Spreading,
+    Switch,
+    Trimming,
+    Watchdog,
+)
 from fabricc.nos.cumulus import CUMULUS
-from tests.nos.cumulus.variants import VARIANTS, tor
+from tests.nos.cumulus.variants import VARIANTS, tor, variant
 
 if TYPE_CHECKING:
+    from fabricc.catalog.model import SwitchModel
     from fabricc.nos.base import Gap
 
 PLAIN = tor()
@@ -49,6 +61,27 @@ def with_bgp(**changes: Any) -> Switch:
     return replace(PLAIN, bgp=replace(PLAIN.bgp, **changes))
 
 
+def with_balancing(balancing: LoadBalancing) -> Switch:
+    return replace(PLAIN, load_balancing=balancing)
+
+
+def with_trimming(size_bytes: int) -> Switch:
+    return replace(PLAIN, qos=replace(PLAIN.qos, trimming=Trimming(size_bytes, 48, 6, (0,))))
+
+
+def with_uplinks_of(speed_gbps: int) -> Switch:
+    switch = with_balancing(LoadBalancing(Spreading.PACKET))
+    ports = tuple(
+        replace(port, speed_gbps=speed_gbps) if port.direction is Direction.UP else port
+        for port in switch.ports
+    )
+    return replace(switch, ports=ports)
+
+
+def spectrum3() -> SwitchModel:
+    return replace(PLAIN.model, asic="Spectrum-3", asic_family="spectrum3")
+
+
 def with_users(*users: Account) -> Switch:
     return replace(PLAIN, management=replace(PLAIN.management, users=users))
 
@@ -56,7 +89,7 @@ def with_users(*users: Account) -> Switch:
 @pytest.mark.parametrize("release", ["", *CUMULUS.releases])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_samples_have_none(name: str, release: str) -> None:
-    assert found(replace(VARIANTS[name], release=release)) == {}
+    assert found(variant(name, release)) == {}
 
 
 @pytest.mark.parametrize(
@@ -85,6 +118,16 @@ def test_the_samples_have_none(name: str, release: str) -> None:
         (with_port(peer=replace(PLAIN.ports[0].peer, device="x" * 255)), "FAB5714"),  # type: ignore[type-var]
         (with_users(Account("ops", "sk-ssh-ed25519@openssh.com AAAA")), "FAB5715"),
         (with_users(Account("ops", "ssh-ed25519")), "FAB5715"),
+        (replace(VARIANTS["open-gnmi"], release="5.12"), "FAB5719"),
+        (replace(VARIANTS["settings"], model=spectrum3()), "FAB5720"),
+        (with_uplinks_of(800), "FAB5720"),
+        (with_balancing(LoadBalancing(Spreading.FLOWLET)), "FAB5721"),
+        (with_balancing(LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=64)), "FAB5721"),
+        (with_balancing(LoadBalancing(queue_pairs=True)), "FAB5722"),
+        (replace(VARIANTS["settings"], release="5.13"), "FAB5723"),
+        (replace(VARIANTS["settings"], model=spectrum3()), "FAB5723"),
+        (with_trimming(128), "FAB5723"),
+        (with_trimming(258), "FAB5723"),
     ],
 )
 def test_what_cannot_be_written_stops_the_build(switch: Switch, code: str) -> None:
@@ -106,6 +149,15 @@ def test_what_is_written_otherwise_is_a_warning_and_reads_back(switch: Switch, c
     assert [gap.fatal for gap in found(switch).values()] == [False]
     assert code in found(switch)
     assert CUMULUS.read(CUMULUS.render(switch)).facts == CUMULUS.planned(switch)
+
+
+@pytest.mark.parametrize("release", CUMULUS.releases)
+def test_what_a_spec_asks_for_is_expressed_or_refused_once(release: str) -> None:
+    """A gap of this back end's own stands for what its facts do not state, so nothing is refused twice."""
+    wish = LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=64)
+    for switch in (VARIANTS["settings"], replace(VARIANTS["settings"], load_balancing=wish)):
+        asked = replace(switch, release=release)
+        assert list(unexpressed(asked, CUMULUS, CUMULUS.gaps(asked))) == []
 
 
 def test_a_community_that_would_drop_others_is_a_warning() -> None:

@@ -15,7 +15,7 @@ from fabricc.catalog.library import Library
 from fabricc.fabric.model import Direction, Peer, Port, Switch
 from fabricc.nos.cumulus import CUMULUS
 from tests import samples
-from tests.nos.cumulus.variants import VARIANTS
+from tests.nos.cumulus.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,10 +51,16 @@ def written(folder: Path, switches: dict[str, Switch], release: str) -> list[Pat
     return files
 
 
-def assert_accepted(release: str, files: list[Path]) -> None:
+def assert_accepted(release: str, files: list[Path], but: str = "") -> None:
+    """No remark on any file, but for one remark `but` on one file."""
     verdict = judge(release, files)
-    assert verdict.returncode == 0, verdict.stdout + verdict.stderr
-    assert verdict.stdout.count("\n") == len(files), verdict.stdout
+    remarks = [line.strip() for line in verdict.stdout.splitlines() if ": ok (" not in line]
+    if not but:
+        assert (verdict.returncode, remarks) == (0, []), verdict.stdout + verdict.stderr
+        return
+    remark, invalid = remarks
+    assert remark.startswith(but), verdict.stdout
+    assert ": INVALID (" in invalid
 
 
 def full_switch(model: SwitchModel, breakout: Breakout) -> Switch:
@@ -79,7 +85,22 @@ def full_switch(model: SwitchModel, breakout: Breakout) -> Switch:
 @needs_models
 @pytest.mark.parametrize("release", CUMULUS.releases)
 def test_every_variant_is_valid(release: str, tmp_path: Path) -> None:
-    assert_accepted(release, written(tmp_path, VARIANTS, release))
+    switches = {name: variant(name, release) for name in VARIANTS}
+    # The walk takes every list for a mistake; this one is a list in the model, as the test below shows.
+    but = "error: system.aaa.authentication.order: YAML list" if release == "5.15" else ""
+    assert_accepted(release, written(tmp_path, switches, release), but)
+
+
+@needs_models
+def test_the_order_of_login_methods_is_a_list_in_the_model_of_5_15() -> None:
+    from nvueschema.models.v5_15 import NvueConfigSystemAaaAuthentication as Authentication
+
+    assert Authentication.model_validate({"order": ["tacacs", "local"]}, strict=True).order == [
+        "tacacs",
+        "local",
+    ]
+    with pytest.raises(ValueError, match="order"):
+        Authentication.model_validate({"order": {"tacacs": {}, "local": {}}}, strict=True)
 
 
 @needs_models

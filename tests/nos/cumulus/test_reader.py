@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fabricc.nos.cumulus import CUMULUS
 from fabricc.nos.cumulus.source import members
-from tests.nos.cumulus.variants import VARIANTS
+from tests.nos.cumulus.variants import VARIANTS, variant
 
 FILE = "startup.yaml"
 SWITCH = VARIANTS["dual"]
@@ -47,7 +47,14 @@ def with_entry(path: str, value: Any) -> str:
         ("interface/swp1/link/breakout/4x", {"lanes-per-port": "2"}),
         ("interface/vlan10/type", "svi"),
         ("router/bgp/graceful-shutdown", "on"),
-        ("router/adaptive-routing", {"enable": "on"}),
+        ("router/adaptive-routing", {"enable": "yes"}),
+        ("system/aaa/authentication-order", {"1": {"local": {}}}),
+        ("system/snmp-server", {"state": "disabled"}),
+        ("system/gnmi-server", {"state": "disabled"}),
+        ("system/forwarding/packet-trim", {"state": "disabled"}),
+        ("system/forwarding/ecmp-hash/gtp-teid", "on"),
+        ("system/control-plane/acl/acl-default-dos", {}),
+        ("service/lldp/state", "disabled"),
         ("vrf/default/router/bgp/neighbor/10.64.0.0/shutdown", "on"),
         ("vrf/default/router/bgp/neighbor/10.64.0.0/peer-group", "GHOST"),
         ("vrf/default/router/bgp/address-family/ipv4-unicast/redistribute/static", {"enable": "on"}),
@@ -78,6 +85,34 @@ def test_a_key_that_stands_twice_is_listed() -> None:
 def test_another_account_is_a_fact_that_is_not_planned() -> None:
     reading = CUMULUS.read({FILE: with_entry("system/aaa/user/guest", {"role": "nvue-monitor"})})
     assert reading.facts["user[guest]/role"] == "nvue-monitor"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "fact"),
+    [
+        ("router/adaptive-routing", {"enable": "on"}, "load_balancing/mode"),
+        ("acl/MINE/type", "ipv4", "acl[MINE]/type"),
+        ("system/snmp-server/readonly-community/public/access/any", {}, "management/snmp/secret"),
+        ("system/gnmi-server", {"state": "enabled", "port": "9339"}, "management/gnmi_port"),
+        ("system/aaa/tacacs/server/192.0.2.9/priority", "1", "management/tacacs/servers"),
+    ],
+)
+def test_a_setting_that_the_plan_lacks_is_a_fact(path: str, value: Any, fact: str) -> None:
+    reading = CUMULUS.read({FILE: with_entry(path, value)})
+    assert fact in reading.facts.keys() - CUMULUS.planned(SWITCH).keys()
+
+
+def test_a_list_that_lets_everyone_in_says_so() -> None:
+    switch = variant("settings")
+    text = CUMULUS.render(switch)[FILE]
+    planned = CUMULUS.planned(switch)["management/access"]
+    assert planned == "172.16.8.0/24,172.16.9.0/24"
+    unbound = text.replace("          FABRICC-ACCESS:\n            inbound: {}\n", "")
+    open_at_the_end = text.replace("deny: {}", "permit: {}", 2)
+    for changed in (unbound, open_at_the_end):
+        assert changed != text
+        reading = CUMULUS.read({FILE: changed})
+        assert reading.facts["management/access"] == f"{planned}, and everyone else"
 
 
 def test_a_port_that_the_plan_lacks_is_a_fact() -> None:

@@ -12,17 +12,21 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc.fabric.model import Tacacs
 from fabricc.nos.cumulus import CUMULUS
 from fabricc.nos.cumulus.yaml_nodes import Node, parse
 from fabricc.nos.cumulus.yaml_text import natural, scalar, write
-from tests.nos.cumulus.variants import VARIANTS, tor
+from tests.nos.cumulus.variants import VARIANTS, tor, variant
 
 GOLDEN = Path(__file__).with_name("golden")
-CASES = [("dual", "5.14"), ("unnumbered", "5.15"), ("drained", "5.9")]
+CASES = [
+    ("dual", "5.14"), ("unnumbered", "5.15"), ("drained", "5.9"),
+    ("settings", "5.14"), ("settings", "5.15"), ("settings", "5.10"),
+]  # fmt: skip
 
 
 def text_of(name: str, release: str) -> str:
-    return CUMULUS.render(replace(VARIANTS[name], release=release))["startup.yaml"]
+    return CUMULUS.render(variant(name, release))["startup.yaml"]
 
 
 def content(name: str, release: str) -> Any:
@@ -117,6 +121,140 @@ def test_5_15_renames_addresses_switches_time_servers_and_bfd() -> None:
     assert new["bfd"] == {"profile": "fabric"}
     assert after["router"]["bfd"]["profile"] == {"fabric": timers}
     assert "reboot" not in after["system"]
+
+
+def test_lldp_is_announced_as_often_as_asked_and_forgotten_after_four_times() -> None:
+    timers = {"tx-hold-multiplier": 4, "tx-interval": 10}
+    assert content("settings", "5.10")["service"]["lldp"] == timers
+    assert content("settings", "5.11")["service"]["lldp"] == {"state": "enabled", **timers}
+    assert content("settings", "5.15")["system"]["lldp"] == {"state": "enabled", **timers}
+
+
+def test_tacacs_servers_are_named_by_their_address_from_5_12_on() -> None:
+    before, after = (content("settings", release)["system"]["aaa"]["tacacs"] for release in ("5.11", "5.12"))
+    row = {"port": 49, "secret": "FABRICC-SECRET-tacacs"}
+    assert before == {
+        "accounting": {"enable": "on"},
+        "enable": "on",
+        "server": {"1": {"host": "172.16.0.6", **row}, "2": {"host": "172.16.0.5", **row}},
+        "vrf": "mgmt",
+    }
+    assert after == {
+        "accounting": {"state": "enabled"},
+        "server": {"172.16.0.5": {"priority": 2, **row}, "172.16.0.6": {"priority": 1, **row}},
+        "vrf": "mgmt",
+    }
+
+
+def test_local_accounts_are_asked_after_tacacs_in_a_list_from_5_15_on() -> None:
+    before, after = (content("settings", release)["system"]["aaa"] for release in ("5.14", "5.15"))
+    assert before["authentication-order"] == {"1": {"tacacs": {}}, "2": {"local": {}}}
+    assert after["authentication"] == {"order": ["tacacs", "local"]}
+
+
+def test_an_ipv6_server_says_so() -> None:
+    switch = variant("settings")
+    tacacs = Tacacs(("fd00::5",), "FABRICC-SECRET-tacacs")
+    switch = replace(switch, management=replace(switch.management, tacacs=tacacs))
+    text = CUMULUS.render(switch)["startup.yaml"]
+    assert "prefer-ip-version: 6\n" in text
+    assert CUMULUS.read({"startup.yaml": text}).facts == CUMULUS.planned(switch)
+
+
+def test_the_snmp_agent_moves_below_system_with_5_11() -> None:
+    before = content("settings", "5.10")["service"]["snmp-server"]
+    after = content("settings", "5.11")["system"]["snmp-server"]
+    assert before.pop("enable") == "on"
+    assert after.pop("state") == "enabled"
+    assert before == after
+    assert after == {
+        "listening-address": {"172.16.0.11": {"vrf": "mgmt"}},
+        "readonly-community": {"FABRICC-SECRET-snmp": {"access": {"172.16.8.0/24": {}, "172.16.9.0/24": {}}}},
+        "system-contact": "netops@example.net",
+        "system-location": "hall-3",
+    }
+
+
+def test_gnmi_answers_on_the_management_address_from_5_13_on() -> None:
+    server = content("settings", "5.13")["system"]["gnmi-server"]
+    assert server == {"listening-address": {"172.16.0.11": {}}, "port": 9339, "state": "enabled"}
+    assert "gnmi-server" not in content("settings", "5.12")["system"]
+
+
+def admitted(rules: dict[str, Any], protocol: str, port: str) -> list[tuple[str, str]]:
+    """What the rules about a port do, in their order: the word and the source."""
+    found = []
+    for number in sorted(rules, key=int):
+        match = rules[number]["match"]["ip"]
+        if match["protocol"] == protocol and port in match[protocol]["dest-port"]:
+            found.append((next(iter(rules[number]["action"])), match.get("source-ip", "any")))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("protocol", "port"), [("tcp", "22"), ("tcp", "443"), ("tcp", "8765"), ("tcp", "9339"), ("udp", "161")]
+)
+def test_access_networks_reach_the_services_and_nobody_else_does(protocol: str, port: str) -> None:
+    tree = content("settings", "5.14")
+    assert set(tree["system"]["control-plane"]["acl"]) == {
+        "acl-default-dos", "acl-default-whitelist", "FABRICC-ACCESS", "FABRICC-ACCESS-V6",
+    }  # fmt: skip
+    lists = tree["acl"]
+    assert admitted(lists["FABRICC-ACCESS"]["rule"], protocol, port) == [
+        ("permit", "127.0.0.0/8"), ("permit", "172.16.9.0/24"), ("permit", "172.16.8.0/24"), ("deny", "any"),
+    ]  # fmt: skip
+    assert admitted(lists["FABRICC-ACCESS-V6"]["rule"], protocol, port) == [
+        ("permit", "::1/128"),
+        ("deny", "any"),
+    ]
+
+
+def test_no_rule_drops_everything_which_the_control_plane_would_not_survive() -> None:
+    for name in ("settings", "open-gnmi"):
+        for rows in content(name, "5.14")["acl"].values():
+            assert all(rule["match"]["ip"].get("protocol") for rule in rows["rule"].values())
+
+
+def test_a_gnmi_port_that_the_default_list_does_not_open_is_opened() -> None:
+    assert admitted(content("open-gnmi", "5.14")["acl"]["FABRICC-GNMI"]["rule"], "tcp", "50051") == [
+        ("permit", "any")
+    ]
+    assert "acl" not in content("open-gnmi", "5.12")
+
+
+def test_packets_spread_over_ports_to_switches_and_not_to_hosts() -> None:
+    for release, switch_on in (("5.14", {"enable": "on"}), ("5.15", {"state": "enabled"})):
+        tree = content("settings", release)
+        assert tree["router"]["adaptive-routing"] == switch_on
+        ports = {name for name, row in tree["interface"].items() if "router" in row}
+        assert ports == {"swp3s0", "swp4s0"}
+        assert tree["interface"]["swp3s0"]["router"] == {"adaptive-routing": switch_on}
+
+
+def test_packets_are_trimmed_on_every_port_in_use() -> None:
+    tree = content("settings", "5.14")
+    assert tree["system"]["forwarding"]["packet-trim"] == {
+        "remark": {"dscp": 48}, "size": 256, "state": "enabled", "switch-priority": 6,
+    }  # fmt: skip
+    ports = {name: row["packet-trim"] for name, row in tree["interface"].items() if "packet-trim" in row}
+    assert set(ports) == {"swp1s0", "swp1s1", "swp2s0", "swp3s0", "swp4s0"}
+    assert ports["swp1s0"] == {"egress-eligibility": {"traffic-class": {"0": {}}}}
+
+
+def test_sessions_from_further_away_are_refused() -> None:
+    groups = {
+        release: content("settings", release)["vrf"]["default"]["router"]["bgp"]["peer-group"]
+        for release in ("5.14", "5.15")
+    }
+    assert groups["5.14"]["UPSTREAM"]["ttl-security"] == {"enable": "on", "hops": 1}
+    assert groups["5.15"]["UPSTREAM-V6"]["ttl-security"] == {"hops": 1, "state": "enabled"}
+
+
+def test_the_hash_takes_addresses_ports_protocol_and_flow_label() -> None:
+    fields = content("dual", "5.14")["system"]["forwarding"]["ecmp-hash"]
+    assert fields == dict.fromkeys(
+        ("destination-ip", "destination-port", "ip-protocol", "ipv6-label", "source-ip", "source-port"), "on"
+    )
 
 
 def test_text_of_another_release_does_not_pass() -> None:

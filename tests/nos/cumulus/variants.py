@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fabricc.fabric.model import Account, Switch, TierName
+from fabricc.fabric.model import Account, LoadBalancing, Spreading, Switch, TierName, Trimming
+from fabricc.nos.cumulus.release import release_of
 from tests import samples
 
 NAMES = ("swp1s0", "swp1s1", "swp2s0", "swp2s1", "swp3s0", "swp4s0")
@@ -42,6 +43,22 @@ def whole_cages() -> Switch:
     )  # fmt: skip
 
 
+def with_everything() -> Switch:
+    """A dual-stack ToR with every setting that NVUE has words for: packets spread one by one, and trimmed."""
+    switch = samples.with_settings(tor(dual=True))
+    return replace(
+        switch,
+        load_balancing=LoadBalancing(Spreading.PACKET),
+        qos=replace(switch.qos, trimming=Trimming(256, 48, 6, (0,))),
+    )
+
+
+def open_gnmi() -> Switch:
+    """A ToR whose gNMI server has a port of its own, which everyone may reach."""
+    switch = tor(unnumbered=True)
+    return replace(switch, management=replace(switch.management, gnmi_port=50_051))
+
+
 VARIANTS: dict[str, Switch] = {
     "numbered": tor(),
     "unnumbered": tor(unnumbered=True),
@@ -50,5 +67,18 @@ VARIANTS: dict[str, Switch] = {
     "drained": tor(drained=True),
     "lossy": tor(lossless=False),
     "whole-cages": whole_cages(),
+    "settings": with_everything(),
+    "open-gnmi": open_gnmi(),
     "spine": replace(tor(dual=True), tier=TierName.SPINE, unit=None),
 }
+
+
+def variant(name: str, release: str = "") -> Switch:
+    """A variant for a release, without the settings that the release does not have."""
+    switch = replace(VARIANTS[name], release=release)
+    known = release_of(release)
+    if not known.gnmi:
+        switch = replace(switch, management=replace(switch.management, gnmi_port=None))
+    if not known.trimming:
+        switch = replace(switch, qos=replace(switch.qos, trimming=None))
+    return switch
