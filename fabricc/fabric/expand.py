@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric import addresses as adr
@@ -24,6 +25,7 @@ from fabricc.fabric.model import (
 )
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.policy import policy, prefix_lists
+from fabricc.fabric.queue_pairs import queue_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +47,7 @@ def switch(fabric: Fabric, at: SwitchId) -> Switch:
     drained = change.drained if change else False
     ports, sessions = _ports(fabric, at)
     addresses = fabric.addresses
+    nos = (change and change.nos) or tier.nos
     return Switch(
         name=name,
         cluster=fabric.cluster,
@@ -53,7 +56,7 @@ def switch(fabric: Fabric, at: SwitchId) -> Switch:
         pod=at.pod if fabric.shape.cores and at.tier is not TierName.CORE else None,
         unit=at.unit if at.tier is TierName.TOR else None,
         model=tier.model,
-        nos=(change and change.nos) or tier.nos,
+        nos=nos,
         release=change.release if change and change.release is not None else tier.release,
         loopback4=_loopback(fabric, at, addresses.loopbacks4) if addresses.hosts4 else None,
         loopback6=_loopback(fabric, at, addresses.loopbacks6) if addresses.loopbacks6 else None,
@@ -63,6 +66,7 @@ def switch(fabric: Fabric, at: SwitchId) -> Switch:
         bgp=_bgp(fabric, at, sessions, drained),
         qos=_qos(fabric, at, ports),
         load_balancing=fabric.load_balancing,
+        overlays=tuple(each.overlay for each in fabric.overlays if each.covers(name, at.tier, nos)),
     )
 
 
@@ -135,7 +139,7 @@ def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
     profiles = tuple(profile for profile in qos.profiles if profile.name in used)
     if len(profiles) == len(qos.profiles):
         return qos
-    return SwitchQos(qos.classes, profiles, qos.watchdog, qos.pools)
+    return replace(qos, profiles=profiles)
 
 
 def _loopback(fabric: Fabric, at: SwitchId, pool: Pool) -> str:
@@ -247,6 +251,15 @@ def _own(fabric: Fabric, at: SwitchId) -> tuple[tuple[PrefixList, ...], tuple[st
     return prefix_lists("OWN", rules), tuple(aggregates)
 
 
+def announcements(fabric: Fabric, at: SwitchId) -> Iterator[str]:
+    """The prefixes that a switch originates: a ToR's aggregates, and everyone's loopbacks."""
+    for _, full, hosts, loopbacks in _families(fabric):
+        if at.tier is TierName.TOR:
+            block = adr.tor_block(fabric.strides, at.unit, at.index, at.nic_port)
+            yield hosts.prefix(block, fabric.aggregate_bits())
+        yield f"{_loopback(fabric, at, loopbacks)}/{full}"
+
+
 def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     """One host, everything decided."""
     shape, strides, addresses = fabric.shape, fabric.strides, fabric.addresses
@@ -289,7 +302,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         classes=fabric.qos["spine"].classes,
         fabric_prefixes4=(str(addresses.hosts4),) if addresses.hosts4 else (),
         fabric_prefixes6=(str(addresses.hosts6),) if addresses.hosts6 else (),
-        recommended_qps=min(4, shape.uplinks),
+        recommended_qps=queue_pairs(shape, fabric.load_balancing),
         os=fabric.host_systems[unit.group],
     )
 

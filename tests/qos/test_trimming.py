@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -46,6 +47,14 @@ def test_what_is_left_travels_in_the_class_named_and_lossy_queues_are_trimmed() 
             "trimming/queue": 6,
             "trimming/queues": "0",
         }
+
+
+def test_a_switch_that_uses_fewer_profiles_than_its_kind_trims_as_well() -> None:
+    fabric = fabric_of(wished(size_bytes=512))
+    spare = replace(fabric.qos["spine"].profiles[0], name="of-no-port")
+    qos = {key: replace(each, profiles=(*each.profiles, spare)) for key, each in fabric.qos.items()}
+    for at in fabric.kinds():
+        assert replace(fabric, qos=qos).switch(at).qos == fabric.switch(at).qos
 
 
 def test_without_a_wish_nothing_is_said() -> None:
