@@ -20,8 +20,12 @@ LATER = ("FAB6", "FAB7")
 """Codes that only emitting and checking can report, so that their absence before says nothing."""
 
 
-def settled(spec: ClusterSpec, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The findings up to planning, accepted warnings and gaps as notes; FAB2900 for an entry that matches none."""
+def settled(spec: ClusterSpec, diagnostics: Iterable[Diagnostic], *, gaps: bool = True) -> list[Diagnostic]:
+    """The findings up to planning, accepted warnings and gaps as notes; FAB2900 for an entry that matches none.
+
+    `gaps`: whether back ends were asked what they cannot express; if not, nothing is said of accepted gaps.
+    """
+    unasked = LATER if gaps else (*LATER, GAPS)
     codes = {entry.code for entry in spec.accept}
     softened = [
         replace(d, severity=Severity.WARNING) if d.code in codes and d.code.startswith(GAPS) else d
@@ -30,7 +34,7 @@ def settled(spec: ClusterSpec, diagnostics: Iterable[Diagnostic]) -> list[Diagno
     result = accepted(softened, spec.accept)
     present = {d.code for d in softened if d.severity is not Severity.ERROR}
     for index, entry in enumerate(spec.accept):
-        if entry.code not in present and not entry.code.startswith(LATER):
+        if entry.code not in present and not entry.code.startswith(unasked):
             message = f"no warning here has the code {entry.code}, so accepting it has no effect"
             result.append(spec.warning("FAB2900", message, "accept", index, help="Remove the entry."))
     return result

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from fabricc import nos as back_ends
 from fabricc.build.grouped import Grouped
+from fabricc.build.rendering import rendered, with_overlays
 from fabricc.build.tables import Fragments, fragments
 from fabricc.check import Finding, compare, findings
 from fabricc.check.invariants import Survey
 from fabricc.check.links import End, host_end, switch_end
 from fabricc.diagnostics import Severity
+from fabricc.fabric.links import layout
 from fabricc.fabric.model import Direction
 from fabricc.hosts import back_end as host_files
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Reading
     from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.shape import SwitchId
+    from fabricc.fabric.shape import PortLayout, SwitchId
 
 _MAX_PIECE = 24
 _PIECES_PER_JOB = 12
@@ -78,7 +80,7 @@ class Work:
     def __call__(self, number: int) -> Piece:
         """Do one piece."""
         piece = Piece()
-        switches: list[Switch] = []
+        switches: list[tuple[Switch, PortLayout]] = []
         hosts: list[Host] = []
         ends: list[bytes] = []
         for device in self.pieces[number]:
@@ -88,7 +90,7 @@ class Work:
                 found = self._host(host, piece)
             else:
                 switch = self.fabric.switch(device)
-                switches.append(switch)
+                switches.append((switch, layout(self.fabric, device)))
                 found = self._switch(switch, piece)
             if self.wanted is None:
                 ends += [end.pack() for end in found]
@@ -103,13 +105,17 @@ class Work:
     def _switch(self, switch: Switch, piece: Piece) -> list[End]:
         back_end = back_ends.load(switch.nos)
         folder = f"switches/{switch.name}"
-        files = self.existing(folder) if self.existing else back_end.render(switch)
+        files = self.existing(folder) if self.existing else rendered(switch)
         self._write(folder, files, piece)
         if not self.check:
             return []
         reading = back_end.read(files)
         if self.wanted is None:
-            wrong = findings(switch.name, compare(back_end.planned(switch), reading), reading.unknown)
+            mismatches = compare(back_end.planned(switch), reading)
+            if switch.overlays:
+                wrong = with_overlays(switch, files, mismatches, reading)
+            else:
+                wrong = findings(switch.name, mismatches, reading.unknown)
             piece.findings.add(_below(folder, wrong))
             piece.findings.add(piece.survey.add_switch(switch, reading, folder))
         return [

@@ -52,7 +52,7 @@ def build(
     Returns:
         What came of it, and the text of the files that diagnostics point into, by name.
     """
-    options = f"check={check}"
+    options = f"check={check}{_templates()}"
     if not repin and (done := record.up_to_date(out, spec_path, options)) is not None:
         return done, {}
     from fabricc.build.front import lock_change, run_front
@@ -74,6 +74,14 @@ def build(
         inputs[str(front.lock_path.resolve())] = hashlib.sha256(front.lock_text.encode()).hexdigest()
         record.save(out, result, spec_path, inputs, options, files)
     return result, sources
+
+
+def _templates() -> str:
+    """The user's own templates as an option, "" when there are none."""
+    from fabricc.nos.templating import override_digests
+
+    found = override_digests()
+    return f" templates={sorted(found.items())}" if found else ""
 
 
 def _emit(
@@ -171,9 +179,7 @@ class _Run:
         from fabricc.build import tables
         from fabricc.planning.quality import worksheets
 
-        cabling = [tables.csv_text([tables.CABLING]), *tables.in_chunks(tables.cabling_rows(self.fabric))]
         summary = tables.json_text(tables.fabric_summary(self.fabric, spec.assumptions))
-        self._put("plan/cabling.csv", "".join(cabling).encode())
         self._put("plan/fabric.json", summary.encode())
         sheets = worksheets(spec, self.fabric)
         steps = [tables.WORKSHEET, *tables.worksheet_rows(sheets)]

@@ -103,13 +103,21 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
     diagnostics += planned.diagnostics
     if planned.fabric is not None and gaps:
         diagnostics += capability_gaps(spec, planned.fabric)
-    if planned.fabric is not None:
-        diagnostics = settled(spec, diagnostics)
-    inputs = digests([spec_path, *extra, lock_path])
+    fabric = planned.fabric
+    if fabric is not None and spec.overlays:
+        from fabricc.build.overlays import read_overlays
+
+        fabric, unfit, texts = read_overlays(spec, spec_path.parent, fabric)
+        diagnostics += unfit
+        sources |= texts
+    if fabric is not None:
+        diagnostics = settled(spec, diagnostics, gaps=gaps)
+    overlays = [spec_path.parent / entry.file for entry in spec.overlays]
+    inputs = digests([spec_path, *extra, *overlays, lock_path])
     text = format_lock(planned.lock)
     return Front(
         spec,
-        planned.fabric,
+        fabric,
         lock_path,
         text,
         lock_before,

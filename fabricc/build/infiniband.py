@@ -47,7 +47,7 @@ def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock
         raise ValueError("not an InfiniBand spec")
     if not wanted:
         message = "this command knows no InfiniBand fabric yet"
-        help_ = "`validate`, `plan`, `build` and `check` do."
+        help_ = "`validate`, `plan`, `lock`, `build` and `check` do."
         refused = spec.error("FAB5817", message, "fabric", help=help_)
         return replace(front, diagnostics=(*front.diagnostics, refused))
     planned = plan(spec, catalog, lock, spec_path.parent)
@@ -112,15 +112,20 @@ class InfinibandRun:
             self._put(f"plan/{path}", text.encode())
 
     def job_files(self) -> None:
-        """Nothing beside the hosts' own nccl.conf: launchers are told by the files of Ethernet fabrics only."""
+        """Write what schedulers, launchers and collective libraries read."""
+        from fabricc.infiniband.job_files import job_files
+        from fabricc.jobs.files import executable
+
+        for path, text in job_files(self.ib).items():
+            self._put(path, text.encode(), mode=0o755 if executable(path, text) else 0o644)
 
     def _write(self, folder: str, files: Mapping[str, str], private: tuple[str, ...] = ()) -> None:
         for name, text in sorted(files.items()):
             mode = 0o600 if private and name.startswith(private) else 0o644
             self._take([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode)])
 
-    def _put(self, path: str, content: bytes) -> None:
-        self._take([self.stage.put(path, content)])
+    def _put(self, path: str, content: bytes, *, mode: int = 0o644) -> None:
+        self._take([self.stage.put(path, content, mode=mode)])
 
     def _take(self, written: Iterable[Written]) -> None:
         for path, digest, changed, edited in written:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from fabricc.spec.model import ClusterSpec
 
 _DETAILED = 200
+TEMPLATES = "templates:"
+"""What the name of a template of the user's own begins with among the inputs; no file of a spec has a colon."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,7 @@ class Outcome:
     meeting: Meeting = field(default_factory=Meeting)
     census: Census = field(default_factory=Census)
     _addresses: list[str] = field(default_factory=list)
+    _cabling: list[str] = field(default_factory=list)
     _sessions: list[str] = field(default_factory=list)
     _profiles: Counter[Row] = field(default_factory=Counter)
 
@@ -48,6 +51,7 @@ class Outcome:
         pieces = self.work.pieces
         total, done = sum(len(piece) for piece in pieces), 0
         self._addresses = [""] * len(pieces)
+        self._cabling = [""] * len(pieces)
         self._sessions = [""] * len(pieces)
         for number, piece in spread(self.jobs, len(pieces), self.work):
             self._take(number, piece)
@@ -61,6 +65,7 @@ class Outcome:
         self.meeting.add(piece.ends)
         self.census.add(piece.survey)
         self._addresses[number] = piece.rows.addresses
+        self._cabling[number] = piece.rows.cabling
         self._sessions[number] = piece.rows.sessions
         self._profiles.update(piece.rows.profiles)
 
@@ -100,6 +105,7 @@ class Outcome:
         worksheet = [tables.QOS, *tables.qos_rows(self._profiles)]
         texts = {
             "plan/addresses.csv": [head([tables.ADDRESSES]), *self._addresses],
+            "plan/cabling.csv": [head([tables.CABLING]), *self._cabling],
             "plan/classes.csv": [head(classes)],
             "plan/qos.csv": [head(worksheet)],
             "plan/sessions.csv": [head([tables.SESSIONS]), *self._sessions],
@@ -108,15 +114,20 @@ class Outcome:
 
 
 def manifest_inputs(front: Front, spec: ClusterSpec) -> dict[str, str]:
-    """The manifest's inputs: the spec's meaning, the lock, and the user's catalog files by name."""
+    """The manifest's inputs: the spec's meaning, the lock, the user's catalog files, overlays and templates by name."""
+    from fabricc.nos.templating import override_digests
+
     folder = str(front.lock_path.resolve().parent) + "/"
+    overlays = (entry.file for entry in spec.overlays)
+    named = {*spec.catalog_files, *overlays, spec.infiniband and spec.infiniband.guids}
     files = {
         path.removeprefix(folder): digest
         for path, digest in front.inputs.items()
-        if path.removeprefix(folder) in (*spec.catalog_files, spec.infiniband and spec.infiniband.guids)
+        if path.removeprefix(folder) in named
     }
     lock = hashlib.sha256(front.lock_text.encode()).hexdigest()
-    return {**files, front.lock_path.name: lock, "spec": meaning(spec)}
+    templates = {TEMPLATES + name: digest for name, digest in override_digests().items()}
+    return {**files, **templates, front.lock_path.name: lock, "spec": meaning(spec)}
 
 
 def meaning(spec: ClusterSpec) -> str:

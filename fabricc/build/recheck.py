@@ -68,7 +68,7 @@ def check_tree(
             diagnostics=(Diagnostic("FAB6016", Severity.ERROR, message, None, help_),)
         ), sources
     found = [*front.diagnostics, *verify_manifest(tree, manifest)]
-    if manifest_inputs(front, front.spec) != dict(manifest.inputs):
+    if not _same_inputs(manifest_inputs(front, front.spec), manifest.inputs):
         message = f"{tree} was built from another state of {spec_path}, its lock or its catalog"
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
     workers = job_count(front.fabric, jobs)
@@ -84,6 +84,15 @@ def check_tree(
     files = len(manifest.files) + 1
     result = BuildResult(front.spec.cluster, tree, tuple(found), counts, files, links=outcome.meeting.links)
     return result, sources
+
+
+def _same_inputs(now: Mapping[str, str], then: Mapping[str, str]) -> bool:
+    """Whether the inputs are the same; templates of the user's own, which a check does not need, only if it has any."""
+    from fabricc.build.outcome import TEMPLATES
+
+    if not any(name.startswith(TEMPLATES) for name in now):
+        then = {name: digest for name, digest in then.items() if not name.startswith(TEMPLATES)}
+    return now == then
 
 
 def find_spec(tree: Path, manifest: Manifest) -> Path | None:

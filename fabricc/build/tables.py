@@ -9,11 +9,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.model import Direction, TierName
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.shape import PortLayout
     from fabricc.planning.quality import Sheet
 
 ADDRESSES = ("device", "interface", "family", "address", "peer", "peer_interface")
@@ -29,6 +32,7 @@ QOS = (
 )  # fmt: skip
 WORKSHEET = ("switches", "model", "profile", "quantity", "value", "unit", "source")
 CLASSES = ("class", "priority", "dscps", "lossless", "strict", "weight_percent", "ecn", "cnp")
+_UPLINK_KINDS = {TierName.TOR: "spine", TierName.SPINE: "core"}
 _CHUNK_ROWS = 4096
 
 Row = tuple[object, ...]
@@ -46,22 +50,25 @@ class Fragments:
     """The tables' rows of some devices, as text, and how many ports use each lossless profile."""
 
     addresses: str = ""
+    cabling: str = ""
     sessions: str = ""
     profiles: Counter[Row] = field(default_factory=Counter)
 
 
-def fragments(switches: Iterable[Switch], hosts: Iterable[Host]) -> Fragments:
+def fragments(switches: Iterable[tuple[Switch, PortLayout]], hosts: Iterable[Host]) -> Fragments:
     """The rows of these devices."""
     addresses: list[Row] = []
+    cables: list[Row] = []
     sessions: list[Row] = []
     profiles: Counter[Row] = Counter()
-    for switch in switches:
+    for switch, layout in switches:
         addresses += switch_addresses(switch)
+        cables += switch_cables(switch, layout)
         sessions += switch_sessions(switch)
         count_profiles(switch, profiles)
     for host in hosts:
         addresses += host_addresses(host)
-    return Fragments(csv_text(addresses), csv_text(sessions), profiles)
+    return Fragments(csv_text(addresses), csv_text(cables), csv_text(sessions), profiles)
 
 
 def switch_addresses(switch: Switch) -> Iterator[Row]:
@@ -79,6 +86,18 @@ def switch_addresses(switch: Switch) -> Iterator[Row]:
             yield switch.name, port.name, "ipv6", port.ipv6, *peer
         if port.unnumbered:
             yield switch.name, port.name, "link-local", "", *peer
+
+
+def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[Row]:
+    """A switch's part of the cabling plan, as `Fabric.cables` has it: a ToR's host links, and uplinks."""
+    for at in (*layout.down, *layout.up):
+        port = switch.ports[at]
+        if port.peer is None or port.direction is Direction.DOWN:
+            continue
+        near, far = (switch.name, port.name), (port.peer.device, port.peer.port)
+        lower, upper = (far, near) if port.direction is Direction.HOST else (near, far)
+        kind = "host" if port.direction is Direction.HOST else _UPLINK_KINDS[switch.tier]
+        yield kind, *lower, *upper, port.speed_gbps, port.medium, port.cable_m
 
 
 def host_addresses(host: Host) -> Iterator[Row]:

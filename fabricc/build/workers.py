@@ -148,7 +148,7 @@ def _outcome(piece: int, kind: str, value: Any) -> tuple[int, Any]:
     if kind == "result":
         return piece, value
     if kind == "emit":
-        raise EmitError(value.code, value.message, value.help)
+        raise EmitError(value.code, value.message, value.help, value.position)
     raise WorkerError(value)
 
 

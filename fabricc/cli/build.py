@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--frozen", is_flag=True, help="Fail if fabricc.lock would change (for CI).")
 @click.option("--repin", is_flag=True, help="Choose the strides of fabricc.lock afresh: may renumber.")
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
+@output.templates_option
 @output.jobs_option
 @output.format_option
 def command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -17,14 +18,28 @@ from fabricc.cli import output
 @click.option(
     "--sim", is_flag=True, help="InfiniBand: also run opensm from these files on simulated switches (ibsim)."
 )
+@click.option(
+    "--found",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="InfiniBand: also compare the cabling with this output of ibnetdiscover; repeatable.",
+)
+@output.templates_option
 @output.jobs_option
 @output.format_option
-def command(tree: Path, spec: Path | None, sim: bool, jobs: int | None, format_: str) -> int:
+def command(
+    tree: Path, spec: Path | None, sim: bool, found: tuple[Path, ...], jobs: int | None, format_: str
+) -> int:
     """Read back every file of TREE (build/<cluster>) and compare it with a fresh plan of its spec."""
     from fabricc.build.recheck import check_tree
 
     with output.progress() as bar:
         result, sources = check_tree(tree, spec, jobs=jobs, progress=bar, simulate=sim)
+    if found:
+        from fabricc.infiniband.cabling import compare_files
+
+        result = replace(result, diagnostics=(*result.diagnostics, *compare_files(tree, found)))
     output.tell(result.diagnostics, format_, sources)
     if format_ == "text":
         devices = sum(result.counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts"))

@@ -40,6 +40,7 @@ CHANGES = 2
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit status 2 when devices change, 0 only when none does."
 )
+@output.templates_option
 @output.jobs_option
 def command(
     first: Path,

@@ -31,6 +31,36 @@ jobs_option = click.option(
 )
 
 
+def _use_templates(_context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> None:
+    """Search these folders before the built-in templates, or none; FAB7013 for one that replaces nothing."""
+    if not folders:
+        if "fabricc.nos.templating" in sys.modules:
+            sys.modules["fabricc.nos.templating"].set_template_path(())
+        return
+    from fabricc.nos.templating import override_digests, set_template_path
+
+    for folder in folders:
+        set_template_path([folder])
+        if not override_digests():
+            click.echo(
+                f"warning[FAB7013]: {folder} replaces no built-in template: it has no file such as eos/bgp.j2",
+                err=True,
+            )
+    set_template_path(folders)
+
+
+templates_option = click.option(
+    "--templates",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    multiple=True,
+    envvar="FABRICC_TEMPLATES",
+    metavar="DIR",
+    expose_value=False,
+    callback=_use_templates,
+    help="Folder of your own templates, searched before the built-in ones; repeatable. [env: FABRICC_TEMPLATES]",
+)
+
+
 def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, str]) -> None:
     """Print findings: text on standard error, machine formats on standard output (also when there are none)."""
     if format_ == "text" and not diagnostics:

@@ -96,19 +96,19 @@ class Repository:
             return None
         target = folder / spec.name
         target.write_bytes(text)
-        for name in (LOCK_NAME, *_catalogs(text)):
+        for name in (LOCK_NAME, *_named(text)):
             if (content := self.blob(commit, name)) is not None:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
         return target
 
 
-def _catalogs(text: bytes) -> Sequence[str]:
-    """Catalog files that the spec names, all of them below its folder."""
+def _named(text: bytes) -> Sequence[str]:
+    """Catalog files and overlays that the spec names, all of them below its folder."""
     from fabricc.spec.load import read_spec
 
     spec = read_spec(text, "base").spec
-    names = spec.catalog_files if spec else ()
+    names = (*spec.catalog_files, *(entry.file for entry in spec.overlays)) if spec else ()
     return [name for name in names if not name.startswith("/") and ".." not in name.split("/")]
 
 

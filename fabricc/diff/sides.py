@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from fabricc import nos as back_ends
+from fabricc.build.rendering import rendered
 from fabricc.diff.view import host_view, switch_view
 from fabricc.fabric.links import links
 from fabricc.fabric.model import Host, Switch
@@ -187,7 +188,7 @@ class SpecSide:
         device = self.device(name)
         if isinstance(device, Host):
             return host_files.render(device)
-        return back_ends.load(device.nos).render(device)
+        return rendered(device)
 
     def figures(self) -> Mapping[str, str]:
         """Figures of the plan."""

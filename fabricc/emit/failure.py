@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import errno
+from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Diagnostic, Severity
+
+if TYPE_CHECKING:
+    from fabricc.diagnostics import Position
 
 REMEDIES = {
     errno.ENOSPC: "Free some space; the last good tree is untouched.",
@@ -20,9 +24,9 @@ REMEDIES = {
 class EmitError(Exception):
     """The tree cannot be written; `diagnostic` says why."""
 
-    def __init__(self, code: str, message: str, remedy: str = "") -> None:
+    def __init__(self, code: str, message: str, remedy: str = "", position: Position | None = None) -> None:
         super().__init__(message)
-        self.diagnostic = Diagnostic(code, Severity.ERROR, message, None, remedy)
+        self.diagnostic = Diagnostic(code, Severity.ERROR, message, position, remedy)
 
     @classmethod
     def from_os(cls, error: OSError, what: str = "write") -> EmitError:

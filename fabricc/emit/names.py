@@ -6,7 +6,8 @@ import re
 
 from fabricc.emit.failure import EmitError
 
-_COMPONENT = re.compile(r"[A-Za-z0-9_@+][A-Za-z0-9._@+:,=-]{0,199}")
+_COMPONENT = r"[A-Za-z0-9_@+][A-Za-z0-9._@+:,=-]{0,199}"
+_PATH = re.compile(f"{_COMPONENT}(?:/{_COMPONENT})*")
 _CLUSTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
@@ -16,7 +17,7 @@ def checked_path(path: str) -> str:
     Raises:
         EmitError: FAB7004, it is absolute, climbs (`..`), is hidden or has unusual characters.
     """
-    if all(_COMPONENT.fullmatch(part) for part in path.split("/")):
+    if _PATH.fullmatch(path):
         return path
     raise EmitError("FAB7004", f"{path!r} is no file name for an output tree", "Rename what it comes from.")
 

@@ -185,10 +185,16 @@ class Stage:
                 shutil.copy2(old, new, follow_symlinks=False)
 
     def _make_folders(self, path: str) -> None:
-        parent = path.rpartition("/")[0]
-        if parent and parent not in self._made:
-            os.makedirs(f"{self.folder}/{parent}", exist_ok=True)  # noqa: PTH103 - a hot path
-            self._made.add(parent)
+        """Make the folders that a path needs; another worker may make the same ones."""
+        missing = []
+        end = path.rfind("/")
+        while end > 0 and (above := path[:end]) not in self._made:
+            missing.append(above)
+            end = path.rfind("/", 0, end)
+        for above in reversed(missing):
+            with suppress(FileExistsError):
+                os.mkdir(f"{self.folder}/{above}")  # noqa: PTH102 - a hot path
+            self._made.add(above)
 
 
 def _own(target: Path) -> Manifest | None:

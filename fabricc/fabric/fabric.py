@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import Pool
-    from fabricc.fabric.model import Account, Host, PortProfile, Snmp, Switch, SwitchQos, Tacacs
+    from fabricc.fabric.model import Account, Host, Overlay, PortProfile, Snmp, Switch, SwitchQos, Tacacs
     from fabricc.fabric.shape import CableRow, PortLayout, Shape, Strides, Unit
 
 
@@ -95,6 +95,24 @@ class DeviceChange:
 
 
 @dataclass(frozen=True, slots=True)
+class OverlayPlan:
+    """Which switches have an overlay: those of a NOS, in all tiers or some, or the named ones alone."""
+
+    overlay: Overlay
+    nos: str
+    tiers: tuple[TierName, ...]
+    devices: tuple[str, ...]
+
+    def covers(self, name: str, tier: TierName, nos: str) -> bool:
+        """Whether the switch of that name, tier and NOS has it."""
+        return (
+            nos == self.nos
+            and (not self.tiers or tier in self.tiers)
+            and (not self.devices or name in self.devices)
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Fabric:
     """A whole fabric.
 
@@ -130,6 +148,7 @@ class Fabric:
     changes: Mapping[str, DeviceChange] = field(default_factory=dict)
     host_systems: tuple[str, ...] = ()
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
+    overlays: tuple[OverlayPlan, ...] = ()
 
     def switch_ids(self) -> Iterator[SwitchId]:
         """Every switch: ToRs by unit, then spines, then cores."""

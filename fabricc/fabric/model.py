@@ -421,6 +421,21 @@ class Management:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlay:
+    """Content of the user's own for one file of a switch, merged in after rendering.
+
+    Attributes:
+        name: what messages call it: the user's file.
+        into: the switch's file, below its folder; "" for a back end's only one.
+        text: the content, in the file's own syntax.
+    """
+
+    name: str
+    into: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Switch:
     """A switch, everything decided.
 
@@ -448,6 +463,7 @@ class Switch:
     bgp: Bgp
     qos: SwitchQos
     load_balancing: LoadBalancing = LoadBalancing()
+    overlays: tuple[Overlay, ...] = ()
 
     @property
     def tier_index(self) -> int:

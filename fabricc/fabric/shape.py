@@ -119,6 +119,11 @@ class Shape:
         """Uplinks of a spine; 0 in a two-tier fabric."""
         return self.cores_per_group * self.links_per_core
 
+    @property
+    def paths(self) -> int:
+        """Equal-cost ways from a ToR to one of another unit, of another pod where there are cores."""
+        return self.uplinks * max(1, self.spine_uplinks)
+
 
 @dataclass(frozen=True, slots=True)
 class Strides:

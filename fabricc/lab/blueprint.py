@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fabricc import nos as back_ends
+from fabricc.build.rendering import rendered
 from fabricc.hosts import back_end as host_files
 from fabricc.lab.failure import LabError
 from fabricc.lab.kernel import IPV6
@@ -131,7 +132,7 @@ def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node
         managed: whether its management port is the lab's to address.
     """
     back_end = back_ends.load("frr")
-    files = back_end.render(switch)
+    files = rendered(switch)
     facts = back_end.read(files).facts
     commands = ["link set lo up"]
     commands += [f"addr add {_host_prefix(text)} dev lo" for text in _values(facts, "loopback/ipv[46]")]

@@ -154,10 +154,10 @@ def copy_spec(copy: Path, spec: ClusterSpec, lock_text: str) -> None:
     origin = Path(spec.file)
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
-    for name in (origin.name, *spec.catalog_files):
+    for name in (origin.name, *spec.catalog_files, *(entry.file for entry in spec.overlays)):
         target = (copy / name).resolve()
         if not target.is_relative_to(copy.resolve()):
-            raise LabError("FAB8014", f"the catalog file {name} lies outside the folder of the spec")
+            raise LabError("FAB8014", f"the file {name} lies outside the folder of the spec")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(origin.parent / name, target)
     (copy / LOCK_NAME).write_text(lock_text)

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 _FINE = re.compile(r"\s*|Waiting for .*|\[\d+\|\w+\].*|Configuration file\[.*")
 """What `vtysh -b` says when all is well."""
-_LLDP = "configure lldp tx-interval 1\nconfigure lldp portidsubtype ifname\n"
-"""A second between announcements, not 30 (IEEE 802.1AB, msgTxInterval); ports by name, not by MAC address."""
+_LLDP_PORTS = "configure lldp portidsubtype ifname\n"
+"""Ports by name, not by MAC address, on switches whose own files say nothing about lldpd."""
+_LLDP_PACE = "configure lldp tx-interval 1\n"
+"""A second between announcements, not 30 (IEEE 802.1AB, msgTxInterval): set by the lab after the switch's own lines."""
 
 
 def wire(
@@ -109,7 +111,7 @@ def _furnish(lab: Lab, node: Node) -> None:
         "overlay.conf": "".join(f"{line}\n" for line in lab.record.overlay),
     }
     if lab.record.lldp:
-        files["lldp.conf"] = _LLDP
+        files["lldp.conf"] = node.files.get("lldpd.conf", _LLDP_PORTS) + _LLDP_PACE
     for name, text in files.items():
         file = box / "etc" / "frr" / name
         file.write_text(text)

@@ -119,9 +119,9 @@ def compare_configurations(network: Network, trial: Trial, *, one_of_each: bool 
 
 def configuration(switch: Switch) -> str:
     """The `frr.conf` of a switch."""
-    from fabricc import nos
+    from fabricc.build.rendering import rendered
 
-    return nos.load("frr").render(switch)["frr.conf"]
+    return rendered(switch)["frr.conf"]
 
 
 def compare_sessions(network: Network, prediction: Prediction, check: Check) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
+
     from fabricc.nos.base import Nos
 
 BUILT_IN = {
@@ -23,7 +25,7 @@ BUILT_IN = {
 @cache
 def names() -> tuple[str, ...]:
     """Every NOS that can be loaded, sorted."""
-    return tuple(sorted({*BUILT_IN, *(point.name for point in entry_points(group="fabricc.nos"))}))
+    return tuple(sorted({*BUILT_IN, *(point.name for point in _entry_points())}))
 
 
 @cache
@@ -36,7 +38,13 @@ def load(name: str) -> Nos:
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         return cast("Nos", getattr(import_module(module), attribute))
-    for point in entry_points(group="fabricc.nos"):
+    for point in _entry_points():
         if point.name == name:
             return cast("Nos", point.load())
     raise KeyError(name)
+
+
+def _entry_points() -> Iterable[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return entry_points(group="fabricc.nos")

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 
+THIRD_PARTY = "FAB5900"
+"""Code of the gaps of a back end that does not come with fabricc: a spec can accept only codes that are known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gap:
     """Something that a switch is to do and its NOS release cannot express on this model.

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import TracebackType
 
     from jinja2 import Environment
 
 _PACKAGE = Path(__file__).resolve().parent.parent
+_FIXED = ("hosts", "jobs")
+"""Folders of the built-in templates that other modules fill in; a user's are not looked for."""
 _overrides: tuple[Path, ...] = ()
 
 
@@ -33,16 +37,87 @@ def built_in() -> Path:
 def set_template_path(folders: Iterable[str | Path]) -> None:
     """Search these folders before the built-in templates, in the order given.
 
-    Each holds a folder per NOS, such as `eos/bgp.j2`; a file there replaces the built-in one of that name.
+    Each holds a folder per NOS, such as `eos/bgp.j2`; a file there replaces the built-in one of that name. What was
+    read from folders set before is read again.
     """
     global _overrides
-    _overrides = tuple(Path(folder) for folder in folders)
+    chosen = tuple(Path(folder) for folder in folders)
+    if chosen or _overrides:
+        _environment.cache_clear()
+    _overrides = chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Where a template failed, and why."""
+
+    file: str
+    line: int
+    message: str
+
+
+def override_digests() -> dict[str, str]:
+    """The user's templates, `eos/bgp.j2` for instance -> SHA-256; of two of one name the one that is used.
+
+    Raises:
+        OSError: a folder or file cannot be read.
+    """
+    import hashlib
+
+    found: dict[str, str] = {}
+    for folder in _overrides:
+        known = (each for each in folder.iterdir() if (built_in() / each.name).is_dir())
+        for nos in sorted(each for each in known if each.name not in _FIXED):
+            for file in sorted(nos.glob("*.j2")):
+                name = f"{nos.name}/{file.name}"
+                found.setdefault(name, hashlib.sha256(file.read_bytes()).hexdigest())
+    return found
+
+
+def fault_of(error: Exception) -> Fault | None:
+    """The place of an error in the templates; None when the user has none of their own, or the error is elsewhere."""
+    from jinja2 import TemplateSyntaxError
+
+    if not _overrides:
+        return None
+    if isinstance(error, TemplateSyntaxError) and error.filename:
+        return Fault(error.filename, error.lineno, f"syntax: {error.message}")
+    if isinstance(error, UnicodeDecodeError):
+        return next((Fault(str(file), 1, "not UTF-8 text") for file in _files() if not _is_text(file)), None)
+    place = _innermost(error.__traceback__)
+    return Fault(*place, f"{type(error).__name__}: {error}") if place else None
+
+
+def _innermost(traceback: TracebackType | None) -> tuple[str, int] | None:
+    """File and line of the template that was at work: the user's if one was, else any."""
+    found: tuple[str, int] | None = None
+    own = False
+    while traceback is not None:
+        file = Path(traceback.tb_frame.f_code.co_filename)
+        theirs = any(file.is_relative_to(folder) for folder in _overrides)
+        if theirs or (not own and file.is_relative_to(built_in())):
+            found, own = (str(file), traceback.tb_lineno), theirs
+        traceback = traceback.tb_next
+    return found
+
+
+def _files() -> Iterable[Path]:
+    return (file for folder in _overrides for file in sorted(folder.glob("*/*.j2")))
+
+
+def _is_text(file: Path) -> bool:
+    try:
+        file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def environment(nos: str) -> Environment:
     """The environment that renders the templates of one NOS; the same object at every call.
 
-    Names that a template uses and its view lacks are errors (`jinja2.UndefinedError`), never empty text.
+    Names that a template uses and its view lacks are errors (`jinja2.UndefinedError`), never empty text. With
+    templates of the user's own it is a sandbox: they see the view and change nothing (`jinja2.sandbox`).
     """
     return _environment(nos, _overrides)
 
@@ -50,8 +125,10 @@ def environment(nos: str) -> Environment:
 @cache
 def _environment(nos: str, overrides: tuple[Path, ...]) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    return Environment(
+    kind = ImmutableSandboxedEnvironment if overrides else Environment
+    return kind(
         loader=FileSystemLoader([folder / nos for folder in (*overrides, built_in())]),
         undefined=StrictUndefined,
         trim_blocks=True,

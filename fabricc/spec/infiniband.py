@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fabricc.spec.weights import check_weights
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -30,6 +32,7 @@ MEANINGLESS = {
     "buffers": ("link credits need no headroom", ""),
     "mtu": ("the InfiniBand MTU is 4096 throughout", "IPoIB has `infiniband.ipoib.mtu`."),
     "management": ("switches take their settings from the subnet manager", ""),
+    "overlays": ("no switch has a file of its own", ""),
 }
 """Sections of Ethernet fabrics -> why they mean nothing here, and what does."""
 CLASS_KEYS = {
@@ -179,6 +182,8 @@ def _classes(raw: Mapping[str, Mapping[str, Any]], findings: Findings) -> tuple[
                 name,
                 help="Give each a `priority` of its own, 0 to 7.",
             )
+    stated = {name: part.get("weight_percent") for name, part in raw.items()}
+    check_weights(stated, {name for name, part in raw.items() if part["strict"]}, findings)
     free = iter(level for level in range(LEVELS) if level not in owners)
     for name in sorted(raw.keys() - levels.keys()):
         levels[name] = next(free, LEVELS - 1)

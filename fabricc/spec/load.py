@@ -19,6 +19,7 @@ from fabricc.spec.model import (
     ClusterSpec,
     Congestion,
     NosChoice,
+    OverlayFile,
     Override,
     PortOverride,
     Priority,
@@ -233,6 +234,7 @@ def _assembled(
         load_balancing=balancing,
         headroom_oversubscription=_ratio(fit["buffers"].get("headroom_oversubscription")),
         infiniband=infiniband,
+        overlays=tuple(_overlay(each) for each in fit.get("overlays", ())),
         positions=document.positions,
         assumptions=assumptions.in_schema_order(),
     )
@@ -285,6 +287,11 @@ def _cables(raw: Mapping[str, Any]) -> Cables:
         Cable(raw[link]["medium"], raw[link]["length_m"]) for link in ("host", "spine", "core")
     )
     return Cables(host, spine, core)
+
+
+def _overlay(raw: Mapping[str, Any]) -> OverlayFile:
+    tiers, devices = tuple(raw.get("tiers", ())), tuple(raw.get("devices", ()))
+    return OverlayFile(raw["file"], raw["nos"], raw.get("into", ""), tiers, devices)
 
 
 def _override(raw: Mapping[str, Any]) -> Override:

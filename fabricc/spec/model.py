@@ -270,6 +270,22 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True)
+class OverlayFile:
+    """Content of the user's own for switches of a NOS: in all tiers unless some are named, or for devices by name.
+
+    Attributes:
+        file: relative to the spec; `into`: the switch's file that it is merged into, "" for the only one.
+        tiers: `tor`, `spine`, `core`; empty for all.
+    """
+
+    file: str
+    nos: str
+    into: str = ""
+    tiers: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Acceptance:
     """A diagnostic the user knows about, with the reason and how grave it is here: a note, a warning or an error."""
 
@@ -310,6 +326,7 @@ class ClusterSpec:
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     headroom_oversubscription: Fraction | None = None
     infiniband: Infiniband | None = None
+    overlays: tuple[OverlayFile, ...] = ()
     positions: Mapping[Path, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

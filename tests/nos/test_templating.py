@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from jinja2 import UndefinedError
 
+from fabricc.nos import load
 from fabricc.nos.eos import EOS, FILE
 from fabricc.nos.templating import built_in, environment, set_template_path
 from tests.nos.eos.variants import variant
+from tests.nos.feature_table import FEATURES, MODELS, fabric_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +46,18 @@ def test_a_name_that_the_view_lacks_is_an_error(own: Path) -> None:
     set_template_path([own.parent])
     with pytest.raises(UndefinedError, match="nothing"):
         EOS.render(variant("trident-numbered"))
+
+
+@pytest.mark.parametrize(("nos", "model"), [pair for pair in MODELS if pair[0] not in ("sonic", "cumulus")])
+def test_the_sandbox_of_the_users_templates_prints_the_same(nos: str, model: str, tmp_path: Path) -> None:
+    fabric = fabric_of(nos, model, FEATURES["ECN marking"])
+    switch = fabric.switch(next(iter(fabric.switch_ids())))
+    before = load(nos).render(switch)
+    set_template_path([tmp_path])
+    try:
+        assert load(nos).render(switch) == before
+    finally:
+        set_template_path([])
 
 
 def test_the_built_in_templates_are_found() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc import nos as back_ends
+from fabricc.build.rendering import rendered
 from fabricc.lab.blueprint import host_node, switch_node
 from fabricc.lab.export.devices import HOST_IMAGE
 from fabricc.lab.kernel import IPV6
@@ -31,7 +31,7 @@ def containerlab(topology: Topology) -> dict[str, str]:
     nodes: dict[str, Any] = {}
     groups: dict[str, Any] = {}
     for name, found in topology.switches.items():
-        emitted = {**back_ends.load(found.switch.nos).render(found.switch), **_port_map(found)}
+        emitted = {**rendered(found.switch), **_port_map(found)}
         files |= {f"{name}/{path}": text for path, text in emitted.items()}
         nodes[name] = _switch(found, groups.setdefault(found.group, _group(found)))
     for host in topology.hosts:

@@ -1,0 +1,199 @@
+"""Templates and overlays of the user's own: used everywhere, proved like the rest, and refused with file and line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.nos.templating import built_in, set_template_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.cli.conftest import Ran
+
+    Fabricc = Callable[..., Ran]
+
+CONF = "build/lab/switches/su001-tor1a/frr.conf"
+OVERLAYS = "overlays:\n  - {file: own.conf, nos: frr, into: frr.conf, tiers: [tor]}\n"
+
+
+@pytest.fixture
+def own(repo: Path) -> Iterator[Path]:
+    """A folder with the user's copy of one template."""
+    folder = repo / "own" / "frr"
+    folder.mkdir(parents=True)
+    (folder / "frr.conf.j2").write_text((built_in() / "frr" / "frr.conf.j2").read_text())
+    yield folder / "frr.conf.j2"
+    set_template_path(())
+
+
+def overlaid(repo: Path, text: str, entry: str = OVERLAYS) -> None:
+    (repo / "own.conf").write_text(text)
+    spec = repo / "cluster.yaml"
+    spec.write_text(spec.read_text().partition("overlays:")[0] + entry)
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_a_template_of_the_users_own_is_used_by_every_worker(
+    repo: Path, own: Path, fabricc: Fabricc, jobs: str
+) -> None:
+    own.write_text(own.read_text() + "! ours\n")
+    ran = fabricc("build", "cluster.yaml", "--templates", "own", "-j", jobs)
+    assert ran.status == 0, ran.err
+    files = sorted((repo / "build/lab/switches").glob("*/frr.conf"))
+    assert len(files) == 5
+    assert all(file.read_text().endswith("! ours\n") for file in files)
+    assert "templates:frr/frr.conf.j2" in json.loads((repo / "build/lab/manifest.json").read_text())["inputs"]
+    checked = fabricc("check", "build/lab")
+    assert checked.status == 0
+    assert "FAB6014" not in checked.err
+
+
+def test_a_changed_template_is_noticed_and_one_left_out_too(repo: Path, own: Path, fabricc: Fabricc) -> None:
+    fabricc("build", "cluster.yaml", "--templates", "own")
+    assert "all up to date" in fabricc("build", "cluster.yaml", "--templates", "own").out
+    own.write_text(own.read_text() + "! ours\n")
+    assert "all up to date" not in fabricc("build", "cluster.yaml", "--templates", "own").out
+    assert "FAB6014" not in fabricc("check", "build/lab", "--templates", "own").err
+    own.write_text(own.read_text() + "! more\n")
+    assert "FAB6014" in fabricc("check", "build/lab", "--templates", "own").err
+    ran = fabricc("build", "cluster.yaml")
+    assert "all up to date" not in ran.out
+    assert "! ours" not in (repo / CONF).read_text()
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (b"{% for %}\n", "syntax"),
+        (b"{{ router.nothing }}\n", "UndefinedError"),
+        (b"{{ 1 // 0 }}\n", "ZeroDivisionError"),
+        (b'{% include "none.j2" %}\n', "TemplateNotFound"),
+        (b"{{ ''.__class__.__mro__ }}\n", "SecurityError"),
+    ],
+)
+def test_a_faulty_template_is_named_with_its_line(
+    repo: Path, own: Path, fabricc: Fabricc, jobs: str, bad: bytes, why: str
+) -> None:
+    line = own.read_text().count("\n") + 1
+    own.write_bytes(own.read_bytes() + bad)
+    ran = fabricc("build", "cluster.yaml", "--templates", "own", "-j", jobs)
+    assert ran.status == 3
+    assert f"own/frr/frr.conf.j2:{line}:1: error FAB7012: " in ran.err
+    assert why in ran.err
+    assert "Traceback" not in ran.err
+    assert not (repo / "build/lab").exists()
+
+
+def test_a_review_names_a_faulty_template_too(repo: Path, own: Path, fabricc: Fabricc) -> None:
+    (repo / "after.yaml").write_text(
+        (repo / "cluster.yaml").read_text() + "overlays: [{file: o, nos: frr, into: daemons}]\n"
+    )
+    (repo / "o").write_text("ours=yes\n")
+    own.write_text("{{ nothing }}\n")
+    ran = fabricc("diff", "cluster.yaml", "after.yaml", "--templates", "own")
+    assert ran.status == 3 or ran.status == 1
+    assert "own/frr/frr.conf.j2:1:1: error FAB7012" in ran.err
+
+
+def test_a_template_that_is_no_text_is_named(repo: Path, own: Path, fabricc: Fabricc) -> None:
+    own.write_bytes(b"\xff\xfe")
+    ran = fabricc("build", "cluster.yaml", "--templates", "own")
+    assert "own/frr/frr.conf.j2:1:1: error FAB7012" in ran.err
+
+
+def test_what_a_template_says_is_proved_as_ever(repo: Path, own: Path, fabricc: Fabricc) -> None:
+    own.write_text(own.read_text().replace("maximum-paths {{", "maximum-paths 1{{", 1))
+    ran = fabricc("build", "cluster.yaml", "--templates", "own")
+    assert ran.status == 1
+    assert "error FAB600" in ran.err
+    assert "bgp/maximum_paths" in ran.err
+    assert not (repo / "build/lab").exists()
+
+
+def test_a_folder_that_replaces_nothing_is_told(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "wrong" / "fr").mkdir(parents=True)
+    assert "warning[FAB7013]: wrong" in fabricc("build", "cluster.yaml", "--templates", "wrong").err
+
+
+def test_an_overlay_is_written_known_and_demanded(repo: Path, fabricc: Fabricc) -> None:
+    overlaid(repo, "router bgp *\n bgp bestpath compare-routerid\n!\nip prefix-list OURS seq 5 permit any\n")
+    ran = fabricc("build", "cluster.yaml", "-j", "3")
+    assert ran.status == 0, ran.err
+    assert "FAB6004" not in ran.err
+    text = (repo / CONF).read_text()
+    assert " bgp bestpath compare-routerid\n" in text
+    assert "compare-routerid" not in (repo / "build/lab/switches/spine01a/frr.conf").read_text()
+    assert fabricc("check", "build/lab").status == 0
+    (repo / CONF).write_text(text.replace(" bgp bestpath compare-routerid\n", ""))
+    block = next(at for at, line in enumerate(text.split("\n"), 1) if line.startswith("router bgp"))
+    assert f"{CONF}:{block}:1: error FAB6005: su001-tor1a: the line" in fabricc("check", "build/lab").err
+
+
+def test_an_overlay_cannot_change_what_is_planned(repo: Path, fabricc: Fabricc) -> None:
+    overlaid(repo, "router bgp *\n timers bgp 7 21\n")
+    ran = fabricc("build", "cluster.yaml")
+    assert ran.status == 1
+    assert "error FAB6002: su001-tor1a: bgp/keepalive_s is 7 in the file" in ran.err
+
+
+def test_a_line_that_no_overlay_has_is_unknown_as_ever(repo: Path, fabricc: Fabricc) -> None:
+    overlaid(repo, "router bgp *\n bgp bestpath compare-routerid\n")
+    fabricc("build", "cluster.yaml")
+    (repo / CONF).write_text((repo / CONF).read_text() + "bgp bestpath compare-routerid\n")
+    assert "FAB6004" in fabricc("check", "build/lab").err
+
+
+def test_a_changed_overlay_is_noticed_and_reviewed_against_its_revision(repo: Path, fabricc: Fabricc) -> None:
+    overlaid(repo, "log timestamp precision 3\n")
+    fabricc("build", "cluster.yaml")
+    identity = ("-c", "user.name=x", "-c", "user.email=x@example.net")
+    for arguments in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "first"]):
+        subprocess.run(["git", *arguments], check=True, timeout=60)
+    overlaid(repo, "log timestamp precision 6\n")
+    reviewed = fabricc("diff", "cluster.yaml", "--base", "HEAD")
+    assert reviewed.status == 0, reviewed.err
+    assert "+log timestamp precision 6" in reviewed.out
+    assert "FAB6014" in fabricc("check", "build/lab").err
+    assert "all up to date" not in fabricc("build", "cluster.yaml").out
+
+
+@pytest.mark.parametrize(
+    ("text", "entry", "code", "place"),
+    [
+        ("interface Vlan*\n shutdown\n", OVERLAYS, "FAB2111", "own.conf:1"),
+        ("a\n\tb\n", OVERLAYS, "FAB2111", "own.conf:2"),
+        ("a\n", OVERLAYS.replace("frr.conf", "bird.conf"), "FAB2111", "own.conf:1"),
+        ("a\n", OVERLAYS.replace("own.conf", "none.conf"), "FAB2110", "cluster.yaml:"),
+        ("a\nneighbor UP password hunter2\n", OVERLAYS, "FAB2112", "own.conf:2"),
+        ("a\n", OVERLAYS.replace("nos: frr", "nos: eos"), "FAB2113", "cluster.yaml:"),
+        ("a\n", OVERLAYS.replace("tiers: [tor]", "devices: [nobody]"), "FAB2113", "cluster.yaml:"),
+        ("a\n", OVERLAYS.replace("own.conf", "../own.conf"), "FAB1", "cluster.yaml:"),
+    ],
+)
+def test_what_cannot_be_an_overlay_is_refused_before_anything_is_written(
+    repo: Path, fabricc: Fabricc, text: str, entry: str, code: str, place: str
+) -> None:
+    overlaid(repo, text, entry)
+    ran = fabricc("validate", "cluster.yaml")
+    assert code in ran.err
+    assert place in ran.err
+    assert (ran.status == 0) == ("nos: eos" in entry)
+
+
+def test_an_overlay_outside_the_folder_of_the_spec_is_refused(repo: Path, fabricc: Fabricc) -> None:
+    overlaid(repo, "")
+    (repo / "own.conf").unlink()
+    (repo / "own.conf").symlink_to("/etc/hostname")
+    assert "FAB2110" in fabricc("validate", "cluster.yaml").err
+
+
+def test_a_reference_to_a_secret_is_no_secret(repo: Path, fabricc: Fabricc) -> None:
+    overlaid(repo, "router bgp *\n neighbor UPSTREAM-V4 password FABRICC-SECRET-bgp\n")
+    assert fabricc("build", "cluster.yaml").status == 0

@@ -1,0 +1,19 @@
+"""Which of the switch's facts OpenConfig states here: all but those of queues."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import switch_facts
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+_QUEUES = re.compile(r"(qos|watchdog|pool)/.*|interface\[[^\]]*\]/(trust|pfc|watchdog|headroom/.*|queue\[.*)")
+
+
+def planned_facts(switch: Switch) -> Facts:
+    """The facts of the switch that the file states."""
+    return {path: value for path, value in switch_facts(switch).items() if not _QUEUES.fullmatch(path)}
