@@ -48,7 +48,7 @@ def compare(planned: Facts, reading: Reading) -> list[Mismatch]:
     if planned == found:
         return []
     wrong = [path for path, value in planned.items() if found.get(path) != value]
-    near = _Nearby(reading)
+    near = _Nearby(planned, reading)
     mismatches = [
         Mismatch(path, planned[path], found.get(path), *(reading.lines.get(path) or near.line(path)))
         for path in wrong
@@ -62,11 +62,16 @@ def compare(planned: Facts, reading: Reading) -> list[Mismatch]:
 
 
 class _Nearby:
-    """Finds a line close to where a missing fact should be; indexed on first use."""
+    """Finds a line close to where a missing fact should be; indexed on first use.
 
-    def __init__(self, reading: Reading) -> None:
+    That is one of a fact beside it, else that of the last fact planned before it that the file states.
+    """
+
+    def __init__(self, planned: Facts, reading: Reading) -> None:
+        self._planned = planned
         self._lines = reading.lines
         self._index: dict[str, tuple[str, int]] | None = None
+        self._before: dict[str, tuple[str, int]] = {}
 
     def line(self, path: str) -> tuple[str, int]:
         if self._index is None:
@@ -74,7 +79,12 @@ class _Nearby:
             for known, place in self._lines.items():
                 for above in _above(known):
                     self._index.setdefault(above, place)
-        return next((self._index[above] for above in _above(path) if above in self._index), ("", 0))
+            last = next((self._lines[known] for known in self._planned if known in self._lines), ("", 0))
+            for known in self._planned:
+                last = self._lines.get(known, last)
+                self._before[known] = last
+        beside = (self._index[above] for above in _above(path) if above in self._index and "[" in above)
+        return next(beside, self._before[path])
 
 
 def _above(path: str) -> Iterator[str]:

@@ -46,6 +46,14 @@ def test_a_missing_fact_points_to_the_nearest_line() -> None:
     assert (wrong.file, wrong.line, wrong.found) == ("frr.conf", 2, None)
 
 
+def test_a_missing_block_points_to_where_it_would_stand() -> None:
+    planned = {"i[1]/x": 1, "i[2]/x": 1, "i[3]/x": 1}
+    (wrong,) = compare(planned, reading({"i[1]/x": 1, "i[3]/x": 1}))
+    assert (wrong.path, wrong.line) == ("i[2]/x", 1)
+    (wrong,) = compare(planned, reading({"i[2]/x": 1, "i[3]/x": 1}))
+    assert (wrong.path, wrong.line) == ("i[1]/x", 1)
+
+
 def test_unknown_lines_are_grouped_whatever_their_numbers() -> None:
     lines = [("frr.conf", 3, " bgp thing 7"), ("frr.conf", 9, " bgp thing 12")]
     assert len({f.group for f in findings("tor1", [], lines)}) == 1

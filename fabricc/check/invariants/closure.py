@@ -29,12 +29,10 @@ def closure_breaches(seen: SwitchView) -> Iterator[Breach]:
         for sequence, clause in clauses.items():
             yield from _references(seen, name, sequence, clause)
     planned = {port.name: port for port in seen.switch.ports}
-    for path, value in seen.facts.items():
-        if value == "true" and path.endswith("]/enabled"):
-            port = planned.get(path[len("interface[") : -len("]/enabled")])
-            if port is None or port.peer is None:
-                name = path[len("interface[") : -len("]/enabled")]
-                yield Breach(20, f"{name} serves nothing and is not shut", path)
+    for name in seen.enabled:
+        port = planned.get(name)
+        if port is None or port.peer is None:
+            yield Breach(20, f"{name} serves nothing and is not shut", f"interface[{name}]/enabled")
 
 
 def _references(seen: SwitchView, name: str, sequence: int, clause: str) -> Iterator[Breach]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.model import Direction
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Port, Switch
 
+_INTERFACE, _ENABLED = "interface[", "]/enabled"
 _NEIGHBOUR = "bgp/neighbor["
 _AGGREGATE = "bgp/aggregate["
 _MAP = "route_map["
@@ -31,8 +32,7 @@ class Marking:
     percent: int
 
 
-@dataclass(frozen=True, slots=True)
-class LinkPort:
+class LinkPort(NamedTuple):
     """A cabled port: what the plan says it is, and what the files say about it; None where they do not.
 
     Attributes:
@@ -90,6 +90,7 @@ class SwitchView:
         neighbours: neighbour -> attribute -> value.
         maps: route map -> sequence -> clause; `lists`: prefix list -> rules; `communities`: list -> entries.
         aggregates: prefixes of aggregates.
+        enabled: names of interfaces that are not shut.
         links: cabled ports in panel order.
         by_neighbour: neighbour as sessions name it, a port or the other address of its subnet -> port.
     """
@@ -101,6 +102,7 @@ class SwitchView:
     lists: dict[str, list[str]] = field(default_factory=dict)
     communities: dict[str, str] = field(default_factory=dict)
     aggregates: list[str] = field(default_factory=list)
+    enabled: list[str] = field(default_factory=list)
     links: list[LinkPort] = field(default_factory=list)
     by_neighbour: dict[str, LinkPort] = field(default_factory=dict)
 
@@ -160,23 +162,28 @@ def view(switch: Switch, reading: Reading) -> SwitchView:
     """Sort the facts of a switch."""
     seen = SwitchView(switch, reading)
     for path, value in reading.facts.items():
-        if path.startswith("interface["):
+        if path.startswith(_INTERFACE):
+            if value == "true" and path.endswith(_ENABLED):
+                seen.enabled.append(path[len(_INTERFACE) : -len(_ENABLED)])
             continue
         if path.startswith(_NEIGHBOUR):
             key, _, leaf = path[len(_NEIGHBOUR) :].partition("]/")
             seen.neighbours.setdefault(key, {})[leaf] = value
         elif path.startswith(_MAP):
             key, _, leaf = path[len(_MAP) :].partition("]/")
-            seen.maps.setdefault(key, {})[int(leaf)] = str(value)
+            if leaf.isdecimal():  # anything else is a fact of the back end's own
+                seen.maps.setdefault(key, {})[int(leaf)] = str(value)
         elif path.startswith(_PREFIX_LIST):
-            seen.lists.setdefault(path[len(_PREFIX_LIST) :].partition("]/")[0], []).append(str(value))
-        elif path.startswith(_COMMUNITY_LIST):
+            key, _, leaf = path[len(_PREFIX_LIST) :].partition("]/")
+            if leaf.isdecimal():
+                seen.lists.setdefault(key, []).append(str(value))
+        elif path.startswith(_COMMUNITY_LIST) and path.endswith("]"):
             seen.communities[path[len(_COMMUNITY_LIST) : -1]] = str(value)
         elif path.startswith(_AGGREGATE):
             seen.aggregates.append(path[len(_AGGREGATE) : -1])
-    queues = seen.queues()
     tells = any(f"interface[{port.name}]/routed" in reading.facts for port in switch.ports)
-    seen.links = [_link(port, reading.facts, queues, tells) for port in switch.ports if port.peer]
+    links = _Links(reading.facts, seen.queues(), tells)
+    seen.links = [links.of(port) for port in switch.ports if port.peer]
     for link in seen.links:
         seen.by_neighbour[link.port.name] = link
         for text in (link.ipv4, link.ipv6):
@@ -208,37 +215,60 @@ def priorities(value: Value | None) -> tuple[int, ...]:
     return tuple(int(part) for part in str(value).split(",") if part.isdecimal())
 
 
-def _link(port: Port, facts: Facts, queues: list[int], tells_routed: bool) -> LinkPort:
-    """The port; where a platform tells which ports are routed, one of which it does not is not."""
-    prefix = f"interface[{port.name}]/"
-    get = facts.get
-    pfc = priorities(get(prefix + "pfc"))
-    speed = as_int(get(prefix + "speed_gbps")) or port.speed_gbps
-    schedulers, markings, marked = [], [], []
-    for queue in queues:
-        at = f"{prefix}queue[{queue}]/"
-        if (scheduler := get(at + "scheduler")) is not None:
-            schedulers.append((queue, str(scheduler)))
-        low, high = as_int(get(at + "ecn_min_bytes")), as_int(get(at + "ecn_max_bytes"))
-        if low is not None and high is not None:
-            markings.append((queue, Marking(low, high, as_int(get(at + "ecn_max_percent")) or 0)))
-            marked.append(queue)
-        elif at + "ecn_min_fill_percent" in facts:
-            marked.append(queue)
-    watchdog = get(prefix + "watchdog")
-    lossless = Lossless(
-        speed, port.cable_m or 0, port.lanes, pfc, None if watchdog is None else str(watchdog),
-        as_int(get(prefix + "headroom/xoff_bytes")), as_int(get(prefix + "headroom/xon_bytes")),
-        as_int(get(prefix + "headroom/size_bytes")), as_int(get(prefix + "headroom/dynamic_th")),
-        as_int(get(prefix + "headroom/cable_m")), tuple(schedulers), tuple(markings), tuple(marked),
-    )  # fmt: skip
-    ipv4, ipv6 = get(prefix + "ipv4"), get(prefix + "ipv6")
-    return LinkPort(
-        port, get(prefix + "enabled") != "false", as_int(get(prefix + "mtu")), speed,
-        ipv4 if isinstance(ipv4, str) else None, ipv6 if isinstance(ipv6, str) else None,
-        bool(get(prefix + "unnumbered")), get(prefix + "routed", "" if tells_routed else "true") == "true",
-        pfc if schedulers else None, lossless,
-    )  # fmt: skip
+_LEAVES = (
+    "pfc", "speed_gbps", "watchdog", "headroom/xoff_bytes", "headroom/xon_bytes", "headroom/size_bytes",
+    "headroom/dynamic_th", "headroom/cable_m",
+)  # fmt: skip
+_QUEUE_LEAVES = ("scheduler", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "ecn_min_fill_percent")
+
+
+class _Links:
+    """Makes the cabled ports of one switch; what ports of one kind state alike is worked out once for all of them."""
+
+    def __init__(self, facts: Facts, queues: list[int], tells_routed: bool) -> None:
+        """Where a platform tells which ports are routed, one of which it does not is not."""
+        self._facts = facts
+        self._queues = queues
+        self._routed_else = "" if tells_routed else "true"
+        self._leaves = (*_LEAVES, *(f"queue[{queue}]/{leaf}" for queue in queues for leaf in _QUEUE_LEAVES))
+        self._kinds: dict[tuple[object, ...], Lossless] = {}
+
+    def of(self, port: Port) -> LinkPort:
+        """One port."""
+        prefix = f"interface[{port.name}]/"
+        get = self._facts.get
+        stated = [get(prefix + leaf) for leaf in self._leaves]
+        key = (port.speed_gbps, port.cable_m, port.lanes, *stated)
+        lossless = self._kinds.get(key)
+        if lossless is None:
+            lossless = self._kinds[key] = self._lossless(port, stated)
+        ipv4, ipv6 = get(prefix + "ipv4"), get(prefix + "ipv6")
+        return LinkPort(
+            port, get(prefix + "enabled") != "false", as_int(get(prefix + "mtu")), lossless.speed_gbps,
+            ipv4 if isinstance(ipv4, str) else None, ipv6 if isinstance(ipv6, str) else None,
+            bool(get(prefix + "unnumbered")), get(prefix + "routed", self._routed_else) == "true",
+            lossless.pfc if lossless.schedulers else None, lossless,
+        )  # fmt: skip
+
+    def _lossless(self, port: Port, stated: list[Value | None]) -> Lossless:
+        """The settings that the values of `_leaves`, in that order, come to."""
+        pfc, speed, watchdog, xoff, xon, size, exponent, looked_up = stated[: len(_LEAVES)]
+        schedulers, markings, marked = [], [], []
+        for at, queue in enumerate(self._queues):
+            first = len(_LEAVES) + at * len(_QUEUE_LEAVES)
+            scheduler, low, high, percent, fill = stated[first : first + len(_QUEUE_LEAVES)]
+            if scheduler is not None:
+                schedulers.append((queue, str(scheduler)))
+            if isinstance(low, int) and isinstance(high, int):
+                markings.append((queue, Marking(low, high, as_int(percent) or 0)))
+                marked.append(queue)
+            elif fill is not None:
+                marked.append(queue)
+        return Lossless(
+            as_int(speed) or port.speed_gbps, port.cable_m or 0, port.lanes, priorities(pfc),
+            None if watchdog is None else str(watchdog), as_int(xoff), as_int(xon), as_int(size), as_int(exponent),
+            as_int(looked_up), tuple(schedulers), tuple(markings), tuple(marked),
+        )  # fmt: skip
 
 
 def between_switches(link: LinkPort) -> bool:

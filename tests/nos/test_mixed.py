@@ -1,0 +1,107 @@
+"""Fabrics of several makers: each builds, every switch reads back as planned, both ends agree, the invariants hold."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.cli.entry import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC = """\
+cluster: mixed
+gpus: {model: grand-teton, racks: 4, hosts_per_rack: 2, wiring: rack}
+%s
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  cnp: {dscp: 48, strict: true}
+  default: {}
+cables:
+  host: {medium: dac, length_m: 3}
+  spine: {medium: smf, length_m: 40}
+routing: {ttl_security: true}
+management:
+  access: [172.16.8.0/24]
+  lldp: {interval_s: 10}
+  users:
+    - {name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"}
+"""
+MIXES = {
+    "eos-nxos-sonic": """\
+tors: {model: 7060dx5-64s, nos: eos, oversubscription: 1.0}
+spines: {model: 9332d-gx2b, nos: nxos}
+overrides:
+  rack002-tor1a: {nos: sonic}
+addressing: {family: dual}""",
+    "sonic-junos-cumulus": """\
+tors: {model: sn5600, nos: sonic, oversubscription: 1.0}
+spines: {model: qfx5240-64od, nos: junos}
+overrides:
+  rack003-tor1a: {nos: cumulus}
+addressing: {family: ipv4}""",
+    "nxos-eos-junos": """\
+tors: {model: 9364e-sg2, nos: nxos-10.5, oversubscription: 1.0}
+spines: {model: 7060x6-64pe, nos: eos, count: 2, oversubscription: 2, units_per_pod: 2}
+cores: {model: qfx5240-64od, nos: junos, count: 2}
+overrides:
+  pod2-spine01a: {nos: sonic}
+addressing: {family: ipv4}""",
+}
+
+
+# The file that tells each maker's devices apart, and how many devices of each mix have it.
+FILES = {
+    "eos or nxos": "running-config.cfg",
+    "sonic": "config_db.json",
+    "junos": "juniper.conf",
+    "cumulus": "startup.yaml",
+}
+COUNTS = {
+    "eos-nxos-sonic": {"eos or nxos": 5, "sonic": 1, "junos": 0, "cumulus": 0},
+    "sonic-junos-cumulus": {"eos or nxos": 0, "sonic": 3, "junos": 1, "cumulus": 1},
+    "nxos-eos-junos": {"eos or nxos": 7, "sonic": 1, "junos": 2, "cumulus": 0},
+}
+
+
+def build(folder: Path, name: str) -> tuple[int, Path]:
+    (folder / "cluster.yaml").write_text(SPEC % MIXES[name], encoding="utf-8")
+    status = run(["build", str(folder / "cluster.yaml"), "-o", str(folder / "out")])
+    return status, folder / "out" / "mixed"
+
+
+@pytest.mark.parametrize("name", MIXES)
+def test_a_fabric_of_several_makers_builds_and_is_proved(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, tree = build(tmp_path, name)
+    told = capsys.readouterr()
+    assert status == 0, told.err
+    assert "error" not in told.err
+    files = json.loads((tree / "manifest.json").read_text(encoding="utf-8"))["files"]
+    assert {
+        maker: sum(path.endswith("/" + file) for path in files) for maker, file in FILES.items()
+    } == COUNTS[name]
+    assert run(["check", str(tree)]) == 0
+    told = capsys.readouterr()
+    assert "links compared at both ends, no findings" in told.out
+    assert told.err == ""
+
+
+def test_one_maker_s_mistake_shows_at_the_other_s_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, tree = build(tmp_path, "eos-nxos-sonic")
+    file = tree / "switches" / "spine01a" / "running-config.cfg"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("    remote-as "))
+    lines[at] = "    remote-as 65000"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    capsys.readouterr()
+    assert run(["check", str(tree)]) == 1
+    told = capsys.readouterr()
+    assert f"spine01a/running-config.cfg:{at + 1}:1: error FAB600" in told.err
+    assert "error FAB6101: the ends of a link disagree on BGP session: rack001-tor1a Ethernet17/1" in told.err
