@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SOURCES := fabricc custom_napalm benchmarks tests
 DEMO := inventories/superpod-b200-4su/cluster.yaml
 PEERS := nftables opensm ibsim-utils infiniband-diags ibutils frr frr-pythontools lldpd openssh-server iproute2 netplan.io network-manager dbus ethtool udev shellcheck slurmctld openmpi-bin ucx-utils perftest libyang2-tools \
   libyang2-dev build-essential pkg-config python3-dev
@@ -22,8 +23,8 @@ test-all: lint
 	@$(BIN)/pytest
 
 lint: $(VENV)/.dev peers
-	@$(BIN)/ruff check fabricc tests
-	@$(BIN)/ruff format --check --quiet fabricc tests || { echo "run: $(BIN)/ruff format fabricc tests"; exit 1; }
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/ruff format --check --quiet $(SOURCES) || { echo "run: $(BIN)/ruff format $(SOURCES)"; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 

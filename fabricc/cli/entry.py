@@ -21,6 +21,7 @@ VERBS = {
     "check": "Prove a built tree: its bytes, its meaning, both ends of every link.",
     "diff": "Review a change: its risk, its GPUs, its renumbering, its diffs.",
     "push": "Bring a built tree to the switches, in waves that keep the fabric up.",
+    "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",
     "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
     "catalog": "List the hardware known, or one model with its figures and sources.",
     "completion": "Print the script that completes fabricc's commands in a shell.",
@@ -97,7 +98,15 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _internal(error: Exception) -> int:
-    """Tell of a defect in one line; the traceback on request."""
+    """Tell of a failure that carries its diagnostic, or of a defect in one line; the traceback on request."""
+    from fabricc.emit import EmitError
+
+    if isinstance(error, EmitError):
+        from fabricc.build.result import exit_status
+        from fabricc.cli import output
+
+        output.tell([error.diagnostic], "text", {})
+        return exit_status([error.diagnostic])
     if os.environ.get("FABRICC_DEBUG") == "1":
         import traceback
 

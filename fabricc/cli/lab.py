@@ -276,6 +276,7 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
     show_default=True,
     help="Folder of output trees; the tree is named <cluster>-<format>.",
 )
+@output.templates_option
 @units_option
 @sample_option
 @_told

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricc.cli import output
+from fabricc.cli import logins, output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
-    from fabricc.devices.access import Access
     from fabricc.push.run import Outcome
     from fabricc.push.start import Preview, Setting
 
@@ -89,6 +88,7 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     "--adopt", is_flag=True, help="Take what the switches run now as known: the first push, or after drift."
 )
 @click.option("--no-drain", is_flag=True, help="Do not drain before a disruptive change: traffic is lost.")
+@output.templates_option
 def command(
     tree: Path,
     mode: str | None,
@@ -142,7 +142,7 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
         chosen["confirm_within"], chosen["max_failures"], chosen["max_errors"], chosen["adopt"], not chosen["no_drain"],
     )  # fmt: skip
     teller = Teller(lambda text: click.echo(text, err=True), bar or (lambda *_: None))
-    access = _access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
+    access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
     path = chosen["journal"] or journal.default_path(source.fabric.cluster)
     setting = Setting(source, access, path, options, teller, chosen["only"])
 
@@ -157,21 +157,6 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
     finally:
         for sign, handler in before.items():
             signal.signal(sign, handler)
-
-
-def _access(spec: Path, stated: Path | None) -> Access:
-    from fabricc.devices.access import NAME, read_access
-    from fabricc.push.source import refused
-
-    path = stated or spec.parent / NAME
-    if stated is None and not path.exists():
-        raise refused(
-            "FAB9101", f"there is no {path}, which says how to log in", "See docs/push.md, or use --access."
-        )
-    found = read_access(path)
-    if found.unverified:
-        click.echo(f"warning: {path} turns off the verification of host keys or certificates", err=True)
-    return found
 
 
 def _export(setting: Setting, folder: Path) -> int:

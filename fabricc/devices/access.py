@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.devices.failure import DeviceError
-from fabricc.devices.secrets import KINDS, Reference, Secret
+from fabricc.devices.secrets import KINDS, REFERENCE, Reference, Secret, fits
+from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,9 +68,12 @@ class Access:
         default: Login,
         by_nos: Mapping[str, Mapping[str, Any]] | None = None,
         by_device: Mapping[str, Mapping[str, Any]] | None = None,
+        secrets: Mapping[str, Reference] | None = None,
     ) -> None:
         self.default = default
         self._by_nos, self._by_device = by_nos or {}, by_device or {}
+        self._places = secrets or {}
+        self._named: dict[str, Secret] = {}
         self._known: dict[tuple[Reference, str], Secret] = {}
 
     def login(self, device: Device) -> Login:
@@ -94,9 +98,50 @@ class Access:
             self._known[key] = login.password.resolve(login.username)
         return self._known[key]
 
+    def secret(self, name: str) -> Secret:
+        """A secret that configurations refer to.
+
+        Raises:
+            DeviceError: FAB9131, the access file does not say where it is, it is not there, or no configuration can
+                hold it as it is.
+        """
+        if name not in self._named:
+            if (place := self._places.get(name)) is None:
+                raise DeviceError(
+                    "FAB9131",
+                    f"configurations need the secret {name!r}, and the access file does not say where it is",
+                    f"Add `secrets: {{{name}: {{env: NAME}}}}`, or {{file: PATH}}, or {{keyring: SERVICE}}.",
+                )
+            try:
+                found = place.resolve(name)
+            except DeviceError as error:
+                raise DeviceError("FAB9131", f"the secret {name!r}: {error}", error.diagnostic.help) from None
+            if not fits(found.reveal()):
+                raise DeviceError(
+                    "FAB9131",
+                    f"the secret {name!r} has a character that some configuration cannot hold",
+                    "Take printable ASCII without blanks, quotes, brackets, and \\ ; # & ?",
+                )
+            self._named[name] = found
+        return self._named[name]
+
+    def filled(self, text: str) -> str:
+        """A configuration with the values of its secrets, for the one call that loads it.
+
+        Raises:
+            DeviceError: FAB9131.
+        """
+        return REFERENCE.sub(lambda match: self.secret(match[1]).reveal(), text)
+
+    def hidden(self, text: str) -> str:
+        """A text of a device with references in place of the values looked up so far."""
+        for name, secret in sorted(self._named.items(), key=lambda item: -len(item[1].reveal())):
+            text = text.replace(secret.reveal(), f"{SECRET_PREFIX}{name}")
+        return text
+
     def known(self) -> tuple[str, ...]:
         """Every secret looked up so far, to keep them out of messages."""
-        return tuple(secret.reveal() for secret in self._known.values())
+        return tuple(secret.reveal() for secret in (*self._known.values(), *self._named.values()))
 
     @property
     def unverified(self) -> bool:
@@ -121,12 +166,16 @@ def read_access(path: Path) -> Access:
         raise DeviceError("FAB9101", f"{path} is not YAML") from None
     if not isinstance(stated, dict):
         raise DeviceError("FAB9101", f"{path} is no mapping")
+    secrets = {
+        name: _reference(path, value, f"secrets.{name}")
+        for name, value in _table(path, stated.pop("secrets", None) or {}, "secrets").items()
+    }
     nested = {name: _table(path, stated.pop(name, None) or {}, name) for name in ("nos", "devices")}
     by_nos = {name: _login(path, table, f"nos.{name}", set()) for name, table in nested["nos"].items()}
     by_device = {
         name: _login(path, table, f"devices.{name}", {"address"}) for name, table in nested["devices"].items()
     }
-    return Access(Login(**_login(path, stated, "the file", set())), by_nos, by_device)
+    return Access(Login(**_login(path, stated, "the file", set())), by_nos, by_device, secrets)
 
 
 def _table(path: Path, value: object, where: str) -> dict[str, Any]:
@@ -152,7 +201,7 @@ _TYPES: Mapping[str, type] = {"verify": bool, "timeout_s": int, "port": int, "op
 
 def _typed(path: Path, where: str, name: str, value: object) -> object:
     if name == "password":
-        return _reference(path, value)
+        return _reference(path, value, "password")
     wanted = _TYPES.get(name, str)
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         raise DeviceError("FAB9101", f"{path}: {name} of {where} is no {wanted.__name__}")
@@ -163,7 +212,7 @@ def _typed(path: Path, where: str, name: str, value: object) -> object:
     return value
 
 
-def _reference(path: Path, value: object) -> Reference:
+def _reference(path: Path, value: object, where: str) -> Reference:
     if isinstance(value, dict) and len(value) == 1:
         ((kind, place),) = value.items()
         if kind in KINDS and isinstance(place, str) and place:
@@ -172,6 +221,6 @@ def _reference(path: Path, value: object) -> Reference:
             return Reference(kind, place)
     raise DeviceError(
         "FAB9102",
-        f"{path}: password says no place",
-        "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; a password itself may not stand there.",
+        f"{path}: {where} says no place",
+        "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; a secret itself may not stand there.",
     )

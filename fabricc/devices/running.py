@@ -33,13 +33,19 @@ def read(nos: str, files: Mapping[str, str]) -> Reading:
     return back_ends.load(nos).read(files)
 
 
+def is_secret(path: str) -> bool:
+    """Whether a fact is the value of a secret, which devices store in a form of their own."""
+    return path.endswith("/secret")
+
+
 def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> list[Mismatch]:
     """Facts on which a running configuration differs from a wanted one, of the files that the device told.
 
-    Lines that the reader does not know are no difference: a device prints its defaults, other tools their own.
+    Lines that the reader does not know are no difference: a device prints its defaults, other tools their own. Values
+    of secrets are not compared.
     """
     told = {name: text for name, text in wanted.items() if name in running}
-    return compare(read(nos, told).facts, read(nos, running))
+    return [one for one in compare(read(nos, told).facts, read(nos, running)) if not is_secret(one.path)]
 
 
 def line(mismatch: Mismatch) -> str:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from fabricc.devices.failure import DeviceError
+from fabricc.fabric.model import SECRET_PREFIX
 
 KINDS = ("env", "file", "keyring")
+REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z][a-z0-9-]{0,14}[a-z0-9])")
+"""Where a configuration names a secret; the spec's schema has the form of the names."""
 _LONGEST = 4096
+_HELD = re.compile(r"[!-~]+")
+_UNHELD = frozenset("\"'`\\;{}#<>&?")
 
 
 class Secret:
@@ -56,6 +62,16 @@ class Reference:
         return Secret(
             _from_file(Path(self.place)) if self.kind == "file" else _from_keyring(self.place, account)
         )
+
+
+def named(text: str) -> frozenset[str]:
+    """The names of the secrets that a configuration refers to."""
+    return frozenset(REFERENCE.findall(text))
+
+
+def fits(value: str) -> bool:
+    """Whether every configuration can hold a value as it is: printable ASCII without blanks, quotes or brackets."""
+    return _HELD.fullmatch(value) is not None and not _UNHELD & set(value)
 
 
 def _from_file(path: Path) -> str:

@@ -41,6 +41,11 @@ FILES = {
         "systemctl try-restart systemd-timesyncd",
     ),
     "rsyslog.conf": ("/etc/rsyslog.d/90-fabricc.conf", "systemctl try-restart rsyslog"),
+    "lldpd.conf": ("/etc/lldpd.d/fabricc.conf", "systemctl try-restart lldpd"),
+    "nftables.conf": (
+        "/etc/nftables.conf",
+        "if [ -e {path} ]; then nft -f {path}; else nft 'add table inet fabricc; delete table inet fabricc'; fi",
+    ),
     "daemons": ("/etc/frr/daemons", "/usr/lib/frr/frrinit.sh reload"),
     "interfaces": ("/etc/network/interfaces", "ifreload -a"),
     MAIN: ("/etc/frr/frr.conf", ""),
@@ -245,8 +250,11 @@ class FrrDriver(LinuxGetters, NetworkDriver):  # type: ignore[misc]
         }
 
     def has_pending_commit(self) -> bool:
-        """Whether a commit waits for confirmation."""
-        return bool(self._ask("status")["phase"] == "pending")
+        """Whether a commit waits for confirmation; one that is under way, of whichever connection, is waited for."""
+        until = time.monotonic() + float(self.optional_args.get("commit_timeout", 300))
+        while (phase := self._ask("status")["phase"]) in _MOVING and time.monotonic() < until:
+            time.sleep(0.5)
+        return bool(phase == "pending")
 
     def confirm_commit(self) -> None:
         """Keep what a commit with `revert_in` brought.

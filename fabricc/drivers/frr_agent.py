@@ -29,8 +29,16 @@ MAIN = "frr.conf"
 RELOADS = ("/usr/lib/frr/frr-reload.py", "/usr/libexec/frr/frr-reload.py")
 BUSY = ("committing", "pending", "reverting")
 LIMIT_S = 300
-SLACK_BYTES = 1 << 20
+SLACK_BYTES, RESERVE_BYTES = 1 << 20, 1 << 18
 HEADINGS = {"Lines To Delete": "-", "Lines To Add": "+"}
+BFD_DEFAULTS = {
+    "detect-multiplier": "3",
+    "receive-interval": "300",
+    "transmit-interval": "300",
+    "echo receive-interval": "50",
+    "echo transmit-interval": "50",
+}
+"""BFD's timers and their defaults (FRR's user guide, BFD), which FRR before 10.2 cannot undo by `no` (its PR 16968)."""
 ERROR_LINE = re.compile(r"(?im)^.*(?:%\s|error|unknown command|fail|line \d+).*$")
 
 
@@ -119,6 +127,19 @@ def put_back(path: str | Path, text: str | None) -> None:
         Path(path).unlink()
 
 
+def bfd_defaults(left: list[str]) -> list[str]:
+    """Commands of configuration mode that set BFD timers, among lines that could not be deleted, to their defaults."""
+    commands: list[str] = []
+    path: list[str] = []
+    for line in left:
+        text = line[2:].rstrip()
+        path = [*path[: len(text) - len(text.lstrip())], text.strip()]
+        timer = path[-1][3:].rpartition(" ")[0]
+        if line[0] == "-" and len(path) == 3 and path[0] == "bfd" and timer in BFD_DEFAULTS:
+            commands += [*path[:2], f"{timer} {BFD_DEFAULTS[timer]}", "end", "configure terminal"]
+    return commands
+
+
 class Switch:
     """FRR and the files of this machine."""
 
@@ -146,9 +167,18 @@ class Switch:
         return lines
 
     def bring(self, wanted: Path) -> None:
-        """Make the running FRR equal a configuration, keeping the sessions it does not touch."""
+        """Make the running FRR equal a configuration, keeping the sessions it does not touch.
+
+        A second run deletes what the first one made anew: it enters the section `bfd` after `no bfd`.
+        """
         self.reload("--reload", str(wanted))
         left = self.differences(wanted)
+        if left:
+            if commands := bfd_defaults(left):
+                words = [word for one in commands for word in ("-c", one)]
+                worked(["vtysh", "-c", "configure terminal", *words])
+            self.reload("--reload", str(wanted))
+            left = self.differences(wanted)
         if left:
             raise Refusal("failed", f"FRR did not take everything: {'; '.join(left[:5])}")
 
@@ -174,6 +204,7 @@ class Box:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         self.main = self.folder / MAIN
+        self.reserve = self.folder / "reserve"
 
     # What is kept.
 
@@ -183,7 +214,14 @@ class Box:
 
     def keep(self, name: str, value: Any) -> None:
         """Keep an object, or forget it when it is None."""
-        put_back(self.folder / f"{name}.json", None if value is None else json.dumps(value))
+        path, text = self.folder / f"{name}.json", None if value is None else json.dumps(value)
+        try:
+            put_back(path, text)
+        except OSError as error:
+            if error.errno != errno.ENOSPC or not self.reserve.exists():
+                raise
+            self.reserve.unlink()
+            put_back(path, text)
 
     def state(self) -> dict[str, Any]:
         """State of the last commit."""
@@ -219,7 +257,8 @@ class Box:
         return bool(held.get("session") == self.session)
 
     def forget(self) -> None:
-        """Drop the candidate and the lock."""
+        """Drop the candidate, the lock and the reserve."""
+        put_back(self.reserve, None)
         for name in ("candidate", "lock"):
             self.keep(name, None)
         put_back(self.main, None)
@@ -290,6 +329,8 @@ class Box:
         backup = {name: text_of(self.switch.path(name)) for name in files}
         running = self.switch.running() if MAIN in files else None
         self.keep("backup", {"files": backup, "running": running, "table": self.switch.table})
+        # Space to go back in, should others fill the disk while the commit waits.
+        write(self.reserve, "0" * RESERVE_BYTES)
         self.detach("committing", "", self.commit)
         return {}
 
@@ -304,6 +345,8 @@ class Box:
         """Go back to before the last commit."""
         if self.state()["phase"] == "pending":
             self.keep("wish", "revert")
+        elif self.state()["phase"] == "reverting":
+            return {}
         elif self.state()["phase"] in BUSY:
             raise Refusal("pending", f"a commit is {self.state()['phase']}")
         elif self.kept("backup") is None:
@@ -386,6 +429,7 @@ class Box:
                 self.enter("reverting", "asked for" if wish else f"not confirmed within {seconds} s")
                 self.revert()
                 return
+            put_back(self.reserve, None)
             self.save(files)
         self.forget()
         self.enter("confirmed")
@@ -406,6 +450,7 @@ class Box:
 
     def revert(self) -> None:
         """Restore the backup, trying thrice; the last state says why, and whether it worked."""
+        put_back(self.reserve, None)
         backup, why = self.kept("backup"), self.state()["why"]
         self.switch = Switch(backup["table"])
         for attempt in range(3):

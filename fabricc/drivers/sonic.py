@@ -280,3 +280,7 @@ class SonicDriver(LinuxSession):
     def get_interfaces_counters(self) -> dict[str, Any]:
         """Counters of the ASIC, from COUNTERS_DB."""
         return sonic_views.counters(self._json(shlex.split(sonic_views.COUNTERS))[0])
+
+    def get_pfc_counters(self) -> dict[str, dict[str, dict[int, int]]]:
+        """Port -> `rx` and `tx` -> priority -> PFC frames, from COUNTERS_DB; not part of NAPALM."""
+        return sonic_views.pause_counters(self._json(shlex.split(sonic_views.COUNTERS))[0])

@@ -63,3 +63,20 @@ def counters(dump: Mapping[str, Any]) -> dict[str, Any]:
         port: {ours: int(row.get(f"SAI_PORT_STAT_IF_{sai}", -1)) for ours, sai in _SAI.items()}
         for port, row in rows.items()
     }
+
+
+def pause_counters(dump: Mapping[str, Any]) -> dict[str, dict[str, dict[int, int]]]:
+    """Port -> `rx` and `tx` -> priority -> PFC frames, from a dump of COUNTERS_DB (SAI, saiport.h)."""
+    names = dump.get(_NAMES, {}).get("value", {})
+    found: dict[str, dict[str, dict[int, int]]] = {}
+    for port, oid in names.items():
+        row = dump.get(f"COUNTERS:{oid}", {}).get("value", {})
+        found[port] = {
+            way: {
+                priority: int(row[key])
+                for priority in range(8)
+                if (key := f"SAI_PORT_STAT_PFC_{priority}_{way.upper()}_PKTS") in row
+            }
+            for way in ("rx", "tx")
+        }
+    return found

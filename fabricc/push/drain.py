@@ -103,7 +103,11 @@ def _edits(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, 
 
 
 def _place(lines: Sequence[str], before: Sequence[str], start: int, end: int) -> int | None:
-    """Where the range of `before` stands in `lines`: by as much of its surroundings as finds a single place."""
+    """Where the range of `before` stands in `lines`: by as much of its surroundings as finds a single place.
+
+    Surroundings that stand several times in both, as many times, find it by their order.
+    """
+    same: int | None = None
     for above in range(_CONTEXT, -1, -1):
         for below in range(_CONTEXT, -1, -1):
             if not above and not below and start == end:
@@ -113,7 +117,10 @@ def _place(lines: Sequence[str], before: Sequence[str], start: int, end: int) ->
             places = _starts(lines, wanted)
             if len(places) == 1:
                 return places[0] + start - first
-    return None
+            if same is None and places:
+                known = _starts(before, wanted)
+                same = places[known.index(first)] + start - first if len(known) == len(places) else None
+    return same
 
 
 def _starts(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:

@@ -59,8 +59,8 @@ def effect(device: Device, switch: Switch, before: Mapping[str, str], after: Map
         before: file -> text that it runs.
         after: file -> text that it is to run.
     """
-    old = running.read(device.nos, before).facts
-    new = running.read(device.nos, {name: text for name, text in after.items() if name in before}).facts
+    old = _open(device, before)
+    new = _open(device, {name: text for name, text in after.items() if name in before})
     platform = f"{device.nos} {device.release}".strip()
     planned = [
         (port.name, port.direction.value, port.peer.device, port.peer.port)
@@ -77,6 +77,12 @@ def effect(device: Device, switch: Switch, before: Mapping[str, str], after: Map
     return Effect(
         platform, found.impact, _why(found.counts, device.nos, found.impact), _breaks(switch, old, new)
     )
+
+
+def _open(device: Device, files: Mapping[str, str]) -> Facts:
+    """The facts of some files without values of secrets, which devices store in a form of their own."""
+    facts = running.read(device.nos, files).facts
+    return {path: value for path, value in facts.items() if not running.is_secret(path)}
 
 
 def _in_use(facts: Facts, port: str) -> bool:

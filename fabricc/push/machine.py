@@ -19,6 +19,7 @@ from fabricc.push.drain import drained
 from fabricc.push.impact import Effect, effect
 from fabricc.push.journal import State
 from fabricc.push.options import UNREACHABLE_S
+from fabricc.push.secrecy import without_secrets
 
 if TYPE_CHECKING:
     import threading
@@ -69,6 +70,11 @@ class Machine:
     target: Callable[[str], Files]
     stop: threading.Event
 
+    def _files(self, switch: Connection, planned: Files) -> Files:
+        """What a switch runs, with references in place of secrets: no value goes further than the connection."""
+        found = read_files(switch, planned)
+        return {file: self.access.hidden(text) for file, text in found.items()}
+
     def _connected(self, name: str) -> AbstractContextManager[Connection]:
         return connected(self.source.devices[name], self.access, f"fabricc-{self.run}-{name}")
 
@@ -95,9 +101,9 @@ class Machine:
                     f"{name}: a commit of somebody else waits for its confirmation",
                     "Let it be confirmed or undone first.",
                 )
-            files = read_files(switch, wanted)
+            files = self._files(switch, wanted)
             self._require_known(name, files, wanted)
-            diff = self._candidate(switch, wanted)
+            diff = without_secrets(device.nos, self._candidate(switch, wanted), files)
             switch.call("FAB9114", "discarding the candidate", "discard_config")
             measured = gates.measure(switch)
         planned = self.source.switch(name)
@@ -131,9 +137,9 @@ class Machine:
             )
 
     def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
-        text = running.packed(files)
+        text = self.access.filled(running.packed(files))
         switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
-        return str(switch.call("FAB9114", "comparing the candidate", "compare_config"))
+        return self.access.hidden(str(switch.call("FAB9114", "comparing the candidate", "compare_config")))
 
     def _drained(self, name: str, files: Files) -> Files:
         plain, shut = self.source.renderings(name)
@@ -217,7 +223,7 @@ class Machine:
         while True:
             try:
                 with self._connected(name) as switch:
-                    wrong = running.differences(device.nos, read_files(switch, wanted), wanted)
+                    wrong = running.differences(device.nos, self._files(switch, wanted), wanted)
                     found = [worded(wrong)] if wrong else []
                     found += gates.complaints(
                         planned, dict(entry.baseline), gates.measure(switch), waiting, later,
@@ -255,7 +261,7 @@ class Machine:
         wanted = self.target(name)
         if self.drains(name):
             wanted = self._drained(name, wanted)
-        wrong = running.differences(self.source.devices[name].nos, read_files(switch, wanted), wanted)
+        wrong = running.differences(self.source.devices[name].nos, self._files(switch, wanted), wanted)
         if wrong:
             raise DeviceError("FAB9115", f"{name} went back before the confirmation: {worded(wrong)}")
 
@@ -293,13 +299,14 @@ class Machine:
 
     def _restore(self, name: str, switch: Connection) -> None:
         old = self.old(name)
-        if switch.pending():
-            switch.call("FAB9117", "the rollback", "rollback")
+        undo(switch)
+        if running.packed(self._files(switch, old)) == self._entry(name).before:
+            return
         if self._candidate(switch, old):
             switch.call("FAB9117", "going back", "commit_config")
         else:
             switch.call("FAB9117", "discarding the candidate", "discard_config")
-        wrong = running.differences(self.source.devices[name].nos, read_files(switch, old), old)
+        wrong = running.differences(self.source.devices[name].nos, self._files(switch, old), old)
         if wrong:
             raise DeviceError("FAB9117", f"{name} does not go back: {worded(wrong)}")
 
@@ -313,9 +320,8 @@ class Machine:
         """
         device, wanted, old = self.source.devices[name], self.target(name), self.old(name)
         with self._connected(name) as switch:
-            if switch.pending():
-                switch.call("FAB9117", "the rollback", "rollback")
-            files = read_files(switch, wanted)
+            undo(switch)
+            files = self._files(switch, wanted)
         states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
         if self.drains(name):
             states += [
@@ -326,6 +332,21 @@ class Machine:
             if not running.differences(device.nos, files, state()):
                 return word
         return ""
+
+
+def undo(switch: Connection) -> None:
+    """Undo a commit that waits for its confirmation; its own time may run out meanwhile.
+
+    Raises:
+        DeviceError: FAB9117, it still waits.
+    """
+    if not switch.pending():
+        return
+    try:
+        switch.call("FAB9117", "the rollback", "rollback")
+    except DeviceError:
+        if switch.pending():
+            raise
 
 
 def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:

@@ -11,6 +11,7 @@ from fabricc.devices.fanout import for_each
 from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.push.journal import FINAL, NEW, State
 from fabricc.push.plant import plant
+from fabricc.push.secrecy import require_secrets
 from fabricc.push.source import RefusedError, refused
 from fabricc.push.waves import ShareError, largest_keep, plan
 
@@ -102,7 +103,9 @@ class Push:
         Raises:
             RefusedError: one cannot be pushed to; nothing was changed anywhere.
         """
-        asked, failed = self._all("asking", names, self.machine.ask)
+        wanted = list(names)
+        require_secrets(self.machine.access, lambda name: self.machine.target(name).values(), wanted)
+        asked, failed = self._all("asking", wanted, self.machine.ask)
         if failed:
             raise RefusedError(_findings(failed))
         self.effects = {name: one.effect for name, one in asked.items() if one.diff}

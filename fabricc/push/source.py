@@ -6,10 +6,10 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fabricc import nos as back_ends
 from fabricc.build.front import run_front
 from fabricc.build.outcome import manifest_inputs
 from fabricc.build.recheck import DeviceFiles, find_spec
+from fabricc.build.rendering import rendered
 from fabricc.check.tree import read_manifest, verify_manifest
 from fabricc.devices import inventory
 from fabricc.diagnostics import Diagnostic, Severity
@@ -75,7 +75,7 @@ class Source:
         for drained in (False, True):
             change = replace(changes.get(name, _AS_IT_IS), drained=drained)
             switch = replace(self.fabric, changes={**changes, name: change}).switch(place)
-            found.append(back_ends.load(switch.nos).render(switch))
+            found.append(rendered(switch))
         return found[0], found[1]
 
 

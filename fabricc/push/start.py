@@ -17,6 +17,7 @@ from fabricc.push.machine import Machine
 from fabricc.push.options import Options
 from fabricc.push.plant import plant
 from fabricc.push.run import Outcome, Push, Teller, estimate_s, planned_waves
+from fabricc.push.secrecy import require_secrets
 from fabricc.push.source import RefusedError, refused
 
 if TYPE_CHECKING:
@@ -222,6 +223,16 @@ def _target_of(setting: Setting, journal: Journal, run: Run) -> Callable[[str], 
     return target
 
 
+def _kept(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:
+    """What the journal has of a switch: what it ran, and what it was to run."""
+
+    def texts(name: str) -> tuple[str, str]:
+        entry = journal.entry(run.id, name)
+        return entry.before, entry.after
+
+    return texts
+
+
 def resume(setting: Setting) -> Outcome:
     """End the latest run: switches that were in the midst of their change first, then the waves that are left.
 
@@ -238,6 +249,7 @@ def resume(setting: Setting) -> Outcome:
                 f"Build that state again, or undo the run with --rollback {run.id}.",
             )
         flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
+        require_secrets(setting.access, _kept(journal, run), journal.states(run.id))
         journal.reopen(run.id)
         old = resuming.settle(flow)
         states = journal.states(run.id)
@@ -264,6 +276,7 @@ def rollback(setting: Setting, number: int) -> Outcome:
         run = journal.run(number)
         flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
         states = journal.states(run.id)
+        require_secrets(setting.access, _kept(journal, run), states)
         begun = [name for name in resuming.unfinished(flow.machine) if journal.entry(run.id, name).before]
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
         begun += [n for n, (state, *_) in states.items() if state is State.UNKNOWN and n not in begun]

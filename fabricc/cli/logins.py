@@ -1,0 +1,33 @@
+"""The access file that verbs which speak to switches share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.devices.access import Access
+
+
+def access(spec: Path, stated: Path | None) -> Access:
+    """The access file named, or the one beside the spec; warns when it turns verification off.
+
+    Raises:
+        RefusedError: FAB9101, there is none.
+        DeviceError: FAB9101 or FAB9102, it cannot be used.
+    """
+    from fabricc.devices.access import NAME, read_access
+    from fabricc.push.source import refused
+
+    path = stated or spec.parent / NAME
+    if stated is None and not path.exists():
+        raise refused(
+            "FAB9101", f"there is no {path}, which says how to log in", "See docs/push.md, or use --access."
+        )
+    found = read_access(path)
+    if found.unverified:
+        click.echo(f"warning: {path} turns off the verification of host keys or certificates", err=True)
+    return found

@@ -1,0 +1,105 @@
+"""`fabricc verify`: live switches against a built tree."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fabricc.cli import logins, output
+
+if TYPE_CHECKING:
+    from fabricc.verify.model import Report
+
+ASPECTS = ("cabling", "bgp", "routes", "interfaces", "qos", "config")
+FORMATS = ("table", "json", "junit", "markdown")
+
+
+class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """Words with commas between them."""
+
+    name = "LIST"
+
+    def __init__(self, known: tuple[str, ...] = ()) -> None:
+        self._known = known
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """The words, each of which must be known where only some are."""
+        words = tuple(word.strip() for word in str(value).split(",") if word.strip())
+        for word in words:
+            if self._known and word not in self._known:
+                self.fail(f"{word!r} is none of {', '.join(self._known)}", param, ctx)
+        return words
+
+
+@click.command(
+    "verify", short_help="Compare live switches with a built tree, and name the moves that fix the cabling."
+)
+@click.argument("tree", type=click.Path(path_type=Path))
+@click.option("--only", type=Several(ASPECTS), default=",".join(ASPECTS), metavar="LIST",
+              help=f"What to compare: {', '.join(ASPECTS)}. [default: all]")  # fmt: skip
+@click.option(
+    "--devices", type=Several(), default="", metavar="LIST", help="The switches to ask. [default: all]"
+)
+@click.option("--access", "access_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="How to log in. [default: fabricc-access.yaml beside the spec]")  # fmt: skip
+@click.option(
+    "--spec", type=click.Path(path_type=Path), help="The tree's spec, if it is not found by itself."
+)
+@click.option(
+    "--parallel", type=click.IntRange(1, 1024), default=32, show_default=True, help="Connections at once."
+)
+@click.option("--max-errors", type=click.IntRange(0), default=100, show_default=True,
+              help="Interface errors of a port that are not worth a word.")  # fmt: skip
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True,
+              help="How it is told, on standard output.")  # fmt: skip
+def command(
+    tree: Path,
+    only: tuple[str, ...],
+    devices: tuple[str, ...],
+    access_file: Path | None,
+    spec: Path | None,
+    parallel: int,
+    max_errors: int,
+    format_: str,
+) -> int:
+    """Ask every switch of TREE (build/<cluster>), changing nothing, and compare it with the plan.
+
+    Exit status 0 as planned, 1 something is not, 3 a switch could not be asked.
+    """
+    from fabricc.devices.failure import DeviceError
+    from fabricc.push.source import RefusedError, read_source
+    from fabricc.verify.model import Aspect
+    from fabricc.verify.run import verify
+
+    try:
+        source = read_source(tree, spec)
+        access = logins.access(source.spec, access_file)
+        with output.progress() as bar:
+            report = verify(
+                source, access, only=devices, aspects=[Aspect(one) for one in only],
+                parallel=parallel, errors=max_errors, progress=bar or (lambda *_: None),
+            )  # fmt: skip
+    except RefusedError as error:
+        output.tell(error.diagnostics, "text", error.sources)
+        return 1
+    except DeviceError as error:
+        output.tell([error.diagnostic], "text", {})
+        return 1
+    _show(report, format_)
+    return report.exit_status
+
+
+def _show(report: Report, format_: str) -> None:
+    from fabricc.verify import report as told
+
+    if format_ == "table":
+        told.show(report, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+        return
+    text = {"json": told.as_json, "junit": told.as_junit, "markdown": told.as_markdown}[format_](report)
+    click.echo(text, nl=False)

@@ -1,0 +1,1 @@
+"""Live switches against the plan, read only: cabling, sessions, routes, interfaces, lossless policy, configuration."""

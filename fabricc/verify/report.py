@@ -1,0 +1,243 @@
+"""A verification for people and machines: a table, Markdown, JSON and JUnit XML."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fabricc.diagnostics import Severity
+from fabricc.diagnostics.codes import TITLES
+from fabricc.diagnostics.machine import NOT_XML
+from fabricc.verify.model import Aspect, Found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from fabricc.verify.model import Report
+
+FORMATS = ("table", "json", "junit", "markdown")
+_THINGS = {
+    Aspect.CABLING: "cable ends",
+    Aspect.BGP: "sessions",
+    Aspect.ROUTES: "prefixes",
+    Aspect.INTERFACES: "ports",
+    Aspect.QOS: "facts",
+    Aspect.CONFIG: "facts",
+}
+_SHOWN = 20
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
+
+
+def rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
+    """Aspect, switches compared, things compared there, and the result in words."""
+    for aspect in report.aspects:
+        counts = report.compared[aspect]
+        of = [one for one in report.found if one.aspect is aspect]
+        errors = sum(1 for one in of if one.diagnostic.severity is Severity.ERROR)
+        words = [f"{errors} wrong"] if errors else []
+        words += [f"{len(of) - errors} to look at"] if len(of) > errors else []
+        if silent := report.unanswered.get(aspect):
+            words.append(f"{len(silent)} switches cannot tell")
+        if not counts:
+            words.append("not compared")
+        elif not any(counts.values()) and not of:
+            words.append("nothing planned")
+        things = f"{sum(counts.values()):,} {_THINGS[aspect]}"
+        yield aspect.value, f"{len(counts):,}", things, "; ".join(words) or "as planned"
+
+
+def verdict(report: Report) -> str:
+    """The whole in a line."""
+    errors = sum(1 for one in report.found if one.diagnostic.severity is Severity.ERROR)
+    moves = sum(len(moves) for moves in report.moves)
+    words = [f"{errors:,} not as planned" if errors else "what was compared is as planned"]
+    words += (
+        ["one move sets the cabling right" if moves == 1 else f"{moves:,} moves set the cabling right"]
+        if moves
+        else []
+    )
+    words += [f"not (wholly) asked: {len(report.unasked):,} of the switches"] if report.unasked else []
+    return f"{report.tree}: {', '.join(words)}"
+
+
+def remarks(report: Report) -> list[str]:
+    """What to know about the comparison itself."""
+    lines = f"lines of running configurations that no reader knows, and that are not compared: {report.unknown_lines:,}"
+    return [*report.remarks, *([lines] if report.unknown_lines else [])]
+
+
+def failures(report: Report) -> Iterator[str]:
+    """Why switches, or parts of them, could not be asked."""
+    for diagnostics in report.unasked.values():
+        yield from (one.message for one in diagnostics)
+
+
+def show(report: Report, *, colour: bool) -> None:
+    """Print the table on standard output; of each aspect the first findings."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True, no_color=not colour)
+    table = Table("compared", "switches", "with", "result", box=None, pad_edge=False, header_style="bold")
+    for row in rows(report):
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    for aspect in report.aspects:
+        _show_findings(console, aspect, [one for one in report.found if one.aspect is aspect])
+    if report.moves:
+        console.print(Text("\nmoves", style="bold"))
+        for number, move in enumerate((move for moves in report.moves for move in moves), 1):
+            console.print(Text(f"  {number}. {move.words}"))
+    if report.unasked:
+        console.print(Text("\nnot asked", style="bold"))
+        for line in list(failures(report))[:_SHOWN]:
+            console.print(Text(f"  {line}", style="yellow"))
+    for line in remarks(report):
+        console.print(Text(f"\n{line}", style="dim"))
+    console.print(Text(f"\n{verdict(report)}", style="bold"))
+
+
+def _show_findings(console: Console, aspect: Aspect, found: list[Found]) -> None:
+    from rich.text import Text
+
+    if not found:
+        return
+    console.print(Text(f"\n{aspect.value}", style="bold"))
+    for one in found[:_SHOWN]:
+        line = Text(f"  {one.diagnostic.code} ", style=_COLOURS[one.diagnostic.severity])
+        line.append(f"{one.diagnostic.message}{_place(one)}", style="default")
+        console.print(line)
+    if len(found) > _SHOWN:
+        console.print(Text(f"  and {len(found) - _SHOWN:,} more; --format json has them all"))
+
+
+def _place(one: Found) -> str:
+    position = one.diagnostic.position
+    return f" ({position.file}:{position.line})" if position else ""
+
+
+def as_markdown(report: Report) -> str:
+    """For a comment or a ticket."""
+    lines = [
+        f"**{verdict(report)}**",
+        "",
+        "| compared | switches | with | result |",
+        "| --- | ---: | ---: | --- |",
+    ]
+    lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows(report)]
+    if report.moves:
+        lines += ["", "Moves, in this order:", ""]
+        moves = (move for moves in report.moves for move in moves)
+        lines += [f"{number}. {_cell(move.words)}" for number, move in enumerate(moves, 1)]
+    if report.found:
+        lines += ["", "| code | finding |", "| --- | --- |"]
+        lines += [
+            f"| {one.diagnostic.code} | {_cell(one.diagnostic.message + _place(one))} |"
+            for one in report.found
+        ]
+    if report.unasked:
+        lines += ["", "Not asked:", "", *(f"- {_cell(line)}" for line in failures(report))]
+    lines += ["", *(f"{line}." for line in remarks(report))] if remarks(report) else []
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def as_json(report: Report) -> str:
+    """Everything, for programs; `moves` has a list for each disturbance."""
+    answer: dict[str, Any] = {
+        "tree": report.tree,
+        "exit_status": report.exit_status,
+        "compared": {aspect.value: dict(report.compared[aspect]) for aspect in report.aspects},
+        "cannot_tell": {aspect.value: list(names) for aspect, names in report.unanswered.items()},
+        "findings": [
+            {
+                "aspect": one.aspect.value,
+                "device": one.device,
+                "code": one.diagnostic.code,
+                "title": TITLES[one.diagnostic.code],
+                "severity": one.diagnostic.severity.value,
+                "message": one.diagnostic.message,
+                "file": one.diagnostic.position.file if one.diagnostic.position else None,
+                "line": one.diagnostic.position.line if one.diagnostic.position else None,
+                "help": one.diagnostic.help,
+            }
+            for one in report.found
+        ],
+        "moves": [
+            [
+                {"act": move.act.value, "from": list(move.a), "to": list(move.b), "words": move.words}
+                for move in moves
+            ]
+            for moves in report.moves
+        ],
+        "not_asked": {
+            name: [{"code": one.code, "message": one.message} for one in diagnostics]
+            for name, diagnostics in report.unasked.items()
+        },
+        "unknown_lines": report.unknown_lines,
+        "remarks": list(report.remarks),
+    }
+    return json.dumps(answer, indent=2, ensure_ascii=False) + "\n"
+
+
+def as_junit(report: Report) -> str:
+    """JUnit XML: a suite for each aspect, a case for each switch; an error for one that could not be asked."""
+    from xml.etree import ElementTree
+
+    root = ElementTree.Element("testsuites", {"name": "fabricc verify"})
+    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    for aspect in report.aspects:
+        suite = ElementTree.SubElement(root, "testsuite", {"name": aspect.value})
+        counts = dict.fromkeys(totals, 0)
+        wrong: dict[str, list[Found]] = {}
+        for one in report.found:
+            if one.aspect is aspect:
+                wrong.setdefault(one.device, []).append(one)
+        silent = report.unanswered.get(aspect, ())
+        names = dict.fromkeys((*report.compared[aspect], *wrong, *silent, *report.unasked))
+        for name in names:
+            case = ElementTree.SubElement(
+                suite, "testcase", {"classname": f"fabricc.{aspect.value}", "name": _xml(name)}
+            )
+            counts["tests"] += 1
+            if judged := _judge(case, report, aspect, name, wrong.get(name, [])):
+                counts[judged] += 1
+        for key, count in counts.items():
+            suite.set(key, str(count))
+            totals[key] += count
+    for key, count in totals.items():
+        root.set(key, str(count))
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _judge(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Found]) -> str:
+    """Put the result of one case below it; the count that it adds to, "" for one that passes."""
+    from xml.etree.ElementTree import SubElement
+
+    errors = [one for one in wrong if one.diagnostic.severity is Severity.ERROR]
+    text = "\n".join(f"{one.diagnostic.code}: {one.diagnostic.message}{_place(one)}" for one in wrong)
+    if errors:
+        first = errors[0].diagnostic
+        SubElement(case, "failure", {"type": first.code, "message": _xml(first.message)}).text = _xml(text)
+        return "failures"
+    if name in report.unasked and name not in report.compared[aspect]:
+        first = report.unasked[name][0]
+        SubElement(case, "error", {"type": first.code, "message": _xml(first.message)})
+        return "errors"
+    if name in report.unanswered.get(aspect, ()):
+        SubElement(case, "skipped", {"message": "its driver cannot tell"})
+        return "skipped"
+    if wrong:
+        SubElement(case, "system-out").text = _xml(text)
+    return ""
+
+
+def _xml(text: str) -> str:
+    return NOT_XML.sub("\ufffd", text)
