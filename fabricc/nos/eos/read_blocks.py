@@ -90,7 +90,7 @@ class GnmiBlock:
         if len(words) == 2 and words[0] == "port" and words[1].isdecimal():
             self.port, self.port_line = int(words[1]), number
         elif len(words) == 2 and words[0] == "vrf":
-            self.put("platform/gnmi", words[1], number)
+            self.put("management/gnmi", words[1], number)
             self.put("management/gnmi_port", self.port, self.port_line or number)
         elif words[:-1] == ["ip", "access-group"]:
             return self.guard("gnmi", words[-1], number)

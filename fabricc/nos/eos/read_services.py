@@ -62,7 +62,7 @@ class SshBlock:
             self.vrf = words[1]
             return True
         if depth(raw) == 2 and words == ["no", "shutdown"]:
-            self.services.put("platform/ssh", self.vrf, number)
+            self.services.put("management/ssh", self.vrf, number)
             return True
         if words[:2] != ["ip", "access-group"] or words[3:] != [*_VRF, "in"]:
             return False
@@ -148,7 +148,7 @@ class Services:
         off = words[0] == "no"
         key, rest = words[1 + off], words[2 + off :]
         if key == "vrf" and len(rest) == 1:
-            self.put(f"platform/snmp[{rest[0]}]", "off" if off else "on", number)
+            self.put(f"management/snmp[{rest[0]}]", "off" if off else "on", number)
         elif off:
             return False
         elif key == "ipv4" and rest[:1] == ["access-list"] and rest[2:] == _VRF:
@@ -172,12 +172,12 @@ class Services:
     def aaa_line(self, words: list[str], number: int) -> Block | bool:
         """The server group, or one of the statements about it."""
         if words[1:4] == ["group", "server", "tacacs+"] and len(words) == 5:
-            self.put("platform/tacacs_group", words[4], number)
+            self.put("management/tacacs/group", words[4], number)
             return self.group
         text = " ".join(words[1:])
         for statement in AAA:
             if text.startswith(statement + " "):
-                self.put(f"platform/aaa[{statement}]", text[len(statement) + 1 :], number)
+                self.put(f"management/aaa[{statement}]", text[len(statement) + 1 :], number)
                 return True
         return False
 
@@ -186,7 +186,7 @@ class Services:
         if words[1:3] == ["access-list", "standard"] and len(words) == 4:
             return self.access_list(words[3])
         if words[1:] == ["tacacs", *_VRF, "source-interface", MANAGEMENT_INTERFACE]:
-            self.put("platform/tacacs_source", MANAGEMENT_INTERFACE, number)
+            self.put("management/tacacs/source", MANAGEMENT_INTERFACE, number)
             return True
         if " ".join(words) == _DLB:
             self.put("load_balancing/mode", "flowlet", number)
@@ -209,14 +209,14 @@ class Services:
     def finish(self) -> None:
         """State what only several lines together say."""
         self.put("lldp/interval_s", *self.lldp["timer"])
-        self.put("platform/lldp_hold_s", *self.lldp["hold-time"])
+        self.put("lldp/hold_s", *self.lldp["hold-time"])
         for service, (name, number) in self.guards.items():
             networks = self.access_lists[name].networks if name in self.access_lists else []
-            path = "management/access" if service == "ssh" else f"platform/access[{service}]"
+            path = "management/access" if service == "ssh" else f"management/access[{service}]"
             value = ",".join(sorted(network for network, _ in networks))
             self.put(path, value, networks[-1][1] if networks else number)
         for host, (key, number) in self.hosts.items():
-            self.put(f"platform/tacacs[{host}]/secret", key, number)
+            self.put(f"management/tacacs[{host}]/secret", key, number)
         if servers := self.group.servers:
             self.put("management/tacacs/servers", ",".join(name for name, _ in servers), servers[-1][1])
             keys = {self.hosts.get(name, ("", 0)) for name, _ in servers}
@@ -227,13 +227,13 @@ class Services:
     def _finish_hashing(self) -> None:
         for kind, offsets in self.offsets.items():
             found = sorted(at for at, _ in offsets)
-            self.put(f"platform/hash_bytes[{kind}]", ",".join(map(str, found)), offsets[-1][1])
+            self.put(f"load_balancing/hash_bytes[{kind}]", ",".join(map(str, found)), offsets[-1][1])
             if found == list(QUEUE_PAIR_OFFSETS):
                 self.put("load_balancing/queue_pairs", "true", offsets[-1][1])
         for name, (payload, number) in self.hash_profiles.profiles.items():
-            self.put(f"platform/hash_profile[{name}]", payload, number)
+            self.put(f"load_balancing/hash_profile[{name}]", payload, number)
         if self.selected_profile is not None:
             name, number = self.selected_profile
-            self.put("platform/hash_profile", name, number)
+            self.put("load_balancing/hash_profile", name, number)
             if self.hash_profiles.profiles.get(name, ("", 0))[0] == _QUEUE_PAIR_PAYLOAD:
                 self.put("load_balancing/queue_pairs", "true", number)

@@ -44,7 +44,7 @@ def test_what_is_rendered_reads_back_as_planned(name: str) -> None:
 
 
 # Facts that hold by default, without a line.
-HIDDEN = ("lldp/interval_s", "platform/lldp_hold_s")
+HIDDEN = ("lldp/interval_s", "lldp/hold_s")
 
 
 @pytest.mark.parametrize("name", VARIANTS)
