@@ -66,6 +66,10 @@ def _unknown_device(spec: ClusterSpec, fabric: Fabric, name: str) -> Diagnostic:
     )
 
 
+def _like(names: set[str]) -> str:
+    return f"Its ports with links are named like {min(names)}." if names else "No port of it has a link."
+
+
 def _unknown_ports(spec: ClusterSpec, fabric: Fabric, name: str, at: SwitchId) -> list[Diagnostic]:
     names = links.port_names(fabric, at)
     used = {names[link.slot] for link in links.links(fabric, at)}
@@ -83,7 +87,7 @@ def _unknown_ports(spec: ClusterSpec, fabric: Fabric, name: str, at: SwitchId) -
                 name,
                 "ports",
                 port,
-                help=f"Did you mean {' or '.join(close)}?" if close else "",
+                help=f"Did you mean {' or '.join(close)}?" if close else _like(used),
             )
         )
     return wrong

@@ -267,7 +267,9 @@ def _port_names(
     layouts.append(("spine", models.spine, sizing.spine_layout, TierName.SPINE))
     if models.core and sizing.core_layout:
         layouts.append(("core", models.core, sizing.core_layout, TierName.CORE))
-    others = {change.nos.name for change in spec.overrides.values() if change.nos} & set(naming.names())
+    others = {change.nos.name for change in spec.overrides.values() if change.nos}
+    if others:
+        others &= set(naming.names())
     names = {}
     for key, model, layout, tier in layouts:
         for nos in sorted({tiers[tier].nos, *(nos for nos in others if naming.supports(nos, model))}):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.spec.document import listed
 from fabricc.spec.model import Congestion, EcnThresholds, Priority, TrimmingWish
+from fabricc.spec.weights import check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -282,17 +283,7 @@ def _check_congestion_control(classes: list[Priority], congestion: Congestion, f
 
 def _check_scheduling(classes: list[Priority], findings: Findings) -> None:
     strict = [each for each in classes if each.strict]
-    shared = [each for each in classes if not each.strict]
     for each in strict:
-        if each.weight_percent is not None:
-            findings.error(
-                "FAB2019",
-                f"'{each.name}' is strict, so a weight means nothing",
-                "priorities",
-                each.name,
-                "weight_percent",
-                help="Remove `weight_percent` or `strict`.",
-            )
         if each.lossless or not each.dscps:
             kind = "lossless" if each.lossless else "all remaining traffic"
             findings.warning(
@@ -310,28 +301,6 @@ def _check_scheduling(classes: list[Priority], findings: Findings) -> None:
             "priorities",
             help=f"Keep strict for '{CNP}' and one control class at most.",
         )
-    weights = {each.name: each.weight_percent for each in shared if each.weight_percent is not None}
-    total = sum(weights.values())
-    unweighted = [each.name for each in shared if each.name not in weights]
-    if total > 100 or (total == 100 and unweighted):
-        room = 100 - len(unweighted)
-        message = f"the weights add up to {total} %"
-        if unweighted:
-            message += f" and leave nothing for {listed([repr(name) for name in unweighted], 'and')}"
-        findings.error(
-            "FAB2021",
-            message,
-            "priorities",
-            max(weights, key=lambda name: (weights[name], name)),
-            "weight_percent",
-            help=f"They may add up to {room} % at most.",
-        )
-    elif weights and not unweighted and total < 100:
-        findings.error(
-            "FAB2021",
-            f"the weights add up to {total} %, not 100 %",
-            "priorities",
-            next(iter(weights)),
-            "weight_percent",
-            help=f"Raise one by {100 - total}, or leave one out to be computed.",
-        )
+    check_weights(
+        {each.name: each.weight_percent for each in classes}, {each.name for each in strict}, findings
+    )

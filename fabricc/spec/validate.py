@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.spec.document import clip, dotted, listed, shown
+from fabricc.spec.fitting import fits
+from fabricc.spec.fitting import pattern as compiled
 from fabricc.spec.resources import cluster_schema
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ def schema_problems(document: Document) -> tuple[tuple[Path, Diagnostic], ...]:
 
     At most 100 are told, then one more says so. Values that the reader refused already are passed over.
     """
+    if fits(document.value, cluster_schema(), cluster_schema()):
+        return ()
     found: list[tuple[Path, Diagnostic]] = []
     errors = _validator().iter_errors(document.value)
     for error in islice((part for whole in errors for part in _relevant(whole)), 50 * MAX_PROBLEMS):
@@ -84,13 +88,8 @@ def _bounded(keyword: Any) -> Any:
 def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
     from jsonschema.exceptions import ValidationError
 
-    if isinstance(value, str) and not _compiled(pattern).search(value):
+    if isinstance(value, str) and not compiled(pattern).search(value):
         yield ValidationError("pattern")
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\$$", r"\\Z", pattern))
 
 
 def _relevant(error: ValidationError) -> Iterator[ValidationError]:
@@ -279,7 +278,7 @@ def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     """A repaired value when a plain one fits, else an example."""
     plain = clip(value.lower(), 64)
     for repaired in (plain, re.sub(r"[^a-z0-9]+", "-", plain).strip("-")):
-        if repaired and repaired != value and _compiled(schema["pattern"]).search(repaired):
+        if repaired and repaired != value and compiled(schema["pattern"]).search(repaired):
             return f"Did you mean '{repaired}'?"
     example = _example(schema)
     return f"For example: {example}" if example else ""

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fabricc.nos.eos.gaps import gaps
 from fabricc.nos.eos.naming import port_name
 from fabricc.nos.eos.planned import planned
-from fabricc.nos.eos.reading import read
 from fabricc.nos.eos.view import switch_view
 from fabricc.nos.single_file import SingleFileNos
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.facts import Reading
+
 FILE = "running-config.cfg"
 """The whole running configuration, as loaded with `configure replace`."""
+
+
+def read(files: Mapping[str, str]) -> Reading:
+    """The facts of a switch's files; the reader is loaded when there is something to read."""
+    from fabricc.nos.eos import reading
+
+    return reading.read(files)
+
 
 EOS = SingleFileNos(
     name="eos",

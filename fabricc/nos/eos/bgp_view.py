@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.model import Transport
 from fabricc.nos.cli_dialect.order import natural, numbered_sessions, unnumbered_sessions
@@ -35,8 +35,7 @@ class GroupView:
     next_hop_ipv6: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NeighborView:
+class NeighborView(NamedTuple):
     """One session over an address, or over an interface's link-local addresses."""
 
     name: str

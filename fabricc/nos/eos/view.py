@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.model import Direction, Spreading
 from fabricc.nos.cli_dialect.order import in_address_order, natural
@@ -79,8 +79,7 @@ class ManagementView:
     users: list[Account]
 
 
-@dataclass(frozen=True, slots=True)
-class PortView:
+class PortView(NamedTuple):
     """One Ethernet interface; `mtu` is None at the default, `speed` and `fec` are EOS words."""
 
     name: str

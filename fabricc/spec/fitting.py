@@ -1,0 +1,124 @@
+"""A quick yes to most documents: whether one fits the schema, told by the few keywords that the schema uses.
+
+The library that explains what does not fit takes longer to import than everything else that `validate` does. So it
+is asked only when this says no, which it also does of whatever it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Schema = dict[str, Any]
+
+_NOTES = frozenset(
+    {
+        "$defs",
+        "$id",
+        "$schema",
+        "default",
+        "description",
+        "examples",
+        "patternErrorMessage",
+        "title",
+        "then",
+        "else",
+    }
+)
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    "array": lambda value: isinstance(value, list),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: type(value) is int,
+    "null": lambda value: value is None,
+    "number": lambda value: type(value) in (int, float),
+    "object": lambda value: isinstance(value, dict),
+    "string": lambda value: isinstance(value, str),
+}
+
+
+def fits(value: Any, schema: Any, root: Schema) -> bool:
+    """Whether a value surely fits a schema, `root` the document that its references point into."""
+    if not isinstance(schema, dict):
+        return schema is True
+    for keyword, wanted in schema.items():
+        if keyword not in _NOTES:
+            rule = _RULES.get(keyword)
+            if rule is None or not rule(value, wanted, schema, root):
+                return False
+    return True
+
+
+@cache
+def pattern(text: str) -> re.Pattern[str]:
+    """A pattern of the schema; its `$` does not match before a final line break."""
+    return re.compile(re.sub(r"\$$", r"\\Z", text))
+
+
+def _type(value: Any, wanted: Any, _: Schema, __: Schema) -> bool:
+    names = wanted if isinstance(wanted, list) else [wanted]
+    return any(name in _TYPES and _TYPES[name](value) for name in names)
+
+
+def _reference(value: Any, wanted: str, __: Schema, root: Schema) -> bool:
+    beginning, _, name = wanted.rpartition("/")
+    return beginning == "#/$defs" and name in root["$defs"] and fits(value, root["$defs"][name], root)
+
+
+def _properties(value: Any, wanted: Schema, _: Schema, root: Schema) -> bool:
+    if not isinstance(value, dict):
+        return True
+    return all(fits(item, wanted[key], root) for key, item in value.items() if key in wanted)
+
+
+def _others(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
+    if not isinstance(value, dict):
+        return True
+    named = schema.get("properties", {})
+    return all(fits(item, wanted, root) for key, item in value.items() if key not in named)
+
+
+def _each(value: Any, wanted: Any, _: Schema, root: Schema) -> bool:
+    return not isinstance(value, list) or all(fits(item, wanted, root) for item in value)
+
+
+def _names(value: Any, wanted: Any, _: Schema, root: Schema) -> bool:
+    return not isinstance(value, dict) or all(fits(key, wanted, root) for key in value)
+
+
+def _condition(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
+    """`if` with its `then` and `else`; a condition that is not surely met may be met, so both have to fit then."""
+    if not fits(value, schema.get("then", True), root):
+        return False
+    return fits(value, wanted, root) or fits(value, schema.get("else", True), root)
+
+
+def _limit(kinds: type | tuple[type, ...], within: Callable[[Any, Any], bool]) -> Callable[..., bool]:
+    return lambda value, wanted, _, __: not isinstance(value, kinds) or within(value, wanted)
+
+
+_RULES: dict[str, Callable[[Any, Any, Schema, Schema], bool]] = {
+    "$ref": _reference,
+    "additionalProperties": _others,
+    "anyOf": lambda value, wanted, _, root: any(fits(value, each, root) for each in wanted),
+    "const": lambda value, wanted, _, __: type(value) is type(wanted) is str and value == wanted,
+    "enum": lambda value, wanted, _, __: any(type(value) is type(each) and value == each for each in wanted),
+    "if": _condition,
+    "items": _each,
+    "maxItems": _limit(list, lambda value, most: len(value) <= most),
+    "maxLength": _limit(str, lambda value, most: len(value) <= most),
+    "maxProperties": _limit(dict, lambda value, most: len(value) <= most),
+    "maximum": _limit((int, float), lambda value, most: value <= most),
+    "minItems": _limit(list, lambda value, least: len(value) >= least),
+    "minLength": _limit(str, lambda value, least: len(value) >= least),
+    "minProperties": _limit(dict, lambda value, least: len(value) >= least),
+    "minimum": _limit((int, float), lambda value, least: value >= least),
+    "pattern": _limit(str, lambda value, text: pattern(text).search(value) is not None),
+    "properties": _properties,
+    "propertyNames": _names,
+    "required": _limit(dict, lambda value, keys: all(key in value for key in keys)),
+    "type": _type,
+}

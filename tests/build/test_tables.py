@@ -1,0 +1,22 @@
+"""The tables that workers write, a device at a time, against the whole fabric's own account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabricc.build import tables
+from fabricc.build.front import run_front
+from fabricc.fabric.links import layout
+
+INVENTORIES = Path(__file__).parents[2] / "inventories"
+
+
+@pytest.mark.parametrize("name", ["superpod-b200-4su", "rack-zone-512", "hpn-dual-plane-pod"])
+def test_the_switches_cables_are_the_cabling_plan(name: str) -> None:
+    fabric = run_front(INVENTORIES / name / "cluster.yaml", gaps=False).fabric
+    assert fabric is not None
+    each = ((fabric.switch(place), layout(fabric, place)) for place in fabric.switch_ids())
+    rows = tables.fragments(each, ()).cabling
+    assert rows == tables.csv_text(tables.cabling_rows(fabric))
