@@ -1,0 +1,1 @@
+"""Timings of whole processes: `python -m benchmarks` prints the table. Nothing here decides whether a test passes."""

@@ -1,0 +1,147 @@
+"""What is timed, each a whole process started as a user would, and the target it is held against."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.measure import Figures, fabricc, repeated
+from benchmarks.specs import Fabric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+LARGE, SMALL, HUGE = 24_576, 1024, 131_072
+TOO_LARGE_TO_REPEAT = 65_536
+OTHER_SYSTEMS = ("sonic", "cumulus", "nxos", "junos")
+DRAINED = "su001-tor1a"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one case took.
+
+    Attributes:
+        target: seconds of wall time, None where only a ratio is asked for.
+        megabytes: size of the tree written, 0 where none is.
+        system: the switches' system, where it is to be held against EOS.
+    """
+
+    name: str
+    figures: Figures
+    target: float | None = None
+    megabytes: float = 0.0
+    system: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A cold build of one size; `work` is its ports and files."""
+
+    gpus: int
+    work: int
+    figures: Figures
+
+
+class Bench:
+    """A scratch folder with a spec for each fabric, and the number of runs a case gets."""
+
+    def __init__(self, scratch: Path, runs: int, jobs: str) -> None:
+        self.scratch = scratch
+        self.runs = runs
+        self.jobs = jobs
+
+    def folder(self, fabric: Fabric) -> Path:
+        """The folder of a fabric, with its spec and, after the first build, its lock."""
+        folder = self.scratch / f"{fabric.system}-{fabric.gpus}"
+        folder.mkdir(parents=True, exist_ok=True)
+        spec = folder / "cluster.yaml"
+        if not spec.exists():
+            spec.write_text(fabric.spec(), encoding="utf-8")
+        return folder
+
+    def build(self, fabric: Fabric, *options: str, runs: int = 0) -> Figures:
+        """A cold build: the tree is removed before each run."""
+        folder = self.folder(fabric)
+        command = fabricc("build", "cluster.yaml", "-o", "out", "--jobs", self.jobs, *options)
+        return repeated(command, folder, runs or self.runs, _without(folder / "out"))
+
+    def megabytes(self, fabric: Fabric) -> float:
+        """Size of the tree last written."""
+        tree = self.folder(fabric) / "out"
+        return sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) / 1e6
+
+
+def _without(tree: Path) -> Callable[[], None]:
+    return lambda: shutil.rmtree(tree, ignore_errors=True)
+
+
+def everyday(bench: Bench) -> Iterator[Result]:
+    """What a person waits for at a terminal or in an editor."""
+    small = bench.folder(Fabric(SMALL))
+    runs = max(bench.runs, 5)
+    yield Result("python -c pass", repeated([fabricc()[0], "-c", "pass"], small, runs))
+    yield Result("--help", repeated(fabricc("--help"), small, runs), 0.15)
+    yield Result("validate, 20 lines", repeated(fabricc("validate", "cluster.yaml"), small, runs), 0.25)
+    yield Result(f"plan, {SMALL:,} GPUs", repeated(fabricc("plan", "cluster.yaml"), small, runs))
+
+
+def large(bench: Bench, gpus: int) -> Iterator[Result]:
+    """A large fabric on EOS: cold, proved, unchanged, one override, reviewed; and copying the tree as the floor.
+
+    The targets are those of 24,576 GPUs.
+    """
+    fabric = Fabric(gpus)
+    folder = bench.folder(fabric)
+    figures = bench.build(fabric, "--no-check")
+    yield Result("build cold", figures, 3.0, bench.megabytes(fabric))
+    copy = repeated(["cp", "-r", "out", "copy"], folder, bench.runs, _without(folder / "copy"))
+    yield Result("cp -r of that tree", copy)
+    _without(folder / "copy")()
+    yield Result("build cold, checked", bench.build(fabric), 8.0)
+    again = fabricc("build", "cluster.yaml", "-o", "out", "--jobs", bench.jobs)
+    yield Result("build, nothing changed", repeated(again, folder, max(bench.runs, 3)), 0.25)
+    yield Result("check", repeated(fabricc("check", "out/bench"), folder, bench.runs))
+    yield from _one_change(bench, fabric, again)
+    _without(folder / "out")()
+
+
+def _one_change(bench: Bench, fabric: Fabric, again: list[str]) -> Iterator[Result]:
+    folder = bench.folder(fabric)
+    spec, before = folder / "cluster.yaml", fabric.spec()
+    texts = iter([fabric.spec(DRAINED), before] * bench.runs)
+
+    def turn() -> None:
+        spec.write_text(next(texts), encoding="utf-8")
+
+    yield Result("build, one override on one ToR", repeated(again, folder, 2 * bench.runs, turn), 0.5)
+    (folder / "changed.yaml").write_text(fabric.spec(DRAINED), encoding="utf-8")
+    difference = fabricc("diff", "cluster.yaml", "changed.yaml")
+    yield Result("diff, one ToR drained", repeated(difference, folder, bench.runs), 3.0)
+
+
+def systems(bench: Bench, gpus: int) -> Iterator[Result]:
+    """The same fabric on every other system, to be held against EOS by time per megabyte."""
+    for system in OTHER_SYSTEMS:
+        fabric = Fabric(gpus, system)
+        figures = bench.build(fabric, "--no-check")
+        yield Result(f"build cold, {system}", figures, None, bench.megabytes(fabric), system)
+        _without(bench.folder(fabric) / "out")()
+
+
+def growth(bench: Bench, sizes: Iterable[int]) -> Iterator[Size]:
+    """Cold builds from small to large."""
+    for gpus in sizes:
+        fabric = Fabric(gpus)
+        figures = bench.build(fabric, "--no-check", runs=1 if gpus >= TOO_LARGE_TO_REPEAT else 0)
+        tree = bench.folder(fabric) / "out"
+        files = sum(1 for path in tree.rglob("*") if path.is_file())
+        yield Size(gpus, fabric.ports + files, figures)
+        _without(tree)()
+
+
+def huge(size: Size) -> Result:
+    """The largest size as a row of the table."""
+    return Result(f"build cold, {size.gpus:,} GPUs", size.figures, 18.0)
