@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 PROVENANCE = frozenset(("source", "assumed", "reason", "note"))
 """Keys that say where a figure comes from and are no figures themselves."""
 
-ROW_COLUMNS = tuple(HeadroomRow.__dataclass_fields__)
 FAMILIES: dict[str, type[SpectrumFigures] | type[TofinoFigures] | type[AnnexFigures]] = {
     "spectrum": SpectrumFigures,
     "tofino": TofinoFigures,

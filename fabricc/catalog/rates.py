@@ -82,7 +82,7 @@ def _generation(name: str, raw: Mapping[str, Any]) -> Generation:
     )
 
 
-def generation_at(port_gbps: int) -> Generation | None:
-    """The latest generation whose four lanes are sold as that speed, Gb/s; None when there is none."""
-    found = [each for each in generations().values() if each.product_4x_gbps == port_gbps]
+def generation_at(port_gbps: int, lanes: int = 4) -> Generation | None:
+    """The latest generation of which so many lanes are sold as that speed, Gb/s; None when there is none."""
+    found = [each for each in generations().values() if each.product_4x_gbps * lanes == port_gbps * 4]
     return found[-1] if found else None

@@ -53,7 +53,8 @@ def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
         message = f"the file cannot be read: {error.strerror}"
-        return (Diagnostic("FAB0001", Severity.ERROR, message, Position(str(path), 1)),), "", ""
+        help_ = "Name files: specs, policies or files of the catalog, such as `inventories/*/cluster.yaml`."
+        return (Diagnostic("FAB0001", Severity.ERROR, message, Position(str(path), 1), help_),), "", ""
     try:
         text = raw.decode()
     except UnicodeDecodeError:

@@ -114,17 +114,17 @@ def _tables(ib: InfinibandFabric, front: Front) -> Iterator[_Table]:
     top = ib.lids.top(shape, max(wiring.units) + 1)
     lids = [("cores", 1), ("spines", ib.lids.spine), ("units", ib.lids.unit), ("highest in use", top)]
     yield f"LIDs of each subnet, {MOST_LIDS:,} at most", ("of", "from"), lids
-    gbps = sorted({s.speed_gbps for layout in wiring.tor_layouts for s in layout.slots})
+    used = sorted({(s.speed_gbps, s.lanes) for layout in wiring.tor_layouts for s in layout.slots})
     rates = [
         (
             speed,
             g.name,
-            f"4 x {float(g.lane_signal_gbps):g} {g.modulation}",
+            f"{lanes} x {float(g.lane_signal_gbps):g} {g.modulation}",
             ", ".join(g.encodings),
-            float(round(g.data_gbps(), 2)),
+            float(round(g.data_gbps(lanes), 2)),
         )
-        for speed in gbps
-        if (g := generation_at(speed))
+        for speed, lanes in used
+        if (g := generation_at(speed, lanes))
     ]
     yield "Rates", ("port", "generation", "Gb/s signalled", "coding", "Gb/s of data"), rates
     yield "Routing", ("engines", "why"), [(", then ".join(ib.engine.names), ib.engine.reason)]

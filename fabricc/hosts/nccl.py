@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.hosts.classes import nic_qos, tos_byte
+from fabricc.hosts.nics import over_tcp
 from fabricc.hosts.templating import word
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _ROCE_V2 = 2
 _TIMEOUT = 22  # 4.096 us * 2**22 = 17 s: outlives a reconvergence of BGP
 _FACTS = {
     "NCCL_SOCKET_IFNAME": "socket_ifname",
+    "NCCL_IB_DISABLE": "ib_disable",
     "NCCL_IB_HCA": "hca",
     "NCCL_IB_TC": "dscp",
     "NCCL_IB_FIFO_TC": "control_dscp",
@@ -72,10 +74,16 @@ def covering(prefixes: tuple[str, ...]) -> str | None:
 
 
 def render(host: Host) -> str:
-    """The text, to be found by the NCCL of every job: containers need it too."""
+    """The text, to be found by the NCCL of every job: containers need it too.
+
+    With RDMA over TCP it says sockets and nothing of devices (FAB5608). They take the management network, because
+    NCCL binds no source address and rails answer by their policy routes only.
+    """
+    if over_tcp(host):
+        return "".join(f"{key}={value}\n" for key, value in [*_sockets(host), ("NCCL_IB_DISABLE", 1)])
     v6 = ipv6_only(host)
     return _text(
-        host.model.management_interface,
+        tuple(_sockets(host)),
         tuple([port.rdma for port in host.ports]),
         host.classes,
         v6,
@@ -86,9 +94,14 @@ def render(host: Host) -> str:
     )
 
 
+def _sockets(host: Host) -> list[tuple[str, str]]:
+    name = host.model.management_interface
+    return [("NCCL_SOCKET_IFNAME", f"={word(name)}")] if name else []
+
+
 @lru_cache(maxsize=256)
 def _text(
-    management_interface: str,
+    sockets: tuple[tuple[str, str], ...],
     devices: tuple[str, ...],
     classes: tuple[TrafficClass, ...],
     v6: bool,
@@ -98,9 +111,7 @@ def _text(
     qps: int,
 ) -> str:
     qos = nic_qos(classes)
-    settings: list[tuple[str, str | int]] = []
-    if management_interface:
-        settings.append(("NCCL_SOCKET_IFNAME", f"={word(management_interface)}"))
+    settings: list[tuple[str, str | int]] = [*sockets]
     settings.append(("NCCL_IB_HCA", "=" + ",".join(f"{word(device)}:1" for device in devices)))
     if qos.rdma_dscp is not None:
         settings.append(("NCCL_IB_TC", tos_byte(qos.rdma_dscp)))
@@ -123,9 +134,14 @@ def _text(
 
 def planned(host: Host) -> dict[str, str | int]:
     """The facts of the file."""
+    facts: dict[str, str | int] = {}
+    if host.model.management_interface:
+        facts["nccl/socket_ifname"] = host.model.management_interface
+    if over_tcp(host):
+        return {**facts, "nccl/ib_disable": 1}
     qos = nic_qos(host.classes)
     v6 = ipv6_only(host)
-    facts: dict[str, str | int] = {
+    facts |= {
         "nccl/hca": ",".join([f"{port.rdma}:1" for port in host.ports]),
         "nccl/roce_version": 2,
         "nccl/address_family": "ipv6" if v6 else "ipv4",
@@ -136,8 +152,6 @@ def planned(host: Host) -> dict[str, str | int]:
     }
     if needs_pxn(host):
         facts["nccl/pxn_disable"] = 0
-    if host.model.management_interface:
-        facts["nccl/socket_ifname"] = host.model.management_interface
     if qos.rdma_dscp is not None:
         facts["nccl/dscp"] = qos.rdma_dscp
         if qos.cnp:

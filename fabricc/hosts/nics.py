@@ -48,6 +48,11 @@ def family_of(host: Host) -> Family | None:
     return FAMILIES.get(host.nic.driver)
 
 
+def over_tcp(host: Host) -> bool:
+    """Whether the host's RDMA runs over TCP (iWARP, RFC 5040)."""
+    return host.nic.transport == IWARP
+
+
 Limit = tuple[str, str, str, str, bool]
 """Code, feature, reason, remedy, and whether nothing works without it: the fields of a `HostGap`."""
 
@@ -66,7 +71,7 @@ def limits(host: Host) -> Iterator[Limit]:
         )
         return
     lossless = [c.name for c in host.classes if c.lossless]
-    if len(lossless) > nic.lossless_classes and nic.transport != IWARP:
+    if len(lossless) > nic.lossless_classes and not over_tcp(host):
         yield (
             "FAB5604",
             f"the lossless classes {', '.join(lossless)}",
@@ -90,7 +95,7 @@ def limits(host: Host) -> Iterator[Limit]:
             "leave its cable length to the firmware, and look at `nicctl show qos` and `nicctl show dcqcn` yourself",
             False,
         )
-    if family.unsaid_cnp and nic.transport != IWARP and any(c.cnp for c in host.classes):
+    if family.unsaid_cnp and not over_tcp(host) and any(c.cnp for c in host.classes):
         yield (
             "FAB5606",
             f"the code point of congestion notifications of {nic.title}",
@@ -98,7 +103,7 @@ def limits(host: Host) -> Iterator[Limit]:
             "capture one notification on the switch and compare its DSCP with the spec's",
             False,
         )
-    if nic.transport == IWARP:
+    if over_tcp(host):
         yield from _iwarp_limits(host, lossless)
 
 
@@ -116,7 +121,7 @@ def _iwarp_limits(host: Host, lossless: list[str]) -> Iterator[Limit]:
         "NCCL over RDMA",
         "its InfiniBand transport makes connections without the RDMA connection manager, which RDMA over TCP needs "
         "(assumed: no NCCL document says so)",
-        "use RDMA for storage and let NCCL use sockets (`NCCL_IB_DISABLE=1`), or name a RoCE NIC with `nic`",
+        "use RDMA for storage; NCCL's settings say sockets, over the management network. Or name a RoCE NIC with `nic`",
         False,
     )
     if host.os == "ubuntu-22.04":

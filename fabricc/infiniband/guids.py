@@ -20,12 +20,18 @@ _MULTICAST_OCTET = 0x01  # EUI-64: the first bit of the first octet marks a grou
 MAX_BYTES = 8 * 1024 * 1024
 
 
-def read_guids(path: Path, known: Collection[str]) -> tuple[Mapping[str, int], list[Diagnostic]]:
+_FORM = "Its lines read `su001-tor1a: 0x506b4b0300a1b2c3`; names are those of plan/lids.csv."
+
+
+def read_guids(
+    path: Path, known: Collection[str], asked_at: Position | None = None
+) -> tuple[Mapping[str, int], list[Diagnostic]]:
     """GUID by name, and everything wrong with the file (FAB5813); never raises for what it holds.
 
     Args:
         path: a mapping `name: GUID`; a GUID is written as ibstat prints it, or with colons as labels have it.
         known: names that the plan has: switches (`su001-tor1a`) and host ports (`su001-host01/rail0`).
+        asked_at: where the spec names the file.
     """
     import yaml
 
@@ -33,16 +39,17 @@ def read_guids(path: Path, known: Collection[str]) -> tuple[Mapping[str, int], l
     try:
         raw = path.read_bytes()
         if len(raw) > MAX_BYTES:
-            return {}, [_wrong(f"the file of GUIDs is larger than {MAX_BYTES:,} bytes", start)]
+            return {}, [_wrong(f"the file of GUIDs is larger than {MAX_BYTES:,} bytes", start, _FORM)]
         root = compose(raw.decode("utf-8-sig"))
     except OSError as error:
-        return {}, [_wrong(f"the file of GUIDs cannot be read: {error.strerror}", start)]
+        message = f"the file of GUIDs cannot be read: {path}: {error.strerror}"
+        return {}, [_wrong(message, asked_at or start, "Its path counts from the spec's folder.")]
     except (UnicodeDecodeError, yaml.YAMLError):
-        return {}, [_wrong("the file of GUIDs is not YAML", start)]
+        return {}, [_wrong("the file of GUIDs is not YAML", start, _FORM)]
     if root is None:
         return {}, []
     if not isinstance(root, yaml.MappingNode):
-        return {}, [_wrong("the file of GUIDs is no mapping `name: GUID`", start)]
+        return {}, [_wrong("the file of GUIDs is no mapping `name: GUID`", start, _FORM)]
     return _entries(root.value, str(path), known)
 
 

@@ -68,7 +68,7 @@ class HostFiles:
         view = {
             "service": self._service,
             "management": self._management[self._group[host.name]],
-            "devices": ",".join(port.rdma for port in host.ports),
+            "devices": rdma_ports(host),
             "pkey_index": TENANT if len(tenants) == 1 else None,
             "cross_nic": 1 if shared else 2,
         }
@@ -78,6 +78,11 @@ class HostFiles:
 def rdma_class(classes: tuple[ServiceClass, ...]) -> ServiceClass:
     """The class of collectives: the one named `rdma`, else the default one."""
     return next((each for each in classes if each.name == "rdma"), classes[default_lane(classes)])
+
+
+def rdma_ports(host: Host) -> str:
+    """The host's adapters as NCCL and UCX list them: device and its only port."""
+    return ",".join(f"{port.rdma}:1" for port in host.ports)
 
 
 def child(port: HostPort, tenant: Partition) -> str:

@@ -27,7 +27,7 @@ def prove_host(
     """FAB6310 for everything in a host's files that is not as planned; `tenants`: the host's partitions by name."""
     nccl = dict(line.split("=", 1) for line in _words(files.get(host_files.NCCL, "")))
     level = str(host_files.rdma_class(ib.classes).sl)
-    devices = "=" + ",".join(port.rdma for port in host.ports)
+    devices = f"={host_files.rdma_ports(host)}"
     for key, wanted in (("NCCL_IB_HCA", devices), ("NCCL_IB_SL", level)):
         if nccl.get(key) != wanted:
             yield Finding("FAB6310", f"{key} is {nccl.get(key)}, planned is {wanted}", host_files.NCCL)

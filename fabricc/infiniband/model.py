@@ -136,6 +136,7 @@ class HostPort:
     rdma: str
     pci: str
     rail: int
+    nic_port: int
     plane: int
     guid: int
     real_guid: bool

@@ -39,10 +39,12 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
         nic = host.nic
         if not nic.infiniband:
             message = f"{nic.title} of {host.title} has no InfiniBand"
-            wrong.append(spec.error("FAB5812", message, *group.path, "model", help="Use `fabric: roce`."))
+            help_ = "Name an adapter that has it with `nic`, such as connectx-7, or use `fabric: roce`."
+            wrong.append(spec.error("FAB5812", message, *group.path, "model", help=help_))
         elif host.port_gbps > (most := generations()[nic.infiniband].product_4x_gbps):
             message = f"a port of {host.title} is of {host.port_gbps} Gb/s; {nic.title} does {most} ({nic.infiniband})"
-            wrong.append(spec.error("FAB5812", message, *group.path, "model"))
+            help_ = "Name a faster adapter with `nic`, or a host model whose ports are slower."
+            wrong.append(spec.error("FAB5812", message, *group.path, "model", help=help_))
     if wrong:
         raise UnfitError(*wrong)
 

@@ -131,7 +131,7 @@ def _partitions(ib: InfinibandFabric, ports: list[HostPort]) -> str:
     by_host: dict[str, list[str]] = {}
     for port in ports:
         by_host.setdefault(port.host, []).append(guid_text(port.guid))
-    generation = generation_at(min(port.gbps for port in ports))
+    generation = generation_at(min((port.gbps for port in ports), default=0))
     rate = f",rate={min(generation.rate_4x, FASTEST_RATE)}" if generation else ""
     group = f",ipoib,mtu={_MTU_4096}{rate}" if ib.ipoib else ""
     members = "ALL=limited,SELF=full" if ib.partitions else "ALL=full"

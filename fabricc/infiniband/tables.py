@@ -7,14 +7,16 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.rates import generation_at
 from fabricc.fabric import links
+from fabricc.fabric.model import TierName
 from fabricc.infiniband.identity import MOST_LIDS, guid_text, is_placeholder
-from fabricc.infiniband.wiring import Subnet, speed_word
+from fabricc.infiniband.ports import ports_by_name, speed_word
+from fabricc.infiniband.wiring import Subnet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from fabricc.fabric.shape import Slot
     from fabricc.infiniband.model import InfinibandFabric
 
 CABLING = (
@@ -39,19 +41,19 @@ def plan_files(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> Itera
 def cabling_rows(ib: InfinibandFabric) -> Iterator[Row]:
     """One row per cable, lower end first: ports as printed, and as the subnet manager counts them."""
     wiring = ib.wiring
-    numbers: dict[str, dict[str, int]] = {}
-    by_key: dict[str, dict[str, int]] = {}
+    ports: dict[str, dict[str, tuple[int, Slot]]] = {}
+    by_key: dict[str, dict[str, tuple[int, Slot]]] = {}
     for at in wiring.switch_ids():
         key = links.layout_key(wiring, at)
         if key not in by_key:
-            by_key[key] = {name: n for n, name in enumerate(links.port_names(wiring, at), 1)}
-        numbers[wiring.name(at)] = by_key[key]
+            by_key[key] = ports_by_name(wiring, at)
+        ports[wiring.name(at)] = by_key[key]
     for c in wiring.cables():
-        a = 1 if c.kind == "host" else numbers[c.a_device][c.a_port]
-        b = numbers[c.b_device][c.b_port]
+        a = 1 if c.kind == "host" else ports[c.a_device][c.a_port][0]
+        b, used = ports[c.b_device][c.b_port]
+        word = speed_word(c.speed_gbps, used.lanes)
         yield (
-            c.kind, c.a_device, c.a_port, a, c.b_device, c.b_port, b, speed_word(c.speed_gbps), c.speed_gbps,
-            c.medium, c.length_m,
+            c.kind, c.a_device, c.a_port, a, c.b_device, c.b_port, b, word, c.speed_gbps, c.medium, c.length_m,
         )  # fmt: skip
 
 
@@ -83,15 +85,14 @@ def class_rows(ib: InfinibandFabric) -> Iterator[Row]:
 def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str, object]:
     """What `plan/fabric.json` says."""
     wiring, shape = ib.wiring, ib.wiring.shape
-    speeds = sorted({slot.speed_gbps for layout in wiring.tor_layouts for slot in layout.slots})
-    generation = generation_at(speeds[-1])
+    leaf = wiring.tiers[TierName.TOR]
     top = max(lid for _, _, _, _, _, lid in lid_rows(ib) if isinstance(lid, int))
     return {
         "assumptions": {path: value if _plain(value) else str(value) for path, value in assumptions.items()},
         "cluster": wiring.cluster,
         "counts": ib.counts(),
         "fabric": "infiniband",
-        "generation": generation.name if generation else "",
+        "generation": str(leaf.model.nos[leaf.nos]["generation"]),
         "ipoib": {"pool": str(ib.ipoib.pool), "mode": ib.ipoib.mode, "mtu": ib.ipoib.mtu}
         if ib.ipoib
         else None,

@@ -44,6 +44,7 @@ class Node:
     Attributes:
         lid: of the switch, or of the adapter's port; 0 when none is stated.
         line: where it stands, from 1.
+        port_guids: of an adapter, its ports' GUIDs by port.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Node:
     lid: int
     line: int
     ends: dict[int, tuple[str, int, str]] = field(default_factory=dict)
+    port_guids: dict[int, int] = field(default_factory=dict)
 
     @property
     def guid(self) -> int:
@@ -92,8 +94,10 @@ def read_topology(text: str) -> ReadTopology:
             current = Node(node_id, name, kind == "Switch", int(ports), int(lid or 0), number)
             nodes[node_id] = current
         elif current is not None and (match := _END.match(line)):
-            port, _, peer, peer_port, _, lid, _, _, word = match.groups()
+            port, port_guid, peer, peer_port, _, lid, _, _, word = match.groups()
             current.ends[int(port)] = (peer, int(peer_port), word)
+            if port_guid and not current.is_switch:
+                current.port_guids[int(port)] = int(port_guid, 16)
             if lid:
                 current.lid = int(lid)
         elif not _GUID_LINE.fullmatch(line):

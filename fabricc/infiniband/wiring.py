@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.rates import generation_at
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import host_port_name
 from fabricc.infiniband import identity
 from fabricc.infiniband.model import Host, HostPort, Switch, SwitchEnd
+from fabricc.infiniband.ports import port_count, port_number, ports_by_name, speed_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.links import Link
-    from fabricc.fabric.shape import SwitchId
+    from fabricc.fabric.shape import PortLayout, Slot, SwitchId
     from fabricc.infiniband.model import InfinibandFabric
-
-
-@cache
-def speed_word(gbps: int) -> str:
-    """Lanes and generation of a port of that speed, as `ibnetdiscover` prints them."""
-    generation = generation_at(gbps)
-    return f"4x{generation.name}" if generation else f"4x{gbps}"
 
 
 def switch_guid(ib: InfinibandFabric, at: SwitchId) -> int:
@@ -68,9 +60,9 @@ class Subnet:
 
     def _switch(self, name: str, at: SwitchId) -> Switch:
         wiring = self.ib.wiring
-        slots = links.layout(wiring, at).slots
+        layout = links.layout(wiring, at)
         ends = [
-            self._end(link, slots[link.slot].speed_gbps)
+            self._end(link, layout, layout.slots[link.slot])
             for link in links.links(wiring, at)
             if not link.shutdown
         ]
@@ -79,12 +71,13 @@ class Subnet:
             tier=at.tier,
             guid=switch_guid(self.ib, at),
             lid=self.ib.lids.switch(wiring.shape, at),
-            ports=len(slots),
+            ports=port_count(layout),
             ends=tuple(sorted(ends, key=lambda end: end.port)),
         )
 
-    def _end(self, link: Link, gbps: int) -> SwitchEnd:
+    def _end(self, link: Link, layout: PortLayout, used: Slot) -> SwitchEnd:
         ib, shape = self.ib, self.ib.wiring.shape
+        port, word = port_number(layout, used), speed_word(used.speed_gbps, used.lanes)
         if link.direction is Direction.HOST:
             unit, slot = self._slots[link.peer]
             rail, nic_port = self._rails[link.peer_port]
@@ -92,19 +85,19 @@ class Subnet:
             guid = guid or identity.host_port_guid(shape, unit, slot, rail, nic_port)
             lid = ib.lids.host_port(shape, unit, slot, rail, nic_port)
             peer = f"{link.peer} {rdma_name(ib, unit, link.peer_port)}"
-            return SwitchEnd(link.slot + 1, peer, guid, lid, 1, True, speed_word(gbps))
+            return SwitchEnd(port, peer, guid, lid, 1, True, word)
         peer_at = self._switches[link.peer]
         lid = ib.lids.switch(shape, peer_at)
         number = self._numbers(peer_at)[link.peer_port]
         guid = switch_guid(ib, peer_at)
-        return SwitchEnd(link.slot + 1, link.peer, guid, lid, number, False, speed_word(gbps))
+        return SwitchEnd(port, link.peer, guid, lid, number, False, word)
 
     def _numbers(self, at: SwitchId) -> dict[str, int]:
-        """Port name -> number as InfiniBand counts, from 1, of a kind of switch."""
+        """Port name -> number as InfiniBand counts, of a kind of switch."""
         key = links.layout_key(self.ib.wiring, at)
         if key not in self._ports:
-            names = links.port_names(self.ib.wiring, at)
-            self._ports[key] = {name: number for number, name in enumerate(names, 1)}
+            named = ports_by_name(self.ib.wiring, at)
+            self._ports[key] = {name: number for name, (number, _) in named.items()}
         return self._ports[key]
 
 
@@ -117,9 +110,16 @@ def rdma_name(ib: InfinibandFabric, unit: int, port: str) -> str:
 def hosts(ib: InfinibandFabric) -> Iterator[Host]:
     """Every host with its ports in rail order."""
     for coordinate, unit in ib.wiring.units.items():
-        system = ib.wiring.host_systems[unit.group] if ib.wiring.host_systems else ""
-        for slot, name in unit.hosts.items():
-            yield Host(name, system, tuple(_host_ports(ib, coordinate, slot, name)))
+        for slot in unit.hosts:
+            yield host_at(ib, coordinate, slot)
+
+
+def host_at(ib: InfinibandFabric, coordinate: int, slot: int) -> Host:
+    """The host in that slot of that unit."""
+    unit = ib.wiring.units[coordinate]
+    system = ib.wiring.host_systems[unit.group] if ib.wiring.host_systems else ""
+    name = unit.hosts[slot]
+    return Host(name, system, tuple(_host_ports(ib, coordinate, slot, name)))
 
 
 def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterator[HostPort]:
@@ -133,7 +133,8 @@ def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterat
                 continue
             label = f"{host}/{link.peer_port}"
             real = ib.guids.get(label)
-            gbps = links.layout(wiring, tor).slots[link.slot].speed_gbps
+            layout = links.layout(wiring, tor)
+            used = layout.slots[link.slot]
             number = rail * shape.nic_ports + nic_port
             yield HostPort(
                 label=label,
@@ -142,6 +143,7 @@ def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterat
                 rdma=rdma_name(ib, unit, link.peer_port),
                 pci=model.pci[rail] if model.pci and shape.nic_ports == 1 else "",
                 rail=rail,
+                nic_port=nic_port,
                 plane=tor.plane,
                 guid=real or identity.host_port_guid(shape, unit, slot, rail, nic_port),
                 real_guid=real is not None,
@@ -149,8 +151,8 @@ def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterat
                 switch=wiring.name(tor),
                 switch_guid=switch_guid(ib, tor),
                 switch_lid=ib.lids.switch(shape, tor),
-                switch_port=link.slot + 1,
-                word=speed_word(gbps),
-                gbps=gbps,
+                switch_port=port_number(layout, used),
+                word=speed_word(used.speed_gbps, used.lanes),
+                gbps=used.speed_gbps,
                 address=ib.ipoib.address(number, unit, slot) if ib.ipoib else None,
             )

@@ -42,7 +42,7 @@ _UDP_BTH_ICRC = 8 + 12 + 4  # IBTA volume 1, annex A17 (RoCEv2)
 _RETH = 16  # on the first packet of an RDMA write: IBTA volume 1, section 9.3.1
 
 
-def acceptance_files(fabric: Fabric, hosts: Roster) -> dict[str, str]:
+def acceptance_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
     """`plan.json` and the scripts that carry it out."""
     return {**scripts("acceptance"), "plan.json": _plan_text(plan(fabric, hosts))}
 
@@ -96,7 +96,7 @@ def senders_without_overload(links: int, all_links: int, capacity_flows: float) 
     return senders
 
 
-def plan(fabric: Fabric, hosts: Roster) -> dict[str, Any]:
+def plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
     """What `plan.json` says."""
     kind = hosts.kinds[0]
     qos = nic_qos(kind.classes)
@@ -152,7 +152,7 @@ def _kind(host: Host, mtu: int, ipv6: bool) -> dict[str, Any]:
     }
 
 
-def rounds(fabric: Fabric, hosts: Roster) -> list[dict[str, Any]]:
+def rounds(fabric: Fabric, hosts: Roster[Host]) -> list[dict[str, Any]]:
     """The rounds in the order in which they are run; `pairs.py` says what each kind of round pairs."""
     units = list(hosts.units().values())
     shape = fabric.shape
@@ -177,7 +177,7 @@ def rounds(fabric: Fabric, hosts: Roster) -> list[dict[str, Any]]:
     return [{"round": number, **entry} for number, entry in enumerate(found, 1)]
 
 
-def _cross_spines(fabric: Fabric, hosts: Roster) -> bool:
+def _cross_spines(fabric: Fabric, hosts: Roster[Host]) -> bool:
     """Whether two ToRs of one pod can be paired: by two units, or by two groups of rails of one."""
     by_pod: dict[str | None, set[str]] = {}
     for host in hosts.hosts:
@@ -201,7 +201,7 @@ def _spine_rounds(fabric: Fabric, smallest: int, fastest: int) -> list[dict[str,
     return [{"kind": "spine", "turn": turn, "hosts": at_once} for turn in range(turns)]
 
 
-def _core_rounds(fabric: Fabric, hosts: Roster, fastest: int) -> list[dict[str, Any]]:
+def _core_rounds(fabric: Fabric, hosts: Roster[Host], fastest: int) -> list[dict[str, Any]]:
     """Rounds between pods: as many senders at once as the cores' links take, until every link has had a flow."""
     shape, counts = fabric.shape, fabric.counts()
     sizes: dict[str | None, set[str]] = {}

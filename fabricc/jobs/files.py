@@ -21,7 +21,7 @@ def job_files(fabric: Fabric) -> dict[str, str]:
     Raises:
         ValueError: a name that these files cannot hold; the hosts' gaps report such names before.
     """
-    hosts = roster(fabric)
+    hosts = roster(fabric, fabric.host)
     folders = {
         "jobs": settings_files(hosts),
         "jobs/slurm": slurm_files(hosts),

@@ -1,37 +1,31 @@
-"""Kubernetes objects: NIC settings, the rails as networks of pods with the plan's addresses, and the topology."""
+"""Kubernetes objects of RoCE: NIC settings, and the rails as networks of pods with the plan's addresses."""
 
 from __future__ import annotations
 
 import json
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fabricc.hosts import nccl
 from fabricc.hosts.classes import PRIORITIES, nic_qos, tos_byte
 from fabricc.hosts.templating import word
+from fabricc.jobs.kubernetes_objects import CLUSTER_LABEL, documents, named
+from fabricc.jobs.kubernetes_topology import topology_files
 from fabricc.jobs.roster import port_addresses, port_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
+    from fabricc.jobs.kubernetes_objects import Object
     from fabricc.jobs.roster import Roster
-
-Object = dict[str, Any]
-
-CLUSTER_LABEL = "fabricc/cluster"
-"""Label of every node of the fabric; its value is the cluster's name."""
-TIER_LABELS = tuple(f"network.topology.nvidia.com/{tier}" for tier in ("leaf", "spine", "core"))
-"""Labels of a node's unit, its set of spines and its set of cores."""
-HOST_LABEL = "kubernetes.io/hostname"
 
 _NIC_TYPES = {"connectx-6": "101b", "connectx-7": "1021", "connectx-8": "1023", "bluefield-3": "a2dc"}
 """PCI device IDs (pci.ids, vendor 15b3) by which the NIC operator selects adapters."""
 _POOLS_NAMESPACE = "kube-system"
 
 
-def kubernetes_files(fabric: Fabric, hosts: Roster) -> dict[str, str]:
+def kubernetes_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
     """Every file, by name.
 
     Raises:
@@ -39,51 +33,23 @@ def kubernetes_files(fabric: Fabric, hosts: Roster) -> dict[str, str]:
     """
     files = {
         "address-pools.yaml": _address_pools(fabric, hosts),
-        "host-device-networks.yaml": _documents(_host_device_networks(fabric)),
-        "sriov.yaml": _documents(_sriov(fabric, hosts)),
-        "nccl-settings.yaml": _documents(_settings(hosts)),
-        "pod.yaml": _documents([_pod(fabric, hosts)]),
-        "kueue-topology.yaml": _documents(_kueue(hosts)),
-        "volcano-hypernodes.yaml": _hyper_nodes(hosts),
-        "label-nodes.sh": _labels(hosts),
+        "host-device-networks.yaml": documents(_host_device_networks(fabric)),
+        "sriov.yaml": documents(_sriov(fabric, hosts)),
+        "nccl-settings.yaml": documents(_settings(hosts)),
+        "pod.yaml": documents([_pod(fabric, hosts)]),
+        **topology_files(hosts),
     }
     if templates := _nic_templates(hosts):
-        files["nic-configuration.yaml"] = _documents(templates)
+        files["nic-configuration.yaml"] = documents(templates)
     return files
 
 
-def _documents(objects: Iterable[Object]) -> str:
-    return _dumper()(list(objects))
-
-
-@cache
-def _dumper() -> Callable[[list[Object]], str]:
-    """A function from objects to YAML documents, with text of several lines as a block."""
-    import yaml
-
-    class Blocks(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-        """Writes text of several lines as it reads."""
-
-    def write(dumper: Any, text: str) -> Any:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-    Blocks.add_representer(str, write)
-    return lambda objects: yaml.dump_all(
-        objects, Dumper=Blocks, sort_keys=False, explicit_start=True, width=110
-    )
-
-
-def _object(api: str, kind: str, name: str, spec: Object, namespace: str | None = None) -> Object:
-    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def _prefixes(hosts: Roster) -> tuple[str, ...]:
+def _prefixes(hosts: Roster[Host]) -> tuple[str, ...]:
     kind = hosts.kinds[0]
     return kind.fabric_prefixes6 if nccl.ipv6_only(kind) else kind.fabric_prefixes4
 
 
-def _address_pools(fabric: Fabric, hosts: Roster) -> str:
+def _address_pools(fabric: Fabric, hosts: Roster[Host]) -> str:
     """nv-ipam CIDRPools: on every node the two addresses of the port's link, the ToR's as gateway.
 
     Only nodes with the cluster's label are given addresses, and each of them has its own listed: none is made up.
@@ -100,12 +66,12 @@ def _address_pools(fabric: Fabric, hosts: Roster) -> str:
             "nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [node_term]}]},
             "routes": [{"dst": prefix} for prefix in prefixes],
         }
-        pool = _object("nv-ipam.nvidia.com/v1alpha1", "CIDRPool", name, spec, _POOLS_NAMESPACE)
+        pool = named("nv-ipam.nvidia.com/v1alpha1", "CIDRPool", name, spec, _POOLS_NAMESPACE)
         rows = [
             f'  - {{nodeName: "{word(a.host)}", prefix: "{a.gateway}/{length}", gateway: "{a.gateway}"}}\n'
             for a in port_addresses(fabric, hosts, rail, nic_port)
         ]
-        parts += [_documents([pool]), "  staticAllocations:\n", *rows]
+        parts += [documents([pool]), "  staticAllocations:\n", *rows]
     return "".join(parts)
 
 
@@ -130,10 +96,10 @@ def _host_device_networks(fabric: Fabric) -> Iterable[Object]:
             ],
         }
         text = json.dumps(config)
-        yield _object("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", name, {"config": text})
+        yield named("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", name, {"config": text})
 
 
-def _sriov(fabric: Fabric, hosts: Roster) -> Iterable[Object]:
+def _sriov(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
     """A policy and a network per port: one virtual function, which has the port's planned address in its stead."""
     api = "sriovnetwork.openshift.io/v1"
     for name, _, _ in port_names(fabric):
@@ -147,17 +113,17 @@ def _sriov(fabric: Fabric, hosts: Roster) -> Iterable[Object]:
             "deviceType": "netdevice",
             "isRdma": True,
         }
-        yield _object(api, "SriovNetworkNodePolicy", name, policy)
+        yield named(api, "SriovNetworkNodePolicy", name, policy)
         network = {
             "resourceName": name,
             "networkNamespace": "default",
             "ipam": json.dumps(_ipam(name)),
             "metaPlugins": json.dumps({"type": "sbr"}) + ", " + json.dumps({"type": "rdma"}),
         }
-        yield _object(api, "SriovNetwork", f"{name}-vf", network)
+        yield named(api, "SriovNetwork", f"{name}-vf", network)
 
 
-def _nic_templates(hosts: Roster) -> list[Object]:
+def _nic_templates(hosts: Roster[Host]) -> list[Object]:
     """NicConfigurationTemplates for the adapters that the NIC operator sets up, with the fabric's own priorities."""
     found: dict[str, Object] = {}
     for kind in hosts.kinds:
@@ -170,7 +136,7 @@ def _nic_templates(hosts: Roster) -> list[Object]:
             }
             name = word(kind.model.name)
             api = "configuration.net.nvidia.com/v1alpha1"
-            found[name] = _object(api, "NicConfigurationTemplate", name, spec)
+            found[name] = named(api, "NicConfigurationTemplate", name, spec)
     return list(found.values())
 
 
@@ -203,7 +169,7 @@ def _nic_template(kind: Host) -> Object:
     return template
 
 
-def _settings(hosts: Roster) -> Iterable[Object]:
+def _settings(hosts: Roster[Host]) -> Iterable[Object]:
     """NCCL's settings for pods of every kind of host.
 
     A pod's own interface is eth0 whatever the host's is called. A virtual function's RDMA device has no planned name,
@@ -224,7 +190,7 @@ def _settings(hosts: Roster) -> Iterable[Object]:
         yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": texts}
 
 
-def _pod(fabric: Fabric, hosts: Roster) -> Object:
+def _pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
     """A pod that takes a whole host: all rails in order, all GPUs, locked memory, NCCL's settings."""
     kind = hosts.kinds[0]
     rails = [name for name, _, _ in port_names(fabric)]
@@ -245,63 +211,6 @@ def _pod(fabric: Fabric, hosts: Roster) -> Object:
             {"name": "shm", "emptyDir": {"medium": "Memory"}},
         ],
     }
-    pod = _object("v1", "Pod", "fabric-worker", spec)
+    pod = named("v1", "Pod", "fabric-worker", spec)
     pod["metadata"]["annotations"] = {"k8s.v1.cni.cncf.io/networks": ", ".join(rails)}
     return pod
-
-
-def _levels(hosts: Roster) -> list[str]:
-    """The labels from the top tier down, as Kueue wants them."""
-    three_tiers = any(host.pod for host in hosts.hosts)
-    return [*reversed(TIER_LABELS if three_tiers else TIER_LABELS[:2]), HOST_LABEL]
-
-
-def _kueue(hosts: Roster) -> Iterable[Object]:
-    api = "kueue.x-k8s.io/v1beta1"
-    levels = [{"nodeLabel": label} for label in _levels(hosts)]
-    yield _object(api, "Topology", hosts.cluster, {"levels": levels})
-    flavor = {"nodeLabels": {CLUSTER_LABEL: hosts.cluster}, "topologyName": hosts.cluster}
-    yield _object(api, "ResourceFlavor", hosts.cluster, flavor)
-
-
-def _hyper_nodes(hosts: Roster) -> str:
-    """Volcano HyperNodes, a line each: units by their label, pods and the fabric by those below them."""
-    units = hosts.units()
-    objects = []
-    pods: dict[str, list[str]] = {}
-    for unit, members in units.items():
-        selector = {"labelMatch": {"matchLabels": {TIER_LABELS[0]: word(unit)}}}
-        objects.append(_hyper_node(word(unit), 1, [{"type": "Node", "selector": selector}]))
-        pods.setdefault(members[0].pod or "", []).append(unit)
-    tops = [pod for pod in pods if pod]
-    objects += [_hyper_node(pod, 2, _below(pods[pod])) for pod in tops]
-    objects.append(_hyper_node(f"{hosts.cluster}-fabric", 3 if tops else 2, _below(tops or list(units))))
-    return "".join(f"---\n{json.dumps(entry)}\n" for entry in objects)
-
-
-def _hyper_node(name: str, tier: int, members: list[Object]) -> Object:
-    return _object("topology.volcano.sh/v1alpha1", "HyperNode", name, {"tier": tier, "members": members})
-
-
-def _below(names: Iterable[str]) -> list[Object]:
-    return [{"type": "HyperNode", "selector": {"exactMatch": {"name": name}}} for name in names]
-
-
-def _labels(hosts: Roster) -> str:
-    """A script that labels the nodes, one command per unit."""
-    leaf, spine, core = TIER_LABELS
-    lines = [
-        "#!/usr/bin/env bash\n# Labels every node with its place in the fabric; may run again at any time.\n",
-        'set -euo pipefail\nlabel() { "${KUBECTL:-kubectl}" label node --overwrite "$@"; }\n\n',
-    ]
-    for unit, members in hosts.units().items():
-        labels = {CLUSTER_LABEL: hosts.cluster, leaf: word(unit), spine: members[0].pod or "spine"}
-        if members[0].pod:
-            labels[core] = "core"
-        names = " ".join(word(host.name) for host in members)
-        lines.append(f"label {_assignments(labels)} \\\n  {names}\n")
-    return "".join(lines)
-
-
-def _assignments(labels: Mapping[str, str]) -> str:
-    return " ".join(f"{key}={value}" for key, value in labels.items())

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.naming import host_port_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Host
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class JobHost:
         unit: name of its scalable unit, whose hosts share their ToRs.
         pod: name of its pod in a three-tier fabric, else None.
         kind: index of its `Roster.kinds`.
+        model: name of its host model.
         at: its coordinates, (unit, slot).
     """
 
@@ -30,6 +32,7 @@ class JobHost:
     unit: str
     pod: str | None
     kind: int
+    model: str
     gpus: int
     at: tuple[int, int]
 
@@ -44,8 +47,8 @@ class PortAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class Roster:
-    """The hosts of a fabric.
+class Roster(Generic[Kind]):
+    """The hosts of a fabric of Ethernet or InfiniBand, which differ in what a host in full is.
 
     Attributes:
         hosts: in topological order: pod, unit, slot.
@@ -55,7 +58,7 @@ class Roster:
 
     cluster: str
     hosts: tuple[JobHost, ...]
-    kinds: tuple[Host, ...]
+    kinds: tuple[Kind, ...]
 
     def units(self) -> dict[str, list[JobHost]]:
         """The hosts by unit, both in topological order."""
@@ -65,24 +68,25 @@ class Roster:
         return table
 
 
-def roster(fabric: Fabric) -> Roster:
-    """The hosts of the fabric, in time proportional to their number."""
+def roster(fabric: Fabric, in_full: Callable[[tuple[int, int]], Kind]) -> Roster[Kind]:
+    """The hosts of the fabric, in time proportional to their number; `in_full`: a host by its coordinates."""
     shape = fabric.shape
-    kinds: list[Host] = []
+    kinds: list[Kind] = []
     index_of: dict[int, int] = {}
     hosts: list[JobHost] = []
     for coordinate, unit in fabric.units.items():
         pod = f"pod{coordinate // shape.units_per_pod + 1}" if shape.cores else None
-        gpus = fabric.host_models[unit.group].gpus
+        model = fabric.host_models[unit.group]
         for slot, name in unit.hosts.items():
             if unit.group not in index_of:
                 index_of[unit.group] = len(kinds)
-                kinds.append(fabric.host((coordinate, slot)))
-            hosts.append(JobHost(name, unit.name, pod, index_of[unit.group], gpus, (coordinate, slot)))
+                kinds.append(in_full((coordinate, slot)))
+            at, kind = (coordinate, slot), index_of[unit.group]
+            hosts.append(JobHost(name, unit.name, pod, kind, model.name, model.gpus, at))
     return Roster(fabric.cluster, tuple(hosts), tuple(kinds))
 
 
-def port_addresses(fabric: Fabric, hosts: Roster, rail: int, nic_port: int) -> Iterator[PortAddress]:
+def port_addresses(fabric: Fabric, hosts: Roster[Kind], rail: int, nic_port: int) -> Iterator[PortAddress]:
     """The addresses of one port of every host; IPv4 where the fabric has it."""
     pool = fabric.addresses.hosts4 or fabric.addresses.hosts6
     if pool is None:

@@ -2,37 +2,74 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.hosts import nccl
 from fabricc.hosts.classes import nic_qos, tos_byte
+from fabricc.hosts.nics import over_tcp
 from fabricc.hosts.templating import word
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from fabricc.fabric.model import Host
     from fabricc.jobs.roster import Roster
 
 
-def settings_files(hosts: Roster) -> dict[str, str]:
-    """`nccl.conf`, `rccl.conf` and `ucx.conf`, and the tables `hostfile`, `hosts.csv` and `rails.csv`.
+RailRow = tuple[str, int, int, str, str, int, str]
+"""A port of a host model: model, rail, port of the NIC, interface, RDMA device, speed in Gb/s, PCI address."""
 
-    RCCL takes NCCL's keys and looks for them under its own name. Where kinds of hosts differ in a file there is one
-    `<file>-<model>.conf` per host model instead, numbered from the second text of one model on.
+
+def settings_files(hosts: Roster[Host]) -> dict[str, str]:
+    """`nccl.conf`, `rccl.conf` and `ucx.conf`, and the tables `hostfile`, `hosts.csv` and `rails.csv`.
 
     Raises:
         ValueError: a name that these files cannot hold.
     """
     names = [kind.model.name for kind in hosts.kinds]
-    texts = [nccl.render(kind) for kind in hosts.kinds]
+    rails = [
+        (kind.model.name, port.rail, port.nic_port, port.name, port.rdma, port.speed_gbps, port.pci)
+        for kind in hosts.kinds
+        for port in kind.ports
+    ]
     return {
-        **_per_kind("nccl", names, texts),
-        **_per_kind("rccl", names, texts),
-        **_per_kind("ucx", names, [ucx(kind) for kind in hosts.kinds]),
+        **library_files(
+            names, [nccl.render(kind) for kind in hosts.kinds], [ucx(kind) for kind in hosts.kinds]
+        ),
+        **table_files(hosts, rails),
+    }
+
+
+def library_files(
+    kinds: Sequence[str], nccl_texts: Sequence[str], ucx_texts: Sequence[str]
+) -> dict[str, str]:
+    """`nccl.conf`, `rccl.conf` and `ucx.conf` from the texts of every kind of host.
+
+    RCCL takes NCCL's keys and looks for them under its own name. Where kinds of hosts differ in a file there is one
+    `<file>-<kind>.conf` per kind instead, numbered from the second text of one name on.
+
+    Args:
+        kinds: names of the kinds; a name may stand more than once.
+        nccl_texts: a text for each of them.
+        ucx_texts: likewise.
+    """
+    return {
+        **_per_kind("nccl", kinds, nccl_texts),
+        **_per_kind("rccl", kinds, nccl_texts),
+        **_per_kind("ucx", kinds, ucx_texts),
+    }
+
+
+def table_files(hosts: Roster[Any], rails: Iterable[RailRow]) -> dict[str, str]:
+    """The tables that launchers read: `hostfile`, `hosts.csv` and `rails.csv`.
+
+    Raises:
+        ValueError: a name that these files cannot hold.
+    """
+    return {
         "hostfile": "".join([f"{word(host.name)} slots={host.gpus}\n" for host in hosts.hosts]),
         "hosts.csv": _hosts_csv(hosts),
-        "rails.csv": _rails_csv(hosts),
+        "rails.csv": _rails_csv(rails),
     }
 
 
@@ -40,7 +77,11 @@ def ucx(host: Host) -> str:
     """UCX's settings, a line each, as its `ucx.conf` and as environment variables.
 
     `UCX_IB_…` applies to all of its RDMA transports; more paths than one give a connection several UDP source ports.
+    With RDMA over TCP these are excluded, as they connect without the RDMA connection manager (assumed, as of NCCL).
     """
+    if over_tcp(host):
+        sockets = host.model.management_interface
+        return (f"UCX_NET_DEVICES={word(sockets)}\n" if sockets else "") + "UCX_TLS=^ib\n"
     qos = nic_qos(host.classes)
     lines = [f"UCX_NET_DEVICES={','.join(f'{word(port.rdma)}:1' for port in host.ports)}"]
     if qos.rdma_dscp is not None:
@@ -64,20 +105,17 @@ def _per_kind(stem: str, models: Sequence[str], texts: Sequence[str]) -> dict[st
     return files
 
 
-def _hosts_csv(hosts: Roster) -> str:
+def _hosts_csv(hosts: Roster[Any]) -> str:
     lines = ["host,unit,pod,gpus,first_rank,model\n"]
     rank = 0
     for host in hosts.hosts:
-        model = word(hosts.kinds[host.kind].model.name)
-        lines.append(f"{host.name},{word(host.unit)},{host.pod or ''},{host.gpus},{rank},{model}\n")
+        place = f"{word(host.unit)},{host.pod or ''}"
+        lines.append(f"{host.name},{place},{host.gpus},{rank},{word(host.model)}\n")
         rank += host.gpus
     return "".join(lines)
 
 
-def _rails_csv(hosts: Roster) -> str:
+def _rails_csv(rails: Iterable[RailRow]) -> str:
     lines = ["model,rail,nic_port,interface,rdma_device,speed_gbps,pci\n"]
-    for kind in hosts.kinds:
-        for port in kind.ports:
-            row = (kind.model.name, port.rail, port.nic_port, port.name, port.rdma, port.speed_gbps, port.pci)
-            lines.append(",".join(map(str, row)) + "\n")
+    lines += [",".join(map(str, row)) + "\n" for row in rails]
     return "".join(dict.fromkeys(lines))

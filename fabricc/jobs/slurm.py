@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.hosts.templating import word
 
@@ -18,7 +18,7 @@ Row = tuple[str, str, str]
 """A switch of the tree: name, `Nodes` or `Switches`, and the list of these."""
 
 
-def slurm_files(hosts: Roster) -> dict[str, str]:
+def slurm_files(hosts: Roster[Any]) -> dict[str, str]:
     """`topology.conf` (topology/tree), `topology.yaml` (Slurm 25.05 and later) and `gres.conf`.
 
     Raises:
@@ -32,7 +32,7 @@ def slurm_files(hosts: Roster) -> dict[str, str]:
     }
 
 
-def tree(hosts: Roster) -> list[Row]:
+def tree(hosts: Roster[Any]) -> list[Row]:
     """The tree from its leaves up.
 
     A node may be under one leaf only and a rail-optimised host has a ToR per rail, so Slurm's leaf is the unit; the
@@ -59,7 +59,7 @@ def _topology_yaml(rows: Iterable[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _gres(hosts: Roster) -> str:
+def _gres(hosts: Roster[Any]) -> str:
     """A line per unit; device files are for Slurm's AutoDetect to find, they are not the fabric's to know."""
     return "".join(
         f"NodeName={hostlist([host.name for host in members])} Name=gpu Count={members[0].gpus}\n"

@@ -129,3 +129,10 @@ def test_the_simulator_gets_node_guids_one_below_port_guids_and_no_lids() -> Non
     assert {node.lid for node in net.nodes.values()} == {0}
     assert {end[2] for node in net.nodes.values() for end in node.ends.values()} == {"4xHDR"}
     assert all(len(line) < 256 for line in net_file(FILES[sm_files.TOPOLOGY]).splitlines())
+
+
+def test_a_fabric_whose_host_ports_are_all_shut_is_rendered() -> None:
+    """`overrides` may shut every port; partitions then state no rate."""
+    shut = {f"su001-tor{rail}a": {"ports": {"1/1": {"shutdown": True}}} for rail in range(1, 9)}
+    files = rendered(planned(document(hosts=1, per_unit=1, overrides=shut)))
+    assert "rate=" not in files[sm_files.PARTITIONS]

@@ -56,6 +56,10 @@ def test_a_spec_of_ethernet_still_needs_its_nos_and_knows_no_infiniband_section(
     [
         ({"priorities": {"default": {}, "rdma": {"priority": 0}}}, "FAB5803"),
         ({"priorities": {"rdma": {"strict": True}}}, "FAB5816"),
+        ({"priorities": {"default": {"weight_percent": 80}, "rdma": {"weight_percent": 70}}}, "FAB2021"),
+        ({"priorities": {"default": {}, "rdma": {"strict": True, "weight_percent": 70}}}, "FAB2019"),
+        ({"overrides": {"su001-tor1a": {"ports": {"99/1": {"shutdown": True}}}}}, "FAB3023"),
+        ({"infiniband": {"guids": "none.yaml"}}, "FAB5813"),
         ({"infiniband": {"partitions": {"a": {"pkey": 1}}}}, "FAB5804"),
         ({"infiniband": {"partitions": {n: {"pkey": 1, "units": ["su001"]} for n in "ab"}}}, "FAB5804"),
         ({"infiniband": {"partitions": {"a": {"pkey": 1, "units": ["su001"], "priority": "x"}}}}, "FAB5804"),

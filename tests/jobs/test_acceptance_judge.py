@@ -233,3 +233,45 @@ def test_results_that_are_missing_are_told(tmp_path: Path) -> None:
         [*call[:-1], "nowhere"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (nothing.returncode, nothing.stdout) == (2, "")
+
+
+STRANGER = {"sender": ["old-host", "rail0"], "receiver": ["old-host2", "rail0"], "value": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no result of run.py"),
+        ("[]", "no result of run.py"),
+        ('{"round": 1}', "no result of run.py"),
+        (
+            json.dumps({"round": 1, "host": "old-host", "results": [STRANGER], "counters": {}}),
+            "old-host rail0 is not in plan.json",
+        ),
+    ],
+)
+def test_a_file_that_is_no_result_of_this_plan_is_named(tmp_path: Path, text: str, told: str) -> None:
+    tree = write_tree("rails", tmp_path)
+    (tree / "results").mkdir()
+    (tree / "results/1-x.json").write_text(text)
+    done = refused(tree)
+    assert "1-x.json" in done
+    assert told in done
+
+
+@pytest.mark.parametrize("table", [None, "a,b,c\n", "device,port,counter,value\nx,y,in_errors,many\n"])
+def test_a_table_of_counters_that_is_none_is_named(tmp_path: Path, table: str | None) -> None:
+    tree = write_tree("rails", tmp_path)
+    World("rails").write(tree)
+    if table is not None:
+        (tree / "switches.csv").write_text(table)
+    assert "switches.csv:" in refused(tree, "--before", "switches.csv", "--after", "switches.csv")
+    assert "go together" in refused(tree, "--before", "switches.csv")
+
+
+def refused(tree: Path, *arguments: str) -> str:
+    """What the judge says of files that it cannot judge."""
+    call = [sys.executable, "acceptance/judge.py", "--results", "results", *arguments]
+    done = subprocess.run(call, cwd=tree, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    return done.stderr

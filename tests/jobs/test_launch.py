@@ -216,3 +216,15 @@ def test_the_gid_index_is_that_of_the_fabric_address(tree: Path) -> None:
     assert found.stdout == "3\n"
     assert run(tree, "gid-index.sh", "mlx5_r0", "10.0.0.3", SYSFS=str(tree / "sys")).returncode == 1
     assert run(tree, "gid-index.sh", "mlx5_r0", "fe80::1", SYSFS=str(tree / "sys")).stdout == "1\n"
+
+
+def test_a_device_that_is_not_there_is_named(tree: Path) -> None:
+    done = run(tree, "gid-index.sh", "mlx5_r9", "10.0.0.1", SYSFS=str(tree / "sys"))
+    assert (done.returncode, "no RDMA device mlx5_r9" in done.stderr) == (1, True)
+
+
+def test_missing_settings_are_named_with_their_remedy(tree: Path) -> None:
+    done = run(tree, "torchrun.sh", "train.py", NCCL_CONF_FILE="/nonexistent/nccl.conf")
+    assert done.returncode == 2
+    assert "/nonexistent/nccl.conf" in done.stderr
+    assert "NCCL_CONF_FILE" in done.stderr

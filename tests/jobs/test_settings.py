@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.fabric.model import LoadBalancing, Spreading
+from fabricc.fabric.queue_pairs import MOST, queue_pairs
+from fabricc.hosts import nccl
 from fabricc.hosts.classes import nic_qos
 from fabricc.jobs.roster import roster
-from fabricc.jobs.settings import settings_files
+from fabricc.jobs.settings import settings_files, ucx
+from tests.hosts.variants import VARIANTS
 from tests.jobs.fabrics import SPECS, fabric, files
 
 if TYPE_CHECKING:
@@ -49,7 +53,11 @@ def test_every_library_uses_the_lossless_class_and_the_real_devices(name: str) -
     stated = {nccl.get("NCCL_IB_TC"), ucx.get("UCX_IB_TRAFFIC_CLASS")}
     assert {None if tc is None else int(tc) >> 2 for tc in stated} == {dscp}
     assert "NCCL_IB_SL" not in nccl
-    assert nccl["NCCL_IB_QPS_PER_CONNECTION"] == ucx["UCX_IB_NUM_PATHS"] == str(min(4, built.shape.uplinks))
+    assert (
+        nccl["NCCL_IB_QPS_PER_CONNECTION"]
+        == ucx["UCX_IB_NUM_PATHS"]
+        == str(queue_pairs(built.shape, built.load_balancing))
+    )
 
 
 def test_pxn_matters_where_rails_have_their_own_tors() -> None:
@@ -57,8 +65,26 @@ def test_pxn_matters_where_rails_have_their_own_tors() -> None:
     assert "NCCL_PXN_DISABLE" not in keys(files("racks")["jobs/nccl.conf"])
 
 
+@pytest.mark.parametrize("name", SPECS)
+def test_more_queue_pairs_than_paths_are_never_advised(name: str) -> None:
+    shape = fabric(name).shape
+    for mode in (Spreading.HASH, Spreading.FLOWLET):
+        assert queue_pairs(shape, LoadBalancing(mode)) == min(MOST, shape.paths)
+    assert shape.paths >= shape.uplinks
+
+
+def test_one_queue_pair_is_enough_where_switches_spread_packets() -> None:
+    assert queue_pairs(fabric("rails").shape, LoadBalancing(Spreading.PACKET)) == 1
+
+
+def test_libraries_use_sockets_where_rdma_runs_over_tcp() -> None:
+    host = VARIANTS["e810-iwarp"]
+    assert keys(nccl.render(host)) == {"NCCL_SOCKET_IFNAME": "=eno1", "NCCL_IB_DISABLE": "1"}
+    assert keys(ucx(host)) == {"UCX_NET_DEVICES": "eno1", "UCX_TLS": "^ib"}
+
+
 def test_kinds_of_hosts_that_differ_have_files_of_their_own() -> None:
-    hosts = roster(fabric("rails"))
+    hosts = roster(fabric("rails"), fabric("rails").host)
     kind = hosts.kinds[0]
     port = replace(kind.ports[0], rdma="mlx5_x0")
     other = replace(kind, ports=(port, *kind.ports[1:]), model=replace(kind.model, name="other"))

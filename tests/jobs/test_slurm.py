@@ -27,6 +27,7 @@ def hosts(units: int, per_unit: int, pods: int = 0, name: str = "") -> Roster:
             unit=f"su{unit + 1:03d}",
             pod=f"pod{unit * pods // units + 1}" if pods else None,
             kind=0,
+            model="dgx-b200",
             gpus=8,
             at=(unit, host),
         )
@@ -78,7 +79,7 @@ def test_both_formats_are_one_tree(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a b", "a\nb", "a[1-2]", ""])
 def test_a_name_cannot_inject_a_line(name: str) -> None:
-    bad = Roster("test", (JobHost(name, "su1", None, 0, 8, (0, 0)),), ())
+    bad = Roster("test", (JobHost(name, "su1", None, 0, "dgx-b200", 8, (0, 0)),), ())
     with pytest.raises(ValueError, match="not usable"):
         slurm_files(bad)
 
@@ -161,7 +162,7 @@ def test_slurmctld_builds_the_tree(tmp_path: Path, name: str) -> None:
     (tmp_path / "state").mkdir()
     for file in ("topology.conf", "gres.conf"):
         (tmp_path / file).write_text(files(name)[f"jobs/slurm/{file}"])
-    members = roster(fabric(name)).hosts
+    members = roster(fabric(name), fabric(name).host).hosts
     nodes, gpus = hostlist([host.name for host in members]), members[0].gpus
     port = 20000 + os.getpid() % 20000
     (tmp_path / "slurm.conf").write_text(SLURM_CONF.format(dir=tmp_path, port=port, nodes=nodes, gpus=gpus))

@@ -44,7 +44,7 @@ def test_a_fitting_document_has_no_errors(data: st.DataObject) -> None:
             holder = holder[key]
         change = data.draw(st.sampled_from(["replace", "remove", "add"]))
         if change == "replace":
-            holder[last] = data.draw(st.sampled_from(ODD))
+            holder[last] = copy.deepcopy(data.draw(st.sampled_from(ODD)))
         elif change == "remove" and last != "":
             del holder[last]
         elif isinstance(holder[last], dict):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ADAPTER = re.compile(r'"H-([0-9a-f]{16})"')
 _CAGUID = re.compile(r"^caguid=0x([0-9a-f]{16})$", re.MULTILINE)
 _LID = re.compile(r" lid \d+")
-_FASTER = re.compile(r" 4x(NDR|XDR)$", re.MULTILINE)
+_OTHER_RATE = re.compile(r" (4x(NDR|XDR)|2x\w+)$", re.MULTILINE)
 
 OVERRIDES = {
     "sweep_interval": "0",  # only traps sweep, so that what follows an unplugged link follows from the link
@@ -56,13 +56,13 @@ def adapter_id(guid: int) -> str:
 
 
 def net_file(topology: str) -> str:
-    """A topology as ibsim 0.10 reads one: node GUIDs one below port GUIDs, no LIDs, no rate beyond HDR.
+    """A topology as ibsim 0.10 reads one: node GUIDs one below port GUIDs, no LIDs, every rate that it lacks as HDR.
 
-    That ibsim knows no faster rate and would link at SDR; rates play no part in what is judged.
+    It knows neither NDR and XDR nor links of two lanes and would link at SDR; rates play no part in what is judged.
     """
     text = _ADAPTER.sub(lambda match: f'"{adapter_id(int(match[1], 16))}"', topology)
     text = _CAGUID.sub(lambda match: f"caguid=0x{int(match[1], 16) - 1:016x}", text)
-    return _FASTER.sub(" 4xHDR", _LID.sub(" lid 0", text))
+    return _OTHER_RATE.sub(" 4xHDR", _LID.sub(" lid 0", text))
 
 
 def prepare(folder: Path, files: Mapping[str, str]) -> None:

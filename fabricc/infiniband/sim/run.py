@@ -45,7 +45,6 @@ class Report:
     loads: tuple[int, int] = (0, 0)
     up_s: float = 0.0
     reroute_s: float | None = None
-    total_s: float = 0.0
     ibdm: bool = False
     findings: list[Finding] = field(default_factory=list)
 
@@ -98,7 +97,6 @@ def simulate(ib: InfinibandFabric, files: Mapping[str, str]) -> Report:
     topology = read_topology(files[TOPOLOGY])
     adapters = list(topology.adapters())
     report.adapters, report.switches = len(adapters), len(topology.nodes) - len(adapters)
-    begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fabricc-sim-") as name:
         folder = Path(name)
         prepare(folder, files)
@@ -110,7 +108,6 @@ def simulate(ib: InfinibandFabric, files: Mapping[str, str]) -> Report:
                 _judge(judge.Subject(ib, topology, running), report)
         except SimulationError as error:
             report.findings.append(Finding("FAB6320", str(error), CONF))
-    report.total_s = time.monotonic() - begin
     return report
 
 

@@ -55,19 +55,60 @@ def text(cable):
     return f"{a} {a_port} <-> {b} {b_port}"
 
 
-def read_results(folder):
-    """What every host wrote, by round and host, in order."""
-    found = [json.loads(path.read_text()) for path in Path(folder).glob("*.json")]
-    return sorted(found, key=lambda entry: (entry["round"], entry["host"]))
+class UnusableError(Exception):
+    """A file that cannot be judged; its text says which and why."""
+
+
+def read_results(folder, known):
+    """What every host wrote, by round and host, in order.
+
+    Raises:
+        UnusableError: a file is not one that run.py writes, or names a port that is not `known`.
+    """
+    found = []
+    for path in Path(folder).glob("*.json"):
+        try:
+            entry = json.loads(path.read_text())
+            ends = {tuple(result[side]) for result in entry["results"] for side in ("sender", "receiver")}
+            ends |= {(entry["host"], name) for name in entry["counters"]}
+            found.append(((entry["round"], entry["host"]), entry))
+        except (ValueError, KeyError, TypeError):
+            raise UnusableError(f"{path} is no result of run.py: remove it, or run its round again") from None
+        strangers = sorted(ends - known.keys())
+        if strangers:
+            raise UnusableError(
+                f"{path}: {' '.join(strangers[0])} is not in plan.json: is it of an earlier plan?"
+            )
+    return [entry for _, entry in sorted(found, key=lambda row: row[0])]
+
+
+def expected_gbps(plan):
+    """(host, port) -> Gb/s that it is expected to carry, of every port of the plan."""
+    return {
+        (host, port["name"]): port["expected_gbps"]
+        for unit in plan["units"]
+        for host in unit["hosts"]
+        for port in plan["kinds"][unit["kind"]]["ports"]
+    }
 
 
 def read_deltas(before, after):
-    """Counter -> (device, port) -> how much it rose."""
+    """Counter -> (device, port) -> how much it rose.
+
+    Raises:
+        UnusableError: a table has other columns, or a value that is no whole number.
+    """
 
     def table(path):
         with Path(path).open(newline="") as file:
             rows = csv.DictReader(file)
-            return {(row["device"], row["port"], row["counter"]): int(row["value"]) for row in rows}
+            try:
+                if not {"device", "port", "counter", "value"} <= set(rows.fieldnames or ()):
+                    raise KeyError("columns")
+                return {(row["device"], row["port"], row["counter"]): int(row["value"]) for row in rows}
+            except (KeyError, TypeError, ValueError):
+                where = f"{path}:{rows.line_num}"
+                raise UnusableError(f"{where}: not `device,port,counter,value` with a whole number") from None
 
     if not before or not after:
         return {}
@@ -80,11 +121,7 @@ def read_deltas(before, after):
 
 def verdicts(plan, entries):
     """Every gated result: (kind, sender, receiver, value, limit, sound); and the pairs without any."""
-    expected = {}
-    for unit in plan["units"]:
-        for host in unit["hosts"]:
-            for port in plan["kinds"][unit["kind"]]["ports"]:
-                expected[host, port["name"]] = port["expected_gbps"]
+    expected = expected_gbps(plan)
     by_round = {}
     for entry in entries:
         by_round.setdefault(entry["round"], []).extend(entry["results"])
@@ -274,12 +311,23 @@ def main(arguments):
     parser.add_argument("--before", help="switch counters before the rounds")
     parser.add_argument("--after", help="switch counters after the rounds")
     options = parser.parse_args(arguments)
-    plan, entries = load_plan(), read_results(options.results)
+    if bool(options.before) != bool(options.after):
+        parser.error("--before and --after go together")
+    try:
+        plan = load_plan()
+        entries = read_results(options.results, expected_gbps(plan))
+        deltas = read_deltas(options.before, options.after)
+        cabling = Cabling(options.cabling)
+    except UnusableError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
     if not entries:
         print(f"no results in {options.results}", file=sys.stderr)
         return 2
-    deltas = read_deltas(options.before, options.after)
-    tests, faults, notes = report(plan, entries, Cabling(options.cabling), deltas)
+    tests, faults, notes = report(plan, entries, cabling, deltas)
     sound = sum(1 for test in tests if test[-1])
     print(f"{len(tests)} results, {sound} as expected, {len(faults)} faults")
     for line in faults:

@@ -15,6 +15,7 @@ load     between the units of a pod: all ports at once, for counters to be looke
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -188,4 +189,5 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `pairs.py 3 | head` ends in silence
     sys.exit(main(sys.argv[1:]))

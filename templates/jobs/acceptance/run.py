@@ -13,6 +13,7 @@ import argparse
 import ipaddress
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -223,6 +224,7 @@ def main(arguments):
         print(f"no round {options.round}, or no host {options.host}, in the plan", file=sys.stderr)
         return 2
     if options.print:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `run.py 3 --print | head` ends in silence
         for calls in calls_of(plan, entry, options.host, Path(), lambda _: "GID"):
             for _, _, call in calls:
                 print(" ".join(call))

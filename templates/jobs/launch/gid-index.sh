@@ -7,6 +7,10 @@ if (($# != 2)); then
   exit 2
 fi
 port=${SYSFS:-/sys}/class/infiniband/$1/ports/1
+if [[ ! -d $port ]]; then
+  echo "this host has no RDMA device $1; \`rdma link\` lists them" >&2
+  exit 1
+fi
 if [[ $2 == *.* ]]; then
   IFS=. read -r a b c d <<< "$2"
   wanted=$(printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' "$a" "$b" "$c" "$d")

@@ -36,6 +36,10 @@ find_self() {
 
 # Sets SOCKET_INTERFACE, the one that NCCL's settings give to its connections, and exports it for Gloo.
 find_socket() {
+  if [[ ! -r $SETTINGS ]]; then
+    echo "cannot read $SETTINGS: copy nccl.conf there, or name it in NCCL_CONF_FILE" >&2
+    exit 2
+  fi
   SOCKET_INTERFACE=$(sed -n 's/^NCCL_SOCKET_IFNAME==*//p' "$SETTINGS")
   if [[ -n $SOCKET_INTERFACE ]]; then
     export GLOO_SOCKET_IFNAME=$SOCKET_INTERFACE
