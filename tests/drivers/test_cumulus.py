@@ -66,6 +66,7 @@ def test_a_commit_that_waits_is_rolled_back(switch: LinuxSwitch, driver: Any) ->
     assert switch.text("running.json") == OLD
 
 
+@pytest.mark.slow
 def test_without_confirmation_nvue_goes_back(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=1)
@@ -86,6 +87,7 @@ def test_a_connection_lost_at_the_commit_is_said(switch: LinuxSwitch, driver: An
     assert driver.has_pending_commit() == (when == "after")
 
 
+@pytest.mark.slow
 def test_refusals_are_napalms_and_without_secrets(switch: LinuxSwitch, driver: Any) -> None:
     with pytest.raises(ReplaceConfigException, match="invalid value") as refused:
         driver.load_replace_candidate(config="bogus\n")

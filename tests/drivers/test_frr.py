@@ -107,6 +107,26 @@ def test_a_pending_commit_is_rolled_back_at_once(boxes: list[Box], driver: Any) 
     assert "network 10.1.3.0/24" in driver.get_config("running")["running"]
 
 
+def test_bfd_timers_that_frr_has_no_no_for_go_back(boxes: list[Box], driver: Any) -> None:
+    profile = "bfd\n profile FABRIC\n{} exit\n !\nexit\n!\n"
+    timers = "  detect-multiplier 4\n  transmit-interval 500\n  receive-interval 400\n"
+    driver.load_replace_candidate(config=OLD + profile.format(timers))
+    driver.commit_config()
+    driver.load_replace_candidate(config=OLD + profile.format("  receive-interval 600\n"))
+    driver.commit_config(revert_in=60)
+    runs = boxes[0].run("vtysh", "-c", "show running-config")
+    assert "receive-interval 600" in runs
+    assert "transmit-interval" not in runs
+    assert "detect-multiplier" not in runs
+    driver.rollback()
+    runs = boxes[0].run("vtysh", "-c", "show running-config")
+    assert timers in runs
+    driver.load_replace_candidate(config=OLD)
+    driver.commit_config()
+    assert "bfd" not in boxes[0].run("vtysh", "-c", "show running-config")
+
+
+@pytest.mark.slow
 def test_a_connection_lost_during_a_commit_leaves_a_known_state(boxes: list[Box], driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     started = driver._ask
@@ -228,6 +248,36 @@ def test_a_full_disk_refuses_the_candidate_or_the_commit(boxes: list[Box], drive
     assert "network 10.1.3.0/24" in boxes[0].run("vtysh", "-c", "show running-config")
 
 
+@pytest.mark.slow
+def test_a_disk_that_fills_while_a_commit_waits_does_not_keep_it_from_going_back(
+    boxes: list[Box], driver: Any
+) -> None:
+    for ends in ("asked for", "not confirmed within 4 s"):
+        driver.load_replace_candidate(config=NEW)
+        driver.commit_config(revert_in=600 if ends == "asked for" else 4)
+        boxes[0].run("sh", "-c", "head -c 64M /dev/zero > /run/filler || true")
+        try:
+            if ends == "asked for":
+                driver.rollback()
+            assert until(lambda: driver.commit_state()["phase"] == "reverted"), driver.commit_state()
+        finally:
+            boxes[0].run("rm", "-f", "/run/filler")
+        assert driver.commit_state()["why"] == ends
+        assert "network 10.1.3.0/24" in boxes[0].run("vtysh", "-c", "show running-config")
+
+
+@pytest.mark.slow
+def test_a_commit_under_way_is_waited_for(boxes: list[Box], driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver._ask("commit", message="", revert_s=60)
+    with boxes[0].device.connect() as other:
+        assert other.has_pending_commit()
+        assert "network 10.1.3.0/24" not in other.get_config("running")["running"]
+        driver._ask("rollback")
+        other.rollback()
+        assert other.commit_state()["phase"] == "reverted", "going back already is no reason to refuse"
+
+
 def test_a_wrong_login_and_an_unknown_host_are_refused(boxes: list[Box], tmp_path: Any) -> None:
     wrong = boxes[0].device.connect(password="not this S3CRET")
     with pytest.raises(ConnectAuthError) as caught:
@@ -243,6 +293,7 @@ def test_a_wrong_login_and_an_unknown_host_are_refused(boxes: list[Box], tmp_pat
     assert opted_out.is_alive() == {"is_alive": False}
 
 
+@pytest.mark.slow
 def test_the_getters_tell_what_runs(boxes: list[Box], driver: Any) -> None:
     for box in boxes:
         box.run("lldpcli", "update")

@@ -110,6 +110,7 @@ def test_a_connection_lost_in_the_middle_ends_in_the_old_configuration(
     assert runs(switch, OLD, "hostname old\n")
 
 
+@pytest.mark.slow
 def test_a_commit_that_fails_goes_back(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.fail_commit = True
     driver.load_replace_candidate(config=BUNDLE)

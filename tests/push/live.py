@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from fabricc.lab import lifecycle, observe
+import yaml
+
+from fabricc.lab import growth, lifecycle, observe, state
 from fabricc.lab.blueprint import MANAGEMENT_NODE
+from fabricc.lab.making import management_port
 from fabricc.lab.steady import Network
 from fabricc.lab.trial import SETTLE_S
 from tests.lab import specs
-from tests.push.network import built
+from tests.push.network import SIMULATED, built
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fabricc.lab.running import Lab
     from fabricc.push.source import Source
 
@@ -43,6 +48,11 @@ UsePAM no
 StrictModes no
 PidFile /run/sshd.pid
 """
+PRIVATE = "/etc/frr/napalm"
+OPEN = (
+    f"mkdir -p /run/sshd {PRIVATE}; mount -t tmpfs -o size=8m tmpfs {PRIVATE}; "
+    "/usr/sbin/sshd -f /etc/frr/ssh/sshd_config"
+)
 
 
 @dataclass
@@ -60,8 +70,8 @@ class Live:
         return self.network.lab
 
     @staticmethod
-    def start(folder: Path) -> Live:
-        spec = specs.two_tiers(folder / "spec")
+    def start(folder: Path, hosts: int = 4) -> Live:
+        spec = specs.two_tiers(folder / "spec", hosts)
         spec.write_text(spec.read_text().replace("nos: frr", "nos: frr-8.4"))
         source = built(spec, folder / "out")
         lab, planned = lifecycle.up(spec, folder / "lab")
@@ -74,27 +84,61 @@ class Live:
         """Wait for every planned route in every kernel."""
         assert observe.settle(self.lab, self.network.predict(), SETTLE_S) is not None
 
+    def grow(self, hosts: int) -> None:
+        """More units: what is new is wired and booted, what was there before runs on as it did."""
+        self.spec.write_text(re.sub("hosts: [0-9]+", f"hosts: {hosts}", self.text, count=1))
+        self.source = built(self.spec, self.folder / "out")
+        step = growth.plan_step(self.network, self.spec, None)
+        known = set(self.lab.record.switches)
+        state.save(step.after.lab.folder, step.after.lab.record)
+        growth._join(replace(step, reloaded=()))
+        self.network = step.after
+        for name in self.source.devices:
+            if name not in known:
+                self.open_door(name)
+
     def _open_doors(self) -> None:
-        key = self.folder / "key"
-        _keygen(key)
-        known = []
-        for name, device in self.source.devices.items():
-            place = self.lab.box(name) / "etc" / "frr" / "ssh"
-            place.mkdir()
-            _keygen(place / "host")
-            (place / "authorized_keys").write_text(key.with_suffix(".pub").read_text())
-            (place / "sshd_config").write_text(SSHD.format(address=device.address))
-            known.append(f"{device.address} {' '.join((place / 'host.pub').read_text().split()[:2])}")
-            ran = self.lab.run(
-                name, ["sh", "-c", "mkdir -p /run/sshd; /usr/sbin/sshd -f /etc/frr/ssh/sshd_config"]
-            )
-            assert ran.returncode == 0, ran.stderr
-        (self.folder / "known_hosts").write_text("\n".join(known) + "\n")
-        files = ", ".join(f"{name}: null" for name in LEFT_ALONE)
-        (self.spec.parent / "fabricc-access.yaml").write_text(
-            f"username: root\nssh_key: {key}\nknown_hosts: {self.folder / 'known_hosts'}\ntimeout_s: 20\n"
-            f"options: {{system_host_keys: false, private_dir: /etc/frr/napalm, files: {{{files}}}}}\n"
-        )
+        _keygen(self.folder / "key")
+        for name in self.source.devices:
+            self.open_door(name)
+        self.access()
+
+    def open_door(self, name: str) -> None:
+        """Start a switch's sshd, and know its host key; the driver's folder is a small file system of its own."""
+        place, address = self.doors(name), self.source.devices[name].address
+        place.mkdir()
+        _keygen(place / "host")
+        (place / "authorized_keys").write_text((self.folder / "key.pub").read_text())
+        (place / "sshd_config").write_text(SSHD.format(address=address))
+        with (self.folder / "known_hosts").open("a") as known:
+            known.write(f"{address} {' '.join((place / 'host.pub').read_text().split()[:2])}\n")
+        ran = self.lab.run(name, ["sh", "-c", OPEN])
+        assert ran.returncode == 0, ran.stderr
+
+    def doors(self, name: str) -> Path:
+        """The folder of a switch's sshd."""
+        return self.lab.box(name) / "etc" / "frr" / "ssh"
+
+    def access(self, timeout_s: int = 20, devices: dict[str, Any] | None = None) -> None:
+        """Write the access file; exceptions by device have the options of all besides their own."""
+        options = {
+            "system_host_keys": False,
+            "private_dir": PRIVATE,
+            "files": dict.fromkeys(LEFT_ALONE),
+        }
+        own = {
+            name: {**entry, "options": {**options, **entry["options"]}}
+            for name, entry in (devices or {}).items()
+        }
+        stated = {
+            "username": "root",
+            "ssh_key": str(self.folder / "key"),
+            "known_hosts": str(self.folder / "known_hosts"),
+            "timeout_s": timeout_s,
+            "options": options,
+            "devices": own,
+        }
+        (self.spec.parent / "fabricc-access.yaml").write_text(yaml.safe_dump(stated))
 
     def edit(self, lines: str) -> None:
         """Another state of the spec, built."""
@@ -121,10 +165,15 @@ class Live:
             "50%",
         ]
         words += ["--settle", "40", "--drain-wait", "2", "--confirm-within", "60", *options]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        environment = {**os.environ, "PYTHONPATH": f"{SIMULATED}:{SIMULATED.parents[2]}"}
         return subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )
+
+    def management(self, name: str, state: str) -> None:
+        """Set the link of a switch's management port `up` or `down`, at the far end."""
+        bridge = self.lab.record.namespace(MANAGEMENT_NODE)
+        subprocess.run(["ip", "-n", bridge, "link", "set", management_port(name), state], check=True)
 
     def push(self, *options: str) -> tuple[int, str]:
         """Run it to its end: exit status, and what it said."""

@@ -112,7 +112,7 @@ class Network:
             *options,
         ]
         if self.direct:
-            ran = _run_here(words)
+            ran = run_here(words)
         else:
             environment = {**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[1]}"}
             ran = subprocess.run(
@@ -161,7 +161,7 @@ class Network:
             assert (runs, pending) == (wanted, False), (name, state, runs, pending)
 
 
-def _run_here(words: list[str]) -> subprocess.CompletedProcess[str]:
+def run_here(words: list[str]) -> subprocess.CompletedProcess[str]:
     if str(SIMULATED) not in sys.path:
         sys.path.append(str(SIMULATED))
     out, err = io.StringIO(), io.StringIO()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +9,6 @@ import pytest
 
 from fabricc import nos as back_ends
 from fabricc.build.front import run_front
-from fabricc.devices.access import read_access
-from fabricc.devices.failure import DeviceError
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.fabric.model import TierName
 from fabricc.push.drain import drained, patched
@@ -47,6 +44,13 @@ def test_text_without_a_single_place_for_the_change_is_left_alone() -> None:
     assert patched("q\n", "a\nb\n", "a\nx\nb\n") is None
 
 
+def test_equal_places_are_told_apart_by_their_order() -> None:
+    old = "one\nset\nend\ntwo\nset\nend\n".replace("set", "a\nb\nc\nd\nset\ne\nf\ng\nh")
+    new = old.replace("two\na\nb\nc\nd\nset", "two\na\nb\nc\nd\nset\nshut")
+    assert patched(f"older\n{old}", old, new) == f"older\n{new}"
+    assert patched(f"{old}three\n{old}", old, new) is None
+
+
 def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "journal.sqlite"
     journal = Journal(path)
@@ -75,34 +79,3 @@ def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as refusal:
         read_source(source.tree, spec)
     assert refusal.value.diagnostics[0].code == "FAB9120"
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("password: hunter2", "FAB9102"),
-        ("options: {password: hunter2}", "FAB9102"),
-        ("user: x", "FAB9101"),
-        ("verify: 'no'", "FAB9101"),
-        ("[", "FAB9101"),
-    ],
-)
-def test_an_access_file_says_no_secret_and_nothing_unknown(text: str, code: str, tmp_path: Path) -> None:
-    file = tmp_path / "access.yaml"
-    file.write_text(text)
-    with pytest.raises(DeviceError) as error:
-        read_access(file)
-    assert error.value.code == code
-    assert "hunter2" not in str(error.value)
-
-
-def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "access.yaml"
-    file.write_text("password: {env: FABRICC_TEST_SECRET}")
-    monkeypatch.setitem(os.environ, "FABRICC_TEST_SECRET", "hunter2")
-    access = read_access(file)
-    secret = access.password(access.default)
-    assert secret.reveal() == "hunter2"
-    assert "hunter2" not in repr(secret)

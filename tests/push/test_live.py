@@ -10,34 +10,39 @@ import pytest
 
 from fabricc.lab import demands, lifecycle, scenarios, state
 from fabricc.lab.flows import Stream
+from tests.push import live_matrix, matrix
 from tests.push.live import Live
+from tests.push.matrix import Case
 from tests.push.network import DISRUPTIVE, HITLESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fabricc.lab.steady import Network
+
 VICTIM = "spine01a"
 ONLY = ("--adopt", "--only", VICTIM)
 
 
-@pytest.fixture
-def live(tmp_path: Path) -> Iterator[Live]:
+@pytest.fixture(params=[4])
+def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
     if os.geteuid() != 0:
         pytest.skip("a lab needs root")
     if missing := [*demands.missing_programs(), *([] if shutil.which("sshd") else ["sshd"])]:
         pytest.skip(f"a push to a lab needs {', '.join(missing)}")
     try:
-        yield Live.start(tmp_path)
+        yield Live.start(tmp_path, request.param)
     finally:
         if (tmp_path / "lab" / state.RECORD).exists():
             lifecycle.down(tmp_path / "lab")
 
 
-def pushed_under_traffic(live: Live, *options: str) -> int:
-    """Push, and tell how many datagrams of 64 flows were lost meanwhile."""
+def pushed_under_traffic(live: Live, *options: str, between: Network | None = None) -> int:
+    """Push, and tell how many datagrams of 64 flows, of all hosts or those of a smaller network, were lost."""
+    network = between or live.network
     ended: list[tuple[int, str]] = []
-    with Stream(live.lab, scenarios.surviving(live.network, live.network.predict())) as stream:
+    with Stream(live.lab, scenarios.surviving(network, network.predict())) as stream:
         stream.start()
         scenarios.while_running(lambda: ended.append(live.push(*options)), stream)
         stream.recover(60)
@@ -48,6 +53,26 @@ def pushed_under_traffic(live: Live, *options: str) -> int:
     return outage.lost
 
 
+@pytest.mark.parametrize("live", [2], indirect=True)
+def test_a_push_killed_in_the_midst_of_a_commit_leaves_a_whole_fabric_and_is_ended_by_resume(
+    live: Live,
+) -> None:
+    row = live_matrix.play(live, Case("committed", "commit_config", 1, "before", "kill-within"))
+    assert row.wrong == ""
+    assert (row.status, row.after, row.then) == (-9, "candidate", "confirmed")
+
+
+@pytest.mark.slow
+def test_whatever_happens_at_whichever_step_the_live_fabric_is_whole_and_the_journal_true(
+    tmp_path: Path,
+) -> None:
+    if os.geteuid() != 0 or demands.missing_programs() or not shutil.which("sshd"):
+        pytest.skip("a lab needs root, FRR and sshd")
+    rows = list(live_matrix.run(live_matrix.cases(), tmp_path))
+    assert [matrix.line(row) for row in rows if row.wrong] == []
+
+
+@pytest.mark.slow
 def test_a_spine_is_drained_and_changed_over_ssh_and_no_datagram_is_lost(live: Live) -> None:
     live.edit(DISRUPTIVE)
     assert pushed_under_traffic(live, *ONLY) == 0
@@ -62,4 +87,15 @@ def test_the_whole_fabric_goes_from_one_state_to_the_next_and_no_datagram_is_los
     assert pushed_under_traffic(live, "--adopt") == 0
     assert set(live.states().values()) == {"confirmed"}
     assert all("transmit-interval 500" in live.runs(name) for name in live.source.devices)
+    live.settle()
+
+
+@pytest.mark.slow
+def test_a_unit_joins_a_live_fabric_by_push_and_no_datagram_is_lost(live: Live) -> None:
+    before = live.network
+    live.grow(hosts=6)
+    assert pushed_under_traffic(live, "--adopt", between=before) == 0
+    states = live.states()
+    assert {states[name] for name in states if "spine" in name} <= {"confirmed", "undrained"}
+    assert {states[name] for name in states if name.startswith("su003")} == {"unchanged"}
     live.settle()

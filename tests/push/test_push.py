@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.push import gates
 from tests.push import matrix
 from tests.push.network import DISRUPTIVE, HITLESS, PASSWORD, Network
 
@@ -70,6 +72,48 @@ def test_a_fault_leaves_a_whole_fabric_and_a_true_journal(case: matrix.Case, tmp
 def test_every_fault_at_every_step_leaves_a_whole_fabric_and_a_true_journal(tmp_path: Path) -> None:
     rows = list(matrix.run(matrix.cases(), tmp_path))
     assert [matrix.line(row) for row in rows if row.wrong] == []
+
+
+def test_a_defect_in_the_midst_of_a_wave_takes_its_switches_back(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> list[str]:
+        raise RuntimeError("a defect")
+
+    network.edit(HITLESS)
+    with monkeypatch.context() as patch:
+        patch.setattr(gates, "complaints", broken)
+        ran = network.push("--adopt", "--only", "spine01a", "--only", "spine02a")
+    assert "has a defect" in ran.stderr
+    assert network.states() == {"spine01a": "rolled-back", "spine02a": "planned"}
+    network.truthful(NEW)
+    assert "FAB9128" in network.push("--adopt", status=1).stderr, "the run is not over"
+    network.push("--rollback", "1", status=0)
+    network.push("--adopt", "--only", "spine01a", status=0)
+    network.truthful(NEW)
+
+
+def test_a_switch_that_takes_no_candidate_but_runs_what_it_ran_needs_none(network: Network) -> None:
+    network.edit(HITLESS)
+    address = network.source.devices["spine01a"].address
+    lines = [f"{address} load_replace_candidate before reject {count}\n" for count in range(2, 90)]
+    (network.folder / "faults").write_text("".join(lines))
+    network.push("--adopt", "--only", "spine01a", status=3)
+    assert network.states() == {"spine01a": "rolled-back"}
+    network.truthful(NEW)
+
+
+def test_switches_that_cannot_go_back_by_themselves_are_told_before_the_start(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network.edit(HITLESS)
+    network.push("--adopt", "--plan")
+    monkeypatch.setattr(sys.modules["napalm_simulated"].SimulatedDriver, "CONFIRM_STEP", 0)
+    network.fault("spine01a", "commit_config", 1, "after", "sick")
+    said = network.push("--adopt", "--only", "spine01a", status=3).stderr
+    assert -1 < said.find("FAB9126") < said.find("wave 1 of 1")
+    assert network.states() == {"spine01a": "rolled-back"}
+    network.truthful(NEW)
 
 
 def test_no_secret_is_told(network: Network) -> None:

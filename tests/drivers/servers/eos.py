@@ -15,7 +15,7 @@ from tests.drivers.servers.faults import Faults
 from tests.drivers.servers.web import HOST, Drop, web_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 USER, PASSWORD = "admin", "eos pässword"
@@ -33,6 +33,8 @@ class EosSwitch:
     Attributes:
         sessions: name -> lines, of those that are not committed.
         waiting: the session that waits for confirmation, what ran before, and when its time is over.
+        printed: lines -> the text as which EOS prints them, where that is not the lines themselves.
+        neighbors: tells the sessions that are up, neighbour -> prefixes received.
     """
 
     device: Device
@@ -42,6 +44,8 @@ class EosSwitch:
     sessions: dict[str, list[str]] = field(default_factory=dict)
     waiting: tuple[str, list[str], float] | None = None
     faults: Faults = field(default_factory=Faults)
+    printed: dict[tuple[str, ...], str] = field(default_factory=dict)
+    neighbors: Callable[[], dict[str, int]] = dict
     _timer: threading.Timer | None = None
     _turn: threading.RLock = field(default_factory=threading.RLock)
     _mode: str | None = None
@@ -85,7 +89,17 @@ class EosSwitch:
             "show version": lambda: {"version": "4.32.1F", "uptime": time.monotonic()},
             "show configuration sessions": self._sessions,
             "show configuration sessions detail": self._sessions,
-            "show running-config": lambda: {"output": "\n".join(self.running) + "\n"},
+            "show running-config": lambda: {"output": self._text(self.running)},
+            "show startup-config": lambda: {"output": self._text(self.startup)},
+            "show ip bgp summary vrf all": self._summary,
+            "show ipv6 bgp summary vrf all": lambda: {
+                "vrfs": {"default": {"routerId": "192.0.2.1", "peers": {}}}
+            },
+            "show ip bgp neighbors vrf all": self._peers,
+            "show ipv6 bgp peers vrf all": lambda: {"vrfs": {}},
+            "show interfaces": lambda: {"interfaces": {}},
+            "show ip route bgp": lambda: {"vrfs": {"default": {"routes": {}}}},
+            "show ipv6 route bgp": lambda: {"vrfs": {"default": {"routes": {}}}},
             "copy startup-config flash:rollback-0": lambda: self._copy("flash:rollback-0", self.startup),
             "copy running-config flash:rollback-0": lambda: self._copy("flash:rollback-0", self.running),
             "write memory": self._save,
@@ -94,6 +108,22 @@ class EosSwitch:
         if text not in simple:
             raise Refused("invalid command")
         return simple[text]()
+
+    def _text(self, lines: list[str]) -> str:
+        return self.printed.get(tuple(lines), "\n".join(lines) + "\n")
+
+    def _summary(self) -> dict[str, Any]:
+        peers = {name: {"prefixAccepted": count} for name, count in self.neighbors().items()}
+        return {"vrfs": {"default": {"routerId": "192.0.2.1", "peers": peers}}}
+
+    def _peers(self) -> dict[str, Any]:
+        zero = {"prefixesSent": 0, "v6PrefixesReceived": 0, "v6PrefixesSent": 0}
+        known = {"localAsn": "65001", "asn": "65002", "routerId": "192.0.2.2", "state": "Established"}
+        peers = [
+            {"peerAddress": name, "prefixesReceived": count, **known, **zero}
+            for name, count in self.neighbors().items()
+        ]
+        return {"vrfs": {"default": {"peerList": peers}}}
 
     def _line(self, text: str) -> dict[str, Any]:
         assert self._mode is not None

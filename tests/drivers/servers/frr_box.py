@@ -37,7 +37,7 @@ mount --bind "$2/box" /srv
 mount -t tmpfs -o size=16m tmpfs /run
 mkdir -p /run/frr /run/sshd /run/lldpd /run/napalm; chown frr:frr /run/frr
 sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
-for daemon in zebra staticd bgpd; do "/usr/lib/frr/$daemon" -d -A 127.0.0.1 --limit-fds 1024; done
+for daemon in zebra staticd bfdd bgpd; do "/usr/lib/frr/$daemon" -d -A 127.0.0.1 --limit-fds 1024; done
 vtysh -b
 /usr/sbin/sshd -f /etc/ssh/sshd_config
 if [ -x /usr/sbin/lldpd ]; then chown _lldpd:_lldpd /run/lldpd; lldpd

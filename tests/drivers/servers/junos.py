@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
 
 from lxml import etree
 
@@ -17,7 +18,7 @@ from tests.drivers.servers.ssh import ssh_server
 from tests.drivers.servers.web import HOST, Drop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import paramiko
@@ -45,6 +46,7 @@ class JunosSwitch:
         waiting: when the time of a confirmed commit is over.
         comment: of the newest commit.
         holder: the session that holds the lock.
+        neighbors: tells the sessions that are up, neighbour -> prefixes received.
     """
 
     device: Device
@@ -56,6 +58,7 @@ class JunosSwitch:
     minute: float = 60.0
     holder: object = None
     faults: Faults = field(default_factory=Faults)
+    neighbors: Callable[[], dict[str, int]] = dict
     _turn: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -132,6 +135,9 @@ class JunosSwitch:
         return "<load-configuration-results><ok/></load-configuration-results>"
 
     def _get_configuration(self, me: object, asked: Any) -> str:
+        if asked.get("compare") is None:
+            text = self.candidate if asked.get("database") == "candidate" else self.history[0]
+            return f"<configuration-text>{escape(text)}</configuration-text>"
         old, new = self.history[0].splitlines(), self.candidate.splitlines()
         lines = "\n".join(
             line for line in difflib.unified_diff(old, new, lineterm="", n=0) if line[0] in "+-"
@@ -159,6 +165,32 @@ class JunosSwitch:
         if self.faults.drop_commit == "after":
             raise Drop
         return "<ok/>"
+
+    def _get_instance_information(self, me: object, asked: Any) -> str:
+        name = "<instance-core><instance-name>master</instance-name></instance-core>"
+        return f"<instance-information>{name}</instance-information>"
+
+    def _get_bgp_neighbor_information(self, me: object, asked: Any) -> str:
+        peers = "".join(
+            f"<bgp-peer><peer-address>{name}+179</peer-address><peer-as>65002</peer-as><local-as>65001</local-as>"
+            f"<peer-state>Established</peer-state><local-id>192.0.2.1</local-id><peer-id>192.0.2.2</peer-id>"
+            f"<bgp-rib><name>inet.0</name><received-prefix-count>{count}</received-prefix-count>"
+            f"<accepted-prefix-count>{count}</accepted-prefix-count>"
+            "<advertised-prefix-count>0</advertised-prefix-count></bgp-rib></bgp-peer>"
+            for name, count in self.neighbors().items()
+        )
+        return f"<bgp-information>{peers}</bgp-information>"
+
+    def _get_bgp_summary_information(self, me: object, asked: Any) -> str:
+        peers = "".join(
+            f'<bgp-peer><peer-address>{name}</peer-address><elapsed-time seconds="9">9</elapsed-time>'
+            "<bgp-rib><name>inet.0</name></bgp-rib></bgp-peer>"
+            for name in self.neighbors()
+        )
+        return f"<bgp-information>{peers}</bgp-information>"
+
+    def _get_interface_information(self, me: object, asked: Any) -> str:
+        return "<interface-information/>"
 
     def _get_commit_revision_information(self, me: object, asked: Any) -> str:
         comment = f"<comment>{self.comment}</comment>" if self.comment else ""

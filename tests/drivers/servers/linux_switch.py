@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -16,12 +17,12 @@ from tests.drivers.servers.ssh import ssh_server
 from tests.drivers.servers.web import HOST, Drop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import paramiko
 
 USER, PASSWORD = "admin", "linux pässword"
-_PROGRAMS = ("config", "show", "docker", "vtysh", "nv")
+_PROGRAMS = ("config", "show", "docker", "vtysh", "nv", "redis-dump")
 
 
 @dataclass(slots=True)
@@ -30,11 +31,13 @@ class LinuxSwitch:
 
     Attributes:
         root: its folder; `running.json` and `frr` are what it runs, `startup` and `etc/sonic` what it boots from.
+        neighbors: tells the sessions that are up, neighbour -> prefixes received; None where a test writes answers.
     """
 
     device: Device
     root: Path
     faults: Faults = field(default_factory=Faults)
+    neighbors: Callable[[], dict[str, int]] | None = None
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text("utf-8")
@@ -54,6 +57,8 @@ class LinuxSwitch:
             raise Drop
         words = [name for name in ("reject", "fail_commit", "disk_full") if getattr(self.faults, name)]
         (self.root / "faults").write_text(" ".join(words))
+        if self.neighbors and "summary json" in command:
+            self._tell(self.neighbors())
         here = os.fsencode(self.root / "etc/sonic")
         environment = {
             "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
@@ -73,6 +78,18 @@ class LinuxSwitch:
         channel.sendall_stderr(done.stderr)
         channel.send_exit_status(done.returncode)
 
+    def _tell(self, neighbors: dict[str, int]) -> None:
+        peers = {
+            name: {"state": "Established", "remoteAs": 65002, "pfxRcd": count, "pfxSnt": 0}
+            for name, count in neighbors.items()
+        }
+        told = {"default": {"ipv4Unicast": {"routerId": "192.0.2.1", "as": 65001, "peers": peers}}}
+        folder = self.root / "vtysh"
+        folder.mkdir(exist_ok=True)
+        (folder / "show_bgp_vrf_all_summary_json").write_text(json.dumps(told))
+        for name in ("show_bgp_vrf_all_neighbors_json", "show_ip_route_json", "show_ipv6_route_json"):
+            (folder / name).write_text("{}")
+
 
 @contextlib.contextmanager
 def linux_switch(folder: Path, driver: str, running: str, frr: str = "") -> Iterator[LinuxSwitch]:
@@ -91,6 +108,7 @@ def linux_switch(folder: Path, driver: str, running: str, frr: str = "") -> Iter
         ("frr", frr),
         ("etc/sonic/frr/frr.conf", frr),
         ("startup", running),
+        ("etc/sonic/config_db.json", running),
     ):
         (root / name).write_text(text)
     (root / "revisions").mkdir()

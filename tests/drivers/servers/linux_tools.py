@@ -60,6 +60,11 @@ def show(words: list[str]) -> None:
         print((ROOT / "running.json").read_text())
 
 
+def redis_dump(words: list[str]) -> None:
+    """`redis-dump` of COUNTERS_DB, in which nothing is counted."""
+    print("{}")
+
+
 def docker(words: list[str]) -> None:
     """`docker exec [-i] CONTAINER PROGRAM …`; a container shares the folder of FRR."""
     rest = words[1:]
@@ -162,4 +167,4 @@ def apply(rest, running, pending, waiting, revisions, wait):  # type: ignore[no-
 
 
 if __name__ == "__main__":
-    globals()[Path(sys.argv[0]).stem](sys.argv[1:])
+    globals()[Path(sys.argv[0]).stem.replace("-", "_")](sys.argv[1:])

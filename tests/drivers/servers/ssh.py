@@ -59,7 +59,8 @@ def _served(handler: Handler, channel: paramiko.Channel, text: str) -> None:
     except (OSError, EOFError, paramiko.SSHException):
         pass
     finally:
-        channel.close()
+        with contextlib.suppress(OSError, EOFError):
+            channel.close()
 
 
 @contextlib.contextmanager

@@ -2,21 +2,19 @@
 
 `napalm.get_network_driver("simulated")` finds it when its folder is on the path; it takes the first driver of a
 module by name, so NAPALM's own base class must not be among its names. What must go wrong, and when, is read
-from the file of the option `faults`: lines `device method when fault count`, struck at the
-count-th call.
+from the file of the option `faults`.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
-from pathlib import Path
 from typing import Any
 
 from napalm.base import base
 from napalm.base.exceptions import CommitError, ConnectionException, ReplaceConfigException
+
+from tests.push.striking import due
 
 
 class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
@@ -31,34 +29,20 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
 
     def _fault(self, method: str, when: str) -> None:
         """Strike once, if the file of faults says so."""
-        place = self.options.get("faults")
-        if not place or not Path(place).exists():
-            return
-        lines = [line.split() for line in Path(place).read_text().splitlines()]
-        for line in lines:
-            device, on, moment, fault, count = line
-            if device == self.hostname and on == method and moment == when and count != "0":
-                line[4] = str(int(count) - 1)
-                Path(place).write_text("".join(f"{' '.join(other)}\n" for other in lines))
-                if count == "1":
-                    self._strike(fault)
+        if fault := due(self.options.get("faults"), self.hostname, method, when):
+            self._strike(fault)
 
     def _strike(self, fault: str) -> None:
-        if fault == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        elif fault == "interrupt":
-            os.kill(os.getpid(), signal.SIGINT)
-        elif fault == "drop":
+        if fault == "drop":
             self.line.close()
             raise ConnectionException("connection lost")
-        elif fault == "refuse":
+        if fault == "refuse":
             raise ConnectionException("login refused")
-        elif fault == "reject":
+        if fault == "reject":
             raise ReplaceConfigException("line 3: invalid input; password hunter2")
-        elif fault == "full":
+        if fault == "full":
             raise CommitError("No space left on device")
-        else:
-            self._ask(fault)
+        self._ask(fault)
 
     def _ask(self, act: str, **more: Any) -> Any:
         request = {"act": act, "device": self.hostname, "password": self.password, **more}
