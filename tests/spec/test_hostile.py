@@ -65,7 +65,9 @@ def wrong_values() -> Iterator[bytes]:
     whole = yaml.safe_load(FULL)
     for path in paths(whole):
         for value in WRONG:
-            if not (value == [] and path[-1] in ("catalog", "ntp", "dns", "syslog", "access", "users", "accept")):
+            if not (
+                value == [] and path[-1] in ("catalog", "ntp", "dns", "syslog", "access", "users", "accept")
+            ):
                 yield dumped(replaced(whole, path, value))
 
 

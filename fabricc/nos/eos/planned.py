@@ -161,7 +161,9 @@ def _services(facts: Facts, switch: Switch) -> None:
 def _queue_pairs(facts: Facts, switch: Switch) -> None:
     if not is_trident(switch):
         facts["load_balancing/hash_profile"] = QUEUE_PAIR_PROFILE
-        facts[f"load_balancing/hash_profile[{QUEUE_PAIR_PROFILE}]"] = f"udp {ROCE_PORT} payload {QUEUE_PAIR_BYTES}"
+        facts[f"load_balancing/hash_profile[{QUEUE_PAIR_PROFILE}]"] = (
+            f"udp {ROCE_PORT} payload {QUEUE_PAIR_BYTES}"
+        )
         return
     for kind, used in (("IPv4", switch.bgp.ipv4), ("IPv6", switch.bgp.ipv6)):
         if used:
