@@ -64,7 +64,8 @@ def compare(planned: Facts, reading: Reading) -> list[Mismatch]:
 class _Nearby:
     """Finds a line close to where a missing fact should be; indexed on first use.
 
-    That is one of a fact beside it, else that of the last fact planned before it that the file states.
+    That is one of a fact beside it, else that of the last fact planned before it that the file states, of its own
+    kind (the first word of the path) if there is one.
     """
 
     def __init__(self, planned: Facts, reading: Reading) -> None:
@@ -80,10 +81,17 @@ class _Nearby:
                 for above in _above(known):
                     self._index.setdefault(above, place)
             last = next((self._lines[known] for known in self._planned if known in self._lines), ("", 0))
+            of_kind: dict[str, tuple[str, int]] = {}
             for known in self._planned:
-                last = self._lines.get(known, last)
-                self._before[known] = last
-        beside = (self._index[above] for above in _above(path) if above in self._index and "[" in above)
+                kind = known.partition("/")[0].partition("[")[0]
+                if known in self._lines:
+                    last = of_kind[kind] = self._lines[known]
+                self._before[known] = of_kind.get(kind, self._index.get(kind, last))
+        beside = (
+            self._index[above]
+            for above in _above(path)
+            if above in self._index and ("[" in above or "/" in above)
+        )
         return next(beside, self._before[path])
 
 
