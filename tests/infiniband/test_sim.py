@@ -154,8 +154,8 @@ def test_a_walk_finds_dead_ends_turns_and_cut_links() -> None:
     assert walk(topology, read_tables(lines, most), cut).lost_count == 60
     adapter = next(topology.adapters())
     spine = topology.nodes[top(topology)]
-    wrong = min(p for p, (peer, _, _) in spine.ends.items() if peer not in (adapter.ends[1][0],))
     begin = next(n for n, line in enumerate(lines) if spine.id[2:] in line)
     at = next(n for n in range(begin, len(lines)) if lines[n].startswith(f"0x{adapter.lid:04x}"))
-    lines[at] = f"0x{adapter.lid:04x} {wrong:03d} : (to the wrong leaf)"
-    assert walk(topology, read_tables(lines, most)).turns != []
+    for wrong in (p for p, (peer, _, _) in spine.ends.items() if peer != adapter.ends[1][0]):
+        lines[at] = f"0x{adapter.lid:04x} {wrong:03d} : (to the wrong leaf)"
+        assert walk(topology, read_tables(lines, most)).turns != [], wrong

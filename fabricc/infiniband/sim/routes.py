@@ -83,7 +83,7 @@ def walk(topology: ReadTopology, tables: Tables, cut: frozenset[tuple[str, int]]
         node.id: {port: peer for port, (peer, _, _) in node.ends.items() if (node.id, port) not in cut}
         for node in topology.switches()
     }
-    leaves = [node_id for node_id, level in rank.items() if level == 1]
+    leaves = sorted(node_id for node_id, level in rank.items() if level == 1)
     for adapter in topology.adapters():
         _walk_to(adapter.id, adapter.lid, topology, tables, links, rank, leaves, found)
     return found
@@ -109,7 +109,9 @@ def _walk_to(
             if at in arrives and not came_down:
                 done = arrives[at]
                 break
-            if at in passed:
+            if at in passed:  # a circle: whoever is come down to again went up from here
+                if came_down:
+                    _turn(found, topology, at, target)
                 break
             passed.append(at)
             port = tables[at][lid] if at in tables else _NO_PORT
