@@ -23,6 +23,8 @@ def main() -> None:
     options = _options()
     gpus = QUICK_GPUS if options.quick else cases.LARGE
     report = Report(gpus, calibration(), baseline(options.baseline, gpus))
+    if options.scratch:
+        options.scratch.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="fabricc-bench-", dir=options.scratch))
     try:
         bench = cases.Bench(scratch, options.runs, str(len(os.sched_getaffinity(0))))
