@@ -88,15 +88,13 @@ class Connection:
 
     def pending(self) -> bool:
         """Whether a commit waits for its confirmation; False for a driver that cannot tell."""
-        with suppress(NotImplementedError):
-            try:
-                return bool(self._driver.has_pending_commit())
-            except NotImplementedError:
-                raise
-            except Exception as error:
-                text = f"{self.name}: asking for a pending commit failed: {told(error, self._clean)}"
-                raise DeviceError("FAB9105", text, _LATER) from None
-        return False
+        try:
+            return bool(self._driver.has_pending_commit())
+        except NotImplementedError:
+            return False
+        except Exception as error:
+            text = f"{self.name}: asking for a pending commit failed: {told(error, self._clean)}"
+            raise DeviceError("FAB9105", text, _LATER) from None
 
     def getter(self, method: str) -> Any:
         """What a getter says, None where the driver has none.
