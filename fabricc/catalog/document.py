@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

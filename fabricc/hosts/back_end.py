@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from fabricc.fabric.facts import Facts, Reading
 from fabricc.hosts import keyfile, naming, nccl, netplan, nics, roce, system_files, systems
 from fabricc.hosts.facts import host_facts
 from fabricc.hosts.templating import is_word, template
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from fabricc.hosts import keyfile, netplan
 from fabricc.hosts.templating import fill_text, template
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
 from fabricc.fabric.fabric import TierPlan
 from fabricc.fabric.model import TierName
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog, HostModel, SwitchModel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Severity, worst
@@ -24,6 +24,7 @@ from fabricc.planning.resilience import resilience_findings
 from fabricc.planning.shape import Sizing, size
 from fabricc.planning.units import digits, identities
 from fabricc.spec.lock import Lock
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

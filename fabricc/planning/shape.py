@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.shape import Shape
@@ -11,6 +10,7 @@ from fabricc.planning.layout import Block, arrange, cages_for, ports_at
 from fabricc.planning.models import UnfitError
 from fabricc.planning.refusals import beyond_capacity, cores_too_small, spine_too_small
 from fabricc.planning.tors import bottom_of, link_speed
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

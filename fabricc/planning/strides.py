@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.shape import Strides
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import AddressPlan

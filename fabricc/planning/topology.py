@@ -7,8 +7,9 @@ ceiling does not (72 uplinks over 32 leaves of 144 ports: 18 spines, not 16).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from fabricc.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

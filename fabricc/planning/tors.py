@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.planning import topology
 from fabricc.planning.layout import Block, arrange, cages_for, ports_at, speeds
 from fabricc.planning.models import UnfitError
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from fabricc.values import dataclass
 
 PFC_ONLY = "pfc-only"
 """No marks on lossless queues, as Meta runs its 400G RoCE fabric since DCQCN was switched off (SIGCOMM 2024)."""

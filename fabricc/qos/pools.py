@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from fabricc.fabric.model import BufferPools, Headroom
 from fabricc.qos.ecn import pause_point_bytes
 from fabricc.qos.spectrum import spectrum_xon_bytes
 from fabricc.qos.wire import down_to_cell, up_to_cell
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from fabricc.qos.wire import (
     pause_quanta,
     up_to_kib,
 )
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import SpectrumFigures

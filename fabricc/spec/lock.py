@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.spec.document import clip
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

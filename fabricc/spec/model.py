@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.fabric.model import LoadBalancing
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
