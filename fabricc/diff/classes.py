@@ -77,7 +77,11 @@ def derived(first: DeviceDiff, others: Sequence[str], side: Side) -> list[Device
 
 def _alike(base: Fabric, head: Fabric) -> bool:
     """Whether the fabrics differ in nothing but settings of all."""
-    if any(getattr(base, f.name) != getattr(head, f.name) for f in fields(head) if f.name not in _OF_ALL):
+    if any(
+        getattr(base, f.name) != getattr(head, f.name)
+        for f in fields(head)
+        if f.compare and f.name not in _OF_ALL
+    ):
         return False
     old, new = base.routing, head.routing
     tiers = base.tiers.keys() == head.tiers.keys() and all(

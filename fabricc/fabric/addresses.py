@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import socket
 from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
+
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.shape import Strides
@@ -37,6 +39,14 @@ class Pool:
         """Text of the address at `offset`."""
         return text4(self.first + offset) if self.version == 4 else text6(self.first + offset)
 
+    def pair(self, offset: int) -> tuple[str, str]:
+        """Text of the two addresses of a /31 or /127; `offset` is even."""
+        first = self.first + offset
+        if self.version == 4:
+            start = _three_octets(first >> 8)
+            return start + _OCTETS[first & 255], start + _OCTETS[first & 255 | 1]
+        return text6(first), text6(first + 1)
+
     def prefix(self, offset: int, bits: int) -> str:
         """Text of the prefix of 2**bits addresses that starts at `offset`."""
         return f"{self.address(offset)}/{(32 if self.version == 4 else 128) - bits}"
@@ -53,10 +63,16 @@ def text4(value: int) -> str:
     return f"{_OCTETS[value >> 24]}.{_OCTETS[value >> 16 & 255]}.{_OCTETS[value >> 8 & 255]}.{_OCTETS[value & 255]}"
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
+def _three_octets(value: int) -> str:
+    return f"{_OCTETS[value >> 16]}.{_OCTETS[value >> 8 & 255]}.{_OCTETS[value & 255]}."
+
+
 def text6(value: int) -> str:
     """Canonical text of an IPv6 address (RFC 5952)."""
-    return str(IPv6Address(value))
+    if value >> 48 == 0:  # inet_ntop would write the last 32 bits as IPv4
+        return str(IPv6Address(value))
+    return socket.inet_ntop(socket.AF_INET6, value.to_bytes(16))
 
 
 def tor_number(strides: Strides, unit: int, group: int, nic_port: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
@@ -23,7 +23,7 @@ from fabricc.fabric.model import (
     TierName,
     Transport,
 )
-from fabricc.fabric.naming import host_port_name, switch_name
+from fabricc.fabric.naming import switch_name
 from fabricc.fabric.policy import policy, prefix_lists
 from fabricc.fabric.queue_pairs import queue_pairs
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.links import Link
     from fabricc.fabric.model import PrefixList
-    from fabricc.fabric.shape import CableRow, Slot, SwitchId
+    from fabricc.fabric.shape import CableRow, SwitchId
 
 __all__ = ["host", "spine_cables", "switch", "switch_name", "tor_cables"]
 
@@ -75,62 +75,39 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     names = links.port_names(fabric, at)
     used = {link.slot: link for link in links.links(fabric, at)}
     reserved = set(layout.down[len(layout.down) - layout.reserved :]) if layout.reserved else set()
-    has_lossless = bool(fabric.profiles)
-    key = links.layout_key(fabric, at)
+    key, mtu = links.layout_key(fabric, at), fabric.switch_mtu
     ports: list[Port] = []
     sessions: list[Session] = []
     for index, (slot, name) in enumerate(zip(layout.slots, names, strict=True)):
+        place = (name, slot.cage, slot.child, slot.children, slot.lanes, slot.speed_gbps)
         link = used.get(index)
         if link is None:
-            ports.append(_port(name, slot, fabric, Direction.UNUSED, False, reserved=index in reserved))
+            ports.append(Port(*place, Direction.UNUSED, False, mtu, reserved=index in reserved))
             continue
+        profile = fabric.profiles[key, slot.speed_gbps, link.cable_m].name if fabric.profiles else None
         ports.append(
-            _port(
-                name,
-                slot,
-                fabric,
-                link.direction,
-                not link.shutdown,
-                peer=Peer(link.peer, link.peer_port),
-                cable_m=link.cable_m,
-                medium=link.medium,
-                ipv4=link.local4,
-                ipv6=link.local6,
-                unnumbered=link.unnumbered,
-                profile=fabric.profiles[key, slot.speed_gbps, link.cable_m].name if has_lossless else None,
+            Port(
+                *place, link.direction, not link.shutdown, mtu, Peer(link.peer, link.peer_port),
+                link.cable_m, link.medium, link.local4, link.local6, link.unnumbered, profile,
             )
-        )
+        )  # fmt: skip
         if link.direction is not Direction.HOST:
-            sessions.extend(_sessions(name, link))
+            _add_sessions(sessions, name, link)
     return tuple(ports), tuple(sessions)
 
 
-def _port(name: str, slot: Slot, fabric: Fabric, direction: Direction, enabled: bool, **more: Any) -> Port:
-    return Port(
-        name,
-        slot.cage,
-        slot.child,
-        slot.children,
-        slot.lanes,
-        slot.speed_gbps,
-        direction,
-        enabled,
-        fabric.switch_mtu,
-        **more,
-    )
-
-
-def _sessions(port: str, link: Link) -> Iterator[Session]:
+def _add_sessions(sessions: list[Session], port: str, link: Link) -> None:
     group = "UPSTREAM" if link.direction is Direction.UP else "DOWNSTREAM"
+    to = (port, link.peer, link.peer_asn)
     if link.unnumbered:
-        yield Session(group, Transport.UNNUMBERED, port, link.peer, link.peer_asn, None, None)
+        sessions.append(Session(group, Transport.UNNUMBERED, *to, None, None))
         return
-    for transport, local, remote in (
-        (Transport.IPV4, link.local4, link.remote4),
-        (Transport.IPV6, link.local6, link.remote6),
-    ):
-        if local and remote:
-            yield Session(group, transport, port, link.peer, link.peer_asn, local.partition("/")[0], remote)
+    if link.local4 and link.remote4:
+        local = link.local4.partition("/")[0]
+        sessions.append(Session(group, Transport.IPV4, *to, local, link.remote4))
+    if link.local6 and link.remote6:
+        local = link.local6.partition("/")[0]
+        sessions.append(Session(group, Transport.IPV6, *to, local, link.remote6))
 
 
 def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
@@ -262,35 +239,27 @@ def announcements(fabric: Fabric, at: SwitchId) -> Iterator[str]:
 
 def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     """One host, everything decided."""
-    shape, strides, addresses = fabric.shape, fabric.strides, fabric.addresses
+    shape, addresses = fabric.shape, fabric.addresses
     unit = fabric.units[coordinate]
-    model = fabric.host_models[unit.group]
+    model, layout = fabric.host_models[unit.group], fabric.tor_layouts[unit.group]
+    prefix = model.nic.rdma_prefix
     ports = []
     for rail in range(shape.rails):
         group = rail // shape.rails_per_tor
         for nic_port in range(shape.nic_ports):
             tor = links.tor_id(fabric, coordinate, group, nic_port)
             link = links.host_link(fabric, tor, slot, rail)
-            offset = adr.host_offset(strides, coordinate, slot, rail, shape.rails_per_tor, nic_port)
+            far = links.far_end(fabric, tor)
             ports.append(
                 HostPort(
-                    name=host_port_name(shape.nic_ports, rail, nic_port),
-                    rail=rail,
-                    nic_port=nic_port,
-                    rdma=f"{model.nic.rdma_prefix}_{link.peer_port.replace('rail', 'r')}",
-                    pci=model.pci[rail] if model.pci else "",
-                    speed_gbps=links.layout(fabric, tor).slots[link.slot].speed_gbps,
-                    mtu=fabric.host_mtu,
-                    cable_m=link.cable_m,
-                    medium=link.medium,
-                    peer=Peer(switch_name(fabric, tor), links.port_names(fabric, tor)[link.slot]),
-                    ipv4=f"{addresses.hosts4.address(offset + 1)}/31" if addresses.hosts4 else None,
-                    gateway4=addresses.hosts4.address(offset) if addresses.hosts4 else None,
-                    ipv6=f"{addresses.hosts6.address(offset + 1)}/127" if addresses.hosts6 else None,
-                    gateway6=addresses.hosts6.address(offset) if addresses.hosts6 else None,
-                    table=100 + rail * shape.nic_ports + nic_port,
+                    link.peer_port, rail, nic_port, f"{prefix}_{link.peer_port.replace('rail', 'r')}",
+                    model.pci[rail] if model.pci else "", layout.slots[link.slot].speed_gbps, fabric.host_mtu,
+                    link.cable_m, link.medium, Peer(far.name, far.ports[link.slot]),
+                    link.remote4 and f"{link.remote4}/31", link.local4 and link.local4.partition("/")[0],
+                    link.remote6 and f"{link.remote6}/127", link.local6 and link.local6.partition("/")[0],
+                    100 + rail * shape.nic_ports + nic_port,
                 )
-            )
+            )  # fmt: skip
     return Host(
         name=unit.hosts[slot],
         cluster=fabric.cluster,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import expand
 from fabricc.fabric.model import LoadBalancing, TierName
 from fabricc.fabric.shape import SwitchId
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.links import FarEnd
     from fabricc.fabric.model import Account, Host, Overlay, PortProfile, Snmp, Switch, SwitchQos, Tacacs
     from fabricc.fabric.shape import CableRow, PortLayout, Shape, Strides, Unit
 
@@ -125,6 +127,7 @@ class Fabric:
         qos: layout key -> policy of such switches, and name -> that of a switch whose cables differ.
         profiles: (layout key, speed, cable length) -> lossless profile, where there is a lossless class.
         changes: device name -> what it does differently.
+        far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
 
     cluster: str
@@ -149,6 +152,9 @@ class Fabric:
     host_systems: tuple[str, ...] = ()
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     overlays: tuple[OverlayPlan, ...] = ()
+    far_ends: dict[tuple[int, ...], FarEnd] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def switch_ids(self) -> Iterator[SwitchId]:
         """Every switch: ToRs by unit, then spines, then cores."""

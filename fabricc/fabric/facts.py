@@ -10,9 +10,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction, Spreading, Transport
+from fabricc.fabric.paths import alike, port_paths
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Bgp, Clause, LoadBalancing, Management, Port, RouteMap, Switch, SwitchQos
+    from collections.abc import Callable
+
+    from fabricc.fabric.model import (
+        Bgp,
+        Clause,
+        LoadBalancing,
+        Management,
+        Port,
+        PortProfile,
+        RouteMap,
+        Switch,
+        SwitchQos,
+    )
+    from fabricc.fabric.paths import Alike, PortPaths
 
 Value = str | int
 Facts = dict[str, Value]
@@ -43,10 +57,15 @@ def boolean(value: bool) -> str:
     return "true" if value else "false"
 
 
-def switch_facts(switch: Switch) -> Facts:
+def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], None] | None = None) -> Facts:
     """Every fact of a switch but those of `setting_facts`.
 
     A back end compares those its platform can express; see `Nos.planned`.
+
+    Args:
+        switch: the switch.
+        express: changes what all used ports of a profile state alike to what the platform holds; called once for
+            each profile, and for None, with the rest of the paths and their values.
     """
     facts: Facts = {"system/hostname": switch.name}
     management = switch.management
@@ -63,37 +82,47 @@ def switch_facts(switch: Switch) -> Facts:
         facts["loopback/ipv6"] = f"{switch.loopback6}/128"
     _qos_facts(facts, switch.qos)
     profiles = {profile.name: profile for profile in switch.qos.profiles}
-    lossless = ",".join(str(c.priority) for c in switch.qos.lossless)
+    kinds: dict[str | None, Alike[Value]] = {}
     for port in switch.ports:
-        prefix = f"interface[{port.name}]/"
-        _port_facts(facts, prefix, port)
+        paths = port_paths(port.name)
+        _port_facts(facts, paths, port)
         if port.direction is Direction.UNUSED:
             continue
-        facts[prefix + "trust"] = "dscp"
-        if port.profile and lossless:
-            profile = profiles[port.profile]
-            facts[prefix + "pfc"] = lossless
-            facts[prefix + "watchdog"] = boolean(switch.qos.watchdog is not None)
-            headroom = profile.headroom
-            facts[prefix + "headroom/xoff_bytes"] = headroom.xoff_bytes
-            facts[prefix + "headroom/xon_bytes"] = headroom.xon_bytes
-            facts[prefix + "headroom/size_bytes"] = headroom.size_bytes
-            if headroom.xon_offset_bytes is not None:
-                facts[prefix + "headroom/xon_offset_bytes"] = headroom.xon_offset_bytes
-            facts[prefix + "headroom/dynamic_th"] = headroom.dynamic_th
-            facts[prefix + "headroom/cable_m"] = headroom.cable_m
-            if (marking := profile.ecn) is not None:
-                for priority in (c.priority for c in switch.qos.classes if c.ecn):
-                    queue = f"{prefix}queue[{priority}]/"
-                    facts[queue + "ecn_min_bytes"] = marking.min_bytes
-                    facts[queue + "ecn_max_bytes"] = marking.max_bytes
-                    facts[queue + "ecn_max_percent"] = marking.max_percent
-        for traffic_class in switch.qos.classes:
-            queue = f"{prefix}queue[{traffic_class.priority}]/"
-            facts[queue + "scheduler"] = (
-                "strict" if traffic_class.strict else f"dwrr {traffic_class.weight_percent}"
-            )
+        if port.profile not in kinds:
+            profile = profiles[port.profile] if port.profile else None
+            quality = _quality_facts(switch.qos, profile)
+            if express:
+                express(quality, profile)
+            kinds[port.profile] = alike(tuple(quality), tuple(quality.values()))
+        facts.update(kinds[port.profile][port.name])
     _bgp_facts(facts, switch.bgp)
+    return facts
+
+
+def _quality_facts(qos: SwitchQos, profile: PortProfile | None) -> Facts:
+    """The rest of the path -> value, of what all ports of a profile state alike."""
+    facts: Facts = {"trust": "dscp"}
+    lossless = ",".join(str(c.priority) for c in qos.lossless)
+    if profile and lossless:
+        facts["pfc"] = lossless
+        facts["watchdog"] = boolean(qos.watchdog is not None)
+        headroom = profile.headroom
+        facts["headroom/xoff_bytes"] = headroom.xoff_bytes
+        facts["headroom/xon_bytes"] = headroom.xon_bytes
+        facts["headroom/size_bytes"] = headroom.size_bytes
+        if headroom.xon_offset_bytes is not None:
+            facts["headroom/xon_offset_bytes"] = headroom.xon_offset_bytes
+        facts["headroom/dynamic_th"] = headroom.dynamic_th
+        facts["headroom/cable_m"] = headroom.cable_m
+        if (marking := profile.ecn) is not None:
+            for priority in (c.priority for c in qos.classes if c.ecn):
+                facts[f"queue[{priority}]/ecn_min_bytes"] = marking.min_bytes
+                facts[f"queue[{priority}]/ecn_max_bytes"] = marking.max_bytes
+                facts[f"queue[{priority}]/ecn_max_percent"] = marking.max_percent
+    for traffic_class in qos.classes:
+        facts[f"queue[{traffic_class.priority}]/scheduler"] = (
+            "strict" if traffic_class.strict else f"dwrr {traffic_class.weight_percent}"
+        )
     return facts
 
 
@@ -169,19 +198,19 @@ def congestion_facts(qos: SwitchQos) -> Facts:
     return facts
 
 
-def _port_facts(facts: Facts, prefix: str, port: Port) -> None:
-    facts[prefix + "enabled"] = boolean(port.enabled)
-    facts[prefix + "description"] = port.description
-    facts[prefix + "speed_gbps"] = port.speed_gbps
+def _port_facts(facts: Facts, paths: PortPaths, port: Port) -> None:
+    facts[paths["enabled"]] = boolean(port.enabled)
+    facts[paths["description"]] = port.description
+    facts[paths["speed_gbps"]] = port.speed_gbps
     if port.direction is Direction.UNUSED:
         return
-    facts[prefix + "mtu"] = port.mtu
+    facts[paths["mtu"]] = port.mtu
     if port.ipv4:
-        facts[prefix + "ipv4"] = port.ipv4
+        facts[paths["ipv4"]] = port.ipv4
     if port.ipv6:
-        facts[prefix + "ipv6"] = port.ipv6
+        facts[paths["ipv6"]] = port.ipv6
     if port.unnumbered:
-        facts[prefix + "unnumbered"] = "true"
+        facts[paths["unnumbered"]] = "true"
 
 
 def _qos_facts(facts: Facts, qos: SwitchQos) -> None:
@@ -221,17 +250,19 @@ def _bgp_facts(facts: Facts, bgp: Bgp) -> None:
         facts[f"bgp/aggregate[{aggregate}]"] = "summary-only"
     families = [name for name, on in (("ipv4", bgp.ipv4), ("ipv6", bgp.ipv6)) if on]
     groups = {group.name: group for group in bgp.groups}
+    bfd = boolean(bgp.bfd_interval_ms is not None)
+    carried = {transport: transport.value for transport in Transport}
+    carried[Transport.UNNUMBERED] = ",".join(families)
     for session in bgp.sessions:
         prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
         group = groups[session.group]
         facts[prefix + "remote_asn"] = session.remote_asn
         facts[prefix + "description"] = session.peer
-        facts[prefix + "bfd"] = boolean(bgp.bfd_interval_ms is not None)
+        facts[prefix + "bfd"] = bfd
         facts[prefix + "import"] = group.import_map
         facts[prefix + "export"] = group.export_map
         facts[prefix + "maximum_prefixes"] = group.maximum_prefixes
-        carried = families if session.transport is Transport.UNNUMBERED else [session.transport.value]
-        facts[prefix + "families"] = ",".join(carried)
+        facts[prefix + "families"] = carried[session.transport]
     for prefix_list in bgp.prefix_lists:
         for index, rule in enumerate(prefix_list.rules):
             text = rule.prefix

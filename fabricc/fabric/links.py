@@ -41,6 +41,24 @@ class Link(NamedTuple):
     unnumbered: bool
 
 
+class FarEnd(NamedTuple):
+    """A switch as its neighbours know it; `ports` are the names of its slots."""
+
+    name: str
+    asn: int
+    ports: tuple[str, ...]
+
+
+def far_end(fabric: Fabric, at: SwitchId) -> FarEnd:
+    """What every neighbour of a switch asks about it; kept, for each has many."""
+    key = (at.tier is TierName.CORE, at.plane, at.pod, at.unit, at.index, at.nic_port)
+    found = fabric.far_ends.get(key)
+    if found is None:
+        found = FarEnd(switch_name(fabric, at), asn(fabric, at), port_names(fabric, at))
+        fabric.far_ends[key] = found
+    return found
+
+
 def tor_id(fabric: Fabric, unit: int, group: int, nic_port: int) -> SwitchId:
     """Coordinates of a ToR."""
     shape = fabric.shape
@@ -111,8 +129,9 @@ def links(fabric: Fabric, at: SwitchId) -> Iterator[Link]:
         for slot in fabric.units[at.unit].hosts:
             for rail in range(at.index * shape.rails_per_tor, (at.index + 1) * shape.rails_per_tor):
                 yield host_link(fabric, at, slot, rail)
+        tor = number(fabric, at)
         for uplink in range(shape.uplinks):
-            yield _tor_up(fabric, at, uplink)
+            yield _tor_up(fabric, at, tor, uplink)
     elif at.tier is TierName.SPINE:
         yield from _spine_down(fabric, at)
         for uplink in range(fabric.shape.spine_uplinks):
@@ -125,32 +144,23 @@ def host_link(fabric: Fabric, tor: SwitchId, slot: int, rail: int) -> Link:
     """The link of a ToR to NIC `rail` of the host in `slot`."""
     shape, addresses = fabric.shape, fabric.addresses
     per_tor = shape.rails_per_tor
-    position = layout(fabric, tor).down[slot * per_tor + rail % per_tor]
+    unit = fabric.units[tor.unit]
+    position = fabric.tor_layouts[unit.group].down[slot * per_tor + rail % per_tor]
     offset = adr.host_offset(fabric.strides, tor.unit, slot, rail, per_tor, tor.nic_port)
     hosts4, hosts6 = addresses.hosts4, addresses.hosts6
-    cable_m, medium, shutdown = _cable(fabric, "host", tor, position, None, -1)
+    tor4, host4 = hosts4.pair(offset) if hosts4 else (None, None)
+    tor6, host6 = hosts6.pair(offset) if hosts6 else (None, None)
     return Link(
-        slot=position,
-        direction=Direction.HOST,
-        kind="host",
-        peer=fabric.units[tor.unit].hosts[slot],
-        peer_port=host_port_name(shape.nic_ports, rail, tor.nic_port),
-        peer_asn=0,
-        cable_m=cable_m,
-        medium=medium,
-        shutdown=shutdown,
-        local4=f"{hosts4.address(offset)}/31" if hosts4 else None,
-        remote4=hosts4.address(offset + 1) if hosts4 else None,
-        local6=f"{hosts6.address(offset)}/127" if hosts6 else None,
-        remote6=hosts6.address(offset + 1) if hosts6 else None,
-        unnumbered=False,
-    )
+        position, Direction.HOST, "host", unit.hosts[slot],
+        host_port_name(shape.nic_ports, rail, tor.nic_port), 0,
+        *_cable(fabric, "host", tor, position, None, -1),
+        tor4 and f"{tor4}/31", host4, tor6 and f"{tor6}/127", host6, False,
+    )  # fmt: skip
 
 
-def _tor_up(fabric: Fabric, tor: SwitchId, uplink: int) -> Link:
-    spine, _ = divmod(uplink, fabric.shape.links_per_spine)
-    peer = _spine_id(tor.plane, tor.pod, spine)
-    offset = adr.tor_link_offset(fabric.strides, number(fabric, tor), uplink)
+def _tor_up(fabric: Fabric, tor: SwitchId, tor_number: int, uplink: int) -> Link:
+    peer = _spine_id(tor.plane, tor.pod, uplink // fabric.shape.links_per_spine)
+    offset = adr.tor_link_offset(fabric.strides, tor_number, uplink)
     return _switch_link(
         fabric,
         "spine",
@@ -258,27 +268,17 @@ def _switch_link(
     addresses = fabric.addresses
     up = direction is Direction.UP
     lower, lower_slot, upper, upper_slot = (at, slot, peer, peer_slot) if up else (peer, peer_slot, at, slot)
-    cable_m, medium, shutdown = _cable(fabric, kind, lower, lower_slot, upper, upper_slot)
-    local, remote = (offset + 1, offset) if up else (offset, offset + 1)
     numbered = addresses.numbered
-    links4 = addresses.links4 if numbered else None
-    links6 = addresses.links6 if numbered else None
+    remote4, local4 = addresses.links4.pair(offset) if numbered and addresses.links4 else (None, None)
+    remote6, local6 = addresses.links6.pair(offset) if numbered and addresses.links6 else (None, None)
+    if not up:
+        local4, remote4, local6, remote6 = remote4, local4, remote6, local6
+    far = far_end(fabric, peer)
     return Link(
-        slot=slot,
-        direction=direction,
-        kind=kind,
-        peer=switch_name(fabric, peer),
-        peer_port=port_names(fabric, peer)[peer_slot],
-        peer_asn=asn(fabric, peer),
-        cable_m=cable_m,
-        medium=medium,
-        shutdown=shutdown,
-        local4=f"{links4.address(local)}/31" if links4 else None,
-        remote4=links4.address(remote) if links4 else None,
-        local6=f"{links6.address(local)}/127" if links6 else None,
-        remote6=links6.address(remote) if links6 else None,
-        unnumbered=not numbered,
-    )
+        slot, direction, kind, far.name, far.ports[peer_slot], far.asn,
+        *_cable(fabric, kind, lower, lower_slot, upper, upper_slot),
+        local4 and f"{local4}/31", remote4, local6 and f"{local6}/127", remote6, not numbered,
+    )  # fmt: skip
 
 
 def _cable(

@@ -6,9 +6,10 @@ Gb/s, lengths metres; addresses are text in canonical form (RFC 5952 for IPv6).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel

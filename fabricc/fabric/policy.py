@@ -8,10 +8,10 @@ local preference 0 (RFC 8326), and a drained switch attaches that community to a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Clause, CommunityList, PrefixList, PrefixRule, RouteMap, TierName
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,9 @@ never of a counter over the fabric. That is why one switch can be computed alone
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import TierName

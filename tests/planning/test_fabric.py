@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from ipaddress import ip_interface, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_interface, ip_network
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from fabricc.fabric.addresses import text4, text6
 from fabricc.fabric.model import Clause, Direction, Host, Switch, TierName, Transport
 from tests.planning.support import document, fabric_of, planned
 from tests.planning.test_growth import DUAL, NAMED, PLANES, RAIL, ZONES
@@ -350,3 +353,9 @@ def test_a_switch_with_longer_cables_gets_a_smaller_shared_pool_and_the_others_k
     touched = {"su001-tor1a"} | {row.b_device for row in fabric.cables() if row.a_device == "su001-tor1a"}
     assert smaller == touched
     assert all(pools[name] == before[name] for name in pools if name not in touched)
+
+
+@given(st.integers(0, 2**128 - 1) | st.integers(0, 2**50) | st.integers(0, 127).map(lambda bit: 1 << bit))
+def test_addresses_are_written_as_the_standard_library_writes_them(value: int) -> None:
+    assert text6(value) == str(IPv6Address(value))
+    assert text4(value & 0xFFFFFFFF) == str(IPv4Address(value & 0xFFFFFFFF))

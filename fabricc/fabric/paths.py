@@ -1,0 +1,63 @@
+"""Paths of the facts of ports: the same on every switch of a kind, so each text is made once in a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeVar
+
+_Value = TypeVar("_Value")
+
+
+class PortPaths(dict[str, str]):
+    """What follows the port in a path, such as `mtu` or `queue[3]/scheduler` -> the whole path.
+
+    A text that is met again has its hash, and is found in a table by being the same object.
+    """
+
+    __slots__ = ("prefix",)
+
+    def __init__(self, port: str) -> None:
+        super().__init__()
+        self.prefix = f"interface[{port}]/"
+
+    def __missing__(self, leaf: str) -> str:
+        path = self[leaf] = self.prefix + leaf
+        return path
+
+
+@lru_cache(maxsize=4096)
+def port_paths(port: str) -> PortPaths:
+    """The paths of the facts of a port of that name."""
+    return PortPaths(port)
+
+
+@lru_cache(maxsize=16384)
+def several(port: str, leaves: tuple[str, ...]) -> tuple[str, ...]:
+    """Some of the paths of a port, in order."""
+    paths = port_paths(port)
+    return tuple([paths[leaf] for leaf in leaves])
+
+
+class Alike(dict[str, Mapping[str, _Value]]):
+    """Port -> path -> value, of what ports of a kind state alike.
+
+    A table takes such a mapping in a third of the time of as many pairs.
+    """
+
+    __slots__ = ("leaves", "stated")
+
+    def __init__(self, leaves: tuple[str, ...], stated: tuple[_Value, ...]) -> None:
+        super().__init__()
+        self.leaves = leaves
+        self.stated = stated
+
+    def __missing__(self, port: str) -> Mapping[str, _Value]:
+        made = self[port] = dict(zip(several(port, self.leaves), self.stated, strict=True))
+        return made
+
+
+@lru_cache(maxsize=256)
+def alike(leaves: tuple[str, ...], stated: tuple[_Value, ...]) -> Alike[_Value]:
+    """The same object for all switches that have such ports."""
+    return Alike(leaves, stated)
