@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from fabricc.values import dataclass
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Reading
@@ -32,6 +33,27 @@ class Gap:
     reason: str
     remedy: str
     fatal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What releases of an operating system can do, and since when.
+
+    Attributes:
+        code: of the gap where one cannot; empty for what all releases do.
+        feature: as a gap calls it; `words`: commands, tables or files that carry it, empty where there are none.
+        since: the first release with it, of those that are known; None where none has it.
+        source: who says so; `remedy`: what to do without.
+        asked: whether a switch needs it.
+    """
+
+    code: str
+    feature: str
+    words: str
+    since: str | None
+    source: str
+    remedy: str
+    asked: Callable[[Switch], bool]
 
 
 class Nos(Protocol):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.nos.templating import environment
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,5 +47,5 @@ class SingleFileNos:
         Raises:
             jinja2.TemplateError: a user's template is at fault; the built-in ones do not raise.
         """
-        text = environment(self.name).get_template(self.template).render(switch=self.view(switch))
-        return {self.file: text}
+        template = environment(self.name, objects=True).get_template(self.template)
+        return {self.file: template.render(switch=self.view(switch))}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FIXED = ("hosts", "jobs")
@@ -113,22 +117,27 @@ def _is_text(file: Path) -> bool:
     return True
 
 
-def environment(nos: str) -> Environment:
+def environment(nos: str, *, objects: bool = False) -> Environment:
     """The environment that renders the templates of one NOS; the same object at every call.
 
     Names that a template uses and its view lacks are errors (`jinja2.UndefinedError`), never empty text. With
     templates of the user's own it is a sandbox: they see the view and change nothing (`jinja2.sandbox`).
+
+    Args:
+        nos: folder of the templates.
+        objects: what the view is made of has attributes, no keys. `view.name` is then what Python says it is, except
+            in the sandbox: jinja2's own look-up, which tries keys too, takes a third of the time of a rendering.
     """
-    return _environment(nos, _overrides)
+    return _environment(nos, _overrides, objects)
 
 
 @cache
-def _environment(nos: str, overrides: tuple[Path, ...]) -> Environment:
+def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     kind = ImmutableSandboxedEnvironment if overrides else Environment
-    return kind(
+    made = kind(
         loader=FileSystemLoader([folder / nos for folder in (*overrides, built_in())]),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -136,4 +145,20 @@ def _environment(nos: str, overrides: tuple[Path, ...]) -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
         autoescape=False,
+        bytecode_cache=None if overrides else _compiled(),  # a sandbox compiles otherwise
     )
+    if objects and not overrides:
+        vars(made)["getattr"] = getattr
+    return made
+
+
+def _compiled() -> BytecodeCache | None:
+    """Compiled templates stay beside the built-in ones, as Python's do; compiling those of a NOS takes 50 ms."""
+    from jinja2 import FileSystemBytecodeCache
+
+    folder = built_in() / "__pycache__"
+    if sys.dont_write_bytecode:
+        return None
+    with suppress(OSError):
+        folder.mkdir(exist_ok=True)
+    return FileSystemBytecodeCache(str(folder), "%s.j2c") if os.access(folder, os.W_OK) else None

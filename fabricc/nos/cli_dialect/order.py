@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
+import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Bgp, Session
 
 _DIGITS = re.compile(r"(\d+)")
+_NAMES_LAST = 99  # more than the bytes of any address
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -19,15 +20,24 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in _DIGITS.split(name)]
 
 
+def address_order(address: str) -> tuple[int, bytes]:
+    """Sorting key of addresses: IPv4 before IPv6, each ascending.
+
+    Raises:
+        OSError: the text is no address.
+    """
+    packed = socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
+    return len(packed), packed
+
+
 def in_address_order(addresses: Iterable[str]) -> list[str]:
     """Addresses and networks, IPv4 before IPv6 before names, each ascending."""
 
-    def key(text: str) -> tuple[int, int, str]:
+    def key(text: str) -> tuple[int, bytes]:
         try:
-            address = ip_address(text.partition("/")[0])
-        except ValueError:
-            return (9, 0, text)
-        return (address.version, int(address), "")
+            return address_order(text.partition("/")[0])
+        except OSError:
+            return _NAMES_LAST, text.encode()
 
     return sorted(addresses, key=key)
 
@@ -35,7 +45,7 @@ def in_address_order(addresses: Iterable[str]) -> list[str]:
 def numbered_sessions(bgp: Bgp) -> list[Session]:
     """The sessions over addresses: IPv4 before IPv6, each ascending."""
     numbered = [s for s in bgp.sessions if s.remote is not None]
-    numbered.sort(key=lambda s: ((a := ip_address(s.remote or "")).version, int(a)))
+    numbered.sort(key=lambda s: address_order(s.remote or ""))
     return numbered
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Transport
 from fabricc.nos.cli_dialect.order import natural
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.nos.eos.capabilities import DEFAULT_RELEASE, RELEASES
 from fabricc.nos.eos.gaps import gaps
 from fabricc.nos.eos.naming import port_name
 from fabricc.nos.eos.planned import planned
@@ -28,8 +29,8 @@ def read(files: Mapping[str, str]) -> Reading:
 
 EOS = SingleFileNos(
     name="eos",
-    releases=("4.30", "4.31", "4.32", "4.33"),
-    default_release="4.32",
+    releases=RELEASES,
+    default_release=DEFAULT_RELEASE,
     file=FILE,
     template="running-config.j2",
     port_name=port_name,

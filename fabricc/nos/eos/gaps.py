@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import SETTINGS
-from fabricc.fabric.model import Spreading
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
+from fabricc.nos.eos.capabilities import PACKETS, has, lacking
 from fabricc.nos.eos.vocabulary import (
     ALPHAS,
     BFD_INTERVAL_RANGE_MS,
@@ -18,8 +18,8 @@ from fabricc.nos.eos.vocabulary import (
     POLLING_RANGE_MS,
     SPEEDS,
     WATCHDOG_RANGE_MS,
+    family,
     is_trident,
-    spreadings,
     watchdog_timers,
 )
 
@@ -37,7 +37,8 @@ def gaps(switch: Switch) -> list[Gap]:
         *_buffers(switch),
         *_watchdog(switch),
         *_routing(switch),
-        *_balancing(switch),
+        *_commands(switch),
+        *_access(switch),
     ]
     reason = (
         "a full replace leaves only EOS's own `admin`, which without a password logs in at the console only"
@@ -150,23 +151,32 @@ def _watchdog(switch: Switch) -> Iterator[Gap]:
             )
 
 
-def _balancing(switch: Switch) -> Iterator[Gap]:
-    balancing = switch.load_balancing
-    if balancing.mode not in spreadings(switch):
-        yield Gap(
-            "FAB5117",
-            SETTINGS["load_balancing/mode"],
-            "no published EOS command sprays packets over ECMP next hops (Arista AVD 6.4 has none)"
-            if balancing.mode is Spreading.PACKET
-            else "dynamic load balancing is documented for fixed switches of the trident family",
-            "use `mode: hash`" + (" or `flowlet`" if is_trident(switch) else ""),
+def _commands(switch: Switch) -> Iterator[Gap]:
+    for capability in lacking(switch):
+        since = capability.first[family(switch)]
+        lack = (
+            f"begins with EOS {since}" if since else f"no EOS release is known to have it on {family(switch)}"
         )
-    if balancing.flowlet_idle_us is not None:
+        yield Gap(capability.code, capability.feature, f"{lack} ({capability.source})", capability.remedy)
+    if PACKETS.asked(switch) and has(switch, PACKETS):
         yield Gap(
-            "FAB5118",
-            SETTINGS["load_balancing/flowlet_idle_us"],
-            "EOS's dynamic load balancing has no statement for the pause (Arista AVD 6.4, ip_hardware.fib)",
-            "leave `flowlet_idle_us` out",
+            "FAB5121",
+            PACKETS.feature,
+            "the manual's syntax has `member-selection` before `optimal always`, its example has not, and no "
+            f"switch was at hand ({PACKETS.source})",
+            "type the line on one switch before you load the configuration, which it may fail",
+            fatal=False,
+        )
+
+
+def _access(switch: Switch) -> Iterator[Gap]:
+    management = switch.management
+    if management.access and ":" in management.address:
+        yield Gap(
+            "FAB5122",
+            SETTINGS["management/access"],
+            f"they are IPv4 networks and {management.address} is not: the lists would guard nothing",
+            "give switches an IPv4 management address, or leave `access` out",
         )
 
 

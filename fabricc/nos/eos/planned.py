@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean, neighbor_key, setting_facts, switch_facts
-from fabricc.fabric.model import Direction, Transport
+from fabricc.fabric.model import Direction, Spreading, Transport
+from fabricc.fabric.paths import port_paths
+from fabricc.nos.eos.capabilities import HASH_SEED, has
+from fabricc.nos.eos.naming import service_ports
 from fabricc.nos.eos.vocabulary import (
     AAA,
     EGRESS_LOSSLESS_EXPONENT,
+    GNMI_PROVIDER,
     GTSM_HOPS,
+    HASH_SEEDS,
     LLDP_HOLD,
+    LOCAL_AAA,
     MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
+    NOBODY,
     QUEUE_PAIR_BYTES,
     QUEUE_PAIR_OFFSETS,
     QUEUE_PAIR_PROFILE,
     ROCE_PORT,
     SERVER_GROUP,
+    SERVICE_DESCRIPTION,
     WATCHDOG_ACTIONS,
     alpha_exponent,
     fec,
     is_trident,
     roomiest,
-    spreadings,
     watchdog_guards,
     watchdog_timers,
 )
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Switch
+    from fabricc.fabric.model import PortProfile, Switch
 
 # EOS ties priority, priority group and queue together, and sizes its pools and guaranteed buffers itself.
-NOT_EXPRESSED_STARTS = "pool/"
+NOT_EXPRESSED = (
+    "pool/ingress_lossless_bytes", "pool/headroom_bytes", "pool/egress_lossless_bytes", "pool/egress_lossy_bytes",
+)  # fmt: skip
 NOT_EXPRESSED_OF_PORT = ("headroom/size_bytes", "headroom/xon_offset_bytes", "headroom/cable_m")
 
 
@@ -45,9 +55,15 @@ def planned(switch: Switch) -> Facts:
     states beyond the vocabulary: lanes, FEC, routed ports, egress thresholds, communities sent, users' roles, and
     `platform/` facts.
     """
-    facts = switch_facts(switch)
+    facts = switch_facts(switch, partial(_express, switch))
     _leave_out(facts, switch)
-    _ports(facts, switch)
+    for port in switch.ports:
+        paths = port_paths(port.name)
+        facts[paths["lanes"]] = port.lanes
+        facts[paths["routed"]] = "true"
+        if port.direction is not Direction.UNUSED and (encoding := fec(port)):
+            facts[paths["fec"]] = encoding
+    _service_ports(facts, switch)
     _watchdog(facts, switch)
     for session in switch.bgp.sessions:
         prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
@@ -63,41 +79,36 @@ def planned(switch: Switch) -> Facts:
 
 def _leave_out(facts: Facts, switch: Switch) -> None:
     """Delete what EOS does not express, by name: looking at how every path ends takes as long as making them."""
-    for path in [path for path in facts if path.startswith(NOT_EXPRESSED_STARTS)]:
-        del facts[path]
+    for path in NOT_EXPRESSED:
+        facts.pop(path, None)
     for traffic_class in switch.qos.lossless:
         del facts[f"qos/traffic_class[{traffic_class.priority}]/priority_group"]
         del facts[f"qos/pfc_priority[{traffic_class.priority}]/queue"]
-    for port in switch.ports:
-        if port.profile is not None:
-            for leaf in NOT_EXPRESSED_OF_PORT:
-                facts.pop(f"interface[{port.name}]/{leaf}", None)
 
 
-def _ports(facts: Facts, switch: Switch) -> None:
-    trident = is_trident(switch)
+def _express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
+    """What ports of a profile state, as EOS holds it."""
     lossless = switch.qos.lossless
-    guards = boolean(watchdog_guards(switch))
-    exponents = {p.name: alpha_exponent(p.headroom.dynamic_th) for p in switch.qos.profiles}
-    for port in switch.ports:
-        prefix = f"interface[{port.name}]/"
-        facts[prefix + "lanes"] = port.lanes
+    if profile is None or not lossless:
+        return
+    alike["watchdog"] = boolean(watchdog_guards(switch))
+    for leaf in NOT_EXPRESSED_OF_PORT:
+        alike.pop(leaf, None)
+    if not is_trident(switch):
+        for name in ("xoff_bytes", "xon_bytes", "dynamic_th"):
+            del alike[f"headroom/{name}"]
+        return
+    alike["headroom/dynamic_th"] = alpha_exponent(profile.headroom.dynamic_th)
+    for traffic_class in lossless:
+        alike[f"queue[{traffic_class.priority}]/egress_dynamic_th"] = EGRESS_LOSSLESS_EXPONENT
+
+
+def _service_ports(facts: Facts, switch: Switch) -> None:
+    for name in service_ports(switch.model):
+        prefix = f"interface[{name}]/"
+        facts[prefix + "description"] = SERVICE_DESCRIPTION
+        facts[prefix + "enabled"] = "false"
         facts[prefix + "routed"] = "true"
-        if port.direction is Direction.UNUSED:
-            continue
-        if encoding := fec(port):
-            facts[prefix + "fec"] = encoding
-        if port.profile is None or not lossless:
-            continue
-        facts[prefix + "watchdog"] = guards
-        if not trident:
-            for name in ("xoff_bytes", "xon_bytes", "dynamic_th"):
-                del facts[f"{prefix}headroom/{name}"]
-            continue
-        facts[prefix + "headroom/dynamic_th"] = exponents[port.profile]
-        for traffic_class in lossless:
-            path = f"{prefix}queue[{traffic_class.priority}]/egress_dynamic_th"
-            facts[path] = EGRESS_LOSSLESS_EXPONENT
 
 
 def _watchdog(facts: Facts, switch: Switch) -> None:
@@ -127,14 +138,16 @@ def _platform(facts: Facts, switch: Switch) -> None:
     if unnumbered or switch.bgp.ipv6:
         facts["platform/routing_ipv6"] = "true"
     facts["platform/http_api"] = MANAGEMENT_VRF
+    if has(switch, HASH_SEED):
+        facts["platform/hash_seed"] = HASH_SEEDS[switch.tier_index]
     facts["platform/wait_install"] = "true"
 
 
 def _services(facts: Facts, switch: Switch) -> None:
-    """The settings that EOS expresses: all but a flowlet pause and a path per packet."""
+    """The settings that EOS expresses: all but a flowlet pause, and on sand dynamic load balancing."""
     management = switch.management
     stated = setting_facts(switch)
-    if switch.load_balancing.mode not in spreadings(switch):
+    if switch.load_balancing.mode is not Spreading.HASH and not is_trident(switch):
         del stated["load_balancing/mode"]
     stated.pop("load_balancing/flowlet_idle_us", None)
     facts |= stated
@@ -144,14 +157,19 @@ def _services(facts: Facts, switch: Switch) -> None:
         facts[f"management/access[{service}]"] = facts["management/access"]
     if management.access:
         facts["management/ssh"] = MANAGEMENT_VRF
+        facts["management/access[ssh/default]"] = facts["management/access"]
+        if "platform/routing_ipv6" in facts:
+            facts["management/access[ssh/ipv6]"] = NOBODY
     if management.snmp:
         facts |= {"management/snmp[default]": "off", f"management/snmp[{MANAGEMENT_VRF}]": "on"}
     if management.gnmi_port is not None:
         facts["management/gnmi"] = MANAGEMENT_VRF
+        facts["management/gnmi_provider"] = GNMI_PROVIDER
+    aaa = AAA if management.tacacs else LOCAL_AAA
+    facts |= {f"management/aaa[{statement}]": methods for statement, methods in aaa.items()}
     if management.tacacs:
         facts["management/tacacs/group"] = SERVER_GROUP
         facts["management/tacacs/source"] = MANAGEMENT_INTERFACE
-        facts |= {f"management/aaa[{statement}]": methods for statement, methods in AAA.items()}
         for server in management.tacacs.servers:
             facts[f"management/tacacs[{server}]/secret"] = management.tacacs.key
     if switch.load_balancing.queue_pairs:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.nos.cli_dialect.read_policy import asn
-from fabricc.nos.eos.read_blocks import depth
+from fabricc.nos.eos.read_blocks import nested
 from fabricc.nos.eos.vocabulary import DEFAULT_TIMERS_S
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class BgpBlock:
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
         """A line of the process, or of the address family last named when it is indented deeper."""
-        if depth(raw) > 1:
+        if nested(raw):
             return self.family is not None and self._family_line(self.family, words, number)
         if words[0] == "neighbor":
             return self._neighbor(words, raw, number)

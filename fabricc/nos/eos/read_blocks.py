@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.nos.cli_dialect.read_policy import prefix_lengths
-from fabricc.nos.eos.vocabulary import GRPC_PORT
+from fabricc.nos.eos.vocabulary import GNMI_PROVIDER, GRPC_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 def depth(raw: str) -> int:
     """How many modes deep a line is, at three columns a mode (four in the buffer profile count as one)."""
     return (len(raw) - len(raw.lstrip())) // 3
+
+
+def nested(raw: str) -> bool:
+    """Whether a line is more than one mode deep; `depth` in a third of the time, for what is asked of every line."""
+    return raw[:6].isspace()
 
 
 class PrefixListBlock:
@@ -84,7 +89,10 @@ class GnmiBlock:
         """The transport's name has no meaning beyond the device; port 6030 is the default."""
         if depth(raw) == 1:
             self.transport = words[:2] == ["transport", "grpc"]
-            return self.transport or words == ["provider", "eos-native"]
+            if words == ["provider", GNMI_PROVIDER]:
+                self.put("management/gnmi_provider", GNMI_PROVIDER, number)
+                return True
+            return self.transport
         if not self.transport:
             return False
         if len(words) == 2 and words[0] == "port" and words[1].isdecimal():

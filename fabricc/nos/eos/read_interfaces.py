@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.nos.eos.read_blocks import depth
+from fabricc.fabric.paths import alike, port_paths
+from fabricc.nos.eos.read_blocks import nested
 from fabricc.nos.eos.vocabulary import DEFAULT_MTU, MANAGEMENT_INTERFACE, MANAGEMENT_VRF, SPEED_OF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from fabricc.fabric.facts import Value
+    from fabricc.fabric.paths import Alike
     from fabricc.nos.cli_dialect.document import Put
-    from fabricc.nos.eos.read_qos import MmuProfileBlock, QosProfileBlock
     from fabricc.nos.eos.reading import Document
 
     Handler = Callable[["InterfaceBlock", list[str], str, int], bool]
@@ -52,7 +53,7 @@ class InterfaceBlock:
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
         """One line of the interface; deeper ones count ECN marks, which changes nothing."""
-        if depth(raw) > 1:
+        if nested(raw):
             return words == _ECN_COUNTER
         handler = _HANDLERS.get(words[0])
         return handler is not None and handler(self, words, raw, number)
@@ -158,27 +159,49 @@ _HANDLERS: dict[str, Handler] = {
 
 def finish_interfaces(document: Document) -> None:
     """State the facts of all interfaces; a profile's facts carry the profile's lines."""
-    qos = _placed(document.qos_profiles, document.file)
-    mmu = _placed(document.mmu_profiles, document.file)
+    put = document.put
     if document.default_mmu:
         name, line = document.default_mmu
-        for path, value, _ in mmu.get(name, ()):
+        stated = document.mmu_profiles[name].stated() if name in document.mmu_profiles else ()
+        for path, value, _ in stated:
             if path == "headroom/xoff_bytes":
-                document.put("platform/default_headroom_bytes", value, line)
-    facts, lines, put = document.reading.facts, document.reading.lines, document.put
+                put("platform/default_headroom_bytes", value, line)
+    facts, lines, file = document.reading.facts, document.reading.lines, document.file
+    used: dict[tuple[str, str], _Copied] = {}
     for name, block in document.interfaces.items():
         if name == _LOOPBACK:
-            _addresses(block, "loopback/", put)
+            _loopback(block, put)
         elif name == MANAGEMENT_INTERFACE:
             if block.vrf == MANAGEMENT_VRF and (address := block.ipv4 or block.ipv6):
                 put("management/address", *address)
         elif block.facts or block.ipv4 or block.ipv6 or block.link_local or block.qos_profile:
-            prefix = f"interface[{name}]/"
-            _own_facts(block, prefix, put)
-            for profile in (qos.get(block.qos_profile or ""), mmu.get(_mmu_profile(document, block))):
-                for path, value, place in profile or ():
-                    facts[prefix + path] = value
-                    lines[prefix + path] = place
+            paths = port_paths(name)
+            for leaf, (value, line) in _own_facts(block):
+                path = paths[leaf]
+                facts[path] = value
+                lines[path] = (file, line)
+            profiles = (block.qos_profile or "", _mmu_profile(document, block))
+            copied = used.get(profiles)
+            if copied is None:
+                copied = used[profiles] = _copied(document, *profiles)
+            facts.update(copied.facts[name])
+            lines.update(copied.lines[name])
+
+
+class _Copied(NamedTuple):
+    """What the profiles of an interface state about it, and where it stands."""
+
+    facts: Alike[Value]
+    lines: Alike[tuple[str, int]]
+
+
+def _copied(document: Document, qos: str, mmu: str) -> _Copied:
+    profiles = (document.qos_profiles.get(qos), document.mmu_profiles.get(mmu))
+    stated = [each for profile in profiles if profile for each in profile.stated()]
+    leaves = tuple([leaf for leaf, _, _ in stated])
+    values = tuple([value for _, value, _ in stated])
+    places = tuple([(document.file, line) for _, _, line in stated])
+    return _Copied(alike(leaves, values), alike(leaves, places))
 
 
 def _mmu_profile(document: Document, block: InterfaceBlock) -> str:
@@ -189,30 +212,27 @@ def _mmu_profile(document: Document, block: InterfaceBlock) -> str:
     return document.default_mmu[0] if profile and profile.no_drop else ""
 
 
-def _placed(
-    profiles: Mapping[str, QosProfileBlock] | Mapping[str, MmuProfileBlock], file: str
-) -> dict[str, list[tuple[str, Value, tuple[str, int]]]]:
-    return {
-        name: [(path, value, (file, line)) for path, value, line in profile.stated()]
-        for name, profile in profiles.items()
-    }
-
-
-def _own_facts(block: InterfaceBlock, prefix: str, put: Put) -> None:
-    put(prefix + "enabled", block.enabled[0], block.enabled[1] or block.number)
-    for path, (value, line) in block.facts.items():
-        put(prefix + path, value, line)
-    _addresses(block, prefix, put)
-    if block.ipv4 is None and block.ipv6 is None and block.link_local is None:
-        return
-    if block.link_local and block.ipv6 is None:
-        put(prefix + "unnumbered", "true", block.link_local)
-    if "mtu" not in block.facts:
-        put(prefix + "mtu", DEFAULT_MTU, block.number)
-
-
-def _addresses(block: InterfaceBlock, prefix: str, put: Put) -> None:
+def _own_facts(block: InterfaceBlock) -> list[tuple[str, tuple[Value, int]]]:
+    """What the interface's own lines state: the rest of the path, value and line."""
+    stated: list[tuple[str, tuple[Value, int]]] = [
+        ("enabled", (block.enabled[0], block.enabled[1] or block.number)),
+        *block.facts.items(),
+    ]
     if block.ipv4:
-        put(prefix + "ipv4", *block.ipv4)
+        stated.append(("ipv4", block.ipv4))
     if block.ipv6:
-        put(prefix + "ipv6", *block.ipv6)
+        stated.append(("ipv6", block.ipv6))
+    elif block.link_local:
+        stated.append(("unnumbered", ("true", block.link_local)))
+    elif block.ipv4 is None and block.link_local is None:
+        return stated
+    if "mtu" not in block.facts:
+        stated.append(("mtu", (DEFAULT_MTU, block.number)))
+    return stated
+
+
+def _loopback(block: InterfaceBlock, put: Put) -> None:
+    if block.ipv4:
+        put("loopback/ipv4", *block.ipv4)
+    if block.ipv6:
+        put("loopback/ipv6", *block.ipv6)

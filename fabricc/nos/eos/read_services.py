@@ -13,6 +13,7 @@ from fabricc.nos.eos.vocabulary import (
     DEFAULT_LLDP_S,
     MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
+    NOBODY,
     QUEUE_PAIR_BYTES,
     QUEUE_PAIR_OFFSETS,
     ROCE_PORT,
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
 
 _VRF = ["vrf", MANAGEMENT_VRF]
 _DLB = "ip hardware fib load-balance distribution dynamic"
+_PER_PACKET = _DLB + " member-selection optimal always"
 _UDF = (
     "port-channel load-balance trident udf eth-type TYPE ip-protocol udp header outer l4 offset AT mask 0xFF"
 )
+_SSH_GUARDS = {("ip", *_VRF, "in"): "ssh", ("ip", "in"): "ssh/default", ("ipv6", "in"): "ssh/ipv6"}
 _QUEUE_PAIR_PAYLOAD = f"udp {ROCE_PORT} payload {QUEUE_PAIR_BYTES}"
 
 
 class AccessListBlock:
-    """`ip access-list standard`: the networks it permits; anything but a permit is unknown."""
+    """A standard access list: the networks it permits, or nobody; anything else is unknown."""
 
     __slots__ = ("last", "networks")
 
@@ -39,11 +42,14 @@ class AccessListBlock:
         self.last = -1
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
-        """`N permit PREFIX`, ascending; what no line permits is denied."""
-        if len(words) != 3 or words[1] != "permit" or not words[0].isdecimal() or int(words[0]) <= self.last:
+        """`N permit PREFIX`, ascending, what no line permits being denied; or `10 deny any` alone."""
+        if len(words) != 3 or not words[0].isdecimal() or int(words[0]) <= self.last:
+            return False
+        nobody = words == ["10", "deny", "any"] and not self.networks
+        if words[1] != "permit" and not nobody:
             return False
         self.last = int(words[0])
-        self.networks.append((words[2], number))
+        self.networks.append((NOBODY if nobody else words[2], number))
         return True
 
 
@@ -57,16 +63,15 @@ class SshBlock:
         self.vrf = ""
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
-        """`ip access-group LIST vrf MGMT in`; `no shutdown` in `vrf MGMT`."""
+        """`ip access-group LIST [vrf MGMT] in`, `ipv6 access-group LIST in`; `no shutdown` in `vrf MGMT`."""
         if depth(raw) == 1 and words[0] == "vrf" and len(words) == 2:
             self.vrf = words[1]
             return True
         if depth(raw) == 2 and words == ["no", "shutdown"]:
             self.services.put("management/ssh", self.vrf, number)
             return True
-        if words[:2] != ["ip", "access-group"] or words[3:] != [*_VRF, "in"]:
-            return False
-        return self.services.guard("ssh", words[2], number)
+        service = _SSH_GUARDS.get((words[0], *words[3:])) if words[1:2] == ["access-group"] else None
+        return service is not None and self.services.guard(service, words[2], number)
 
 
 class ServerGroupBlock:
@@ -113,12 +118,14 @@ class Services:
     """What the lines of a document said about services and hashing, until `finish` states it."""
 
     __slots__ = (
-        "access_lists", "group", "guards", "hash_profiles", "hosts", "lldp", "offsets", "put", "selected_profile",
+        "access_lists", "dynamic", "group", "guards", "hash_profiles", "hosts", "lldp", "offsets", "put",
+        "selected_profile",
     )  # fmt: skip
 
     def __init__(self, put: Put) -> None:
         self.put = put
         self.access_lists: dict[str, AccessListBlock] = {}
+        self.dynamic = False
         self.guards: dict[str, tuple[str, int]] = {}
         self.group = ServerGroupBlock()
         self.hosts: dict[str, tuple[str, int]] = {}
@@ -182,14 +189,22 @@ class Services:
         return False
 
     def ip_line(self, words: list[str], number: int) -> Block | bool:
-        """Access lists, the source of TACACS+ and dynamic load balancing."""
+        """Access lists, the source of TACACS+, dynamic load balancing and the seed of the hash."""
         if words[1:3] == ["access-list", "standard"] and len(words) == 4:
             return self.access_list(words[3])
         if words[1:] == ["tacacs", *_VRF, "source-interface", MANAGEMENT_INTERFACE]:
             self.put("management/tacacs/source", MANAGEMENT_INTERFACE, number)
             return True
-        if " ".join(words) == _DLB:
+        if words[1:3] == ["load-sharing", "trident"] and len(words) == 4 and words[3].isdecimal():
+            self.put("platform/hash_seed", int(words[3]), number)
+            return True
+        text = " ".join(words)
+        if text == _DLB:
+            self.dynamic = True
             self.put("load_balancing/mode", "flowlet", number)
+            return True
+        if text == _PER_PACKET and self.dynamic:
+            self.put("load_balancing/mode", "packet", number)
             return True
         return False
 

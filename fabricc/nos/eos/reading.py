@@ -178,6 +178,8 @@ def _ipv6(document: Document, words: list[str], number: int) -> Block | bool:
         return _prefix_list(document, rest[1], 6)
     if rest[0] == "route":
         return _default_route(document, rest, "::/0", number)
+    if rest[:2] == ["access-list", "standard"] and len(rest) == 3:
+        return document.services.access_list(rest[2])
     document.put("platform/routing_ipv6", "true", number)
     return rest == ["unicast-routing"]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.model import Direction, Spreading
 from fabricc.nos.cli_dialect.order import in_address_order, natural
 from fabricc.nos.eos.bgp_view import BgpView, bgp_view
+from fabricc.nos.eos.capabilities import HASH_SEED, has
+from fabricc.nos.eos.naming import service_ports
 from fabricc.nos.eos.vocabulary import (
     AAA,
     ACCESS_LIST,
@@ -16,22 +18,27 @@ from fabricc.nos.eos.vocabulary import (
     DEFAULT_LLDP_S,
     DEFAULT_MTU,
     EGRESS_LOSSLESS_EXPONENT,
+    HASH_SEEDS,
     LLDP_HOLD,
+    LOCAL_AAA,
     MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
+    NOBODY_LIST,
     QUEUE_KEYWORD,
     QUEUE_PAIR_OFFSETS,
     QUEUE_PAIR_PROFILE,
     SERVER_GROUP,
+    SERVICE_DESCRIPTION,
     SPEEDS,
     WATCHDOG_ACTIONS,
     alpha_exponent,
+    family,
     fec,
     is_trident,
     roomiest,
-    settings,
     watchdog_timers,
 )
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import (
@@ -55,6 +62,7 @@ class ManagementView:
 
     Attributes:
         access_list: name of the list that guards the services; None where everyone may ask them.
+        nobody_list: name of the list that keeps everyone out over IPv6; None where there is none to keep out.
         aaa: (statement, methods) of each `aaa` line.
         lldp_s, lldp_hold_s: None at EOS's defaults.
     """
@@ -62,6 +70,7 @@ class ManagementView:
     vrf: str
     interface: str
     access_list: str | None
+    nobody_list: str | None
     access: list[str]
     aaa: list[tuple[str, str]]
     server_group: str
@@ -144,7 +153,9 @@ class SwitchView:
     Attributes:
         traffic_classes: traffic class of each DSCP, as (dscp, traffic class), ascending.
         mmu_default: the buffer profile of ports that apply none, the one with the most headroom.
-        flowlets: whether dynamic load balancing is on.
+        hash_seed: the tier's, None where EOS has no word for it.
+        dynamic, per_packet: whether dynamic load balancing is on, and judges each packet by itself.
+        service_ports: names of the cages that are not for the fabric.
         queue_pair_fields: (Ethernet type, offset) of each byte hashed of the queue pair, trident family.
         queue_pair_profile: name of the hash profile that does so, sand family.
         headroom_pool_bytes: None where the platform keeps no shared headroom pool or EOS cannot set one.
@@ -161,12 +172,16 @@ class SwitchView:
     watchdog: WatchdogView | None
     headroom_pool_bytes: int | None
     ports: list[PortView]
+    service_ports: list[str]
+    service_description: str
     loopback4: str | None
     loopback6: str | None
     unnumbered: bool
     ipv6: bool
     bgp: BgpView
-    flowlets: bool
+    hash_seed: int | None
+    dynamic: bool
+    per_packet: bool
     queue_pair_fields: list[tuple[str, int]]
     queue_pair_profile: str | None
 
@@ -181,8 +196,8 @@ def switch_view(switch: Switch) -> SwitchView:
     pool = qos.pools.headroom_bytes if trident and qos.pools else 0
     return SwitchView(
         name=switch.name,
-        management=_management(switch.management),
-        queue=QUEUE_KEYWORD[str(settings(switch)["family"])],
+        management=_management(switch.management, unnumbered or switch.bgp.ipv6),
+        queue=QUEUE_KEYWORD[family(switch)],
         traffic_classes=sorted((dscp, c.priority) for c in qos.classes for dscp in c.dscps),
         queues=[c.priority for c in qos.classes],
         qos_profiles=_qos_profiles(switch),
@@ -191,12 +206,16 @@ def switch_view(switch: Switch) -> SwitchView:
         watchdog=_watchdog(switch),
         headroom_pool_bytes=pool or None,
         ports=ports,
+        service_ports=service_ports(switch.model),
+        service_description=SERVICE_DESCRIPTION,
         loopback4=switch.loopback4,
         loopback6=switch.loopback6,
         unnumbered=unnumbered,
         ipv6=unnumbered or switch.bgp.ipv6,
         bgp=bgp_view(switch.bgp),
-        flowlets=trident and switch.load_balancing.mode is Spreading.FLOWLET,
+        hash_seed=HASH_SEEDS[switch.tier_index] if has(switch, HASH_SEED) else None,
+        dynamic=trident and switch.load_balancing.mode is not Spreading.HASH,
+        per_packet=trident and switch.load_balancing.mode is Spreading.PACKET,
         queue_pair_fields=_queue_pair_fields(switch) if trident else [],
         queue_pair_profile=QUEUE_PAIR_PROFILE if switch.load_balancing.queue_pairs and not trident else None,
     )
@@ -211,18 +230,20 @@ def _queue_pair_fields(switch: Switch) -> list[tuple[str, int]]:
 
 def speed_word(port: Port) -> str:
     """The speed as EOS spells it; `gaps` reports a combination that has no spelling."""
-    return SPEEDS.get((port.speed_gbps, port.lanes), f"{port.speed_gbps}g-{port.lanes}")
+    key = port.speed_gbps, port.lanes
+    return SPEEDS[key] if key in SPEEDS else f"{key[0]}g-{key[1]}"
 
 
-def _management(management: Management) -> ManagementView:
+def _management(management: Management, ipv6: bool) -> ManagementView:
     lldp_s = management.lldp_interval_s
     hold_s = LLDP_HOLD * lldp_s
     return ManagementView(
         vrf=MANAGEMENT_VRF,
         interface=MANAGEMENT_INTERFACE,
         access_list=ACCESS_LIST if management.access else None,
+        nobody_list=NOBODY_LIST if management.access and ipv6 else None,
         access=in_address_order(management.access),
-        aaa=list(AAA.items()) if management.tacacs else [],
+        aaa=list((AAA if management.tacacs else LOCAL_AAA).items()),
         server_group=SERVER_GROUP,
         tacacs=management.tacacs,
         snmp=management.snmp,
@@ -256,6 +277,7 @@ def _port(port: Port, mmu_names: dict[str, str]) -> PortView:
     )
 
 
+@cache
 def _qos_name(profile: str | None) -> str:
     return f"ROCE-{profile.upper()}" if profile else LOSSY_PROFILE
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Spreading
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +14,11 @@ if TYPE_CHECKING:
 
 MANAGEMENT_VRF = "MGMT"
 MANAGEMENT_INTERFACE = "Management1"
+GNMI_PROVIDER = "eos-native"  # the paths of EOS itself beside those of OpenConfig
 GRPC_PORT = 6030  # of gNMI when no `port` says another
 ACCESS_LIST = "FABRICC-ACCESS"
+NOBODY_LIST = "FABRICC-NOBODY"  # who may log in over IPv6 from the fabric: access networks are IPv4
+NOBODY = "nobody"
 SERVER_GROUP = "FABRICC"
 DEFAULT_LLDP_S = 30
 DEFAULT_LLDP_HOLD_S = 120
@@ -25,6 +27,8 @@ GTSM_HOPS = (
     1  # a direct neighbour's packets arrive with the TTL they left with, which passes for any number of hops
 )
 
+# Without it a session opens unprivileged, whatever the account's level (Arista, Common AAA Requirements).
+LOCAL_AAA = {"authorization exec default": "local"}
 # `aaa` statements about the group of TACACS+ servers; local accounts answer when no server does.
 AAA = {
     "authentication login default": f"group {SERVER_GROUP} local",
@@ -40,6 +44,8 @@ QUEUE_PAIR_BYTES = "5-7"
 QUEUE_PAIR_PROFILE = "ROCE-QP"
 ROCE_PORT = 4791
 
+# One hash seed per tier, from 1, as EOS's own is 0 and not printed; `trident` takes up to 5 (EOS user manual, IPv4).
+HASH_SEEDS = (1, 2, 3)
 TRIDENT = "trident"
 SAND = "sand"
 QUEUE_KEYWORD = {TRIDENT: "uc-tx-queue", SAND: "tx-queue"}
@@ -72,6 +78,7 @@ MAXIMUM_MTU = 9214
 MAXIMUM_PRIORITY = 7
 
 DEFAULT_MTU = 1500
+SERVICE_DESCRIPTION = "service port"
 DEFAULT_TIMERS_S = (60, 180)
 
 # RFC 1997 and RFC 8326 values that EOS prints by name.
@@ -134,11 +141,11 @@ def settings(switch: Switch) -> Mapping[str, Any]:
     return switch.model.nos["eos"]
 
 
+def family(switch: Switch) -> str:
+    """`trident` or `sand`, by which EOS spells what concerns the ASIC."""
+    return str(settings(switch)["family"])
+
+
 def is_trident(switch: Switch) -> bool:
     """Whether the ASIC is of the family whose buffers EOS lets one set (Trident and Tomahawk)."""
-    return bool(settings(switch)["family"] == TRIDENT)
-
-
-def spreadings(switch: Switch) -> frozenset[Spreading]:
-    """What EOS can do on this switch: `distribution dynamic` is documented for the trident family (Arista AVD 6.4)."""
-    return frozenset((Spreading.HASH, Spreading.FLOWLET) if is_trident(switch) else (Spreading.HASH,))
+    return family(switch) == TRIDENT

@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 
 pyavd = pytest.importorskip("pyavd", reason="pyavd, Arista's renderer, is not installed")
 
-# AVD has no per-interface form of the buffer profile and leaves `end` to the device.
-OURS_ALONE = ("   platform trident mmu queue profile", "end")
+# AVD has no per-interface form of the buffer profile and no hash seed, and leaves `end` to the device.
+OURS_ALONE = ("   platform trident mmu queue profile", "ip load-sharing trident", "end")
+SERVICE_PORT = {
+    "name": "Ethernet5",
+    "description": "service port",
+    "shutdown": True,
+    "switchport": {"enabled": False},
+}
 SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
 
 
@@ -160,6 +166,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
     unnumbered = any(port.unnumbered for port in switch.ports)
     model: dict[str, Any] = {
         "hostname": switch.name,
+        "aaa_authorization": {"exec": {"default": "local"}},
         "local_users": [
             {
                 "name": u.name,
@@ -194,7 +201,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
             "local_interface": {"name": "Management1", "vrf": "MGMT"},
             "servers": [{"name": name, "iburst": True} for name in management.ntp],
         },
-        "ethernet_interfaces": [avd_port(port) for port in switch.ports],
+        "ethernet_interfaces": [*(avd_port(port) for port in switch.ports), SERVICE_PORT],
         "loopback_interfaces": [
             {"name": "Loopback0", "ip_address": f"{switch.loopback4}/32"}
             | ({"ipv6_addresses": [f"{switch.loopback6}/128"]} if switch.loopback6 else {})
@@ -307,8 +314,13 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
                 "grpc": [{"name": "MGMT", "port": 9339, "vrf": "MGMT", "ip_access_group": "FABRICC-ACCESS"}]
             },
         },
+        "ipv6_standard_access_lists": [
+            {"name": "FABRICC-NOBODY", "sequence_numbers": [{"sequence": 10, "action": "deny any"}]}
+        ],
         "management_ssh": {
-            "vrfs": [{"name": "MGMT", "enable": True, "ip_access_group_in": "FABRICC-ACCESS"}]
+            "ip_access_group_in": "FABRICC-ACCESS",
+            "ipv6_access_group_in": "FABRICC-NOBODY",
+            "vrfs": [{"name": "MGMT", "enable": True, "ip_access_group_in": "FABRICC-ACCESS"}],
         },
     }
     if family == "sand":

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.fabric.model import Account
+from fabricc.fabric.model import Account, LoadBalancing, Spreading, TierName
 from fabricc.nos import load
 from fabricc.nos.eos import EOS, FILE
 from tests.effort import calls
@@ -24,8 +24,9 @@ ORDER = (
     "username", "service routing", "load-balance policies", "lldp", "logging", "platform trident mmu queue",
     "hostname", "ip name-server", "qos profile", "port-channel load-balance sand", "(no )?snmp-server",
     "port-channel load-balance trident", "vrf instance",
-    "management api", "tacacs-server", "aaa", "interface", "ip access-list", "ip routing", "ip hardware fib",
-    "no ip routing",
+    "management api", "tacacs-server", "aaa", "interface", "ipv6 access-list", "ip access-list",
+    "ip routing", "ip hardware fib",
+    "ip load-sharing", "no ip routing",
     "ip community-list", "ip prefix-list", "ipv6 prefix-list", "ipv6 unicast-routing", "ip route", "ntp", "qos map",
     "priority-flow-control", "route-map", "router bfd", "router bgp", "ip tacacs",
     r"platform trident mmu queue profile \S+ apply",
@@ -121,6 +122,41 @@ def test_a_shared_headroom_pool_is_limited_in_bytes() -> None:
     pools = replace(switch.qos.pools, headroom_bytes=8_965_632)
     text = EOS.render(replace(switch, qos=replace(switch.qos, pools=pools)))[FILE]
     assert "platform trident mmu headroom-pool limit bytes 8965632\n" in text
+
+
+def test_only_the_access_networks_log_in_over_the_fabric_too() -> None:
+    text = "\n".join(lines("trident-settings"))
+    body = text.split("\nmanagement ssh\n")[1].split("\n!")[0]
+    assert body.split("\n")[:3] == [
+        "   ip access-group FABRICC-ACCESS vrf MGMT in",
+        "   ip access-group FABRICC-ACCESS in",
+        "   ipv6 access-group FABRICC-NOBODY in",
+    ]
+    reading = EOS.read({FILE: text.replace("   10 deny any\n", "")})
+    assert reading.facts["management/access[ssh/ipv6]"] == ""
+
+
+def test_a_session_opens_with_the_privileges_of_its_account() -> None:
+    assert "aaa authorization exec default local" in lines("trident-numbered")
+
+
+def test_each_tier_hashes_with_a_seed_of_its_own() -> None:
+    tor = variant("trident-numbered")
+    for tier, seed in ((TierName.TOR, 1), (TierName.SPINE, 2), (TierName.CORE, 3)):
+        assert f"\nip load-sharing trident {seed}\n" in EOS.render(replace(tor, tier=tier))[FILE]
+    assert "load-sharing" not in EOS.render(variant("sand-numbered"))[FILE]
+
+
+def test_spraying_follows_the_line_that_turns_dynamic_load_balancing_on() -> None:
+    switch = replace(variant("trident-numbered"), load_balancing=LoadBalancing(Spreading.PACKET))
+    text = EOS.render(switch)[FILE]
+    start = "ip hardware fib load-balance distribution dynamic"
+    assert f"\n{start}\n{start} member-selection optimal always\n" in text
+    reading = EOS.read({FILE: text})
+    assert (reading.unknown, reading.facts) == ([], EOS.planned(switch))
+    alone = EOS.read({FILE: text.replace(f"{start}\n", "", 1)})
+    assert alone.unknown
+    assert "load_balancing/mode" not in alone.facts
 
 
 def test_defaults_that_a_device_hides_are_not_written() -> None:

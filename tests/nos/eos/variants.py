@@ -34,7 +34,7 @@ def variant(name: str) -> Switch:
     model = switch_model(eos={"family": family, "port": "Ethernet{cage}/{lane}"})
     if choice == "settings":
         mode = Spreading.FLOWLET if family == "trident" else Spreading.HASH
-        return with_settings(tor(PORTS, model=model, nos="eos", release="4.32", dual=True), mode)
+        return with_settings(tor(PORTS, model=model, nos="eos", release="4.33", dual=True), mode)
     return tor(PORTS, model=model, nos="eos", release="4.32", **CHOICES[choice])
 
 
