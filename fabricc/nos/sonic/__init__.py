@@ -14,6 +14,7 @@ from fabricc.nos.sonic.facts import planned_facts
 from fabricc.nos.sonic.platform import port_name
 from fabricc.nos.sonic.qos_reader import read_qos
 from fabricc.nos.sonic.reader import read_config_db, read_ports, read_system
+from fabricc.nos.sonic.release import DEFAULT, LOG_FACILITY, RELEASES, release_of
 from fabricc.nos.sonic.services import read_services
 from fabricc.nos.sonic.tables import config_db
 
@@ -25,16 +26,14 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 FRR_FILE = "frr.conf"
-FRR_HEAD = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1", "no zebra nexthop kernel enable")
-"""What the bgp container's start script appends to frr.conf when it is absent; stated, so that it changes nothing."""
 
 
 class Sonic:
     """Community SONiC; see `fabricc.nos.base.Nos`."""
 
     name = "sonic"
-    releases = tuple(capability.RELEASES)
-    default_release = "202505"
+    releases = tuple(RELEASES)
+    default_release = DEFAULT
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has SONiC settings for the model."""
@@ -45,9 +44,9 @@ class Sonic:
         return port_name(model, cage, child, children)
 
     def gaps(self, switch: Switch) -> list[Gap]:
-        """What the switch's SONiC release cannot express; codes FAB5301 to FAB5317."""
+        """What the switch's SONiC release cannot express; codes FAB5301 to FAB5326."""
         release = switch.release or self.default_release
-        if release not in capability.RELEASES:
+        if release not in RELEASES:
             known = ", ".join(self.releases)
             return [
                 Gap("FAB5301", f"SONiC {release}", f"the releases known are {known}", f"use one of {known}")
@@ -61,8 +60,9 @@ class Sonic:
             FRR_FILE: render_frr_conf(
                 switch,
                 router_interfaces=False,
-                extra_head=FRR_HEAD,
+                extra_head=release_of(switch).head,
                 multipath_limit=capability.MULTIPATH_LIMIT,
+                log_facility=LOG_FACILITY,
             ),
         }
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import SETTINGS
-from fabricc.fabric.model import Direction, Spreading
+from fabricc.fabric.model import Direction
 from fabricc.nos.base import Gap
 from fabricc.nos.sonic.platform import Platform
 from fabricc.nos.sonic.qos import pg_profile_name
-from fabricc.nos.sonic.services import CERTIFICATES, LLDP_RANGE_S
+from fabricc.nos.sonic.release import RELEASES, TRIMMING, has, lacking
+from fabricc.nos.sonic.services import CERTIFICATES, DEFAULT_LLDP_S, LLDP_RANGE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,22 +21,6 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,31}")
 MULTIPATH_LIMIT = 514
 """Next hops that SONiC builds FRR for (`constants.yml`, `maximum_paths`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """Where the YANG models of the releases differ for what fabricc emits."""
-
-    max_port_gbps: int
-    max_poll_ms: int
-    trimming: bool = True
-
-
-RELEASES = {
-    "202411": Release(max_port_gbps=800, max_poll_ms=3000, trimming=False),
-    "202505": Release(max_port_gbps=800, max_poll_ms=3000),
-    "202511": Release(max_port_gbps=1600, max_poll_ms=1000),
-}
 
 
 def gaps(switch: Switch, release: str) -> Iterator[Gap]:
@@ -55,10 +39,21 @@ def gaps(switch: Switch, release: str) -> Iterator[Gap]:
                 "give both cable classes the same headroom, or lengths that round to different table rows",
             )
     yield from _class_gaps(switch)
-    yield from _congestion_gaps(switch, release)
+    yield from _lacking_gaps(switch, release)
+    if switch.qos.trimming and has(TRIMMING, release):
+        yield from _trimming_gaps(switch)
     yield from _management_gaps(switch)
     yield from _service_gaps(switch)
-    yield from _balancing_gaps(switch, release)
+    if switch.management.access and switch.bgp.bfd_interval_ms is not None:
+        yield Gap(
+            "FAB5326",
+            "BFD beside access networks",
+            "with an access list of the control plane caclmgrd drops every packet to the switch that it does not know, "
+            "and it knows BFD only when sessions are the ASIC's (STATE_DB BFD_SESSION_TABLE; sonic-host-services, "
+            "branches 202305 to 202511): bfdd hears nobody, and BGP notices a failure by its hold timer",
+            "set `routing.bfd: false`, or guard the management network outside the switch and leave `access` out",
+            fatal=False,
+        )
     if switch.bgp.maximum_paths > MULTIPATH_LIMIT:
         yield Gap(
             "FAB5313",
@@ -200,17 +195,20 @@ def _class_gaps(switch: Switch) -> Iterator[Gap]:
         )
 
 
-def _congestion_gaps(switch: Switch, release: str) -> Iterator[Gap]:
-    """What Ultra Ethernet would have: trimming since 202505 (sonic-trimming.yang), link-layer retry not yet."""
-    qos = switch.qos
-    if qos.trimming and not RELEASES[release].trimming:
+def _lacking_gaps(switch: Switch, release: str) -> Iterator[Gap]:
+    for capability in lacking(switch, release):
+        since = f"comes with {capability.since}: " if capability.since else ""
         yield Gap(
-            "FAB5318",
-            SETTINGS["trimming/"],
-            f"SONiC {release} has no SWITCH_TRIMMING and no packet_discard_action",
-            "use release 202505 or later",
+            capability.code,
+            capability.feature,
+            f"SONiC {release} has no {capability.words}; {since}{capability.source}",
+            capability.remedy,
         )
-    elif qos.trimming and not qos.pools:
+
+
+def _trimming_gaps(switch: Switch) -> Iterator[Gap]:
+    qos = switch.qos
+    if not qos.pools:
         yield Gap(
             "FAB5318",
             SETTINGS["trimming/"],
@@ -218,20 +216,13 @@ def _congestion_gaps(switch: Switch, release: str) -> Iterator[Gap]:
             "buffers to the image",
             "make a class lossless",
         )
-    elif qos.trimming and switch.model.buffers.limits.trim_bytes is None:
+    elif switch.model.buffers.limits.trim_bytes is None:
         yield Gap(
             "FAB5319",
             f"{SETTINGS['trimming/']} on {switch.model.asic}",
             "orchagent asks the chip's driver, and does nothing where that says no; no document says it for this chip",
             "look for SWITCH_TRIMMING_CAPABLE in SWITCH_CAPABILITY|switch of STATE_DB on a switch",
             fatal=False,
-        )
-    if qos.link_retry:
-        yield Gap(
-            "FAB5320",
-            SETTINGS["link_retry"],
-            f"LLR_PORT and LLR_PROFILE are a design (doc/llr of the SONiC project), {release} has no model of them",
-            "leave it out",
         )
 
 
@@ -245,6 +236,15 @@ def _service_gaps(switch: Switch) -> Iterator[Gap]:
             f"hello_time is {low} to {high} (sonic-lldp.yang)",
             f"{high} s is the most",
         )
+    elif management.lldp_interval_s != DEFAULT_LLDP_S:
+        yield Gap(
+            "FAB5325",
+            f"LLDP every {management.lldp_interval_s} s",
+            "LLDP|GLOBAL is in the models, yet nothing in the community image reads it (docker-lldp of the branches "
+            f"202305 to 202511): its lldpd announces every {DEFAULT_LLDP_S} s",
+            f"leave it at {DEFAULT_LLDP_S} s, or use an image of a vendor that reads the table",
+            fatal=False,
+        )
     if management.gnmi_port is not None:
         yield Gap(
             "FAB5323",
@@ -253,25 +253,6 @@ def _service_gaps(switch: Switch) -> Iterator[Gap]:
             "install them on the switches; no key ever stands in a configuration",
             fatal=False,
         )
-
-
-def _balancing_gaps(switch: Switch, release: str) -> Iterator[Gap]:
-    balancing = switch.load_balancing
-    ars = f"adaptive routing is a design (doc/ARS of the SONiC project), {release} has no model of it"
-    fields = "SWITCH_HASH has no field of the RoCE transport header (sonic-hash.yang)"
-    asked = {
-        "load_balancing/mode": (balancing.mode is not Spreading.HASH, ars),
-        "load_balancing/flowlet_idle_us": (balancing.flowlet_idle_us is not None, ars),
-        "load_balancing/queue_pairs": (balancing.queue_pairs, fields),
-    }
-    for setting, (wanted, reason) in asked.items():
-        if wanted:
-            yield Gap(
-                "FAB5324",
-                SETTINGS[setting],
-                reason,
-                "leave it out; more queue pairs per connection spread by their UDP source ports",
-            )
 
 
 def _bad_name(what: str) -> Gap:

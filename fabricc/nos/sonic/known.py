@@ -70,7 +70,7 @@ FIELDS: Mapping[str, Expected] = {
         "ca_crt", "server_crt", "server_key", "client_auth", "log_level", "port", "save_on_set", "user_auth"
     ),
     "LLDP": _any("hello_time", "multiplier", "system_name", "system_description"),
-    "ACL_TABLE": {"type": "CTRLPLANE", **_any("policy_desc", "services", "stage")},
+    "ACL_TABLE": {"type": "CTRLPLANE", "stage": Default("ingress"), **_any("policy_desc", "services")},
     "ACL_RULE": _any("ETHER_TYPE", "L4_DST_PORT", "PACKET_ACTION", "PRIORITY", "SRC_IP"),
     "LOOPBACK_INTERFACE": {"NULL": Default("NULL"), "admin_status": Default("up")},
     "BREAKOUT_CFG": _any("brkout_mode"),

@@ -11,9 +11,10 @@ from fabricc.fabric.facts import boolean
 from fabricc.nos.sonic.document import FILE, Lines
 from fabricc.nos.sonic.known import ALLOWED, FIELDS, IGNORED, MAPS, ROWS, STATED
 from fabricc.nos.sonic.qos import MAP
+from fabricc.nos.sonic.release import absent_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Reading, Value
     from fabricc.nos.sonic.document import Row, Table, Tables
@@ -26,11 +27,16 @@ METADATA_FACTS = ("hwsku", "platform", "type")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The understood part of one `config_db.json`, where each thing stands in it, and what it states so far."""
+    """The understood part of one `config_db.json`, where each thing stands in it, and what it states so far.
+
+    Attributes:
+        absent: fields, by table, that the models of the file's release do not know.
+    """
 
     tables: Tables
     lines: Lines
     reading: Reading
+    absent: Mapping[str, frozenset[str]]
 
     def rows(self, table: str) -> Table:
         """The rows of a table; none when it is absent."""
@@ -61,8 +67,8 @@ def read_config_db(text: str, reading: Reading) -> Source:
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
         reading.unknown.append((FILE, line, f"not JSON: {error}"))
-        return Source({}, Lines(text), reading)
-    source = Source({}, Lines(text, parsed), reading)
+        return Source({}, Lines(text), reading, {})
+    source = Source({}, Lines(text, parsed), reading, absent_from(_schema(parsed)))
     if not isinstance(parsed, dict):
         reading.unknown.append((FILE, 1, "not a JSON object of tables"))
         return source
@@ -79,6 +85,14 @@ def read_config_db(text: str, reading: Reading) -> Source:
         if key not in source.rows(table):
             source.strange(f"{table}|{key} is missing", table)
     return source
+
+
+def _schema(parsed: Any) -> str:
+    """The schema version that a file says it has; empty when it says none."""
+    found = parsed
+    for key in ("VERSIONS", "DATABASE", "VERSION"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def _row(source: Source, table: str, key: str, row: Any) -> Row:
@@ -105,7 +119,7 @@ def _row(source: Source, table: str, key: str, row: Any) -> Row:
         else:
             source.strange(f"{table}|{key} {field}: {_shown(value)}", table, key, field)
     for field, stated in STATED[table].items() if table in STATED else ():
-        if field not in row:
+        if field not in row and field not in source.absent.get(table, ()):
             source.strange(f"{table}|{key} without {field} {_shown(stated)}", table, key)
     return understood
 
@@ -145,7 +159,7 @@ def read_system(source: Source) -> None:
         if rows := source.rows(table):
             source.put(f"management/{kind}", ",".join(sorted(rows)), table, next(iter(rows)))
     for key, row in source.rows("NTP_SERVER").items():
-        if row.get("resolve_as") != key:
+        if row.get("resolve_as", key if "NTP_SERVER" in source.absent else None) != key:
             source.strange(
                 f"NTP_SERVER|{key} resolve_as: {row.get('resolve_as')}", "NTP_SERVER", key, "resolve_as"
             )

@@ -184,8 +184,10 @@ def _read_gnmi(source: Source) -> None:
         if field == "port":
             port = int(value) if value.isdecimal() else value
             source.put("management/gnmi_port", port, "GNMI", "gnmi", field)
-        elif field == "client_auth" and value != "true":
-            source.strange(f"GNMI|gnmi client_auth: {value}", "GNMI", "gnmi", field)
+    client = source.rows("GNMI").get("gnmi")
+    if client is not None and client.get("client_auth") != "true":
+        text = f"GNMI|gnmi client_auth: {client.get('client_auth', 'not stated')}"
+        source.strange(text, "GNMI", "gnmi", "client_auth")
 
 
 def _read_lldp(source: Source) -> None:
@@ -218,7 +220,7 @@ def _permitted(source: Source, table: str, service: str) -> str:
     networks, dropped = [], False
     rules = {k: r for k, r in source.rows("ACL_RULE").items() if k.partition("|")[0] == table}
     for key, rule in sorted(rules.items(), key=lambda each: -_rank(each[1])):
-        if rule.get("L4_DST_PORT") != wanted or rule.get("ETHER_TYPE") != IPV4 or dropped:
+        if rule.get("L4_DST_PORT") != wanted or rule.get("ETHER_TYPE") != IPV4 or not _rank(rule) or dropped:
             source.strange(f"ACL_RULE|{key}: not as planned", "ACL_RULE", key)
         elif rule.get("PACKET_ACTION") == "ACCEPT" and "SRC_IP" in rule:
             networks.append(str(rule["SRC_IP"]))
@@ -230,5 +232,6 @@ def _permitted(source: Source, table: str, service: str) -> str:
 
 
 def _rank(rule: Row) -> int:
+    """A rule's priority, the highest first; 0 for one that states none, which `caclmgrd` cannot take."""
     text = str(rule.get("PRIORITY", "0"))
     return int(text) if text.isdecimal() else 0

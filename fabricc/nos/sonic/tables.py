@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.model import Direction
 from fabricc.nos.sonic.platform import Platform, lane_list
 from fabricc.nos.sonic.qos import qos_tables
+from fabricc.nos.sonic.release import known_fields, release_of
 from fabricc.nos.sonic.services import service_tables
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 ROLES = ("ToRRouter", "LeafRouter", "SpineRouter")
 """`DEVICE_METADATA.type` of ToRs, spines and cores; orchagent derives the ECMP hash seed from it (0, 10, 25)."""
-
-SCHEMA_VERSION = "version_202411_01"
-"""What `db_migrator.py` starts from; known to all supported releases, so that none runs its migrations of old rows."""
 
 SERVICE_DESCRIPTION = "service port"
 SERVICE_MTU = 9100
@@ -40,9 +38,10 @@ CONVENTIONS = {
 def config_db(switch: Switch) -> Tables:
     """Every table, in the order of the file; rows of ports in panel order."""
     platform = Platform.of(switch.model)
+    release = release_of(switch)
     tables: Tables = {
         "DEVICE_METADATA": {"localhost": _metadata(switch, platform)},
-        "VERSIONS": {"DATABASE": {"VERSION": SCHEMA_VERSION}},
+        "VERSIONS": {"DATABASE": {"VERSION": release.schema}},
     }
     tables.update(_management(switch))
     tables.update(service_tables(switch.management))
@@ -54,7 +53,7 @@ def config_db(switch: Switch) -> Tables:
     tables["INTERFACE"] = _interfaces(switch)
     tables.update(qos_tables(switch, platform))
     tables["SWITCH_HASH"] = {"GLOBAL": {"ecmp_hash": list(HASH_FIELDS)}}
-    return {name: rows for name, rows in tables.items() if rows}
+    return {name: rows for name, rows in known_fields(tables, release).items() if rows}
 
 
 def _metadata(switch: Switch, platform: Platform) -> Row:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VALIDATOR = Path(__file__).parents[4] / "shared" / "validators" / "sonic_validate.py"
+MODELS_OF = Path(os.environ.get("SONIC_YANG_MODELS", VALIDATOR.parent / "sonic-yang"))
+"""A folder of models for each release; another one can be named in the environment."""
+UNMODELLED = {("202305", "SNMP_AGENT_ADDRESS_CONFIG")}
+"""Tables that `config reload` of a release takes without a model."""
+TABLE = re.compile(r"\b[A-Z][A-Z0-9_]{3,}\b")
 
 
 def needs_yang(test: Callable[..., None]) -> Callable[..., None]:
@@ -32,24 +39,32 @@ def needs_yang(test: Callable[..., None]) -> Callable[..., None]:
     return there(pytest.mark.skipif(binding, reason="the libyang binding is not installed")(test))
 
 
-def judge(release: str, *files: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(VALIDATOR), "-r", release, "--json", *map(str, files)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+def judge(release: str, *files: Path) -> list[str]:
+    """What the release's models do not accept."""
+    models = MODELS_OF / release
+    if not models.is_dir():
+        pytest.skip(f"no models of SONiC {release} in {MODELS_OF}")
+    command = [sys.executable, str(VALIDATOR), "-m", str(models), "-u", "warn", "--json", *map(str, files)]
+    verdict = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert verdict.returncode in (0, 1), verdict.stderr
+    problems = [problem for file in json.loads(verdict.stdout) for problem in file["problems"]]
+    return [
+        str(p) for p in problems if not any((release, table) in UNMODELLED for table in TABLE.findall(str(p)))
+    ]
 
 
 @needs_yang
 @pytest.mark.parametrize("release", SONIC.releases)
 def test_every_variant_is_valid(release: str, tmp_path: Path) -> None:
     files = []
-    for name, switch in VARIANTS.items():
-        if any(gap.fatal for gap in SONIC.gaps(replace(switch, release=release))):
+    for name, sample in VARIANTS.items():
+        switch = replace(sample, release=release)
+        if any(gap.fatal for gap in SONIC.gaps(switch)):
             continue
         file = tmp_path / f"{name}.json"
         file.write_text(SONIC.render(switch)["config_db.json"])
         files.append(file)
-    verdict = judge(release, *files)
-    assert verdict.returncode == 0, verdict.stdout + verdict.stderr
-    assert "warning" not in verdict.stdout
+    assert judge(release, *files) == []
 
 
 @needs_yang
@@ -57,14 +72,12 @@ def test_every_variant_is_valid(release: str, tmp_path: Path) -> None:
 def test_every_model_of_the_catalog_is_valid(release: str, tmp_path: Path) -> None:
     files = []
     for name, breakout in dict(CASES).items():
-        switch = full_switch(MODELS[name], breakout)
+        switch = replace(full_switch(MODELS[name], breakout), release=release)
         profile = switch.qos.profiles[0].name
         switch = replace(switch, ports=tuple(replace(port, profile=profile) for port in switch.ports))
         files.append(tmp_path / f"{name}.json")
         files[-1].write_text(SONIC.render(switch)["config_db.json"])
-    verdict = judge(release, *files)
-    assert verdict.returncode == 0, verdict.stdout + verdict.stderr
-    assert "warning" not in verdict.stdout
+    assert judge(release, *files) == []
 
 
 @needs_yang
@@ -73,7 +86,7 @@ def test_the_judge_finds_a_ghost_scheduler(tmp_path: Path) -> None:
     read["QUEUE"]["Ethernet0|3"]["scheduler"] = "ghost"
     file = tmp_path / "broken.json"
     file.write_text(json.dumps(read))
-    assert judge("202505", file).returncode == 1
+    assert judge("202505", file)
 
 
 @pytest.mark.skipif(shutil.which("vtysh") is None, reason="FRR's vtysh is not installed")
