@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 def subjects(view: DeviceView) -> set[str]:
     found = set()
     for path in view.facts:
+        if path.startswith(facts.STRUCTURE):
+            continue
         word, role, _, rest = view.place(path)
         found.add(f"{word}[{role}]{rest}" if word else path)
     return found

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import Reading
 from fabricc.nos.base import Gap
-from fabricc.nos.frr.capabilities import find_gaps, planned_facts
+from fabricc.nos.frr.capabilities import find_gaps, next_hop_lines, planned_facts
 from fabricc.nos.frr.conf import render_frr_conf
 from fabricc.nos.frr.linux import READERS, render_linux
 from fabricc.nos.frr.reader import read_frr_conf
+from fabricc.nos.frr.release import DEFAULT_RELEASE, RELEASES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +26,8 @@ class FrrLinux:
     """The back end; see `fabricc.nos.base.Nos`."""
 
     name = "frr"
-    releases = ("8.4", "9.1", "10.0", "10.3")
-    default_release = "10.0"
+    releases = RELEASES
+    default_release = DEFAULT_RELEASE
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog knows the model's port names under Linux."""
@@ -39,7 +40,7 @@ class FrrLinux:
         return whole if children == 1 else f"{whole}s{child - 1}"
 
     def gaps(self, switch: Switch) -> list[Gap]:
-        """What plain Linux cannot express of this switch; codes FAB5201 to FAB5208."""
+        """What plain Linux cannot express of this switch; codes FAB5201 to FAB5209."""
         release = switch.release or self.default_release
         if release not in self.releases:
             known = ", ".join(self.releases)
@@ -49,12 +50,8 @@ class FrrLinux:
         return find_gaps(switch)
 
     def render(self, switch: Switch) -> dict[str, str]:
-        """`frr.conf` and the box's own files by name.
-
-        FRR 8.4 keeps a shrunken kernel next-hop group for good after a port flap (corrected upstream by FRRouting
-        pull request 13413), so that release is told not to use them.
-        """
-        head = ("no zebra nexthop kernel enable",) if switch.release == "8.4" else ()
+        """`frr.conf` and the box's own files by name."""
+        head = next_hop_lines(switch.release)
         return {"frr.conf": render_frr_conf(switch, extra_head=head), **render_linux(switch)}
 
     def read(self, files: Mapping[str, str]) -> Reading:

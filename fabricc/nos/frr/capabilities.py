@@ -6,13 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import SETTINGS, neighbor_key, setting_facts, switch_facts
-from fabricc.fabric.model import Spreading
 from fabricc.nos.base import Gap
-from fabricc.nos.frr.defaults import MULTIPATH_LIMIT, TTL_SECURITY_HOPS
+from fabricc.nos.frr.conf import group_name
+from fabricc.nos.frr.defaults import (
+    BFD_PROFILE,
+    LOG_LEVEL,
+    MULTIPATH_LIMIT,
+    NEXT_HOP_GROUPS,
+    TTL_SECURITY_HOPS,
+)
 from fabricc.nos.frr.linux import linux_facts
+from fabricc.nos.frr.release import lacking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
@@ -31,7 +38,37 @@ def planned_facts(switch: Switch) -> Facts:
         path: value for path, value in switch_facts(switch).items() if not _NOT_EXPRESSED.fullmatch(path)
     }
     stated = {path: value for path, value in setting_facts(switch).items() if path.startswith(_SETTINGS)}
-    return facts | stated | linux_facts(switch) | ttl_security_facts(switch)
+    routing = routing_facts(switch, next_hop_lines(switch.release))
+    return facts | stated | linux_facts(switch) | ttl_security_facts(switch) | routing
+
+
+def next_hop_lines(release: str) -> tuple[str, ...]:
+    """What a release is told about next-hop groups.
+
+    FRR 8.4 keeps a shrunken kernel next-hop group for good after a port flap (corrected upstream by FRRouting
+    pull request 13413), so that release is told not to use them.
+    """
+    return ("no zebra nexthop kernel enable",) if release == "8.4" else ()
+
+
+def routing_facts(switch: Switch, head: Sequence[str]) -> Facts:
+    """What `read_frr_conf` states beyond the vocabulary; `head` as the `extra_head` of `render_frr_conf`."""
+    facts: Facts = {
+        "structure/frr_hostname": switch.name,
+        "bgp/requires_policy": "true",
+        "log/syslog": LOG_LEVEL,
+    }
+    for line in head:
+        if fact := NEXT_HOP_GROUPS.get(line):
+            facts[fact] = "false"
+        elif line.startswith("fpm address "):
+            facts["zebra/fpm_address"] = line.removeprefix("fpm address ")
+    if switch.bgp.bfd_interval_ms is not None:
+        facts[f"structure/bfd_profile[{BFD_PROFILE}]"] = "true"
+        for name in {group_name(session) for session in switch.bgp.sessions}:
+            facts[f"structure/bgp_group[{name}]/bfd_on"] = "true"
+            facts[f"structure/bgp_group[{name}]/bfd_profile"] = BFD_PROFILE
+    return facts
 
 
 def ttl_security_facts(switch: Switch) -> Facts:
@@ -96,7 +133,8 @@ def find_gaps(switch: Switch) -> list[Gap]:
                 fatal=False,
             )
         )
-    return [*found, *_services(switch), *_balancing(switch)]
+    lacks = (Gap(c.code, c.feature, c.source, c.remedy) for c in lacking(switch))
+    return [*found, *_services(switch), *lacks]
 
 
 def _services(switch: Switch) -> Iterator[Gap]:
@@ -113,21 +151,4 @@ def _services(switch: Switch) -> Iterator[Gap]:
             "it is a package of the Debian installation, configured apart from FRR",
             "install and configure it with the system, for instance by the same means as the accounts",
             fatal=False,
-        )
-
-
-def _balancing(switch: Switch) -> Iterator[Gap]:
-    balancing = switch.load_balancing
-    asked = {
-        "load_balancing/mode": balancing.mode is not Spreading.HASH,
-        "load_balancing/flowlet_idle_us": balancing.flowlet_idle_us is not None,
-        "load_balancing/queue_pairs": balancing.queue_pairs,
-    }
-    for setting in (setting for setting, wanted in asked.items() if wanted):
-        yield Gap(
-            "FAB5208",
-            SETTINGS[setting],
-            "Linux hashes addresses, protocol and ports of a flow and nothing else "
-            "(ip-sysctl, fib_multipath_hash_fields)",
-            "leave it out, or use a NOS that programs the ASIC's load balancing",
         )

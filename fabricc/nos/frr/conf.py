@@ -14,6 +14,7 @@ from fabricc.nos.frr.defaults import (
     BFD_MULTIPLIER,
     BFD_PROFILE,
     DATACENTER_TIMERS,
+    LOG_LEVEL,
     MULTIPATH_LIMIT,
     RA_INTERVAL_S,
     TTL_SECURITY_HOPS,
@@ -38,6 +39,7 @@ def render_frr_conf(
     hostname: bool = True,
     extra_head: Sequence[str] = (),
     multipath_limit: int = MULTIPATH_LIMIT,
+    log_facility: str = "",
 ) -> str:
     """The text of `frr.conf` for one switch.
 
@@ -51,6 +53,7 @@ def render_frr_conf(
             `no zebra nexthop kernel enable`.
         multipath_limit: next hops that the FRR build was compiled for (`--enable-multipath`); FRR does not print
             `maximum-paths` when it equals this. The reader needs the same number.
+        log_facility: of syslog; empty for FRR's own, which it does not print.
 
     Returns:
         The file, ending in a newline. `read_frr_conf` reads it.
@@ -60,6 +63,8 @@ def render_frr_conf(
     view: View = {
         "hostname": switch.name if hostname else None,
         "extra_head": extra_head,
+        "log_level": LOG_LEVEL,
+        "log_facility": log_facility,
         "interfaces": _interfaces(switch, router_interfaces),
         "prefix_lists": [
             {"keyword": _keyword(pl.family), "name": pl.name, "rules": [_rule(rule) for rule in pl.rules]}

@@ -13,6 +13,12 @@ BFD_MULTIPLIER = 3
 BFD_PROFILE = "FABRIC"
 MULTIPATH_LIMIT = 256  # `--enable-multipath` of the Debian and FRR project packages
 TTL_SECURITY_HOPS = 1  # of a neighbour on the same cable
+NEXT_HOP_GROUPS = {
+    "no zebra nexthop kernel enable": "zebra/kernel_next_hop_groups",
+    "no fpm use-next-hop-groups": "zebra/fpm_next_hop_groups",
+}
+"""Lines that keep zebra from naming next-hop groups to the kernel or over FPM, which it does by default -> the fact."""
+LOG_LEVEL = "informational"  # of the frr.conf that the packages of Debian and of the FRR project come with
 RA_INTERVAL_S = 10  # what bgpd itself asks of zebra for an unnumbered neighbour
 
 _COMMUNITIES = {

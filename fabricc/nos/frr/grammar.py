@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.model import Clause
 from fabricc.nos.frr.defaults import (
     DATACENTER_TIMERS,
+    NEXT_HOP_GROUPS,
     RA_INTERVAL_S,
     TRADITIONAL_TIMERS,
     any_prefix,
@@ -36,6 +37,22 @@ def _defaults(p: Parser, m: re.Match[str], _: int) -> bool:
 
 def _hostname(p: Parser, m: re.Match[str], n: int) -> bool:
     p.put("system/hostname", m[1], n)
+    p.reading.put("structure/frr_hostname", m[1], p.file, n)
+    return True
+
+
+def _next_hops(p: Parser, m: re.Match[str], n: int) -> bool:
+    p.reading.put(NEXT_HOP_GROUPS[m[0]], "false", p.file, n)
+    return True
+
+
+def _log(p: Parser, m: re.Match[str], n: int) -> bool:
+    p.reading.put(f"log/{m[1]}", m[2], p.file, n)
+    return True
+
+
+def _fpm(p: Parser, m: re.Match[str], n: int) -> bool:
+    p.reading.put("zebra/fpm_address", m[1], p.file, n)
     return True
 
 
@@ -146,7 +163,8 @@ def _router_id(p: Parser, m: re.Match[str], n: int) -> bool:
     return True
 
 
-def _policy_required(_: Parser, __: re.Match[str], ___: int) -> bool:
+def _policy_required(p: Parser, _: re.Match[str], n: int) -> bool:
+    p.reading.put("bgp/requires_policy", "true", p.file, n)
     return True
 
 
@@ -189,6 +207,7 @@ def _neighbor_description(p: Parser, m: re.Match[str], n: int) -> bool:
 
 def _neighbor_bfd(p: Parser, m: re.Match[str], n: int) -> bool:
     settings = _process(p).speaker(m[1], n).settings
+    settings["bfd_profile" if m[2] else "bfd_on"] = (m[2] or "true", n)
     if m[2] or "bfd" not in settings:
         settings["bfd"] = (m[2] or "", n)
     return True
@@ -253,6 +272,9 @@ GRAMMAR = {
     "": _compile(
         (r"frr defaults (\S+)", _defaults),
         (r"hostname (\S+)", _hostname),
+        ("|".join(NEXT_HOP_GROUPS), _next_hops),
+        (r"fpm address (\S+)", _fpm),
+        (r"log (syslog|facility) (\S+)", _log),
         (r"interface (\S+)", _interface),
         (
             r"(ip|ipv6) prefix-list (\S+)(?: seq (\d{1,10}))? (permit|deny) "

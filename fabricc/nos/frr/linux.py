@@ -25,23 +25,35 @@ SSH_PORT = 22
 MANAGEMENT_TABLE = 100  # holds the management default route, for the switch's own traffic only
 MANAGEMENT_RULE = 40000  # after the main (32766) and default (32767) tables
 _ACCEPT = rf'iifname "{MANAGEMENT_INTERFACE}" tcp dport {SSH_PORT} ip saddr {{ ([0-9./, ]+) }} accept'
-_DROP = f'iifname "{MANAGEMENT_INTERFACE}" tcp dport {SSH_PORT} drop'
+_DROP = f"tcp dport {SSH_PORT} drop"
 _NFTABLES_FRAME = (
     "table inet fabricc",
     "delete table inet fabricc",
     "table inet fabricc {",
     "chain input {",
     "type filter hook input priority filter; policy accept;",
+    'iifname "lo" accept',
     "}",
     "}",
 )
-_SILENT_DAEMONS = re.compile(r"vtysh_enable=yes|(MAX_FDS|[a-z0-9]+_options)=.*")
+VTY_ADDRESS = "127.0.0.1"  # where daemons listen for vty sessions: on the switch itself
+NETLINK_BYTES = 90_000_000  # what zebra's netlink socket holds of the kernel's messages
+OPEN_FILES = 4096  # file descriptors that each daemon may hold
+_STARTED = ("zebra", "bgpd", "bfdd", "staticd")
+_OPTIONS = re.compile(r"-A (\S+)(?: -s (\d{1,10}))?")
 
 
 def daemons(switch: Switch) -> dict[str, str]:
     """The FRR daemons the switch starts besides zebra and staticd, which always run."""
     bfd = switch.bgp.bfd_interval_ms is not None
     return {"bgpd": "yes", "bfdd": "yes" if bfd else "no"}
+
+
+def options(switch: Switch) -> dict[str, str]:
+    """The options of each daemon."""
+    texts = dict.fromkeys(("zebra", *daemons(switch), "staticd"), f"-A {VTY_ADDRESS}")
+    texts["zebra"] += f" -s {NETLINK_BYTES}"
+    return texts
 
 
 def sysctls(switch: Switch) -> dict[str, int]:
@@ -82,6 +94,12 @@ def linux_facts(switch: Switch) -> Facts:
     facts["management/rule"] = f"iif lo lookup {MANAGEMENT_TABLE}"
     facts["lldp/hold_intervals"] = LLDP_HOLD
     facts["lldp/port_id"] = "ifname"
+    facts["daemon[vtysh]"] = "yes"
+    facts["daemon/open_files"] = OPEN_FILES
+    facts["daemon[zebra]/netlink_bytes"] = NETLINK_BYTES
+    facts |= {f"daemon[{name}]/vty_address": VTY_ADDRESS for name in options(switch)}
+    facts |= {f"structure/port[{port.name}]/auto": "true" for port in switch.ports if not port.enabled}
+    facts["structure/kernel_hostname"] = switch.name
     if switch.management.access:
         facts["management/access_else"] = "drop"
     facts["management/ipv4_forwarding"] = facts["management/ipv6_forwarding"] = "off"
@@ -94,6 +112,8 @@ def render_linux(switch: Switch) -> dict[str, str]:
     view = {
         "switch": switch,
         "daemons": daemons(switch),
+        "options": options(switch),
+        "open_files": OPEN_FILES,
         "sysctls": sysctls(switch),
         "loopbacks": _loopbacks(switch),
         "management": management,
@@ -136,12 +156,31 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _read_daemons(text: str, file: str, reading: Reading) -> None:
+    """What starts, and how; options of daemons that no switch here starts are read over."""
     for number, line in _lines(text):
         if match := re.fullmatch(r"([a-z0-9]+d)=(yes|no)", line):
             if match[1] in ("bgpd", "bfdd") or match[2] == "yes":
                 reading.put(f"daemon[{match[1]}]", match[2], file, number)
-        elif not _SILENT_DAEMONS.fullmatch(line):
+        elif match := re.fullmatch(r"vtysh_enable=(yes|no)", line):
+            reading.put("daemon[vtysh]", match[1], file, number)
+        elif match := re.fullmatch(r"MAX_FDS=(\d{1,10})", line):
+            reading.put("daemon/open_files", int(match[1]), file, number)
+        elif match := re.fullmatch(r'([a-z0-9]+)_options="\s*(.*?)\s*"', line):
+            if match[1] in _STARTED and not _options(match[1], match[2], file, number, reading):
+                reading.unknown.append((file, number, line))
+        else:
             reading.unknown.append((file, number, line))
+
+
+def _options(daemon: str, text: str, file: str, number: int, reading: Reading) -> bool:
+    """Put the facts of a daemon's options; False when one is not known."""
+    match = _OPTIONS.fullmatch(text)
+    if match is None or (match[2] and daemon != "zebra"):
+        return False
+    reading.put(f"daemon[{daemon}]/vty_address", match[1], file, number)
+    if match[2]:
+        reading.put("daemon[zebra]/netlink_bytes", int(match[2]), file, number)
+    return True
 
 
 def _read_sysctl(text: str, file: str, reading: Reading) -> None:
@@ -155,6 +194,7 @@ def _read_sysctl(text: str, file: str, reading: Reading) -> None:
 def _read_hostname(text: str, file: str, reading: Reading) -> None:
     for number, line in _lines(text):
         put_also(reading, "system/hostname", line, file, number)
+        reading.put("structure/kernel_hostname", line, file, number)
 
 
 def _read_resolv(text: str, file: str, reading: Reading) -> None:
@@ -182,10 +222,11 @@ def _read_lldpd(text: str, file: str, reading: Reading) -> None:
 
 
 def _read_nftables(text: str, file: str, reading: Reading) -> None:
-    """The networks are stated only when what they do not hold is dropped on the same port."""
+    """The networks that may log in over the management port, before everyone else is dropped on any."""
     wanted = 0
     for number, line in _lines(text):
-        if match := re.fullmatch(_ACCEPT, line):
+        dropped = "management/access_else" in reading.facts
+        if (match := re.fullmatch(_ACCEPT, line)) and not dropped:
             networks = sorted(network.strip() for network in match[1].split(","))
             reading.put("management/access", ",".join(networks), file, number)
         elif line == _DROP:
@@ -222,6 +263,9 @@ def _read_interfaces(text: str, file: str, reading: Reading) -> None:
             reading.put(f"{owner}/enabled", boolean(name in automatic), file, number)
         elif not _attribute(name, line, file, number, reading):
             reading.unknown.append((file, number, line))
+    for name in sorted(described & automatic.keys()):
+        if reading.facts.get(f"interface[{name}]/enabled") == "false":
+            reading.put(f"structure/port[{name}]/auto", "true", file, automatic[name])
     for name in sorted(automatic.keys() - described):
         reading.unknown.append((file, automatic[name], f"auto {name}"))
 

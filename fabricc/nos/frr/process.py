@@ -92,6 +92,10 @@ class Process:
         connected = {f: stated.get("connected") for f, stated in self.families.items()}
         self._put_joint(reading, "bgp/redistribute_connected", connected, file)
         self._ttl_security(reading, file)
+        for name in sorted(self.groups):
+            for key in ("bfd_on", "bfd_profile"):
+                if stated := self.speakers[name].settings.get(key):
+                    reading.put(f"structure/bgp_group[{name}]/{key}", stated[0], file, stated[1])
         used = [self._neighbor(reading, name, file) for name in sorted(self.speakers.keys() - self.groups)]
         self._bfd(reading, file, [stated for stated in used if stated], profiles)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Clause
 
 _SILENT = re.compile(
-    r"""frr\ version\ .*|service\ integrated-vtysh-config|ip\ forwarding|ipv6\ forwarding|line\ vty|log\ .*
-    |no\ zebra\ nexthop\ kernel\ enable|no\ fpm\ use-next-hop-groups|fpm\ address\ 127\.0\.0\.1
+    r"""frr\ version\ .*|service\ integrated-vtysh-config|ip\ forwarding|ipv6\ forwarding|line\ vty
+    |log\ (?:commands|file|record-priority|stdout|timestamp\ precision|unique-id)\b.*
     |Building\ configuration\.\.\.|Current\ configuration:""",
     re.VERBOSE,
 )
@@ -122,5 +122,7 @@ class Parser:
             wrong = clause.prefix_list and (clause.prefix_list, 10 - (clause.family or 4)) in self.lists
             text = clause_text(clause) + (f" as an IPv{clause.family} list" if wrong else "")
             put(f"route_map[{name}]/{sequence}", text, file, line)
+        for name, profile in self.profiles.items():
+            put(f"structure/bfd_profile[{name}]", "true", file, profile.line)
         if self.process:
             self.process.state(self.reading, file, self.timers, multipath_limit, self.profiles)

@@ -51,10 +51,10 @@ class Box:
     """One switch: a namespace, its ports, and zebra, bfdd and bgpd; `close` always removes all of it."""
 
     def __init__(self, switch: Switch, name: str) -> None:
-        self.switch = switch
+        self.switch = replace(switch, release="8.4")  # the oldest, which says the most
         self.name = name
         self.folders = [Path("/etc/frr") / name, Path("/var/run/frr") / name]
-        self.files = FRR.render(replace(switch, release="8.4"))  # the oldest, which says the most
+        self.files = FRR.render(self.switch)
         self.children: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:

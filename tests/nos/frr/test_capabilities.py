@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from fabricc.fabric.model import Trimming
 from fabricc.nos import load
 from fabricc.nos.frr import FRR
+from fabricc.nos.frr.release import CAPABILITIES, Capability
 from tests.nos.frr.variants import MODEL, VARIANTS, sample
 from tests.samples import switch_model
 
@@ -86,3 +88,30 @@ def test_services_of_the_installation_are_named_and_load_balancing_is_refused() 
         ("load balancing other than by flow", True),
         ("hashing of RoCE queue pairs", True),
     ]
+
+
+@pytest.mark.parametrize("entry", CAPABILITIES, ids=lambda each: each.feature)
+def test_every_entry_of_the_table_has_a_source_and_a_known_release(entry: Capability) -> None:
+    assert len(entry.source) > 20
+    assert entry.since is None or entry.since in FRR.releases
+    assert bool(entry.code) == bool(entry.remedy) == (entry.since is None)
+
+
+def test_trimming_and_link_layer_retry_are_refused() -> None:
+    switch = sample(lossless=False)
+    qos = replace(switch.qos, trimming=Trimming(256, 10, 4, (0,)), link_retry=True)
+    gaps = [gap for gap in FRR.gaps(replace(switch, qos=qos)) if gap.fatal]
+    assert [gap.code for gap in gaps] == ["FAB5209", "FAB5209"]
+
+
+def test_nobody_logs_in_over_the_fabric_s_ports() -> None:
+    rendered = FRR.render(VARIANTS["settings"])
+    rules = rendered["nftables.conf"].split("policy accept;\n")[1].split("\n")
+    assert [line.strip() for line in rules[:3]] == [
+        'iifname "lo" accept',
+        'iifname "eth0" tcp dport 22 ip saddr { 172.16.8.0/24, 172.16.9.0/24 } accept',
+        "tcp dport 22 drop",
+    ]
+    accept, drop = rules[1], rules[2]
+    swapped = rendered["nftables.conf"].replace(f"{accept}\n{drop}", f"{drop}\n{accept}")
+    assert "management/access" not in FRR.read({**rendered, "nftables.conf": swapped}).facts
