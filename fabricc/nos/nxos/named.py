@@ -12,6 +12,7 @@ from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction
 from fabricc.nos.cli_dialect.policy_view import group_name
 from fabricc.nos.nxos.bgp_view import bgp_view
+from fabricc.nos.nxos.naming import service_ports
 from fabricc.nos.nxos.qos_view import CLASSIFY, input_policy, output_policy, qos_view
 from fabricc.nos.nxos.vocabulary import MANAGEMENT_VRF
 
@@ -84,6 +85,8 @@ def _ports(facts: Facts, switch: Switch) -> None:
     facts["structure/mgmt0/address"] = switch.management.address
     facts["structure/management_vrf/defined"] = ONCE
     facts["structure/management_vrf/gateway"] = switch.management.gateway
+    for name in service_ports(switch.model):
+        facts[f"structure/port[{name}]/defined"] = ONCE
     for port in switch.ports:
         path = f"structure/port[{port.name}]/"
         facts[path + "defined"] = ONCE

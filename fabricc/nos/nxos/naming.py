@@ -23,6 +23,12 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
     return str(pattern).format(cage=cage, child=child)
 
 
+def service_ports(model: SwitchModel) -> list[str]:
+    """The names of the cages that are not for the fabric, which stay shut."""
+    cages = (cage for g in model.cages if not g.fabric for cage in range(g.first, g.first + g.count))
+    return [port_name(model, cage, 1, 1) for cage in cages]
+
+
 def _group(model: SwitchModel, cage: int) -> CageGroup:
     for group in model.cages:
         if group.first <= cage < group.first + group.count:

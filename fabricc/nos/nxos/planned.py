@@ -10,6 +10,7 @@ from fabricc.fabric.model import Direction, Transport
 from fabricc.nos.nxos.bgp_view import families, session_families
 from fabricc.nos.nxos.lossless import pauses, priority_level, qos_groups, strict_queues
 from fabricc.nos.nxos.named import named_facts
+from fabricc.nos.nxos.naming import service_ports
 from fabricc.nos.nxos.qos_view import qos_view
 from fabricc.nos.nxos.services_view import access_lists, dynamic_view
 from fabricc.nos.nxos.view import features
@@ -25,6 +26,7 @@ from fabricc.nos.nxos.vocabulary import (
     MANAGEMENT_VRF,
     QUEUES,
     SERVER_GROUP,
+    SERVICE_DESCRIPTION,
     SYSLOG_SEVERITY,
     breakout,
     fec,
@@ -94,6 +96,10 @@ def _ports(facts: Facts, switch: Switch, groups: dict[int, int]) -> None:
     figures = pauses(switch)
     lossless = ",".join(str(group) for group in sorted(groups[c.priority] for c in switch.qos.lossless))
     strict = strict_queues(switch.qos.classes, groups)
+    for name in service_ports(switch.model):
+        facts[f"interface[{name}]/description"] = SERVICE_DESCRIPTION
+        facts[f"interface[{name}]/enabled"] = "false"
+        facts[f"interface[{name}]/routed"] = "true"
     for port in switch.ports:
         prefix = f"interface[{port.name}]/"
         facts[prefix + "routed"] = "true"

@@ -85,6 +85,10 @@ def _feature(document: Document, words: list[str], number: int) -> bool:
     return len(words) == 2
 
 
+_HASHED = ("5", "8", "9")
+"""Kinds of passwords that the device keeps hashed; `0` would be a password in clear text."""
+
+
 def _username(document: Document, words: list[str], number: int) -> bool:
     """Password hashes are the device's own, so they are read over."""
     name, rest = (words[1], words[2:]) if len(words) > 2 else ("", [])
@@ -92,6 +96,8 @@ def _username(document: Document, words: list[str], number: int) -> bool:
         document.put(f"user[{name}]/ssh_key", " ".join(rest[1:]).strip('"'), number)
         return True
     if rest[:1] == ["password"] and len(rest) > 3:
+        if rest[1].isdecimal() and rest[1] not in _HASHED:
+            return False
         rest = rest[3:] if rest[1].isdecimal() else rest[2:]
     if rest[:1] == ["role"] and len(rest) == 2:
         document.put(f"user[{name}]/role", rest[1], number)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
 from fabricc.nos.nxos.bgp_view import BgpView, bgp_view
+from fabricc.nos.nxos.naming import service_ports
 from fabricc.nos.nxos.qos_view import CLASSIFY, QosView, input_policy, output_policy, qos_view
 from fabricc.nos.nxos.services_view import DynamicView, ManagementView, dynamic_view, management_view
 from fabricc.nos.nxos.vocabulary import (
     COPP_PROFILE,
     DEFAULT_MTU,
     FEATURES,
+    SERVICE_DESCRIPTION,
     breakout,
     fec,
     load_sharing,
@@ -89,10 +91,33 @@ def switch_view(switch: Switch) -> SwitchView:
         dynamic=dynamic_view(switch),
         qos=qos_view(switch),
         breakouts=_breakouts(switch),
-        ports=[_port(port, lossless, watchdog) for port in switch.ports],
+        ports=[
+            *(_port(port, lossless, watchdog) for port in switch.ports),
+            *(_service_port(name) for name in service_ports(switch.model)),
+        ],
         loopback4=switch.loopback4,
         loopback6=switch.loopback6,
         bgp=bgp_view(switch.bgp),
+    )
+
+
+def _service_port(name: str) -> PortView:
+    return PortView(
+        name=name,
+        description=SERVICE_DESCRIPTION,
+        shutdown=True,
+        pfc=False,
+        watchdog=False,
+        speed_mbps=None,
+        fec=None,
+        mtu=None,
+        classify=None,
+        queuing_in=None,
+        queuing_out=None,
+        layer3=False,
+        ipv4=None,
+        ipv6=None,
+        unnumbered=False,
     )
 
 
