@@ -9,7 +9,7 @@ from fabricc.fabric.model import Direction, Transport
 from fabricc.nos.junos.bgp_view import bgp_view
 from fabricc.nos.junos.cos_view import received_bytes, xon_cells
 from fabricc.nos.junos.naming import parent_name
-from fabricc.nos.junos.policy_view import added_communities, summaries
+from fabricc.nos.junos.policy_view import added_communities, named_terms, summaries
 from fabricc.nos.junos.protection_view import protection_view
 from fabricc.nos.junos.vocabulary import (
     ACCOUNTED,
@@ -17,6 +17,7 @@ from fabricc.nos.junos.vocabulary import (
     AUTHENTICATION_ORDER,
     CERTIFICATE,
     DEFAULT_LLDP_MULTIPLIER,
+    DYNAMIC_NEIGHBOR,
     HASH_SEEDS,
     HOLD_PER_KEEPALIVE,
     LAYER_2_HEADER_BYTES,
@@ -130,6 +131,8 @@ def _routing(facts: Facts, bgp: Bgp) -> None:
         facts[f"platform/bgp_group[{group.name}]/type"] = "external"
         if bgp.ttl_security:
             facts[f"platform/bgp_group[{group.name}]/ttl"] = ONE_HOP_TTL
+        if group.interfaces:
+            facts[f"structure/bgp_group[{group.name}]/dynamic_neighbor"] = DYNAMIC_NEIGHBOR
     for session in bgp.sessions:
         if session.transport is Transport.UNNUMBERED:
             key = neighbor_key(session.transport, session.remote, session.port)
@@ -150,6 +153,8 @@ def _policy(facts: Facts, bgp: Bgp) -> None:
                 path = f"platform/route_map[{route_map.name}]/{clause.sequence}/local_preference"
                 facts[path] = clause.local_preference
         facts[f"platform/policy[{route_map.name}]"] = "; ".join(summaries(bgp, route_map))
+        for name in named_terms(bgp, route_map):
+            facts[f"structure/policy[{route_map.name}]/term[{name}]"] = "true"
 
 
 def _platform(facts: Facts, switch: Switch) -> None:
@@ -204,6 +209,7 @@ def _protection(facts: Facts, switch: Switch) -> None:
             for word, values in term.conditions:
                 facts[prefix + word.replace("-", "_")] = ",".join(sorted(values))
             facts[prefix + "action"] = term.action
+            facts[f"structure/filter[{each.name}]/{at}/name"] = term.name
     for family, name in protection.loopback.items():
         facts[f"platform/filter_input[lo0 {family}]"] = name
     if protection.management is not None:

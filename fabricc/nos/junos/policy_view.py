@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fabricc.nos.junos.vocabulary import DEFAULT_TERM, SUMMARY_TERM, match_words
+from fabricc.nos.junos.vocabulary import (
+    AGGREGATES_TERM,
+    BGP_TERM,
+    DEFAULT_TERM,
+    SUMMARY_TERM,
+    match_words,
+)
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Bgp, Clause, RouteMap
@@ -91,6 +97,13 @@ def summaries(bgp: Bgp, route_map: RouteMap) -> list[str]:
     return [*words, "reject"]
 
 
+def named_terms(bgp: Bgp, route_map: RouteMap) -> list[str]:
+    """The terms of a policy that have a name and not a clause's number."""
+    if route_map.name != bgp.redistribute_map:
+        return [DEFAULT_TERM]
+    return [*([SUMMARY_TERM, AGGREGATES_TERM] if bgp.aggregates else []), BGP_TERM, DEFAULT_TERM]
+
+
 def ordered(route_map: RouteMap) -> list[Clause]:
     """Clauses ascending by sequence."""
     return sorted(route_map.clauses, key=lambda clause: clause.sequence)
@@ -108,8 +121,8 @@ def _statement(bgp: Bgp, route_map: RouteMap, communities: dict[str, str]) -> St
     if redistributes:
         if bgp.aggregates:
             terms.append(TermView(SUMMARY_TERM, ["aggregate-contributor"], [REJECT]))
-            terms.append(TermView("AGGREGATES", ["protocol aggregate"], [NEXT]))
-        terms.append(TermView("BGP", ["protocol bgp"], [NEXT]))
+            terms.append(TermView(AGGREGATES_TERM, ["protocol aggregate"], [NEXT]))
+        terms.append(TermView(BGP_TERM, ["protocol bgp"], [NEXT]))
     for clause in ordered(route_map):
         conditions = ["protocol direct"] if redistributes else []
         if clause.community_list:

@@ -124,6 +124,7 @@ def _group(
             put(prefix + "description", *description)
         _session(prefix, levels, shared, put, unnumbered=False)
     for dynamic in group.below("dynamic-neighbor"):
+        put(f"structure/bgp_group[{group.word}]/dynamic_neighbor", dynamic.word, dynamic.line)
         if not dynamic.flag("peer-auto-discovery", "family", "inet6", "ipv6-nd"):
             continue
         as_list = group.reference(policies.as_lists, "peer-as-list")

@@ -41,7 +41,7 @@ def read_firewall(root: Node, put: Put) -> dict[str, int]:
     filters: dict[tuple[str, str], list[FilterTerm]] = {}
     for family in NEXT_HEADER:
         for node in root.below("firewall", "family", family, "filter"):
-            terms = [_term(term, f"platform/filter[{node.word}]/{at}/", put)
+            terms = [_term(term, f"filter[{node.word}]/{at}/", put)
                      for at, term in enumerate(node.below("term"))]  # fmt: skip
             filters[family, node.word] = terms
     guarded: dict[str, int] = {}
@@ -60,17 +60,18 @@ def read_firewall(root: Node, put: Put) -> dict[str, int]:
 
 
 def _term(node: Node, path: str, put: Put) -> FilterTerm:
+    put(f"structure/{path}name", node.word, node.line)
     term = FilterTerm(line=node.line)
     for condition in node.below("from"):
         if condition.word in _LISTS and (values := condition.values()):
             term.conditions[condition.word] = {value for value, _ in values}
             term.line = values[-1][1]
             text = ",".join(sorted(term.conditions[condition.word]))
-            put(path + condition.word.replace("-", "_"), text, term.line)
+            put(f"platform/{path}{condition.word.replace('-', '_')}", text, term.line)
     for action in _ACTIONS:
         if line := node.flag("then", action):
             term.action = action
-            put(path + "action", action, line)
+            put(f"platform/{path}action", action, line)
     return term
 
 

@@ -105,6 +105,8 @@ def _statement(node: Node, policies: Policies, put: Put) -> None:
         if term.word.isdecimal():
             _clause(f"route_map[{node.word}]/{term.word}", term, action, line, policies, put)
             summary = f"{term.word} {summary}"
+        else:
+            put(f"structure/policy[{node.word}]/term[{term.word}]", "true", term.line)
         summaries.append(summary)
         first = first or line
     if summaries:
