@@ -35,7 +35,7 @@ class Cumulus:
         return naming.port_name(model, cage, child, children)
 
     def gaps(self, switch: Switch) -> list[Gap]:
-        """What the switch's release cannot express; codes FAB5701 to FAB5723."""
+        """What the switch's release cannot express; codes FAB5701 to FAB5724."""
         name = switch.release or self.default_release
         if name not in release.RELEASES:
             return [unknown_release(name)]

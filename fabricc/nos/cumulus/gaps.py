@@ -53,6 +53,14 @@ def gaps(switch: Switch, release: Release) -> Iterator[Gap]:
     yield from _service_gaps(switch, release)
     yield from _balancing_gaps(switch)
     yield from _trimming_gaps(switch, release)
+    if switch.qos.link_retry:
+        yield Gap(
+            "FAB5724",
+            SETTINGS["link_retry"],
+            "no object model of NVUE has it, from 5.0 to 5.18 (nvueschema 0.1.0); NVIDIA documents it for InfiniBand "
+            "ports of MLNX-OS only",
+            "leave it out",
+        )
 
 
 def unknown_release(name: str) -> Gap:

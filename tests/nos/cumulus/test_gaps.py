@@ -128,6 +128,7 @@ def test_the_samples_have_none(name: str, release: str) -> None:
         (replace(VARIANTS["settings"], model=spectrum3()), "FAB5723"),
         (with_trimming(128), "FAB5723"),
         (with_trimming(258), "FAB5723"),
+        (replace(PLAIN, qos=replace(PLAIN.qos, link_retry=True)), "FAB5724"),
     ],
 )
 def test_what_cannot_be_written_stops_the_build(switch: Switch, code: str) -> None:
