@@ -13,7 +13,7 @@ from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.emit import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fabricc.emit import Manifest
 
@@ -67,23 +67,32 @@ def check_tree(
         return BuildResult(
             diagnostics=(Diagnostic("FAB6016", Severity.ERROR, message, None, help_),)
         ), sources
-    found = [*front.diagnostics, *verify_manifest(tree, manifest)]
-    if not _same_inputs(manifest_inputs(front, front.spec), manifest.inputs):
+    found = list(front.diagnostics)
+    bytes_ = verify_manifest(tree, manifest)
+    inputs = manifest_inputs(front, front.spec)
+    if not _same_inputs(inputs, manifest.inputs):
         message = f"{tree} was built from another state of {spec_path}, its lock or its catalog"
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
     workers = job_count(front.fabric, jobs)
-    work = Work(front.fabric, pieces_of(front.fabric, workers), None, DeviceFiles.of(tree, manifest))
+    altered = _altered(tree, bytes_) if inputs == manifest.inputs else frozenset()
+    files = DeviceFiles.of(tree, manifest)
+    work = Work(front.fabric, pieces_of(front.fabric, workers), None, files, altered=altered)
     outcome = Outcome(work, workers)
     try:
         outcome.run(progress, "devices read back")
         found += outcome.diagnostics(str(tree), declared_ratios(front.spec))
     except EmitError as error:
         found.append(error.diagnostic)
-    found = accepted(softened(found, front.spec), front.spec.accept)
-    counts = front.fabric.counts()
-    files = len(manifest.files) + 1
-    result = BuildResult(front.spec.cluster, tree, tuple(found), counts, files, links=outcome.meeting.links)
+    found = accepted(softened([*found, *bytes_], front.spec), front.spec.accept)
+    counts, total = front.fabric.counts(), len(manifest.files) + 1
+    result = BuildResult(front.spec.cluster, tree, tuple(found), counts, total, links=outcome.meeting.links)
     return result, sources
+
+
+def _altered(tree: Path, bytes_: Iterable[Diagnostic]) -> frozenset[str]:
+    """Folders of the devices that a file of was changed (FAB6010) or is missing (FAB6011)."""
+    paths = (Path(each.position.file).relative_to(tree) for each in bytes_ if each.position)
+    return frozenset("/".join(path.parts[:2]) for path in paths)
 
 
 def _same_inputs(now: Mapping[str, str], then: Mapping[str, str]) -> bool:

@@ -9,10 +9,9 @@ from fabricc.diagnostics import Position, Severity
 from fabricc.emit import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
-    from fabricc.check import Finding, Mismatch
-    from fabricc.fabric.facts import Reading
+    from fabricc.check import Finding
     from fabricc.fabric.model import Overlay, Switch
 
 _TEMPLATE = "Repair the template, or remove it to use the built-in one of that name."
@@ -52,26 +51,25 @@ def _with(files: dict[str, str], overlay: Overlay) -> dict[str, str]:
         raise EmitError("FAB2111", error.message, error.remedy, Position(overlay.name, error.line)) from None
 
 
-def with_overlays(
-    switch: Switch, files: Mapping[str, str], mismatches: Iterable[Mismatch], reading: Reading
-) -> Iterator[Finding]:
-    """What is wrong with a switch that has overlays: they may add lines and facts, and change none that is planned."""
-    from fabricc.check import Finding, findings
+def overlay_lines(switch: Switch, files: Mapping[str, str]) -> tuple[list[Finding], set[tuple[str, int]]]:
+    """FAB6005 for what the files lack of the switch's overlays, and (file, line) of what they have of them."""
+    from fabricc.check import Finding
     from fabricc.nos.overlay import OverlayError, stated
 
+    found: list[Finding] = []
     own: set[tuple[str, int]] = set()
     for overlay in switch.overlays:
+        group = f"overlay {overlay.name}"
         try:
             into, lines, missing = stated(files, overlay)
         except OverlayError as error:
             message = f"{switch.name}: the overlay {overlay.name} is not in it: {error.message}"
-            yield Finding("FAB6005", Severity.ERROR, f"overlay {overlay.name}", message, "", 0, error.remedy)
+            found.append(Finding("FAB6005", Severity.ERROR, group, message, "", 0, error.remedy))
             continue
         own |= {(into, line) for line in lines}
         for near, text in missing:
             message = (
                 f"{switch.name}: the line {text[:80]!r} of the overlay {overlay.name} is not in the file"
             )
-            yield Finding("FAB6005", Severity.ERROR, f"overlay {overlay.name}", message, into, near)
-    left = [each for each in mismatches if each.planned is not None or (each.file, each.line) not in own]
-    yield from findings(switch.name, left, [each for each in reading.unknown if each[:2] not in own])
+            found.append(Finding("FAB6005", Severity.ERROR, group, message, into, near))
+    return found, own

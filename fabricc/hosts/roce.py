@@ -214,6 +214,8 @@ def read_script(reading: Reading, file: str, text: str) -> None:
             values[match[1]] = (match[3], number)
         else:
             reading.unknown.append((file, number, stripped))
+    unset = [name for name in (*_PLAIN, *_LISTS) if name not in values]
+    reading.unknown += [(file, head.count("\n") + 1, f"{name} is not set") for name in unset]
     _put_qos(reading, file, values)
     for name, rdma, cable_m, port, number in ports:
         prefix = f"interface[{name}]/"
@@ -257,6 +259,10 @@ _PLAIN = {
     "ROCE_TOS": ("qos/rdma_dscp", 2),
 }
 """Variable -> path of its fact, and by how many bits it is shifted."""
+
+
+_LISTS = ("TRUST", "PRIORITY_TO_TC", "TC_SCHEDULER", "TC_WEIGHT", "PFC", "ECN_PRIORITIES")
+"""The variables that hold lists, and the mode of trust; a script stops (`set -u`) where it uses one that is not set."""
 
 
 def _put_qos(reading: Reading, file: str, values: dict[str, tuple[str, int]]) -> None:
