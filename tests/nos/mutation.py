@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.check import compare, findings
+from fabricc.check import compare
+from fabricc.check.placing import Text, placed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.fabric.facts import Facts
-    from fabricc.nos.base import Nos
+    from fabricc.check import Finding
+    from fabricc.fabric.facts import Facts, Reading
+
+    Reader = Callable[[Mapping[str, str]], Reading]
+    Reasons = tuple[tuple[str, str], ...]
 
 _WORD = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_./:@+=-]*[A-Za-z0-9])?")
 _SILENT = re.compile(r"\s*([!#].*|[\]\[{}(),;]*|end|exit.*)")
@@ -89,11 +95,78 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip(" -"))
 
 
-def named(nos: Nos, files: Mapping[str, str], planned: Facts, mutant: Mutant) -> set[tuple[str, int]] | None:
-    """(file, line) of every finding that `check` has on the altered files; None when it has none."""
-    reading = nos.read({**files, mutant.file: mutant.text})
-    found = list(findings("device", compare(planned, reading), reading.unknown))
-    return {(finding.file, finding.line) for finding in found} if found else None
+def named(read: Reader, planned: Facts, expected: Text, altered: Mapping[str, str]) -> list[Finding]:
+    """What `check` tells of files that were altered after the build wrote them."""
+    found = Text(altered, read(altered))
+    mismatches = compare(planned, found.reading)
+    return list(placed("device", mismatches, found.reading.unknown, expected, found, read))
+
+
+TEXT_ONLY = "FAB6006"
+"""The finding about a line that is not as the build writes it, when no fact is read from it."""
+KINDS = (("word", changed_words), ("line", deleted_lines))
+
+
+@dataclass(slots=True)
+class Score:
+    """What became of alterations of one kind.
+
+    Attributes:
+        near: what `nearness` says of those that a fact or an unknown line gave away -> how many.
+        survivors: file, line and word, digits as N, of those that only the text gave away -> how many.
+    """
+
+    tried: int = 0
+    near: Counter[str] = field(default_factory=Counter)
+    survivors: Counter[str] = field(default_factory=Counter)
+
+    def unexplained(self, reasons: Reasons) -> dict[str, int]:
+        """The survivors that no pattern describes."""
+        return {text: count for text, count in self.survivors.items() if reason(text, reasons) is None}
+
+    def tell(self, title: str, reasons: Reasons) -> None:
+        """Print the figures, and each survivor with its reason."""
+        noticed, line = self.near.total(), self.near["line"]
+        meant = noticed + sum(self.unexplained(reasons).values())
+        print(
+            f"{title}: {self.tried} tried, {noticed} noticed, {line} of them at the line; {self.tried - meant} without "
+            f"meaning, named by their text; {100 * line / meant:.2f} % of what has a meaning is named at its line"
+        )
+        for text, count in self.survivors.most_common():
+            print(f"   {count} {text}: {reason(text, reasons) or 'UNEXPLAINED'}")
+
+
+def reason(survivor: str, reasons: Reasons) -> str | None:
+    """Why an alteration has no meaning, or None."""
+    return next((why for pattern, why in reasons if re.search(pattern, survivor)), None)
+
+
+def tried(
+    read: Reader,
+    planned: Facts,
+    files: Mapping[str, str],
+    make: Callable[[str, str], Iterator[Mutant]],
+    most: int,
+) -> Score:
+    """Alter one thing at a time, at most `most` of one kind spread evenly, and look at what `check` names.
+
+    Whatever has no meaning must still be named, by its text, at its line.
+    """
+    mutants = [each for file, text in sorted(files.items()) for each in make(file, text)]
+    mutants = mutants[:: max(1, -(-len(mutants) // most))]
+    expected = Text(files, read(files))
+    score = Score(len(mutants))
+    for mutant in mutants:
+        found = named(read, planned, expected, {**files, mutant.file: mutant.text})
+        meant = [finding for finding in found if finding.code != TEXT_ONLY]
+        places = {(finding.file, finding.line) for finding in meant or found}
+        place = nearness(mutant, files[mutant.file], places)
+        if meant:
+            score.near[place] += 1
+        else:
+            assert place == "line", mutant
+            score.survivors[f"{mutant.file}: {re.sub('[0-9]+', 'N', mutant.before)} [{mutant.word}]"] += 1
+    return score
 
 
 def nearness(mutant: Mutant, text: str, places: set[tuple[str, int]]) -> str:
