@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import struct
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -16,6 +17,7 @@ from zlib import crc32
 from fabricc.check.compare import Finding
 from fabricc.check.invariants.rules import finding as breach
 from fabricc.diagnostics import Severity
+from fabricc.fabric.paths import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +31,9 @@ _INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 
 """Fields of which a disagreement is told as a breach of an invariant; the others are FAB6101."""
 _RECORD = struct.Struct("<QB7I")
 _STATES_QOS = "qos/dscp[0]/traffic_class"  # every platform that states classes at all states this one
-_FAMILIES = (("ipv4", socket.AF_INET, 31), ("ipv6", socket.AF_INET6, 127))
+_FAMILIES = (("ipv4", socket.AF_INET, "31"), ("ipv6", socket.AF_INET6, "127"))
+_LEAVES = ("ipv4", "ipv6", "unnumbered", "pfc", "mtu", "speed_gbps", "fec")
+_PLACES = ("ipv4", "ipv6", "description", "enabled")
 
 
 class End(NamedTuple):
@@ -64,13 +68,16 @@ class End(NamedTuple):
     @property
     def key(self) -> int:
         """The same 64-bit number on both ends."""
-        ends = sorted(((self.device, self.port), (self.peer, self.peer_port)))
-        return int.from_bytes(blake2b(repr(ends).encode(), digest_size=8).digest())
+        mine, other = f"{self.device}\n{self.port}", f"{self.peer}\n{self.peer_port}"
+        ends = f"{mine}\n{other}" if mine < other else f"{other}\n{mine}"
+        return int.from_bytes(blake2b(ends.encode(), digest_size=8).digest())
 
     def pack(self) -> bytes:
         """The end in 37 bytes: key, whether it is a host, and a number per field (0: not stated)."""
-        texts = map(_number, (self.pfc, self.addresses, self.session, self.fec, self.settings))
-        return _RECORD.pack(self.key, self.host, self.mtu, self.speed, *texts)
+        return _RECORD.pack(
+            self.key, self.host, self.mtu, self.speed, _number(self.pfc), _crc(self.addresses),
+            _number(self.session), _number(self.fec), _number(self.settings),
+        )  # fmt: skip
 
     def stated(self) -> tuple[str, ...]:
         """The fields as people read them, in the order of `FIELDS`."""
@@ -81,15 +88,14 @@ class End(NamedTuple):
 def switch_end(device: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool) -> End:
     """The end of a link at a switch port, from the facts of the switch's files."""
     facts = reading.facts
-    prefix = f"interface[{port}]/"
+    ipv4, ipv6, unnumbered, pfc, mtu, speed, fec = map(facts.get, several(port, _LEAVES))
     first = (device, port) < peer
     addresses, session, neighbours = [], [], []
-    for family, number, length in _FAMILIES:
-        mine = facts.get(prefix + family)
+    for (family, number, length), mine in zip(_FAMILIES, (ipv4, ipv6), strict=True):
         if not isinstance(mine, str):
             continue
         address, _, prefix_length = mine.partition("/")
-        if prefix_length != str(length):
+        if prefix_length != length:
             addresses.append(f"{family} /{prefix_length}")
             continue
         other = _neighbour(address, number)
@@ -97,16 +103,16 @@ def switch_end(device: str, port: str, peer: tuple[str, str], reading: Reading, 
         if not to_host:
             session.append(_session(facts, first, other, family))
             neighbours.append(other)
-    if facts.get(prefix + "unnumbered"):
+    if unnumbered:
         addresses.append("unnumbered")
         session.append(_session(facts, first, port, "unnumbered"))
         neighbours.append(port)
-    pfc = facts.get(prefix + "pfc", "none" if _STATES_QOS in facts else "")
-    file, line = _place(reading, prefix)
+    if pfc is None:
+        pfc = "none" if _STATES_QOS in facts else ""
     return End(
-        device, port, *peer, False, _integer(facts, prefix + "mtu"), _integer(facts, prefix + "speed_gbps"),
-        str(pfc), " ".join(addresses), " ".join(session), str(facts.get(prefix + "fec", "")),
-        _settings(facts, neighbours), file, line,
+        device, port, *peer, False, mtu if isinstance(mtu, int) else 0, speed if isinstance(speed, int) else 0,
+        str(pfc), " ".join(addresses), " ".join(session), "" if fec is None else str(fec),
+        _settings(facts, neighbours), *_place(reading, port),
     )  # fmt: skip
 
 
@@ -210,17 +216,15 @@ def _ordered(first: bool, mine: str, other: str) -> str:
     return f"{mine} - {other}" if first else f"{other} - {mine}"
 
 
-def _integer(facts: Facts, path: str) -> int:
-    value = facts.get(path, 0)
-    return value if isinstance(value, int) else 0
-
-
-def _number(text: str) -> int:
+def _crc(text: str) -> int:
     return (crc32(text.encode()) or 1) if text else 0
 
 
-def _place(reading: Reading, prefix: str) -> tuple[str, int]:
-    for name in ("ipv4", "ipv6", "description", "enabled"):
-        if place := reading.lines.get(prefix + name):
+_number = lru_cache(maxsize=1024)(_crc)  # of what many ends state alike
+
+
+def _place(reading: Reading, port: str) -> tuple[str, int]:
+    for path in several(port, _PLACES):
+        if place := reading.lines.get(path):
             return place
     return ("", 0)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.emit import EmitError, patch
 from fabricc.emit import manifest as manifests
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from fabricc.emit.manifest import Manifest
@@ -21,7 +24,10 @@ def read_manifest(tree: Path) -> tuple[Manifest | None, Diagnostic | None]:
     """The tree's manifest, or FAB6013 saying why there is none."""
     path = tree / manifests.NAME
     try:
+        patch.settle(tree)
         return manifests.Manifest.parse(path.read_bytes()), None
+    except EmitError as error:
+        return None, error.diagnostic
     except OSError as error:
         reason = error.strerror or str(error)
     except ValueError as error:
@@ -34,20 +40,29 @@ def verify_manifest(tree: Path, manifest: Manifest) -> list[Diagnostic]:
     """FAB6010 for each changed file, FAB6011 for a missing one, FAB6012 for one that the manifest lacks."""
     wrong = []
     for path, stated in sorted(manifest.files.items()):
-        at = Position(str(tree / path), 1)
+        place = f"{tree}/{path}"
         try:
-            handle = os.open(tree / path, os.O_RDONLY | os.O_NOFOLLOW)
+            handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW)
         except OSError as error:
+            at = Position(str(tree / path), 1)
             message = f"{path} is in the manifest and cannot be read: {error.strerror}"
             wrong.append(Diagnostic("FAB6011", Severity.ERROR, message, at, _REBUILD))
             continue
         with os.fdopen(handle, "rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != stated:
-                message = f"{path} was changed after the build wrote it"
+                message, at = f"{path} was changed after the build wrote it", Position(str(tree / path), 1)
                 wrong.append(Diagnostic("FAB6010", Severity.ERROR, message, at, _REBUILD))
-    known = {*manifest.files, manifests.NAME}
-    found = (str(p.relative_to(tree)) for p in tree.rglob("*") if p.is_symlink() or not p.is_dir())
-    for path in sorted(set(found) - known):
+    for path in sorted({*_below(str(tree))} - manifest.files.keys() - {manifests.NAME}):
         message = f"{path} is in the tree and not in its manifest"
         wrong.append(Diagnostic("FAB6012", Severity.WARNING, message, Position(str(tree / path), 1)))
     return wrong
+
+
+def _below(folder: str, above: str = "") -> Iterator[str]:
+    """Every file of a folder, by its path below it; a link is a file."""
+    with suppress(PermissionError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _below(entry.path, f"{above}{entry.name}/")
+            else:
+                yield f"{above}{entry.name}"

@@ -6,21 +6,28 @@ from dataclasses import replace
 from fractions import Fraction
 from ipaddress import ip_network
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc import nos
+from fabricc.check.invariants import Census, Survey
 from fabricc.check.invariants.announce import Kind, spread
 from fabricc.check.invariants.buffers import cycle
+from fabricc.check.invariants.census import RULES_OF_THE_WHOLE, Whole, changed_attributes
 from fabricc.check.invariants.contract import Contracts
 from fabricc.check.invariants.declared import Ratio, declared_ratios, softened
 from fabricc.check.invariants.policy import Clause, Policy, Route, Stance
 from fabricc.check.invariants.prefixes import _BLOCK, block, overlaps
 from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.spec.model import Acceptance
+from tests.check.fabrics import fabric
 from tests.planning.support import document, spec_of
+
+if TYPE_CHECKING:
+    from fabricc.check.invariants.digest import SwitchDigest
 
 PREFIXES = st.builds(
     lambda value, length: str(ip_network((value << 24, length), strict=False)),
@@ -151,3 +158,46 @@ def test_only_accepted_invariants_are_softened() -> None:
     spec = replace(spec_of(document()), accept=(Acceptance("FAB6204", "repair"), Acceptance("FAB6001", "no")))
     found = [Diagnostic(code, Severity.ERROR, "m") for code in ("FAB6204", "FAB6210", "FAB6001")]
     assert [d.severity for d in softened(found, spec)] == [Severity.WARNING, Severity.ERROR, Severity.ERROR]
+
+
+class Watched:
+    """A digest that notes which of its attributes are read."""
+
+    def __init__(self, digest: SwitchDigest, read: set[str]) -> None:
+        self._digest, self._read = digest, read
+
+    def __getattr__(self, name: str) -> Any:
+        self._read.add(name)
+        return getattr(self._digest, name)
+
+
+@pytest.mark.parametrize("number", range(len(RULES_OF_THE_WHOLE)))
+def test_a_rule_of_the_whole_reads_no_attribute_but_those_it_is_asked_again_for(number: int) -> None:
+    built = fabric()
+    census = Census()
+    survey = Survey()
+    for switch_id in built.switch_ids():
+        switch = built.switch(switch_id)
+        back_end = nos.load(switch.nos)
+        list(survey.add_switch(switch, back_end.read(back_end.render(switch)), f"switches/{switch.name}"))
+    census.add(survey)
+    attributes, rule = RULES_OF_THE_WHOLE[number]
+    read: set[str] = set()
+    watched: Any = [Watched(digest, read) for digest in sorted(census.switches, key=lambda s: s.name)]
+    list(rule(Whole(census, watched, built.counts(), 1, {0: Ratio(Fraction(1))})))
+    assert not attributes or read <= attributes | {"name", "file", "line"}
+
+
+def test_digests_are_told_apart_by_what_they_say_not_by_where() -> None:
+    built = fabric()
+    survey = Survey()
+    switch = built.switch(next(iter(built.switch_ids())))
+    back_end = nos.load(switch.nos)
+    list(survey.add_switch(switch, back_end.read(back_end.render(switch)), "switches/x"))
+    (digest,) = survey.switches
+    elsewhere = replace(
+        digest, line=digest.line + 1, contracts=tuple((c[0], c[1], 9) for c in digest.contracts)
+    )
+    assert not changed_attributes([digest], [elsewhere])
+    assert changed_attributes([digest], [replace(digest, asn=1, detect_ms=1)]) == {"asn", "detect_ms"}
+    assert changed_attributes([digest], [replace(digest, blocks=b"")]) == {"blocks"}

@@ -11,6 +11,7 @@ every link composes to the identity in both directions, and no pair of boxes has
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fabricc.check.invariants.rules import Breach, finding
@@ -118,12 +119,16 @@ def host_breaches(host: Host, reading: Reading, contracts: dict[bytes, str]) -> 
                 yield Breach(14, f"notifications (DSCP {dscp}) go out in a priority with PFC", "qos/cnp_dscp")
 
 
+@dataclass(slots=True)
 class Contracts:
     """The functions of all boxes, one count and one witness per distinct function: memory does not grow."""
 
-    def __init__(self) -> None:
-        self.counts: Counter[bytes] = Counter()
-        self.witness: dict[bytes, tuple[str, str, int]] = {}
+    counts: Counter[bytes] = field(default_factory=Counter)
+    witness: dict[bytes, tuple[str, str, int]] = field(default_factory=dict)
+
+    def copy(self) -> Contracts:
+        """One to add to."""
+        return Contracts(self.counts.copy(), self.witness.copy())
 
     def add(self, device: str, functions: Iterable[tuple[bytes, str, int]]) -> None:
         """Take in one box's functions and where they are stated."""

@@ -9,13 +9,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.check.invariants.prefixes import Block, block
-from fabricc.check.invariants.view import between_switches
+from fabricc.check.invariants.view import address_families, between_switches
 
 if TYPE_CHECKING:
     from fabricc.check.invariants.view import SwitchView
+    from fabricc.fabric.facts import Value
 
 OWN = "own"
 """Stands in a prefix rule for a prefix that the switch itself originates."""
+_STANCE = ("families", "import", "export", "send_community")
 
 
 class Route(NamedTuple):
@@ -139,21 +141,19 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
 def _stances(seen: SwitchView) -> set[Stance]:
     ports = seen.by_neighbour
     sending = any("send_community" in attributes for attributes in seen.neighbours.values())
-    found = set()
+    alike: set[tuple[str, tuple[Value | None, ...]]] = set()
     for neighbour, attributes in seen.neighbours.items():
         link = ports.get(neighbour)
-        if link is None or not between_switches(link):
-            continue
-        families = frozenset(
-            4 if f == "ipv4" else 6 for f in str(attributes.get("families", "")).split(",") if f
+        if link is not None and between_switches(link):
+            alike.add((link.port.direction.value, tuple(map(attributes.get, _STANCE))))
+    return {
+        Stance(
+            direction, frozenset(4 if f == "ipv4" else 6 for f in address_families(families) if f),
+            "" if imports is None else str(imports), "" if exports is None else str(exports),
+            not sending or sends == "true",
         )
-        found.add(
-            Stance(
-                link.port.direction.value, families, str(attributes.get("import", "")),
-                str(attributes.get("export", "")), not sending or attributes.get("send_community") == "true",
-            )
-        )  # fmt: skip
-    return found
+        for direction, (families, imports, exports, sends) in alike
+    }  # fmt: skip
 
 
 def _plain(stance: Stance) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.check.invariants.rules import Breach
 from fabricc.check.invariants.view import between_switches
+from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ def port_breaches(seen: SwitchView) -> Iterator[Breach]:
 
 def _lanes(seen: SwitchView) -> Iterator[Breach]:
     """No lane serves two ports, and no cage gives more than it has."""
-    switch = seen.switch
+    switch, facts = seen.switch, seen.facts
     room = {
         number: group.lanes
         for group in switch.model.cages
@@ -35,7 +36,7 @@ def _lanes(seen: SwitchView) -> Iterator[Breach]:
     for port in switch.ports:
         if port.peer is None:
             continue
-        stated = seen.facts.get(f"interface[{port.name}]/lanes", port.lanes)
+        stated = facts.get(port_paths(port.name)["lanes"], port.lanes)
         if isinstance(stated, int):
             used[port.cage] += stated
             continue

@@ -94,6 +94,14 @@ def packed_blocks(seen: SwitchView) -> bytes:
     return b"".join(_BLOCK.pack(b.family, b.first.to_bytes(16), b.length, line) for b, line in blocks)
 
 
+def blocks_of(packed: bytes) -> list[Block]:
+    """The blocks, without their lines."""
+    return [
+        Block(family, int.from_bytes(first), length)
+        for family, first, length, _ in _BLOCK.iter_unpack(packed)
+    ]
+
+
 def overlaps(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
     """Blocks that overlap an earlier one; `owners` are (device, file, its packed blocks).
 

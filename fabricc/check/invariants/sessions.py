@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.check.invariants.rules import Breach
-from fabricc.check.invariants.view import as_int, between_switches
+from fabricc.check.invariants.view import address_families, as_int, between_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,15 +54,15 @@ def _paths(seen: SwitchView) -> Iterator[Breach]:
         link = ports.get(neighbour)
         if link is None or link.port.peer is None or not link.enabled:
             continue
-        families = set(str(attributes.get("families", "")).split(","))
+        families = address_families(attributes.get("families"))
         carried.setdefault(link.port.name, set()).update(families)
         direction = link.port.direction.value
         remote.setdefault(direction, set()).add(as_int(attributes.get("remote_asn")) or 0)
         to = "above" if direction == "up" else link.port.peer.device
         for family in families:
             per_peer[to, family] = per_peer.get((to, family), 0) + 1
-    families = {f for have in carried.values() for f in have if f}
-    yield from _missing(seen, carried, families)
+    needed = {f for have in carried.values() for f in have if f}
+    yield from _missing(seen, carried, needed)
     most = seen.number("bgp/maximum_paths")
     widest = max(per_peer.values(), default=0)
     if most is not None and most < widest:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import port_paths, several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,7 @@ _MAP = "route_map["
 _PREFIX_LIST = "prefix_list["
 _COMMUNITY_LIST = "community_list["
 CODE_POINTS = 64
+_CODE_POINT_PATHS = tuple(f"qos/dscp[{dscp}]/traffic_class" for dscp in range(CODE_POINTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ class SwitchView:
 
     def code_points(self) -> tuple[int, ...] | None:
         """Traffic class of every code point; None on a platform that states none."""
-        classes = [as_int(self.facts.get(f"qos/dscp[{dscp}]/traffic_class")) for dscp in range(CODE_POINTS)]
+        classes = [as_int(value) for value in map(self.facts.get, _CODE_POINT_PATHS)]
         if all(c is None for c in classes):
             return None
         return tuple(-1 if c is None else c for c in classes)
@@ -161,14 +164,18 @@ class SwitchView:
 def view(switch: Switch, reading: Reading) -> SwitchView:
     """Sort the facts of a switch."""
     seen = SwitchView(switch, reading)
+    neighbour, attributes = _NEIGHBOUR, {}  # the one that the facts are about just now, as far as the bracket
     for path, value in reading.facts.items():
-        if path.startswith(_INTERFACE):
-            if value == "true" and path.endswith(_ENABLED):
+        if path[0] == _INTERFACE[0]:  # three facts of four; nothing else begins with that letter
+            if value == "true" and path.endswith(_ENABLED) and path.startswith(_INTERFACE):
                 seen.enabled.append(path[len(_INTERFACE) : -len(_ENABLED)])
             continue
         if path.startswith(_NEIGHBOUR):
-            key, _, leaf = path[len(_NEIGHBOUR) :].partition("]/")
-            seen.neighbours.setdefault(key, {})[leaf] = value
+            if not path.startswith(neighbour) or neighbour == _NEIGHBOUR:
+                key = path[len(_NEIGHBOUR) :].partition("]/")[0]
+                neighbour = f"{_NEIGHBOUR}{key}]/"
+                attributes = seen.neighbours.setdefault(key, {})
+            attributes[path[len(neighbour) :]] = value
         elif path.startswith(_MAP):
             key, _, leaf = path[len(_MAP) :].partition("]/")
             if leaf.isdecimal():  # anything else is a fact of the back end's own
@@ -181,7 +188,7 @@ def view(switch: Switch, reading: Reading) -> SwitchView:
             seen.communities[path[len(_COMMUNITY_LIST) : -1]] = str(value)
         elif path.startswith(_AGGREGATE):
             seen.aggregates.append(path[len(_AGGREGATE) : -1])
-    tells = any(f"interface[{port.name}]/routed" in reading.facts for port in switch.ports)
+    tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
     links = _Links(reading.facts, seen.queues(), tells)
     seen.links = [links.of(port) for port in switch.ports if port.peer]
     for link in seen.links:
@@ -192,11 +199,18 @@ def view(switch: Switch, reading: Reading) -> SwitchView:
     return seen
 
 
+@lru_cache(maxsize=64)
+def address_families(stated: Value | None) -> frozenset[str]:
+    """The families of a session as facts spell them: `ipv4`, `ipv4,ipv6`; nothing is the empty text."""
+    return frozenset(("" if stated is None else str(stated)).split(","))
+
+
 def as_int(value: Value | None) -> int | None:
     """The value when it is an integer."""
     return value if isinstance(value, int) else None
 
 
+@lru_cache(maxsize=1024)
 def sibling(text: str) -> str:
     """The other address of a /31 or /127 (RFC 3021, RFC 6164); "" when the subnet has another size."""
     address, _, length = text.partition("/")
@@ -219,7 +233,13 @@ _LEAVES = (
     "pfc", "speed_gbps", "watchdog", "headroom/xoff_bytes", "headroom/xon_bytes", "headroom/size_bytes",
     "headroom/dynamic_th", "headroom/cable_m",
 )  # fmt: skip
+_OWN_LEAVES = ("enabled", "mtu", "ipv4", "ipv6", "unnumbered", "routed")
 _QUEUE_LEAVES = ("scheduler", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "ecn_min_fill_percent")
+
+
+@lru_cache(maxsize=64)
+def _leaves(queues: tuple[int, ...]) -> tuple[str, ...]:
+    return (*_LEAVES, *(f"queue[{queue}]/{leaf}" for queue in queues for leaf in _QUEUE_LEAVES))
 
 
 class _Links:
@@ -230,23 +250,22 @@ class _Links:
         self._facts = facts
         self._queues = queues
         self._routed_else = "" if tells_routed else "true"
-        self._leaves = (*_LEAVES, *(f"queue[{queue}]/{leaf}" for queue in queues for leaf in _QUEUE_LEAVES))
+        self._leaves = _leaves(tuple(queues))
         self._kinds: dict[tuple[object, ...], Lossless] = {}
 
     def of(self, port: Port) -> LinkPort:
         """One port."""
-        prefix = f"interface[{port.name}]/"
         get = self._facts.get
-        stated = [get(prefix + leaf) for leaf in self._leaves]
+        stated = list(map(get, several(port.name, self._leaves)))
+        enabled, mtu, ipv4, ipv6, unnumbered, routed = map(get, several(port.name, _OWN_LEAVES))
         key = (port.speed_gbps, port.cable_m, port.lanes, *stated)
         lossless = self._kinds.get(key)
         if lossless is None:
             lossless = self._kinds[key] = self._lossless(port, stated)
-        ipv4, ipv6 = get(prefix + "ipv4"), get(prefix + "ipv6")
         return LinkPort(
-            port, get(prefix + "enabled") != "false", as_int(get(prefix + "mtu")), lossless.speed_gbps,
+            port, enabled != "false", as_int(mtu), lossless.speed_gbps,
             ipv4 if isinstance(ipv4, str) else None, ipv6 if isinstance(ipv6, str) else None,
-            bool(get(prefix + "unnumbered")), get(prefix + "routed", self._routed_else) == "true",
+            bool(unnumbered), (self._routed_else if routed is None else routed) == "true",
             lossless.pfc if lossless.schedulers else None, lossless,
         )  # fmt: skip
 
