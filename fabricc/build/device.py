@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from fabricc import nos as back_ends
+from fabricc.build.gathered import put_text
 from fabricc.build.grouped import Grouped
-from fabricc.build.rendering import rendered, with_overlays
+from fabricc.build.proof import host_findings, switch_findings
+from fabricc.build.rendering import rendered
 from fabricc.build.tables import Fragments, fragments
-from fabricc.check import Finding, compare, findings
+from fabricc.check import Finding
 from fabricc.check.invariants import Survey
 from fabricc.check.links import End, host_end, switch_end
+from fabricc.check.placing import Text
 from fabricc.diagnostics import Severity
 from fabricc.fabric.links import layout
 from fabricc.fabric.model import Direction
 from fabricc.hosts import back_end as host_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.emit import Stage, Written
+    from fabricc.emit import Patch, Stage, Written
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Reading
     from fabricc.fabric.model import Host, Switch
@@ -35,7 +40,7 @@ class Piece:
     """What came of one piece of the work.
 
     Attributes:
-        written: files put on the stage; `ends`: packed link ends, see `check.links`.
+        written: files put on the stage; `ends`: packed link ends of each device, see `check.links`.
         full_ends: ends in full, only those asked for.
         devices: how many were worked on.
         survey: what rules about the whole fabric need of the devices.
@@ -44,7 +49,7 @@ class Piece:
     devices: int = 0
     written: list[Written] = field(default_factory=list)
     findings: Grouped = field(default_factory=Grouped)
-    ends: bytes = b""
+    ends: list[bytes] = field(default_factory=list)
     full_ends: list[End] = field(default_factory=list)
     rows: Fragments = field(default_factory=Fragments)
     survey: Survey = field(default_factory=Survey)
@@ -67,22 +72,29 @@ class Work:
         stage: where files are written, or None to take the files of `existing` instead of rendering.
         existing: folder of a device (`switches/x`) -> its files by path below that folder.
         check: read back and compare.
+        altered: folders of devices whose files are not those that the build wrote: each line counts.
         wanted: keys of links whose ends are wanted in full; everything else is then left out.
+        whole: the files that belong to no device, asked for as the piece after the last; None for none.
     """
 
     fabric: Fabric
     pieces: Sequence[Sequence[SwitchId | tuple[int, int]]]
-    stage: Stage | None
+    stage: Stage | Patch | None
     existing: Callable[[str], Mapping[str, str]] | None = None
     check: bool = True
     wanted: frozenset[int] | None = None
+    altered: frozenset[str] = frozenset()
+    whole: Callable[[], Iterable[tuple[str, str]]] | None = None
 
     def __call__(self, number: int) -> Piece:
         """Do one piece."""
         piece = Piece()
+        if number == len(self.pieces):
+            if self.whole is not None and self.stage is not None:
+                piece.written = [put_text(self.stage, path, text) for path, text in self.whole()]
+            return piece
         switches: list[tuple[Switch, PortLayout]] = []
         hosts: list[Host] = []
-        ends: list[bytes] = []
         for device in self.pieces[number]:
             if isinstance(device, tuple):
                 host = self.fabric.host(device)
@@ -93,11 +105,10 @@ class Work:
                 switches.append((switch, layout(self.fabric, device)))
                 found = self._switch(switch, piece)
             if self.wanted is None:
-                ends += [end.pack() for end in found]
+                piece.ends.append(b"".join([end.pack() for end in found]))
             else:
-                piece.full_ends += [end for end in found if end.key in self.wanted]
+                piece.full_ends += [_placed(end) for end in found if end.key in self.wanted]
         piece.devices = len(switches) + len(hosts)
-        piece.ends = b"".join(ends)
         if self.stage is not None:
             piece.rows = fragments(switches, hosts)
         return piece
@@ -111,24 +122,16 @@ class Work:
             return []
         reading = back_end.read(files)
         if self.wanted is None:
-            mismatches = compare(back_end.planned(switch), reading)
-            if switch.overlays:
-                wrong = with_overlays(switch, files, mismatches, reading)
-            else:
-                wrong = findings(switch.name, mismatches, reading.unknown)
+            fresh, altered = self.existing is not None, folder in self.altered
+            wrong = switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)
             piece.findings.add(_below(folder, wrong))
             piece.findings.add(piece.survey.add_switch(switch, reading, folder))
+        name = switch.name
         return [
-            _placed(
-                switch_end(
-                    switch.name, port.name, (port.peer.device, port.peer.port), reading,
-                    port.direction is Direction.HOST,
-                ),
-                folder,
-            )
+            switch_end(name, port.name, (peer.device, peer.port), reading, port.direction is Direction.HOST)
             for port in switch.ports
-            if port.peer
-        ]  # fmt: skip
+            if (peer := port.peer)
+        ]
 
     def _host(self, host: Host, piece: Piece) -> list[End]:
         folder = f"hosts/{host.name}"
@@ -138,21 +141,28 @@ class Work:
             return []
         reading = host_files.read(files)
         if self.wanted is None:
-            wrong = findings(host.name, compare(host_files.planned(host), reading), reading.unknown)
+            fresh, altered = self.existing is not None, folder in self.altered
+            wrong = host_findings(host, Text(files, reading), fresh=fresh, altered=altered)
             piece.findings.add(_below(folder, wrong))
             piece.findings.add(piece.survey.add_host(host, reading, folder))
-        return [_placed(end, folder) for end in _host_ends(host, reading)]
+        return list(_host_ends(host, reading))
 
     def _write(self, folder: str, files: Mapping[str, str], piece: Piece) -> None:
         if self.stage is not None:
-            put = self.stage.put
-            piece.written += [
-                put(f"{folder}/{name}", text.encode(), mode=host_files.mode(name))
-                for name, text in sorted(files.items())
-            ]
+            for name, text in sorted(files.items()):
+                content, digest = _encoded(text)
+                mode = host_files.mode(name)
+                piece.written.append(self.stage.put(f"{folder}/{name}", content, mode=mode, sha256=digest))
         elif not files:
             message = f"{folder} has no files"
             piece.findings.add([Finding("FAB6011", Severity.ERROR, "no files", message, folder, 0)])
+
+
+@lru_cache(maxsize=128)
+def _encoded(text: str) -> tuple[bytes, str]:
+    """A file's bytes and their SHA-256 (hex); most files of a host are the same on every host."""
+    content = text.encode()
+    return content, sha256(content).hexdigest()
 
 
 def _host_ends(host: Host, reading: Reading) -> Iterator[End]:
@@ -179,5 +189,7 @@ def _below(folder: str, wrong: Iterator[Finding]) -> Iterator[Finding]:
         yield finding._replace(file=f"{folder}/{finding.file}" if finding.file else "")
 
 
-def _placed(end: End, folder: str) -> End:
-    return end._replace(file=f"{folder}/{end.file}" if end.file else "")
+def _placed(end: End) -> End:
+    """The end with its file below the tree rather than below its device's folder."""
+    kind = "hosts" if end.host else "switches"
+    return end._replace(file=f"{kind}/{end.device}/{end.file}" if end.file else "")

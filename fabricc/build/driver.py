@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fabricc import __version__
 from fabricc.build import record
+from fabricc.build.gathered import Gathered
 from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.emit import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from fabricc.build.front import Front
-    from fabricc.check.invariants.declared import Ratio
-    from fabricc.emit import Stage, Written
+    from fabricc.build.ledger import Ledger
+    from fabricc.emit import Stage
     from fabricc.fabric.fabric import Fabric
     from fabricc.infiniband.model import InfinibandFabric
     from fabricc.spec.model import ClusterSpec
 
 _INLINE_DEVICES = 48
+_LEDGER_BESIDE = 1000
 
 
 def build(
@@ -53,11 +55,18 @@ def build(
         What came of it, and the text of the files that diagnostics point into, by name.
     """
     options = f"check={check}{_templates()}"
-    if not repin and (done := record.up_to_date(out, spec_path, options)) is not None:
-        return done, {}
+    known = None if repin else record.last(out, spec_path, options)
+    front = None
+    changed = known.changed_inputs() if known is not None else None
+    if known is not None and changed == [] and known.unedited():
+        return known.result(), {}
+    if known is not None and changed == [spec_path.resolve()] and known.alone and known.ledger:
+        front, done = _patched(known, spec_path, jobs, check, progress)
+        if done is not None:
+            return done, dict(front.sources) if front else {}
     from fabricc.build.front import lock_change, run_front
 
-    front = run_front(spec_path, repin=repin, infiniband=True)
+    front = front or run_front(spec_path, repin=repin, infiniband=True)
     sources = dict(front.sources)
     fabric = front.fabric or front.infiniband
     if front.spec is None or fabric is None or not front.sound:
@@ -66,14 +75,55 @@ def build(
     if frozen and front.lock_text != front.lock_before:
         return replace(result, diagnostics=(*front.diagnostics, lock_change(front))), sources
     try:
-        result, files = _emit(front, front.spec, fabric, out, jobs, check, progress)
+        result, files, ledger = _emit(front, front.spec, fabric, out, jobs, check, progress)
     except EmitError as error:
         return replace(result, diagnostics=(*front.diagnostics, error.diagnostic)), sources
     if result.exit_status == 0:
         inputs = dict(front.inputs)
         inputs[str(front.lock_path.resolve())] = hashlib.sha256(front.lock_text.encode()).hexdigest()
-        record.save(out, result, spec_path, inputs, options, files)
+        with _kept(ledger, out, front.spec.cluster) as digest:
+            record.save(out, result, spec_path, inputs, options, files, digest)
     return result, sources
+
+
+@contextmanager
+def _kept(ledger: Ledger | None, out: Path, cluster: str) -> Iterator[Callable[[], str]]:
+    """Keep the ledger for the next build, if there is one, in a process beside; what is yielded gives its digest."""
+    from fabricc.build import ledger as ledgers
+    from fabricc.build.workers import beside
+
+    if ledger is None:
+        ledgers.forget(out, cluster)
+        yield str
+    elif len(ledger.sizes) < _LEDGER_BESIDE:
+        yield lambda: ledgers.save(out, cluster, ledger)
+    else:
+        with beside(lambda: ledgers.save(out, cluster, ledger)) as digest:
+            yield digest
+
+
+def _patched(
+    known: record.Last,
+    spec_path: Path,
+    jobs: int | None,
+    check: bool,
+    progress: Callable[[str, int, int], None] | None,
+) -> tuple[Front | None, BuildResult | None]:
+    """The plan and the result of a build that concerns few devices; what could not be had is None."""
+    from fabricc.build.front import run_front
+    from fabricc.build.partial import patched
+    from fabricc.build.workers import usable_cpus
+    from fabricc.emit.exclusive import exclusive
+    from fabricc.emit.patch import complete
+
+    tree = known.tree
+    try:
+        with exclusive(tree.with_name(f".{tree.name}.lock"), tree):
+            complete(tree)
+            processes = usable_cpus() if jobs is None else jobs
+            return patched(known, lambda: run_front(spec_path, infiniband=True), processes, check, progress)
+    except EmitError:
+        return None, None  # the whole build meets it again and tells
 
 
 def _templates() -> str:
@@ -92,41 +142,44 @@ def _emit(
     jobs: int | None,
     check: bool,
     progress: Callable[[str, int, int], None] | None,
-) -> tuple[BuildResult, list[str]]:
-    """The result, and the paths of the tree's files."""
+) -> tuple[BuildResult, list[str], Ledger | None]:
+    """The result, the paths of the tree's files, and the ledger where one can be kept."""
     from fabricc.build.infiniband import InfinibandRun
     from fabricc.build.outcome import manifest_inputs
-    from fabricc.check.invariants.declared import declared_ratios, softened
+    from fabricc.check.invariants.declared import softened
     from fabricc.emit import Manifest, Stage
     from fabricc.emit.exclusive import exclusive
+    from fabricc.emit.patch import complete
     from fabricc.infiniband.model import InfinibandFabric
     from fabricc.spec.load import accepted
 
     name = spec.cluster
     with exclusive(out / f".{name}.lock", out / name):
+        complete(out / name)
         stage = Stage.open(out, name)
         try:
             run: _Run | InfinibandRun
             if isinstance(fabric, InfinibandFabric):
-                run = InfinibandRun(fabric, stage, check, progress)
+                run = InfinibandRun(spec, fabric, stage, check, progress)
             else:
-                run = _Run(fabric, stage, check, jobs, progress)
-            run.devices(declared_ratios(spec))
+                run = _Run(spec, fabric, stage, check, jobs, progress)
+            run.devices()
             found = accepted(softened(run.found, spec), spec.accept)
             result = BuildResult(name, None, (*front.diagnostics, *found), fabric.counts(), links=run.links)
             if any(d.severity is Severity.ERROR for d in found):
-                return _rejected(result, stage, out, name), []
-            run.plan_files(spec)
-            run.job_files()
-            manifest = Manifest(name, __version__, spec_name(spec), manifest_inputs(front, spec), run.sums)
+                return _rejected(result, stage, out, name), [], None
+            run.plan_files()
+            manifest = Manifest(
+                name, __version__, spec_name(spec), manifest_inputs(front, spec), run.gathered.sums
+            )
             changed = write_lock(front)
-            done = stage.commit(manifest, run.changed)
+            done = stage.commit(manifest, run.gathered.changed)
         except BaseException:
             stage.abandon()
             raise
         with suppress(OSError):
             _remove(out / f".{name}.rejected")
-    written = [*_edited(run.edited, stage.target), *done.diagnostics]
+    written = [*_edited(run.gathered.edited, stage.target), *done.diagnostics]
     result = replace(
         result,
         tree=stage.target,
@@ -136,7 +189,7 @@ def _emit(
         removed=done.removed,
         lock_changed=changed,
     )
-    return result, [*run.sums, "manifest.json"]
+    return result, [*run.gathered.sums, "manifest.json"], run.ledger if isinstance(run, _Run) else None
 
 
 def spec_name(spec: ClusterSpec) -> str:
@@ -148,64 +201,43 @@ def spec_name(spec: ClusterSpec) -> str:
 class _Run:
     """One pass over all devices and what it gathers."""
 
+    spec: ClusterSpec
     fabric: Fabric
     stage: Stage
     check: bool
     jobs: int | None
     progress: Callable[[str, int, int], None] | None
-    sums: dict[str, str] = field(default_factory=dict)
-    edited: list[str] = field(default_factory=list)
-    changed: int = 0
+    gathered: Gathered = field(default_factory=Gathered)
     links: int = 0
     found: list[Diagnostic] = field(default_factory=list)
+    ledger: Ledger | None = None
     _tables: list[tuple[str, bytes]] = field(default_factory=list)
 
-    def devices(self, declared: Mapping[int, Ratio]) -> None:
-        """Render and write every device, and prove it when asked to; `declared`: oversubscription by tier."""
+    def devices(self) -> None:
+        """Render and write every device, prove it when asked to, and write what comes from the plan alone."""
         from fabricc.build.device import Work, pieces_of
-        from fabricc.build.outcome import Outcome
+        from fabricc.build.outcome import Outcome, plan_texts
+        from fabricc.check.invariants.declared import declared_ratios
+        from fabricc.fabric.altered import outline
+        from fabricc.jobs.files import job_files
+
+        def whole() -> Iterator[tuple[str, str]]:
+            yield from plan_texts(self.spec, self.fabric)
+            yield from job_files(self.fabric).items()
 
         jobs = job_count(self.fabric, self.jobs)
-        work = Work(self.fabric, pieces_of(self.fabric, jobs), self.stage, None, self.check)
+        work = Work(self.fabric, pieces_of(self.fabric, jobs), self.stage, None, self.check, whole=whole)
         outcome = Outcome(work, jobs)
         outcome.run(self.progress, "switches and hosts")
         self.links = outcome.meeting.links
-        self._take(outcome.written)
+        self.gathered.take(outcome.written)
         self._tables = outcome.tables()
-        self.found = outcome.diagnostics(str(self.stage.target), declared)
+        self.ledger = None if outcome.findings.kept else outcome.ledger(outline(self.fabric))
+        self.found = outcome.diagnostics(str(self.stage.target), declared_ratios(self.spec))
 
-    def plan_files(self, spec: ClusterSpec) -> None:
-        """Write the plan's tables and summary."""
-        from fabricc.build import tables
-        from fabricc.planning.quality import worksheets
-
-        summary = tables.json_text(tables.fabric_summary(self.fabric, spec.assumptions))
-        self._put("plan/fabric.json", summary.encode())
-        sheets = worksheets(spec, self.fabric)
-        steps = [tables.WORKSHEET, *tables.worksheet_rows(sheets)]
-        self._put("plan/worksheet.csv", tables.csv_text(steps).encode())
-        self._put("plan/worksheet.json", tables.json_text(tables.worksheet_summary(sheets)).encode())
-        for path, content in self._tables:
-            self._put(path, content)
-
-    def job_files(self) -> None:
-        """Write what schedulers, launchers and collective libraries read, and the acceptance test."""
-        from fabricc.jobs.files import executable, job_files
-
-        for path, text in job_files(self.fabric).items():
-            self._put(path, text.encode(), mode=0o755 if executable(path, text) else 0o644)
-
-    def _put(self, path: str, content: bytes, *, mode: int = 0o644) -> None:
-        self._take([self.stage.put(path, content, mode=mode)])
-
-    def _take(self, written: Iterable[Written]) -> None:
-        for path, digest, changed, edited in written:
-            if path in self.sums:
-                raise EmitError("FAB7004", f"two files of one build have the name {path}")
-            self.sums[path] = digest
-            self.changed += changed
-            if edited:
-                self.edited.append(path)
+    def plan_files(self) -> None:
+        """Write the tables whose rows the devices brought."""
+        self.gathered.take([self.stage.put(path, content) for path, content in self._tables])
 
 
 def job_count(fabric: Fabric, jobs: int | None) -> int:

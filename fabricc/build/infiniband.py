@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from fabricc.build.gathered import Gathered, put_text
 from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Position, Severity
-from fabricc.emit import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from fabricc.build.front import Front
     from fabricc.catalog.model import Catalog
-    from fabricc.check.invariants.declared import Ratio
-    from fabricc.emit import Manifest, Stage, Written
+    from fabricc.emit import Manifest, Stage
     from fabricc.infiniband.model import InfinibandFabric
     from fabricc.infiniband.proof import Finding
     from fabricc.spec.lock import Lock
@@ -64,17 +63,16 @@ def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock
 class InfinibandRun:
     """One pass over the subnets and hosts and what it gathers; the build drives it as it does that of Ethernet."""
 
+    spec: ClusterSpec
     ib: InfinibandFabric
     stage: Stage
     check: bool
     progress: Callable[[str, int, int], None] | None
-    sums: dict[str, str] = field(default_factory=dict)
-    edited: list[str] = field(default_factory=list)
-    changed: int = 0
+    gathered: Gathered = field(default_factory=Gathered)
     links: int = 0
     found: list[Diagnostic] = field(default_factory=list)
 
-    def devices(self, _: Mapping[int, Ratio]) -> None:
+    def devices(self) -> None:
         """Render and write every subnet and host, and prove them when asked to."""
         from fabricc.infiniband.host_files import PRIVATE, HostFiles, tenants_by_host
         from fabricc.infiniband.host_proof import prove_host
@@ -104,37 +102,19 @@ class InfinibandRun:
                 self.progress("hosts", number, total)
         self.found = list(told(findings, tree))
 
-    def plan_files(self, spec: ClusterSpec) -> None:
-        """Write the plan's tables and summary."""
+    def plan_files(self) -> None:
+        """Write the plan's tables and summary, and what schedulers, launchers and collective libraries read."""
+        from fabricc.infiniband.job_files import job_files
         from fabricc.infiniband.tables import plan_files
 
-        for path, text in plan_files(self.ib, spec.assumptions):
-            self._put(f"plan/{path}", text.encode())
-
-    def job_files(self) -> None:
-        """Write what schedulers, launchers and collective libraries read."""
-        from fabricc.infiniband.job_files import job_files
-        from fabricc.jobs.files import executable
-
-        for path, text in job_files(self.ib).items():
-            self._put(path, text.encode(), mode=0o755 if executable(path, text) else 0o644)
+        texts = {f"plan/{path}": text for path, text in plan_files(self.ib, self.spec.assumptions)}
+        for path, text in (texts | job_files(self.ib)).items():
+            self.gathered.take([put_text(self.stage, path, text)])
 
     def _write(self, folder: str, files: Mapping[str, str], private: tuple[str, ...] = ()) -> None:
         for name, text in sorted(files.items()):
             mode = 0o600 if private and name.startswith(private) else 0o644
-            self._take([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode)])
-
-    def _put(self, path: str, content: bytes, *, mode: int = 0o644) -> None:
-        self._take([self.stage.put(path, content, mode=mode)])
-
-    def _take(self, written: Iterable[Written]) -> None:
-        for path, digest, changed, edited in written:
-            if path in self.sums:
-                raise EmitError("FAB7004", f"two files of one build have the name {path}")
-            self.sums[path] = digest
-            self.changed += changed
-            if edited:
-                self.edited.append(path)
+            self.gathered.take([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode)])
 
 
 def _links(ib: InfinibandFabric) -> int:

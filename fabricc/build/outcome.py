@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from fabricc.build import tables
 from fabricc.build.device import Work
 from fabricc.build.grouped import Grouped
+from fabricc.build.ledger import Ledger
+from fabricc.build.tables import Fragments
 from fabricc.build.workers import spread
 from fabricc.check.invariants import Census
 from fabricc.check.links import Meeting, broken_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.build.device import Piece
     from fabricc.build.front import Front
-    from fabricc.build.tables import Row
     from fabricc.check.invariants.declared import Ratio
     from fabricc.check.links import End
     from fabricc.diagnostics import Diagnostic
     from fabricc.emit import Written
+    from fabricc.fabric.altered import Outline
+    from fabricc.fabric.fabric import Fabric
     from fabricc.spec.model import ClusterSpec
 
 _DETAILED = 200
@@ -41,20 +43,19 @@ class Outcome:
     findings: Grouped = field(default_factory=Grouped)
     meeting: Meeting = field(default_factory=Meeting)
     census: Census = field(default_factory=Census)
-    _addresses: list[str] = field(default_factory=list)
-    _cabling: list[str] = field(default_factory=list)
-    _sessions: list[str] = field(default_factory=list)
-    _profiles: Counter[Row] = field(default_factory=Counter)
+    _rows: list[Fragments] = field(default_factory=list)
+    _ends: list[list[bytes]] = field(default_factory=list)
+    _hosts: list[list[bytes]] = field(default_factory=list)
 
     def run(self, progress: Callable[[str, int, int], None] | None, what: str) -> None:
-        """Do all pieces."""
-        pieces = self.work.pieces
-        total, done = sum(len(piece) for piece in pieces), 0
-        self._addresses = [""] * len(pieces)
-        self._cabling = [""] * len(pieces)
-        self._sessions = [""] * len(pieces)
-        for number, piece in spread(self.jobs, len(pieces), self.work):
-            self._take(number, piece)
+        """Do all pieces; first the one of the whole, which takes as long as many and would end alone."""
+        pieces, whole = self.work.pieces, self.work.whole is not None
+        total, done, count = sum(len(piece) for piece in pieces), 0, len(pieces) + whole
+        self._rows = [Fragments() for _ in range(count)]
+        self._ends = [[] for _ in range(count)]
+        self._hosts = [[] for _ in range(count)]
+        for turn, piece in spread(self.jobs, count, lambda turn: self.work((turn - whole) % count)):
+            self._take((turn - whole) % count, piece)
             done += piece.devices
             if progress:
                 progress(what, done, total)
@@ -62,12 +63,29 @@ class Outcome:
     def _take(self, number: int, piece: Piece) -> None:
         self.written += piece.written
         self.findings.merge(piece.findings)
-        self.meeting.add(piece.ends)
+        for ends in piece.ends:
+            self.meeting.add(ends)
         self.census.add(piece.survey)
-        self._addresses[number] = piece.rows.addresses
-        self._cabling[number] = piece.rows.cabling
-        self._sessions[number] = piece.rows.sessions
-        self._profiles.update(piece.rows.profiles)
+        self._rows[number] = piece.rows
+        self._ends[number] = [_digest(ends) for ends in piece.ends]
+        self._hosts[number] = [_digest(repr(host).encode()) for host in piece.survey.hosts]
+
+    def ledger(self, of: Outline) -> Ledger:
+        """What every device brought, for the next build; `of`: outline of the fabric."""
+        rows = self._rows
+        return Ledger(
+            of,
+            [size for each in rows for size in each.sizes],
+            [digest for each in self._ends for digest in each],
+            [digest for each in self._hosts for digest in each],
+            [share for each in rows for share in each.shares],
+            self.census,
+        )
+
+    def rows(self, table: int) -> Iterator[str]:
+        """The rows of the pieces' devices in one of `tables.SIZED`, in order."""
+        name = tables.SIZED[table][0]
+        return (getattr(rows, name) for rows in self._rows)
 
     def diagnostics(self, tree: str, declared: Mapping[int, Ratio]) -> list[Diagnostic]:
         """Everything found, the links' disagreements told in full by a second look at their ends.
@@ -100,17 +118,29 @@ class Outcome:
         """Path and content of the tables whose rows came from the workers."""
         fabric = self.work.fabric
         first = fabric.switch(next(iter(fabric.switch_ids())))
-        head = tables.csv_text
-        classes = [tables.CLASSES, *tables.class_rows(first)]
-        worksheet = [tables.QOS, *tables.qos_rows(self._profiles)]
+        shares = [share for rows in self._rows for share in rows.shares]
         texts = {
-            "plan/addresses.csv": [head([tables.ADDRESSES]), *self._addresses],
-            "plan/cabling.csv": [head([tables.CABLING]), *self._cabling],
-            "plan/classes.csv": [head(classes)],
-            "plan/qos.csv": [head(worksheet)],
-            "plan/sessions.csv": [head([tables.SESSIONS]), *self._sessions],
+            "plan/classes.csv": tables.csv_text([tables.CLASSES, *tables.class_rows(first)]),
+            "plan/qos.csv": tables.qos_text(shares),
         }
-        return [(path, "".join(parts).encode()) for path, parts in texts.items()]
+        for number, (name, header) in enumerate(tables.SIZED):
+            texts[f"plan/{name}.csv"] = "".join([tables.csv_text([header]), *self.rows(number)])
+        return [(path, text.encode()) for path, text in sorted(texts.items())]
+
+
+def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
+    """Path and text of what stands under `plan/` and comes from no device."""
+    from fabricc.planning.quality import worksheets
+
+    summary = tables.fabric_summary(fabric, spec.assumptions)
+    sheets = worksheets(spec, fabric)
+    yield "plan/fabric.json", tables.json_text(summary)
+    yield "plan/worksheet.csv", tables.csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
+    yield "plan/worksheet.json", tables.json_text(tables.worksheet_summary(sheets))
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=8).digest()
 
 
 def manifest_inputs(front: Front, spec: ClusterSpec) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The record of the last build, kept beside the tree: enough to see that there is nothing to do.
+"""The record of the last build, kept beside the tree: enough to see that there is nothing to do, or little.
 
 It is a cache for this machine and no part of the output: without it, or when anything differs, a build compares
 every byte instead.
@@ -10,7 +10,9 @@ import hashlib
 import json
 import os
 from array import array
+from bisect import bisect_left
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
@@ -19,10 +21,11 @@ from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Position, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-_FORMAT = 1
-_SEPARATOR = "|"  # in no file name of a tree, and cheap in JSON
+_FORMAT = 2
+_STATE = 16  # bytes of a state: time and size
+_WORTH_A_PROCESS = 20_000
 PACKAGE = Path(__file__).parents[1]
 
 
@@ -44,8 +47,93 @@ def tool_stamp() -> str:
     return digest.hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The last build of a tree from the same spec by the same tool with the same options.
+
+    Attributes:
+        tree: the folder it left.
+        stated: the record's first line, as `save` writes it.
+        names: the tree's upper folders and then its own files, each sorted, a line each.
+        states: of each of these, see `_states`.
+    """
+
+    tree: Path
+    stated: Mapping[str, Any]
+    names: bytes
+    states: bytes
+
+    def changed_inputs(self) -> list[Path] | None:
+        """What was read then and has other bytes now; None when that cannot be told."""
+        try:
+            digests = {Path(name): digest for name, digest in self.stated["inputs"].items()}
+            return [path for path, digest in digests.items() if _digest_of(path) != digest]
+        except OSError:
+            return None
+
+    @property
+    def large(self) -> bool:
+        """Whether a process of its own to look at the files pays."""
+        return bool(self.stated["files"] >= _WORTH_A_PROCESS)
+
+    @property
+    def ledger(self) -> str:
+        """Digest of the ledger that belongs to it."""
+        return str(self.stated["ledger"])
+
+    @property
+    def alone(self) -> bool:
+        """Whether the tree had no files that were not the tool's."""
+        return all(code != "FAB7007" for code, *_ in self.stated["diagnostics"])
+
+    def paths(self) -> list[str]:
+        """The names, in the order of the states."""
+        return self.names.decode().split("\n")
+
+    def unedited(self, *, alone: bool = False) -> bool:
+        """Whether every file is as that build left it, by size and time; large trees are looked at by two processes.
+
+        Args:
+            alone: one process does.
+        """
+        from fabricc.build.workers import beside, usable_cpus
+
+        if alone or not self.large or usable_cpus() < 2:
+            return self._same(slice(None))
+        half = len(self.states) // _STATE // 2
+        with beside(lambda: self._same(slice(half, None))) as rest:
+            return self._same(slice(half)) and rest()
+
+    def _same(self, part: slice) -> bool:
+        names = self.paths()[part]
+        first = (part.start or 0) * _STATE
+        try:
+            found = _states(self.tree, names)
+        except OSError:
+            return False
+        return not self.tree.is_symlink() and found == self.states[first : first + len(names) * _STATE]
+
+    def result(self) -> BuildResult:
+        """What that build came to, with nothing written."""
+        return BuildResult(
+            cluster=self.stated["cluster"],
+            tree=self.tree,
+            diagnostics=tuple(_full(d) for d in self.stated["diagnostics"]),
+            counts=self.stated["counts"],
+            files=self.stated["files"],
+            links=self.stated["links"],
+            up_to_date=True,
+        )
+
+
 def save(
-    out: Path, result: BuildResult, spec: Path, inputs: Mapping[str, str], options: str, files: Iterable[str]
+    out: Path,
+    result: BuildResult,
+    spec: Path,
+    inputs: Mapping[str, str],
+    options: str,
+    files: Iterable[str],
+    ledger: Callable[[], str],
 ) -> None:
     """Record a build that went well; a failure to do so costs the next build time, nothing else.
 
@@ -56,31 +144,62 @@ def save(
         inputs: absolute path -> SHA-256 of everything read, "" for a file that is not there.
         options: what else decides the output, as text.
         files: the tree's own files, by their path in it.
+        ledger: gives the digest of the ledger that belongs to it, "" without one.
     """
     if result.tree is None:
         return
     with suppress(OSError):
         paths = sorted(files)
-        folders = ["", *sorted({path[:at] for path in paths for at in _upper_folders(path)})]
+        names = ["", *sorted({path[:at] for path in paths for at in _upper_folders(path)}), *paths]
         stated = {
             "format": _FORMAT,
             "tool": tool_stamp(),
             "spec": str(spec.resolve()),
             "options": options,
-            "inputs": dict(inputs),
             "cluster": result.cluster,
-            "counts": dict(result.counts),
-            "links": result.links,
-            "diagnostics": [_flat(d) for d in result.diagnostics],
             "files": len(paths),
-            "paths": _SEPARATOR.join([*folders, *paths]),
-            "states": _states(result.tree, [*folders, *paths]).hex(),
         }
-        path = record_path(out, result.cluster)
-        draft = path.with_name(path.name + ".new")
-        draft.unlink(missing_ok=True)
-        draft.write_text(json.dumps(stated, separators=(",", ":")))
-        draft.replace(path)
+        states = _states(result.tree, names)
+        stated |= _outcome(result, inputs, ledger())
+        _store(out, Last(result.tree, stated, "\n".join(names).encode(), states))
+
+
+def amend(
+    last: Last, result: BuildResult, inputs: Mapping[str, str], changed: Iterable[str], ledger: str
+) -> None:
+    """Record a build that changed a few files of the last one's and neither added nor removed any; see `save`."""
+    with suppress(OSError):
+        names = last.paths()
+        files = len(names) - last.stated["files"]
+        folders = {path[:at] for path in changed for at in _upper_folders(path)} | {""}
+        touched = [bisect_left(names, folder, 0, files) for folder in folders]
+        touched += [bisect_left(names, path, files) for path in changed]
+        states = bytearray(last.states)
+        for at in touched:
+            states[at * _STATE : (at + 1) * _STATE] = _states(last.tree, [names[at]])
+        stated = {**last.stated, **_outcome(result, inputs, ledger)}
+        _store(last.tree.parent, replace(last, stated=stated, states=bytes(states)))
+
+
+def _outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) -> dict[str, Any]:
+    return {
+        "inputs": dict(inputs),
+        "counts": dict(result.counts),
+        "links": result.links,
+        "diagnostics": [_flat(d) for d in result.diagnostics],
+        "ledger": ledger,
+    }
+
+
+def _store(out: Path, build: Last) -> None:
+    """Write a record: a line of JSON, the names, an empty line, the states."""
+    path = record_path(out, build.stated["cluster"])
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    head = json.dumps(build.stated, separators=(",", ":")).encode()
+    with draft.open("xb") as file:
+        file.writelines([head, b"\n", build.names, b"\n\n", build.states])
+    draft.replace(path)
 
 
 def _upper_folders(path: str) -> Iterator[int]:
@@ -110,48 +229,38 @@ def _states(tree: Path, paths: Iterable[str]) -> bytes:
 
 def spec_of(tree: Path) -> Path | None:
     """The spec that this machine last built the tree from; None when it is not on record."""
-    stated = _load(record_path(tree.parent, tree.name))
+    try:
+        with record_path(tree.parent, tree.name).open("rb") as file:
+            stated = _head(file.readline())
+    except OSError:
+        return None
     return Path(stated["spec"]) if stated and isinstance(stated.get("spec"), str) else None
 
 
-def up_to_date(out: Path, spec: Path, options: str) -> BuildResult | None:
-    """The last build's result, when inputs, tool, options and every file are as it left them; else None."""
+def last(out: Path, spec: Path, options: str) -> Last | None:
+    """The last build of the spec below `out`, when it was by this tool with the same options."""
     try:
         wanted = str(spec.resolve())
         for path in sorted(out.glob(".*.record")):
-            stated = _load(path)
-            if stated and stated.get("spec") == wanted and stated.get("options") == options:
-                return _if_same(out, stated)
-    except (OSError, KeyError, TypeError, ValueError):
+            head, _, rest = path.read_bytes().partition(b"\n")
+            stated = _head(head)
+            if stated and stated["spec"] == wanted and stated["options"] == options:
+                names, _, states = rest.partition(b"\n\n")
+                tree = out / stated["cluster"]
+                return Last(tree, stated, names, states) if stated["tool"] == tool_stamp() else None
+    except (OSError, KeyError, TypeError):
         return None
     return None
 
 
-def _if_same(out: Path, stated: Mapping[str, Any]) -> BuildResult | None:
-    tree = out / stated["cluster"]
-    if stated["tool"] != tool_stamp() or tree.is_symlink():
-        return None
-    for name, digest in stated["inputs"].items():
-        path = Path(name)
-        if (hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "") != digest:
-            return None
-    if _states(tree, stated["paths"].split(_SEPARATOR)).hex() != stated["states"]:
-        return None
-    return BuildResult(
-        cluster=stated["cluster"],
-        tree=tree,
-        diagnostics=tuple(_full(d) for d in stated["diagnostics"]),
-        counts=stated["counts"],
-        files=stated["files"],
-        links=stated["links"],
-        up_to_date=True,
-    )
+def _digest_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
-def _load(path: Path) -> dict[str, Any] | None:
+def _head(line: bytes) -> dict[str, Any] | None:
     try:
-        stated = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        stated = json.loads(line)
+    except (ValueError, RecursionError):
         return None
     return stated if isinstance(stated, dict) and stated.get("format") == _FORMAT else None
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Severity
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ class BuildResult:
         files: files in the tree; `written`, `removed`: how many this build wrote and removed.
         links: links whose two ends were compared.
         up_to_date: True when the inputs and every file were as the last build left them.
+        proved: devices that this build read back, the rest standing as it was proved before; None for all of them.
         lock_changed: True when the lock file was written.
     """
 
@@ -39,6 +41,7 @@ class BuildResult:
     removed: int = 0
     links: int = 0
     up_to_date: bool = False
+    proved: int | None = None
     lock_changed: bool = False
 
     @property

@@ -31,11 +31,14 @@ QOS = (
     "xoff_bytes", "xon_offset_bytes", "dynamic_th", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "source",
 )  # fmt: skip
 WORKSHEET = ("switches", "model", "profile", "quantity", "value", "unit", "source")
+SIZED = (("addresses", ADDRESSES), ("cabling", CABLING), ("sessions", SESSIONS))
+"""The tables that are put together from every device's own rows, in the order of `Fragments.sizes`."""
 CLASSES = ("class", "priority", "dscps", "lossless", "strict", "weight_percent", "ecn", "cnp")
 _UPLINK_KINDS = {TierName.TOR: "spine", TierName.SPINE: "core"}
 _CHUNK_ROWS = 4096
 
 Row = tuple[object, ...]
+TextRow = tuple[str, ...]
 
 
 def csv_text(rows: Iterable[Row]) -> str:
@@ -45,33 +48,61 @@ def csv_text(rows: Iterable[Row]) -> str:
     return buffer.getvalue()
 
 
+def joined(rows: Iterable[TextRow]) -> str:
+    """As `csv_text`, of rows of one length that are text: joined, which is right unless a field needs quotes.
+
+    That one does shows in the counts of what separates fields and rows.
+    """
+    listed = list(rows)
+    text = "".join([",".join(row) + "\n" for row in listed])
+    separators = sum(map(len, listed)) - len(listed)
+    plain = text.count(",") == separators and text.count("\n") == len(listed)
+    return text if plain and '"' not in text and "\r" not in text else csv_text(listed)
+
+
+Share = tuple[tuple[Row, int], ...]
+"""What a switch adds to the table of lossless profiles: rows, and how many of its ports use each."""
+
+
 @dataclass(slots=True)
 class Fragments:
-    """The tables' rows of some devices, as text, and how many ports use each lossless profile."""
+    """The tables' rows of some devices.
+
+    Attributes:
+        addresses, cabling, sessions: as text.
+        sizes: characters of each of the three that a device has, in the order of the devices.
+        shares: of each switch among them.
+    """
 
     addresses: str = ""
     cabling: str = ""
     sessions: str = ""
-    profiles: Counter[Row] = field(default_factory=Counter)
+    sizes: list[tuple[int, int, int]] = field(default_factory=list)
+    shares: list[Share] = field(default_factory=list)
 
 
 def fragments(switches: Iterable[tuple[Switch, PortLayout]], hosts: Iterable[Host]) -> Fragments:
-    """The rows of these devices."""
-    addresses: list[Row] = []
-    cables: list[Row] = []
-    sessions: list[Row] = []
-    profiles: Counter[Row] = Counter()
+    """The rows of these devices, switches first."""
+    addresses: list[str] = []
+    cabling: list[str] = []
+    sessions: list[str] = []
+    shares: dict[Share, Share] = {}
+    found = Fragments()
     for switch, layout in switches:
-        addresses += switch_addresses(switch)
-        cables += switch_cables(switch, layout)
-        sessions += switch_sessions(switch)
-        count_profiles(switch, profiles)
+        addresses.append(joined(switch_addresses(switch)))
+        cabling.append(joined(switch_cables(switch, layout)))
+        sessions.append(joined(switch_sessions(switch)))
+        found.sizes.append((len(addresses[-1]), len(cabling[-1]), len(sessions[-1])))
+        share = switch_share(switch)
+        found.shares.append(shares.setdefault(share, share))
     for host in hosts:
-        addresses += host_addresses(host)
-    return Fragments(csv_text(addresses), csv_text(cables), csv_text(sessions), profiles)
+        addresses.append(joined(host_addresses(host)))
+        found.sizes.append((len(addresses[-1]), 0, 0))
+    found.addresses, found.cabling, found.sessions = "".join(addresses), "".join(cabling), "".join(sessions)
+    return found
 
 
-def switch_addresses(switch: Switch) -> Iterator[Row]:
+def switch_addresses(switch: Switch) -> Iterator[TextRow]:
     """A switch's management, loopback and port addresses."""
     yield switch.name, "management", "ipv4", switch.management.address, "", ""
     if switch.loopback4:
@@ -88,7 +119,7 @@ def switch_addresses(switch: Switch) -> Iterator[Row]:
             yield switch.name, port.name, "link-local", "", *peer
 
 
-def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[Row]:
+def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[TextRow]:
     """A switch's part of the cabling plan, as `Fabric.cables` has it: a ToR's host links, and uplinks."""
     for at in (*layout.down, *layout.up):
         port = switch.ports[at]
@@ -97,10 +128,10 @@ def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[Row]:
         near, far = (switch.name, port.name), (port.peer.device, port.peer.port)
         lower, upper = (far, near) if port.direction is Direction.HOST else (near, far)
         kind = "host" if port.direction is Direction.HOST else _UPLINK_KINDS[switch.tier]
-        yield kind, *lower, *upper, port.speed_gbps, port.medium, port.cable_m
+        yield kind, *lower, *upper, str(port.speed_gbps), port.medium or "", str(port.cable_m)
 
 
-def host_addresses(host: Host) -> Iterator[Row]:
+def host_addresses(host: Host) -> Iterator[TextRow]:
     """A host's addresses on its rails."""
     for port in host.ports:
         for family, address in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
@@ -108,20 +139,22 @@ def host_addresses(host: Host) -> Iterator[Row]:
                 yield host.name, port.name, family, address, port.peer.device, port.peer.port
 
 
-def switch_sessions(switch: Switch) -> Iterator[Row]:
+def switch_sessions(switch: Switch) -> Iterator[TextRow]:
     """A switch's BGP sessions."""
+    asn = str(switch.bgp.asn)
     for s in switch.bgp.sessions:
         yield (
-            switch.name, switch.bgp.asn, s.port, s.transport.value, s.local or "", s.peer, s.remote or "",
-            s.remote_asn, s.group,
+            switch.name, asn, s.port, s.transport, s.local or "", s.peer, s.remote or "", str(s.remote_asn),
+            s.group,
         )  # fmt: skip
 
 
-def count_profiles(switch: Switch, counter: Counter[Row]) -> None:
-    """Count the switch's ports per lossless profile."""
+def switch_share(switch: Switch) -> Share:
+    """The switch's lossless profiles as rows, and how many ports use each."""
     profiles = {profile.name: profile for profile in switch.qos.profiles}
     priorities = " ".join(str(c.priority) for c in switch.qos.lossless)
-    for name, ports in Counter(port.profile for port in switch.ports if port.profile).items():
+    share = []
+    for name, ports in sorted(Counter(port.profile for port in switch.ports if port.profile).items()):
         p, h, ecn = profiles[name], profiles[name].headroom, profiles[name].ecn
         key = (
             switch.tier.value, switch.model.name, f"{switch.nos} {switch.release}".strip(), name, p.speed_gbps,
@@ -129,13 +162,28 @@ def count_profiles(switch: Switch, counter: Counter[Row]) -> None:
             "" if h.xon_offset_bytes is None else h.xon_offset_bytes, h.dynamic_th,
             *((ecn.min_bytes, ecn.max_bytes, ecn.max_percent) if ecn else ("", "", "")), h.source,
         )  # fmt: skip
-        counter[key] += ports
+        share.append((key, ports))
+    return tuple(share)
+
+
+def total(shares: Iterable[Share]) -> Counter[Row]:
+    """Ports per lossless profile, of all these switches."""
+    ports: Counter[Row] = Counter()
+    for share, switches in Counter(shares).items():
+        for row, count in share:
+            ports[row] += count * switches
+    return ports
 
 
 def qos_rows(profiles: Mapping[Row, int]) -> Iterator[Row]:
     """Rows of the lossless profiles, sorted, the number of ports put in its column."""
     for key in sorted(profiles, key=str):
         yield (*key[:4], profiles[key], *key[4:])
+
+
+def qos_text(shares: Iterable[Share]) -> str:
+    """The table of lossless profiles, of all switches' shares."""
+    return csv_text([QOS, *qos_rows(total(shares))])
 
 
 def worksheet_rows(sheets: Iterable[Sheet]) -> Iterator[Row]:

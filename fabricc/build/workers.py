@@ -14,7 +14,7 @@ import selectors
 import signal
 import struct
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.emit import EmitError
@@ -26,6 +26,8 @@ Result = TypeVar("Result")
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _NUMBER = struct.Struct("<I")
 _LENGTH = struct.Struct("<Q")
+_COLLECT_AFTER = 5000
+"""Objects; the default of 700 looks seven times for cycles, which hardly anything here makes."""
 _MAX_PIECES = 16_000  # numbers of four bytes that fit a pipe's default buffer of 64 KiB
 
 
@@ -72,6 +74,30 @@ def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tu
         _end(dict(crew))
 
 
+@contextmanager
+def beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+    """Run `work` in a process of its own meanwhile; what is yielded waits for its result, once.
+
+    Raises:
+        EmitError, WorkerError: as `spread`, on waiting.
+    """
+    queue, fill = os.pipe()
+    os.write(fill, _NUMBER.pack(0))
+    os.close(fill)
+    crew = dict([_start(queue, lambda _: work())])
+    os.close(queue)
+
+    def result() -> Result:
+        ((_, value),) = _collect(crew, 1)
+        found: Result = value
+        return found
+
+    try:
+        yield result
+    finally:
+        _end(crew)
+
+
 def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
     """Fork a worker; its result pipe and process id."""
     results, out = os.pipe()
@@ -85,6 +111,7 @@ def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        gc.set_threshold(_COLLECT_AFTER)
         if os.getppid() == parent:
             _work_off(queue, out, work)
             status = 0

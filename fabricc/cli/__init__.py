@@ -5,6 +5,8 @@ from __future__ import annotations
 
 def main() -> int:
     """Run `fabricc`; the process's exit status (see `docs/build.md`)."""
-    from fabricc.cli.entry import run
-
+    try:
+        from fabricc.cli.entry import run
+    except KeyboardInterrupt:
+        return 128 + 2
     return run()

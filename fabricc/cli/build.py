@@ -66,7 +66,8 @@ def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> s
         files = (
             f"{result.files:,}: {result.written:,} written, {result.removed:,} removed, the rest untouched"
         )
-    proof = f"every file read back, {result.links:,} links agree at both ends" if checked else "not checked"
+    read = "every file read back" if result.proved is None else _some(result.proved)
+    proof = f"{read}, {result.links:,} links agree at both ends" if checked else "not checked"
     rows = [
         ("GPUs", f"{counts['gpus']:,} in {output.plural(counts['hosts'], 'host')}"),
         ("switches", switches),
@@ -79,3 +80,8 @@ def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> s
     ]
     following = f"fabricc plan {shlex.quote(str(spec))}"
     return f"{result.cluster}: {result.tree}\n{output.table(rows)}\nNext: `{following}` shows the plan behind it."
+
+
+def _some(devices: int) -> str:
+    what = output.plural(devices, "device") if devices else "no device"
+    return f"{what} concerned and read back, the rest as proved before"

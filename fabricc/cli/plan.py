@@ -122,17 +122,15 @@ def _render_png(text: str, file: Path) -> None:
 
 
 def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[str]:
-    from collections import Counter
-
     from fabricc.build import tables
 
     folder.mkdir(parents=True, exist_ok=True)
-    profiles: Counter[tables.Row] = Counter()
+    shares: list[tables.Share] = []
 
     def addresses() -> Iterator[tables.Row]:
         for switch_id in fabric.switch_ids():
             switch = fabric.switch(switch_id)
-            tables.count_profiles(switch, profiles)
+            shares.append(tables.switch_share(switch))
             yield from tables.switch_addresses(switch)
         for host_id in fabric.host_ids():
             yield from tables.host_addresses(fabric.host(host_id))
@@ -145,7 +143,7 @@ def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[st
         ("cabling.csv", tables.CABLING, tables.cabling_rows(fabric)),
         ("addresses.csv", tables.ADDRESSES, addresses()),
         ("sessions.csv", tables.SESSIONS, sessions()),
-        ("qos.csv", tables.QOS, (row for row in tables.qos_rows(profiles))),
+        ("qos.csv", tables.QOS, (row for row in tables.qos_rows(tables.total(shares)))),
         ("worksheet.csv", tables.WORKSHEET, tables.worksheet_rows(sheets)),
     ]
     for name, head, rows in parts:

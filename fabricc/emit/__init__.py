@@ -2,6 +2,7 @@
 
 from fabricc.emit.failure import EmitError
 from fabricc.emit.manifest import Manifest
+from fabricc.emit.patch import Patch
 from fabricc.emit.stage import Committed, Stage, Written
 
-__all__ = ["Committed", "EmitError", "Manifest", "Stage", "Written"]
+__all__ = ["Committed", "EmitError", "Manifest", "Patch", "Stage", "Written"]

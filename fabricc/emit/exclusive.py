@@ -41,5 +41,7 @@ def exclusive(path: Path, tree: Path) -> Iterator[None]:
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         yield
+        # A child that another thread forks right now holds the file open until it runs its program.
+        fcntl.flock(handle, fcntl.LOCK_UN)
     finally:
         os.close(handle)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from fabricc.emit.manifest import Manifest
 
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""How a file of a tree is opened: made anew, never through a link."""
 _NO_LINK = (errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
 _OUR_FOLDERS = ("switches/", "hosts/", "jobs/", "acceptance/", "plan/")
 _LISTED = 3
@@ -92,30 +93,32 @@ class Stage:
         present, links = frozenset(found.files), frozenset(found.links)
         return Stage(target, folder, aside, present, links, before, frozenset(spare), set(spare))
 
-    def put(self, path: str, content: bytes, *, mode: int = 0o644) -> Written:
+    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
         """Stage one file, unless the present tree has the same bytes there, executable or not alike.
+
+        `sha256` is the content's digest where the caller has it.
 
         Raises:
             EmitError: FAB7004, the path is not a plain one inside the tree.
             OSError: it cannot be written; nothing of the present tree has changed.
         """
-        digest = hashlib.sha256(content).hexdigest()
+        digest = sha256 or hashlib.sha256(content).hexdigest()
         edited = False
         if path in self.present:
-            found, runs = _read(self.target / path)
+            found, runs = read_file(self.target / path)
             if found == content and runs == bool(mode & 0o100):
                 return Written(path, digest, changed=False, edited=False)
             stated = self.before.files.get(path) if self.before else None
             edited = stated is not None and found is not None and hashlib.sha256(found).hexdigest() != stated
         self._make_folders(checked_path(path))
-        handle = os.open(f"{self.folder}/{path}", _CREATE, mode)
+        handle = os.open(f"{self.folder}/{path}", CREATE, mode)
         try:
-            view = memoryview(content)
-            while view:
-                view = view[os.write(handle, view) :]
+            done = os.write(handle, content)
+            while done < len(content):
+                done += os.write(handle, content[done:])
         finally:
             os.close(handle)
-        return Written(path, digest, changed=True, edited=edited)
+        return Written(path, digest, True, edited)
 
     def commit(self, manifest: Manifest, changed: int) -> Committed:
         """Finish the tree: exactly the files of the manifest, the manifest, and files that never were ours.
@@ -186,15 +189,15 @@ class Stage:
 
     def _make_folders(self, path: str) -> None:
         """Make the folders that a path needs; another worker may make the same ones."""
-        missing = []
-        end = path.rfind("/")
-        while end > 0 and (above := path[:end]) not in self._made:
-            missing.append(above)
-            end = path.rfind("/", 0, end)
-        for above in reversed(missing):
-            with suppress(FileExistsError):
-                os.mkdir(f"{self.folder}/{above}")  # noqa: PTH102 - a hot path
-            self._made.add(above)
+        above = path.rpartition("/")[0]
+        if not above or above in self._made:
+            return
+        self._make_folders(above)
+        try:  # noqa: SIM105 - a hot path, as is mkdir
+            os.mkdir(f"{self.folder}/{above}")  # noqa: PTH102
+        except FileExistsError:
+            pass
+        self._made.add(above)
 
 
 def _own(target: Path) -> Manifest | None:
@@ -210,7 +213,7 @@ def _own(target: Path) -> Manifest | None:
         return None
     if not target.is_dir():
         raise EmitError("FAB7002", f"{target} is a file, not an output tree", remedy)
-    content, _ = _read(target / manifests.NAME)
+    content, _ = read_file(target / manifests.NAME)
     if content is None:
         if any(target.iterdir()):
             raise EmitError("FAB7002", f"{target} has files but no manifest.json: not an output tree", remedy)
@@ -223,7 +226,7 @@ def _own(target: Path) -> Manifest | None:
         raise EmitError("FAB7002", f"{target}/manifest.json is none of fabricc's: {error}", remedy) from None
 
 
-def _read(path: Path) -> tuple[bytes | None, bool]:
+def read_file(path: Path) -> tuple[bytes | None, bool]:
     """A regular file's bytes and whether it is executable; None when there is none or it is a link."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

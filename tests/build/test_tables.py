@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricc.build import tables
 from fabricc.build.front import run_front
@@ -20,3 +22,8 @@ def test_the_switches_cables_are_the_cabling_plan(name: str) -> None:
     each = ((fabric.switch(place), layout(fabric, place)) for place in fabric.switch_ids())
     rows = tables.fragments(each, ()).cabling
     assert rows == tables.csv_text(tables.cabling_rows(fabric))
+
+
+@given(st.lists(st.lists(st.text("ab,\"\n\r ;'", max_size=4), min_size=3, max_size=3)))
+def test_rows_joined_are_rows_as_csv_has_them(rows: list[list[str]]) -> None:
+    assert tables.joined([tuple(row) for row in rows]) == tables.csv_text([tuple(row) for row in rows])

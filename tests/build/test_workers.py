@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.build.workers import WorkerError, spread
+from fabricc.build.workers import WorkerError, beside, spread
 from fabricc.emit import EmitError
 
 ROOT = Path(__file__).parents[2]
@@ -86,3 +86,22 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_work_beside_gives_its_result_or_its_failure() -> None:
+    with beside(lambda: sum(range(1000))) as result:
+        assert result() == 499_500
+    with pytest.raises(WorkerError, match="ZeroDivisionError"), beside(lambda: 1 // 0) as failure:
+        failure()
+
+
+def test_work_beside_ends_with_whom_it_was_for() -> None:
+    def forever() -> None:
+        Path(f"/proc/{os.getpid()}/comm").write_text("beside-for-ever")
+        time.sleep(600)
+
+    with pytest.raises(KeyboardInterrupt), beside(forever):
+        raise KeyboardInterrupt
+    names = [path.read_text().strip() for path in Path("/proc").glob(f"{os.getpid()}/task/*/children")]
+    children = [child for line in names for child in line.split()]
+    assert all(Path(f"/proc/{child}/comm").read_text().strip() != "beside-for-ever" for child in children)

@@ -140,7 +140,7 @@ def test_a_renderer_that_says_something_else_installs_nothing(
         }
 
     monkeypatch.setattr(type(back_end), "render", wrong)
-    (repo / "cluster.yaml").write_text((repo / "cluster.yaml").read_text() + "# more\n")
+    (repo / "cluster.yaml").write_text((repo / "cluster.yaml").read_text() + "mtu: {switch: 9200}\n")
     ran = fabricc("build", "cluster.yaml", "--jobs", "1")
     assert ran.status == 1
     assert "FAB6002" in ran.err or "FAB6001" in ran.err
@@ -189,6 +189,28 @@ def test_check_proves_a_tree_and_finds_a_planted_fault(repo: Path, fabricc: Fabr
     }
 
 
+def test_check_names_each_line_that_was_altered_and_shows_it_first(repo: Path, fabricc: Fabricc) -> None:
+    fabricc("build", "cluster.yaml")
+    tree = repo / "build/lab"
+    conf, script = (next(tree.glob(name)) for name in ("switches/*tor*/frr.conf", "hosts/*/etc/nccl.conf"))
+    lines = conf.read_text().split("\n")
+    integrated = lines.index("service integrated-vtysh-config")
+    hold = next(number for number, line in enumerate(lines) if line.startswith(" bgp router-id"))
+    lines[hold] += "9"
+    del lines[integrated]
+    conf.write_text("\n".join(lines))
+    settings = script.read_text().split("\n")
+    (timeout,) = (number for number, line in enumerate(settings) if line.startswith("NCCL_IB_TIMEOUT"))
+    settings[timeout] = "NCCL_IB_TIMEOUT=1"
+    script.write_text("\n".join(settings))
+    ran = fabricc("check", "build/lab", "--format", "json")
+    found = [(each["code"], each["file"], each["line"]) for each in json.loads(ran.out)["diagnostics"]]
+    places = {(str(conf.relative_to(repo)), hold), (str(script.relative_to(repo)), timeout + 1)}
+    assert {found[0][1:], found[1][1:]} == places
+    assert ("FAB6006", str(conf.relative_to(repo)), integrated) in found
+    assert [code for code, _, _ in found][-2:] == ["FAB6010", "FAB6010"]
+
+
 def test_check_finds_the_spec_of_a_moved_tree(repo: Path, fabricc: Fabricc) -> None:
     fabricc("build", "cluster.yaml")
     shutil.copytree(repo / "build/lab", repo / "deep/er/lab")
@@ -218,12 +240,14 @@ def test_an_interrupted_build_leaves_the_last_tree(repo: Path, fabricc: Fabricc,
     wanted = tree_bytes(repo / "copy/build/lab")
     assert wanted != before
     (repo / "cluster.yaml").write_text(text.replace("26", "34"))
-    for delay in (0.25, 0.35, 0.45, 0.6):
+    for delay in (0, 0.02, 0.1, 0.2):
         command = [sys.executable, "-m", "fabricc", "build", "cluster.yaml", "--jobs", "2"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         builder = subprocess.Popen(
             command, cwd=repo, env=environment, stdout=-3, stderr=subprocess.PIPE, text=True
         )
+        while builder.poll() is None and (repo / "build/.lab.lock").read_text() != f"{builder.pid}\n":
+            time.sleep(0.005)
         time.sleep(delay)
         builder.send_signal(how)
         _, err = builder.communicate(timeout=20)

@@ -183,6 +183,24 @@ def test_two_builds_at_once_are_refused(tmp_path: Path) -> None:
     emit(tmp_path, files(1))
 
 
+def test_the_lock_is_free_after_a_build_although_a_child_forked_meanwhile_still_has_its_file(
+    tmp_path: Path,
+) -> None:
+    reading, writing = os.pipe()
+    with exclusive(tmp_path / ".zone.lock", tmp_path / "zone"):
+        child = os.fork()
+        if not child:
+            os.close(writing)
+            os.read(reading, 1)
+            os._exit(0)
+    try:
+        emit(tmp_path, files(1))
+    finally:
+        os.close(writing)
+        os.waitpid(child, 0)
+        os.close(reading)
+
+
 def test_manifest_is_sorted_and_reads_back(tmp_path: Path) -> None:
     one = Manifest("z", "1", "c.yaml", {"b": "2", "a": "1"}, {"y": "2", "x": "1"})
     other = Manifest("z", "1", "c.yaml", {"a": "1", "b": "2"}, {"x": "1", "y": "2"})

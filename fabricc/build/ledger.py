@@ -1,0 +1,118 @@
+"""The ledger of the last build: what every device brought to the tables and to the proof of the whole fabric.
+
+It stands beside the record and lets a build that concerns a few devices leave the others alone: their rows keep their
+places in the tables, and the rules about the whole fabric are asked again with the few digests that are new.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import pickle
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from fabricc.build.tables import Share
+    from fabricc.check.invariants import Census
+    from fabricc.fabric.altered import Outline
+
+_CLASSES = {
+    ("_codecs", "encode"),
+    ("builtins", "frozenset"),
+    ("builtins", "set"),
+    ("collections", "Counter"),
+    ("fabricc.build.ledger", "Ledger"),
+    ("fabricc.check.invariants.census", "Census"),
+    ("fabricc.check.invariants.contract", "Contracts"),
+    ("fabricc.check.invariants.digest", "Load"),
+    ("fabricc.check.invariants.digest", "SwitchDigest"),
+    ("fabricc.check.invariants.policy", "Clause"),
+    ("fabricc.check.invariants.policy", "Policy"),
+    ("fabricc.check.invariants.policy", "Stance"),
+    ("fabricc.check.invariants.prefixes", "Block"),
+    ("fabricc.fabric.altered", "Outline"),
+    ("fabricc.fabric.fabric", "DeviceChange"),
+}
+"""All that a ledger may name: a file from elsewhere can make nothing else run (`pickle`, Restricting Globals)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What the devices of a build brought, devices in the fabric's order: switches, then hosts.
+
+    Attributes:
+        outline: of the fabric.
+        sizes: characters of a device's rows in the tables of addresses, cables and sessions.
+        ends: digest of a device's link ends.
+        hosts: digest of what a host brought to the census.
+        shares: what a switch brought to the table of lossless profiles.
+        census: of the whole fabric.
+    """
+
+    outline: Outline
+    sizes: Sequence[tuple[int, int, int]]
+    ends: Sequence[bytes]
+    hosts: Sequence[bytes]
+    shares: Sequence[Share]
+    census: Census
+
+
+def save(out: Path, cluster: str, ledger: Ledger) -> str:
+    """Keep a ledger beside the tree; its digest, "" when it could not be written."""
+    path = _path(out, cluster)
+    with _no_collection():
+        content = pickle.dumps(ledger, pickle.HIGHEST_PROTOCOL)
+    try:
+        draft = path.with_name(path.name + ".new")
+        draft.unlink(missing_ok=True)
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError:
+        return ""
+    return hashlib.sha256(content).hexdigest()
+
+
+def load(out: Path, cluster: str, digest: str) -> Ledger | None:
+    """The ledger of that digest, when it is there."""
+    with suppress(OSError):
+        content = _path(out, cluster).read_bytes()
+        if hashlib.sha256(content).hexdigest() == digest:
+            with _no_collection():
+                found: Ledger = _Unpickler(io.BytesIO(content)).load()
+            return found
+    return None
+
+
+def forget(out: Path, cluster: str) -> None:
+    """Remove the ledger of a tree."""
+    with suppress(OSError):
+        _path(out, cluster).unlink(missing_ok=True)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Garbage collection waits: a ledger has many tuples and no cycle, and looking takes as long as it."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in _CLASSES:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} has no place in a ledger")
+
+
+def _path(out: Path, cluster: str) -> Path:
+    return out / f".{cluster}.ledger"

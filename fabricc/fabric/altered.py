@@ -1,0 +1,90 @@
+"""Which devices two fabrics can differ in, when all that differs is what single switches do differently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from fabricc.fabric import links
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.fabric import DeviceChange, Fabric
+    from fabricc.fabric.shape import SwitchId
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A fabric as far as another one has to be told apart from it.
+
+    Attributes:
+        base: digest of everything but the next three.
+        changes: switch -> what it does differently.
+        qos, profiles: digest of each entry of `Fabric.qos` and `Fabric.profiles`.
+    """
+
+    base: bytes
+    changes: Mapping[str, DeviceChange]
+    qos: Mapping[str, bytes]
+    profiles: Mapping[tuple[str, int, int], bytes]
+
+
+def outline(fabric: Fabric) -> Outline:
+    """The fabric's outline."""
+    return Outline(
+        _digest(replace(fabric, changes={}, qos={}, profiles={})),
+        dict(fabric.changes),
+        {key: _digest(policy) for key, policy in fabric.qos.items()},
+        {key: _digest(profile) for key, profile in fabric.profiles.items()},
+    )
+
+
+def altered(before: Outline, now: Outline, fabric: Fabric) -> list[SwitchId | tuple[int, int]] | None:
+    """The switches and hosts whose files can differ, in the fabric's order; None when that may be any device.
+
+    A change reaches its own switch, and the far end of every link that it makes different. A lossless profile that
+    comes or goes belongs to ports whose cable did; one that is another concerns every port that has it.
+
+    Args:
+        before: outline of the fabric that the files are of.
+        now: outline of `fabric`.
+        fabric: as it is to be.
+    """
+    if before.base != now.base or _redefined(before.profiles, now.profiles):
+        return None
+    names = {name for name in before.changes.keys() | now.changes.keys()
+             if before.changes.get(name) != now.changes.get(name)}  # fmt: skip
+    owners = {key for key in before.qos.keys() | now.qos.keys() if before.qos.get(key) != now.qos.get(key)}
+    if not names and not owners:
+        return []
+    switches = {fabric.name(at): at for at in fabric.switch_ids()}
+    if any(name not in switches or _renamed(before, now, name) for name in names | owners):
+        return None
+    earlier = replace(fabric, changes=before.changes)
+    reached = names | owners
+    for name in names:
+        pairs = zip(links.links(earlier, switches[name]), links.links(fabric, switches[name]), strict=True)
+        reached |= {after.peer for then, after in pairs if then != after}
+    found: list[SwitchId | tuple[int, int]] = [at for name, at in switches.items() if name in reached]
+    if reached - switches.keys():
+        found += [at for at in fabric.host_ids() if fabric.units[at[0]].hosts[at[1]] in reached]
+    return found
+
+
+def _renamed(before: Outline, now: Outline, name: str) -> bool:
+    """Whether a switch has another operating system than before: its files and its ports get other names."""
+    then, after = before.changes.get(name), now.changes.get(name)
+    return (then and then.nos) != (after and after.nos)
+
+
+def _redefined(
+    before: Mapping[tuple[str, int, int], bytes], now: Mapping[tuple[str, int, int], bytes]
+) -> bool:
+    return any(now.get(key, digest) != digest for key, digest in before.items())
+
+
+def _digest(value: object) -> bytes:
+    """Of the text of a value: two that are equal may differ in it, two that differ never agree."""
+    return blake2b(repr(value).encode(), digest_size=16).digest()
