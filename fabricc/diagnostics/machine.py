@@ -19,6 +19,8 @@ GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severit
 # XML 1.0 section 2.2: the characters that a document cannot hold, escaped or not.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates that stand for no byte of a file's name (PEP 383)."""
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
@@ -130,7 +132,7 @@ def _sarif_result(each: Diagnostic, rule: int) -> dict[str, Any]:
     }
     if each.position:
         place = each.position
-        uri = quote(place.file.encode("utf-8", "surrogateescape"))
+        uri = quote(_NO_BYTE.sub("\ufffd", place.file).encode("utf-8", "surrogateescape"))
         result["locations"] = [
             {
                 "physicalLocation": {

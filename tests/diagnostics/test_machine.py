@@ -6,6 +6,7 @@ import json
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -175,3 +176,12 @@ def test_any_finding_is_well_formed_in_every_format(found: list[Diagnostic]) -> 
     assert len(json.loads(outputs["sarif"])["runs"][0]["results"]) == len(found)
     assert len(outputs["github"].split("\n")) - 1 == len(found)
     assert len(ElementTree.fromstring(outputs["junit"])[0]) == max(1, len(found))
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"), [("a\udcffb", "a%FFb"), ("a\ud800b", "a%EF%BF%BDb"), ("ä b", "%C3%A4%20b")]
+)
+def test_any_name_of_a_file_is_a_uri(file: str, uri: str) -> None:
+    found = Diagnostic("FAB0001", Severity.ERROR, "x", Position(file, 1, 1))
+    (result,) = json.loads(render([found], "sarif", {}))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
