@@ -44,11 +44,6 @@ def driver_class(nos: str, login: Login) -> Any:
         ) from None
 
 
-def confirm_step(nos: str, login: Login) -> int:
-    """Seconds of which a commit's revert time is a multiple; 0 where the driver cannot revert by itself."""
-    return int(getattr(driver_class(nos, login), "CONFIRM_STEP", 0))
-
-
 class Connection:
     """An open connection; the calls of NAPALM that a change and its proof need."""
 
@@ -115,13 +110,16 @@ class Connection:
 
 
 @contextmanager
-def connected(device: Device, access: Access, session: str = "") -> Iterator[Connection]:
+def connected(
+    device: Device, access: Access, session: str = "", *, ending: bool = False
+) -> Iterator[Connection]:
     """A connection that is closed again.
 
     Args:
         device: the switch.
         access: how to log in.
         session: names the owner of a candidate for drivers of fabricc, which take their own lock up again.
+        ending: it ends or undoes what was begun: a driver may take space for it that it has set aside on the switch.
 
     Raises:
         DeviceError: FAB9110, it cannot be reached, or refuses the login; FAB9102 or FAB9104.
@@ -132,6 +130,8 @@ def connected(device: Device, access: Access, session: str = "") -> Iterator[Con
     arguments = login.arguments()
     if session:
         arguments.setdefault("session", session)
+    if ending:
+        arguments.setdefault("use_reserve", True)
 
     def clean(text: str) -> str:
         from fabricc.drivers.redact import redacted

@@ -45,6 +45,8 @@ def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str])
     of secrets are not compared.
     """
     told = {name: text for name, text in wanted.items() if name in running}
+    if told == running:
+        return []
     return [one for one in compare(read(nos, told).facts, read(nos, running)) if not is_secret(one.path)]
 
 

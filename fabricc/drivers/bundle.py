@@ -45,6 +45,8 @@ def unpack(text: str, alone: str) -> dict[str, str]:
     Raises:
         ValueError: text stands before the first mark, or a name comes twice.
     """
+    if not text.startswith("==> ") and "\n==> " not in text:
+        return {alone: text}
     files: dict[str, list[str]] = {}
     current: list[str] = []
     before = current

@@ -17,8 +17,9 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
 )
 
-from fabricc.drivers import linux_views
+from fabricc.drivers import linux_views, nvue_views
 from fabricc.drivers.linux_session import LinuxSession
+from fabricc.drivers.lossless import Counters, Tally
 from fabricc.drivers.redact import redacted
 from fabricc.drivers.single import one_text
 
@@ -215,3 +216,21 @@ class CumulusDriver(LinuxSession):
         (links,) = self._json(linux_views.LINKS)
         speeds = linux_views.speeds(self._run("grep -s . /sys/class/net/*/speed || true"))
         return linux_views.interfaces(links, speeds)
+
+    def get_lossless_counters(self) -> Counters:
+        """Counters of lossless classes, as `fabricc.drivers.lossless` has them; not part of NAPALM."""
+        tally = Tally()
+        if ports := nvue_views.ports(self._json(nvue_views.INTERFACES)[0]):
+            nvue_views.lossless(self._run(nvue_views.counters_of(ports), limit_s=self._patience), tally)
+        return tally.told()
+
+    def get_alarms(self) -> list[str]:
+        """What NVUE says of the switch's health that is not well; not part of NAPALM.
+
+        Raises:
+            NotImplementedError: the release does not tell its health.
+        """
+        try:
+            return nvue_views.alarms(self._json(nvue_views.HEALTH)[0])
+        except CommandErrorException:
+            raise NotImplementedError("nv show system health is not there") from None

@@ -9,6 +9,7 @@ from typing import Any
 
 import napalm.eos
 from napalm.base.exceptions import (
+    CommandErrorException,
     CommitConfirmException,
     CommitError,
     ConnectAuthError,
@@ -20,14 +21,16 @@ from napalm.base.exceptions import (
 from pyeapi.eapilib import CommandError
 from pyeapi.eapilib import ConnectionError as EapiConnectionError
 
-from fabricc.drivers.single import clean, one_text, tls_context
+from fabricc.drivers import eos_views
+from fabricc.drivers.lossless import Counters, Tally
+from fabricc.drivers.single import CleanCommits, clean, one_text, tls_context
 
 FILE = "running-config.cfg"
 ROLLBACK = "flash:rollback-0"
 _DAY_S = 86400
 
 
-class EosDriver(napalm.eos.EOSDriver):  # type: ignore[misc]
+class EosDriver(CleanCommits, napalm.eos.EOSDriver):  # type: ignore[misc]
     """Arista EOS over eAPI; a candidate is `running-config.cfg`, the whole device.
 
     What differs from NAPALM's own driver:
@@ -43,6 +46,7 @@ class EosDriver(napalm.eos.EOSDriver):  # type: ignore[misc]
     """
 
     CONFIRM_STEP = 1
+    CONFIRM_LIMITS = (1, _DAY_S - 1)
     config_session: str | None
 
     def __init__(
@@ -109,11 +113,6 @@ class EosDriver(napalm.eos.EOSDriver):  # type: ignore[misc]
         """Load lines into a session."""
         self._load(filename, config, MergeConfigException)
 
-    def compare_config(self) -> str:
-        """EOS's own difference of session and running configuration."""
-        with self._clean(CommitError):
-            return str(super().compare_config())
-
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:  # noqa: ARG002
         """Commit the session; with `revert_in` (seconds, less than a day) EOS goes back unless confirmed."""
         if self.config_session is None:
@@ -130,11 +129,6 @@ class EosDriver(napalm.eos.EOSDriver):  # type: ignore[misc]
             self._run_commands(commands, encoding="text")
         self.config_session = None
 
-    def has_pending_commit(self) -> bool:
-        """Whether a commit waits for confirmation."""
-        with self._clean(CommitError):
-            return bool(super().has_pending_commit())
-
     def _adopt(self) -> None:
         """Take up the commit that waits, whichever connection made it."""
         waiting = list(self._get_pending_commits())
@@ -146,11 +140,6 @@ class EosDriver(napalm.eos.EOSDriver):  # type: ignore[misc]
         with self._clean(CommitError):
             self._adopt()
             super().confirm_commit()
-
-    def discard_config(self) -> None:
-        """Abort the session."""
-        with self._clean(CommitError):
-            super().discard_config()
 
     def rollback(self) -> None:
         """Go back to what ran before the last commit, whether it waits for confirmation or not."""
@@ -164,6 +153,39 @@ class EosDriver(napalm.eos.EOSDriver):  # type: ignore[misc]
             answers = self._run_commands(["show ip route bgp", "show ipv6 route bgp"])
             tables = [one.get("vrfs", {}).get("default", one).get("routes", {}) for one in answers]
             return {prefix: len(route.get("vias", [])) for table in tables for prefix, route in table.items()}
+
+    def _asked(self, command: str, revision: int) -> Any:
+        """JSON of a command in one revision; None when this device refuses the command."""
+        asked = command if self.transport == "ssh" else {"cmd": command, "revision": revision}
+        try:
+            return self._run_commands([asked])[0]
+        except CommandError:
+            return None
+
+    def get_lossless_counters(self) -> Counters:
+        """Counters of lossless classes, as `fabricc.drivers.lossless` has them; not part of NAPALM.
+
+        Raises:
+            NotImplementedError: the platform states none.
+        """
+        tally = Tally()
+        with self._clean(CommandErrorException):
+            for command, revision, read in eos_views.QUESTIONS:
+                if (answer := self._asked(command, revision)) is not None:
+                    read(answer, tally)
+            return tally.told()
+
+    def get_alarms(self) -> list[str]:
+        """What EOS says of temperature, fans and power that is not well; not part of NAPALM.
+
+        Raises:
+            NotImplementedError: the platform states nothing of it.
+        """
+        with self._clean(CommandErrorException):
+            answers = [(self._asked(command, revision), read) for command, revision, read in eos_views.HEALTH]
+            if all(answer is None for answer, _ in answers):
+                raise NotImplementedError("the platform states nothing of its health")
+            return [alarm for answer, read in answers if answer is not None for alarm in read(answer)]
 
 
 def _clock(seconds: int) -> str:

@@ -91,6 +91,8 @@ class FrrDriver(LinuxGetters, NetworkDriver):  # type: ignore[misc]
             * `activate`: file name -> shell command, `{path}` standing for the path; empty for none.
             * `private_dir` (`/var/lib/napalm-frr`): candidate, backup and lock on the switch, mode 0700.
             * `session` (random), `lock_timeout` (300 s), `commit_timeout` (300 s).
+            * `use_reserve` (False): take the space that commits of before set aside in `private_dir` (4 MiB), should
+              the disk be full: to end what was begun.
     """
 
     CONFIRM_STEP = 1
@@ -143,6 +145,7 @@ class FrrDriver(LinuxGetters, NetworkDriver):  # type: ignore[misc]
             "folder": self.optional_args.get("private_dir", "/var/lib/napalm-frr"),
             "session": self._session,
             "lock_s": int(self.optional_args.get("lock_timeout", 300)),
+            "use_reserve": bool(self.optional_args.get("use_reserve", False)),
             "table": self._table,
             **more,
         }

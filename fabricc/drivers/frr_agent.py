@@ -29,7 +29,9 @@ MAIN = "frr.conf"
 RELOADS = ("/usr/lib/frr/frr-reload.py", "/usr/libexec/frr/frr-reload.py")
 BUSY = ("committing", "pending", "reverting")
 LIMIT_S = 300
-SLACK_BYTES, RESERVE_BYTES = 1 << 20, 1 << 18
+SLACK_BYTES, RESERVE_BYTES, LEAST_RESERVE_BYTES = 1 << 20, 4 << 20, 1 << 18
+BEGINNING = ("stage", "compare", "commit")
+"""Requests that begin a change; all others end what was begun, for which the reserve is there."""
 HEADINGS = {"Lines To Delete": "-", "Lines To Add": "+"}
 BFD_DEFAULTS = {
     "detect-multiplier": "3",
@@ -118,6 +120,18 @@ def write(path: str | Path, text: str) -> None:
             fresh.unlink()
 
 
+def take(path: Path, size: int) -> bool:
+    """Set space aside in a file, which grows to that size; whether there was enough."""
+    with path.open("ab") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            return False
+    return True
+
+
 def put_back(path: str | Path, text: str | None) -> None:
     """Make a file as it was; None: there was none."""
     if text is not None:
@@ -194,7 +208,10 @@ class Switch:
 
 
 class Box:
-    """The driver's folder on the switch: candidate, backup, lock and the state of the last commit."""
+    """The driver's folder on the switch: candidate, backup, lock and the state of the last commit.
+
+    A reserve of space stays there between commits, so that what was begun can be ended on a disk that is full by then.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
@@ -205,6 +222,7 @@ class Box:
         self.folder.chmod(0o700)
         self.main = self.folder / MAIN
         self.reserve = self.folder / "reserve"
+        self.ending = request["do"] not in BEGINNING or bool(request.get("use_reserve"))
 
     # What is kept.
 
@@ -214,14 +232,24 @@ class Box:
 
     def keep(self, name: str, value: Any) -> None:
         """Keep an object, or forget it when it is None."""
-        path, text = self.folder / f"{name}.json", None if value is None else json.dumps(value)
+        self.put(self.folder / f"{name}.json", None if value is None else json.dumps(value))
+
+    def put(self, path: Path, text: str | None) -> None:
+        """Write a file, or remove it; into the reserve when the disk is full and this ends what was begun."""
         try:
             put_back(path, text)
         except OSError as error:
-            if error.errno != errno.ENOSPC or not self.reserve.exists():
+            if error.errno != errno.ENOSPC or not self.ending or not self.reserve.exists():
                 raise
             self.reserve.unlink()
             put_back(path, text)
+
+    def set_aside(self) -> bool:
+        """Keep a reserve, or as much of it as there is space for; whether it is whole."""
+        space = os.statvfs(self.folder)
+        has = self.reserve.stat().st_size if self.reserve.exists() else 0
+        size = min(RESERVE_BYTES, has + space.f_bavail * space.f_frsize - LEAST_RESERVE_BYTES)
+        return has >= RESERVE_BYTES or (size > has and take(self.reserve, size) and size == RESERVE_BYTES)
 
     def state(self) -> dict[str, Any]:
         """State of the last commit."""
@@ -257,11 +285,12 @@ class Box:
         return bool(held.get("session") == self.session)
 
     def forget(self) -> None:
-        """Drop the candidate, the lock and the reserve."""
-        put_back(self.reserve, None)
+        """Drop the candidate and the lock; a switch that was committed to has a reserve from then on."""
         for name in ("candidate", "lock"):
             self.keep(name, None)
         put_back(self.main, None)
+        if self.kept("state"):
+            self.set_aside()
 
     def recover(self) -> None:
         """Revert a commit whose process died: power loss, or a kill."""
@@ -283,7 +312,7 @@ class Box:
         try:
             self.keep("candidate", files)
             if MAIN in files:
-                write(self.main, files[MAIN])
+                self.put(self.main, files[MAIN])
                 status, out, err = ran(["vtysh", "-C", "-f", str(self.main)])
                 said = [line for line in (out + err).splitlines() if line.strip()]
                 if status or any("% " in line for line in said):
@@ -322,17 +351,39 @@ class Box:
             raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
         self.refuse_others()
         files = self.kept("candidate")
-        for folder in {self.folder, *(Path(self.switch.path(name)).parent for name in files)}:
-            space = os.statvfs(folder)
-            if space.f_bavail * space.f_frsize < SLACK_BYTES + 4 * sum(len(text) for text in files.values()):
-                raise Refusal("failed", f"{folder}: no space left for a safe commit; nothing was changed")
+        self.require_space(files)
         backup = {name: text_of(self.switch.path(name)) for name in files}
         running = self.switch.running() if MAIN in files else None
         self.keep("backup", {"files": backup, "running": running, "table": self.switch.table})
-        # Space to go back in, should others fill the disk while the commit waits.
-        write(self.reserve, "0" * RESERVE_BYTES)
         self.detach("committing", "", self.commit)
         return {}
+
+    def require_space(self, files: dict[str, str]) -> None:
+        """Space to commit in, and besides, to go back in should others fill the disk meanwhile.
+
+        Raises:
+            Refusal: there is none; a request that may not use the reserve leaves it as it is.
+        """
+        folders = {self.folder, *(Path(self.switch.path(name)).parent for name in files)}
+        whole = self.set_aside()
+        full = self.without_space(folders, files)
+        if self.ending and (full or not whole):
+            put_back(self.reserve, None)
+            full, whole = self.without_space(folders, files), True
+            take(self.reserve, LEAST_RESERVE_BYTES)
+        if full or not whole:
+            raise Refusal(
+                "failed", f"{full or self.folder}: no space left for a safe commit; nothing was changed"
+            )
+
+    def without_space(self, folders: set[Path], files: dict[str, str]) -> Path | None:
+        """The first folder that has not the space for a commit."""
+        wanted = SLACK_BYTES + 4 * sum(len(text) for text in files.values())
+        for folder in sorted(folders):
+            space = os.statvfs(folder)
+            if space.f_bavail * space.f_frsize < wanted:
+                return folder
+        return None
 
     def do_confirm(self) -> dict[str, Any]:
         """Ask the process of a pending commit to keep it."""
@@ -396,6 +447,7 @@ class Box:
             nowhere = os.open(os.devnull, os.O_RDWR)
             for descriptor in (0, 1, 2):
                 os.dup2(nowhere, descriptor)
+            self.ending = True
             worker = {"pid": os.getpid(), "started": started(os.getpid())}
             self.enter(phase, why, worker=worker, by=self.session, message=self.request.get("message", ""))
             os.write(writing, b".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import napalm.junos
 from jnpr.junos.exception import (
@@ -21,6 +21,7 @@ from jnpr.junos.exception import (
 )
 from lxml.etree import XMLSyntaxError
 from napalm.base.exceptions import (
+    CommandErrorException,
     CommandTimeoutException,
     CommitConfirmException,
     CommitError,
@@ -35,13 +36,18 @@ from napalm.base.exceptions import (
 )
 from ncclient.transport.errors import SessionCloseError, TransportError
 
-from fabricc.drivers.single import clean, one_text
+from fabricc.drivers import junos_views
+from fabricc.drivers.lossless import Counters, Tally
+from fabricc.drivers.single import CleanCommits, clean, one_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FILE = "juniper.conf"
 _MINUTE_S = 60
 
 
-class JunosDriver(napalm.junos.JunOSDriver):  # type: ignore[misc]
+class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     """Juniper Junos over NETCONF; a candidate is `juniper.conf`, the whole device.
 
     What differs from NAPALM's own driver:
@@ -56,6 +62,7 @@ class JunosDriver(napalm.junos.JunOSDriver):  # type: ignore[misc]
     """
 
     CONFIRM_STEP = _MINUTE_S
+    CONFIRM_LIMITS = (_MINUTE_S, 65535 * _MINUTE_S)
 
     def __init__(
         self,
@@ -123,11 +130,6 @@ class JunosDriver(napalm.junos.JunOSDriver):  # type: ignore[misc]
         """Load statements that are added, under an exclusive lock."""
         self._load(filename, config, MergeConfigException, replace=False)
 
-    def compare_config(self) -> str:
-        """`show | compare`."""
-        with self._clean(CommitError):
-            return str(super().compare_config())
-
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Commit; with `revert_in` (seconds, rounded up to minutes) Junos goes back unless confirmed."""
         minutes = None if revert_in is None else -(-revert_in // _MINUTE_S) * _MINUTE_S
@@ -141,11 +143,6 @@ class JunosDriver(napalm.junos.JunOSDriver):  # type: ignore[misc]
                     super().discard_config()
                 raise
 
-    def has_pending_commit(self) -> bool:
-        """Whether a commit waits for confirmation."""
-        with self._clean(CommitError):
-            return bool(super().has_pending_commit())
-
     def confirm_commit(self) -> None:
         """Keep a commit that waits."""
         with self._clean(CommitError):
@@ -153,12 +150,52 @@ class JunosDriver(napalm.junos.JunOSDriver):  # type: ignore[misc]
                 raise CommitError("no commit waits for confirmation")
             super().confirm_commit()
 
-    def discard_config(self) -> None:
-        """Drop the candidate and the lock."""
-        with self._clean(CommitError):
-            super().discard_config()
+    # Getters.
 
-    def rollback(self) -> None:
-        """Go back to the configuration before the last commit, whether it waits for confirmation or not."""
-        with self._clean(CommitError):
-            super().rollback()
+    def get_ecmp_widths(self) -> dict[str, int]:
+        """Prefix -> next hops of the active route, for BGP routes of the default instance; not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            found: dict[str, int] = {}
+            for table in junos_views.TABLES:
+                answer = self.device.rpc.get_route_information(protocol="bgp", table=table, active_path=True)
+                found |= junos_views.ecmp_widths(answer)
+            return found
+
+    def get_lossless_counters(self) -> Counters:
+        """Counters of lossless classes, as `fabricc.drivers.lossless` has them; not part of NAPALM.
+
+        Storms are not among them: for the PFC watchdog's counters Juniper publishes no form.
+
+        Raises:
+            NotImplementedError: the platform states none.
+        """
+        tally = Tally()
+        rpc = self.device.rpc
+        with self._clean(CommandErrorException):
+            ports = self._asked(
+                lambda: rpc.get_interface_information(interface_name=junos_views.PORTS, extensive=True)
+            )
+            junos_views.pfc(ports, tally)
+            junos_views.queues(
+                str(self._asked(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])), tally
+            )
+            return tally.told()
+
+    @staticmethod
+    def _asked(ask: Callable[[], Any]) -> Any:
+        """An answer; None when this device refuses the question."""
+        try:
+            return ask()
+        except RpcTimeoutError:
+            raise
+        except RpcError:
+            return None
+
+    def get_alarms(self) -> list[str]:
+        """Alarms of chassis and system; not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            answers = (
+                self.device.rpc.get_alarm_information(),
+                self.device.rpc.get_system_alarm_information(),
+            )
+            return list(dict.fromkeys(alarm for answer in answers for alarm in junos_views.alarms(answer)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import CommandErrorException
 
 from fabricc.drivers import linux_views, vtysh_views
+from fabricc.drivers.lossless import Counters, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,3 +67,13 @@ class LinuxGetters:
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops in the kernel, for BGP routes of the default VRF; not part of NAPALM."""
         return vtysh_views.ecmp_widths(self._vtysh_json(*vtysh_views.ROUTES))
+
+    def get_lossless_counters(self) -> Counters:
+        """Counters of lossless classes, as `fabricc.drivers.lossless` has them; not part of NAPALM.
+
+        Raises:
+            NotImplementedError: no port's Linux driver counts any.
+        """
+        tally = Tally()
+        linux_views.lossless(self._outputs(linux_views.ETHTOOL)[0], tally)
+        return tally.told()

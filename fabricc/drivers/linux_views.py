@@ -5,11 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from fabricc.drivers.lossless import ALL, ECN_MARKED, PFC_RX, PFC_TX
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fabricc.drivers.lossless import Tally
+
 LINKS = ("ip", "-j", "-s", "-d", "link", "show")
 LLDP = ("lldpcli", "-f", "json0", "show", "neighbors", "details")
+ETHTOOL = (
+    "sh",
+    "-c",
+    'for i in /sys/class/net/*; do echo "==> ${i##*/} <=="; ethtool -S "${i##*/}" 2> /dev/null; echo; done; true',
+)
+_NAMED = re.compile(r"(?m)^==> (\S+) <==$")
+_PAUSE = re.compile(r"(?m)^\s*(rx|tx)_pause_prio_(\d): (\d+)$|^\s*(ecn_marked): (\d+)$")
 _CAPABILITIES = {"Bridge": "bridge", "Router": "router", "Station": "station", "Repeater": "repeater"}
 _CAPABILITIES |= {
     "Wlan": "wlan-access-point",
@@ -68,6 +79,20 @@ def _counters(stats: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
         "tx_broadcast_packets": -1,
         "rx_broadcast_packets": -1,
     }
+
+
+def lossless(text: str, tally: Tally) -> None:
+    """Counters of lossless classes from `ethtool -S` of each port, as Linux's driver of Spectrum names them.
+
+    (drivers/net/ethernet/mellanox/mlxsw/spectrum_ethtool.c; other drivers count nothing of it under these names.)
+    """
+    _, *parts = _NAMED.split(text)
+    for port, told in zip(parts[::2], parts[1::2], strict=True):
+        for way, priority, frames, _, marked in _PAUSE.findall(told):
+            if way:
+                tally.add(PFC_RX if way == "rx" else PFC_TX, port, priority, frames)
+            else:
+                tally.add(ECN_MARKED, port, ALL, marked)
 
 
 def lldp_detail(answer: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

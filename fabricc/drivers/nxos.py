@@ -18,11 +18,14 @@ from napalm.base.exceptions import (
     NapalmException,
     ReplaceConfigException,
 )
+from napalm.base.helpers import canonical_interface_name
 from napalm.nxapi_plumbing import NXAPIAuthError, NXAPICommandError, NXAPIConnectionError
 from napalm.nxapi_plumbing.errors import NXAPIError
 from netmiko.exceptions import NetmikoAuthenticationException, NetmikoBaseException
 from requests.exceptions import RequestException
 
+from fabricc.drivers import nxos_views
+from fabricc.drivers.lossless import Counters, Tally
 from fabricc.drivers.single import clean, one_text
 
 FILE = "running-config.cfg"
@@ -48,6 +51,7 @@ class NxosDriver(napalm.nxos.NXOSDriver):  # type: ignore[misc]
     """
 
     CONFIRM_STEP = 1
+    CONFIRM_LIMITS = (SHORTEST_S, LONGEST_S)
     loaded: bool
 
     def __init__(
@@ -191,3 +195,41 @@ class NxosDriver(napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Delete the candidate."""
         with self._clean(CommandErrorException):
             super().discard_config()
+
+    # Getters.
+
+    def get_ecmp_widths(self) -> dict[str, int]:
+        """Prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            return nxos_views.ecmp_widths(*(self._send_command(command) for command in nxos_views.ROUTES))
+
+    def _asked(self, command: str) -> Any:
+        """JSON of a command; None when this device refuses it or has nothing to say."""
+        try:
+            return self._send_command(command) or None
+        except NXAPICommandError:
+            return None
+
+    def get_lossless_counters(self) -> Counters:
+        """Counters of lossless classes, as `fabricc.drivers.lossless` has them; not part of NAPALM.
+
+        Raises:
+            NotImplementedError: the platform states none.
+        """
+        tally, classes = Tally(), nxos_views.Classes(canonical_interface_name)
+        with self._clean(CommandErrorException):
+            for command, read in nxos_views.QUESTIONS:
+                if (answer := self._asked(command)) is not None:
+                    read(answer, classes, tally)
+            return tally.told()
+
+    def get_alarms(self) -> list[str]:
+        """What NX-OS says of temperature, fans and power that is not well; not part of NAPALM.
+
+        Raises:
+            NotImplementedError: the platform states nothing of it.
+        """
+        with self._clean(CommandErrorException):
+            if (answer := self._asked(nxos_views.HEALTH)) is None:
+                raise NotImplementedError("the platform states nothing of its health")
+            return nxos_views.alarms(answer)

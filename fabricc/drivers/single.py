@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from napalm.base.exceptions import CommandErrorException, NapalmException
+from napalm.base.base import NetworkDriver
+from napalm.base.exceptions import CommandErrorException, CommitError, NapalmException
 
 from fabricc.drivers.bundle import candidate_files
 from fabricc.drivers.redact import redacted
@@ -77,3 +78,30 @@ def clean(
         raise CommandErrorException(
             f"{hostname}: an answer was not understood: {type(error).__name__}"
         ) from None
+
+
+class CleanCommits(NetworkDriver):  # type: ignore[misc]
+    """What of a candidate and a commit NAPALM's own driver does well; stands before it among a driver's bases.
+
+    A driver has `_clean(failure)`: the context of `clean` with its own exceptions.
+    """
+
+    def compare_config(self) -> str:
+        """The device's own difference of candidate and running configuration."""
+        with self._clean(CommitError):
+            return str(super().compare_config())
+
+    def has_pending_commit(self) -> bool:
+        """Whether a commit waits for confirmation."""
+        with self._clean(CommitError):
+            return bool(super().has_pending_commit())
+
+    def discard_config(self) -> None:
+        """Drop the candidate, and the lock or session that goes with it."""
+        with self._clean(CommitError):
+            super().discard_config()
+
+    def rollback(self) -> None:
+        """Go back to what ran before the last commit, whether it waits for confirmation or not."""
+        with self._clean(CommitError):
+            super().rollback()

@@ -21,10 +21,15 @@ from napalm.base.exceptions import (
 from fabricc.drivers import linux_views, sonic_views, vtysh_views
 from fabricc.drivers.bundle import candidate_files, pack
 from fabricc.drivers.linux_session import LinuxSession
+from fabricc.drivers.lossless import Counters, Tally
 from fabricc.drivers.redact import redacted
 
 CONFIG_DB, FRR = "config_db.json", "frr.conf"
-FRR_PATH = "/etc/sonic/frr/frr.conf"
+FRR_FOLDER, CONTAINER_FOLDER = "/etc/sonic/frr", "/etc/frr"
+"""One folder: on the switch, and as the bgp container sees it."""
+FRR_PATH = f"{FRR_FOLDER}/frr.conf"
+_CANDIDATE = "napalm-candidate.conf"
+_SCRIPTS = ("sonic_revert.sh", "sonic_frr.py", "frr_agent.py")
 _RELOAD = "docker exec bgp python3 /usr/lib/frr/frr-reload.py"
 _RUNNING = "show runningconfiguration all"
 
@@ -36,9 +41,10 @@ class SonicDriver(LinuxSession):
     `fabricc.drivers.bundle`), or `config_db.json` alone. SONiC checks it with `config replace --dry-run`, that is, the
     YANG models and the updater's validators, and FRR with `vtysh -C`. A merge is refused: use replace.
 
-    **Commit.** A checkpoint, `config replace`, then `frr-reload.py` in the bgp container. A change that the updater
-    refuses fails unless `reload` is set: then `config reload`, which restarts the services. `config save` comes last,
-    after the confirmation when there is one, so a reboot before it reverts.
+    **Commit.** A checkpoint, `config replace`, then `frr-reload.py` in the bgp container, after which nothing may be
+    left to change: BFD's timers, which FRR before 10.2 cannot undo, are set to their defaults. A change that the
+    updater refuses fails unless `reload` is set: then `config reload`, which restarts the services. `config save`
+    comes last, after the confirmation when there is one, so a reboot before it reverts.
 
     **Confirmation.** SONiC has none: a detached process on the switch goes back to the checkpoint at the deadline. It
     also guards a commit without `revert_in` (`commit_timeout`), should the connection break in the middle.
@@ -104,8 +110,10 @@ class SonicDriver(LinuxSession):
                     raise
                 self._needs_reload = True
         if FRR in self._files:
-            place = "/tmp/napalm-candidate.conf"
-            command = f"docker exec -i bgp sh -c 'cat > {place} && vtysh -C -f {place}'"
+            command = (
+                f"umask 077 && cat > {FRR_FOLDER}/{_CANDIDATE} && "
+                f"docker exec bgp vtysh -C -f {CONTAINER_FOLDER}/{_CANDIDATE}"
+            )
             self._run(command, ReplaceConfigException, self._files[FRR])
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:  # noqa: ARG002
@@ -126,15 +134,14 @@ class SonicDriver(LinuxSession):
                 old, new, "CONFIG_DB, running", "CONFIG_DB, candidate", n=4, lineterm=""
             )
         if FRR in self._files:
-            place = "/tmp/napalm-candidate.conf"
-            said = self._run(f"{_RELOAD} --test --stdout {place}", CommitError)
+            said = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE}", CommitError)
             lines = vtysh_views.reload_lines(said)
             parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
         return "\n".join(parts)
 
     def discard_config(self) -> None:
         """Forget the candidate and give the lock back."""
-        self._unlock(CONFIG_DB, FRR)
+        self._unlock(CONFIG_DB, FRR, f"{FRR_FOLDER}/{_CANDIDATE}")
         self._files = {}
 
     # Commit.
@@ -178,9 +185,11 @@ class SonicDriver(LinuxSession):
         self._keep("checkpoint", f"{name}\n", CommitError)
         self._keep("message", f"{message}\n", CommitError)
         saved = f"cp {FRR_PATH} backup-frr.conf" if FRR in self._files else "rm -f backup-frr.conf"
-        script = package_files("fabricc.drivers").joinpath("sonic_revert.sh").read_text("utf-8")
-        self._keep("revert.sh", script, CommitError)
-        wait = f"setsid sh {self._folder}/revert.sh {self._folder} wait {name} < /dev/null > /dev/null 2>&1 &"
+        for script in _SCRIPTS:
+            self._keep(
+                script, package_files("fabricc.drivers").joinpath(script).read_text("utf-8"), CommitError
+            )
+        wait = f"setsid sh {self._folder}/sonic_revert.sh {self._folder} wait {name} < /dev/null > /dev/null 2>&1 &"
         self._run(
             f"cd {self._folder} && {saved} && : > why && echo $(($(date +%s) + {self._patience})) > deadline"
             f" && echo {name} > pending && echo committing > phase && {{ {wait} }}",
@@ -194,7 +203,8 @@ class SonicDriver(LinuxSession):
             self._run(command, CommitError, limit_s=self._patience)
         if FRR in self._files:
             self._run(f"cp {self._folder}/{FRR} {FRR_PATH}", CommitError)
-            self._run(f"{_RELOAD} --reload --stdout /etc/frr/frr.conf", CommitError, limit_s=self._patience)
+            command = f"python3 {self._folder}/sonic_frr.py {CONTAINER_FOLDER}/frr.conf"
+            self._run(command, CommitError, limit_s=self._patience)
             self._run(f"cp {self._folder}/backup-frr.conf {FRR_PATH}", CommitError)
             self._run(f"cp {self._folder}/{FRR} {self._folder}/confirmed-frr.conf", CommitError)
 
@@ -207,7 +217,7 @@ class SonicDriver(LinuxSession):
 
     def _revert(self, name: str, why: str) -> None:
         self._keep("why", f"{why}\n", CommitError)
-        command = f"sh {self._folder}/revert.sh {self._folder} now {name}"
+        command = f"sh {self._folder}/sonic_revert.sh {self._folder} now {name}"
         self._run(command, CommitError, limit_s=self._patience)
 
     def commit_state(self) -> dict[str, Any]:
@@ -281,6 +291,12 @@ class SonicDriver(LinuxSession):
         """Counters of the ASIC, from COUNTERS_DB."""
         return sonic_views.counters(self._json(shlex.split(sonic_views.COUNTERS))[0])
 
-    def get_pfc_counters(self) -> dict[str, dict[str, dict[int, int]]]:
-        """Port -> `rx` and `tx` -> priority -> PFC frames, from COUNTERS_DB; not part of NAPALM."""
-        return sonic_views.pause_counters(self._json(shlex.split(sonic_views.COUNTERS))[0])
+    def get_lossless_counters(self) -> Counters:
+        """Counters of lossless classes, as `fabricc.drivers.lossless` has them; not part of NAPALM."""
+        tally = Tally()
+        sonic_views.lossless(self._json(shlex.split(sonic_views.COUNTERS))[0], tally)
+        return tally.told()
+
+    def get_alarms(self) -> list[str]:
+        """What system-health says is not well; not part of NAPALM."""
+        return sonic_views.alarms(self._json(shlex.split(sonic_views.HEALTH))[0])

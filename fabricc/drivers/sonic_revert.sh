@@ -1,6 +1,7 @@
 #!/bin/sh
 # Restores what ran before a commit on SONiC: at once, or when the deadline passes and nobody confirmed.
 #   sonic_revert.sh FOLDER now|wait TOKEN
+# sonic_frr.py lies beside it.
 set -u
 cd "$1" || exit 1
 token=$3
@@ -16,8 +17,8 @@ failed=
 config rollback "$(cat checkpoint)" > rollback.log 2>&1 || failed="$(tail -n 1 rollback.log)"
 if [ -e backup-frr.conf ]; then
     cp backup-frr.conf /etc/sonic/frr/frr.conf
-    docker exec bgp python3 /usr/lib/frr/frr-reload.py --reload --stdout /etc/frr/frr.conf > frr.log 2>&1 ||
-        failed="$failed frr-reload: $(tail -n 1 frr.log)"
+    python3 ./sonic_frr.py /etc/frr/frr.conf > frr.log 2>&1 ||
+        failed="$failed FRR: $(tail -n 1 frr.log)"
 fi
 rm -f pending claimed
 if [ -z "$failed" ]; then echo reverted > phase; else

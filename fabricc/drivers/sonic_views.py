@@ -6,12 +6,25 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.drivers import linux_views
+from fabricc.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.drivers.lossless import Tally
 
 COUNTERS = "redis-dump -d 2 -y -k 'COUNTERS*'"
-_NAMES = "COUNTERS_PORT_NAME_MAP"
+HEALTH = "redis-dump -d 6 -y -k 'SYSTEM_HEALTH_INFO*'"
+_NAMES, _QUEUE_NAMES = "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP"
+_OF_QUEUES = {
+    ECN_MARKED: ("SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",),
+    STORMS: ("PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED",),
+    DROPPED: (
+        "SAI_QUEUE_STAT_DROPPED_PACKETS",
+        "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS",
+        "PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS",
+    ),
+}
 _SAI = {
     "tx_errors": "OUT_ERRORS",
     "rx_errors": "IN_ERRORS",
@@ -57,26 +70,45 @@ def interfaces(running: Mapping[str, Any], links: list[Mapping[str, Any]]) -> di
 
 def counters(dump: Mapping[str, Any]) -> dict[str, Any]:
     """NAPALM's `get_interfaces_counters` from a dump of COUNTERS_DB."""
-    names = dump.get(_NAMES, {}).get("value", {})
-    rows = {port: dump.get(f"COUNTERS:{oid}", {}).get("value", {}) for port, oid in names.items()}
     return {
         port: {ours: int(row.get(f"SAI_PORT_STAT_IF_{sai}", -1)) for ours, sai in _SAI.items()}
-        for port, row in rows.items()
+        for port, row in _rows(dump, _NAMES)
     }
 
 
-def pause_counters(dump: Mapping[str, Any]) -> dict[str, dict[str, dict[int, int]]]:
-    """Port -> `rx` and `tx` -> priority -> PFC frames, from a dump of COUNTERS_DB (SAI, saiport.h)."""
-    names = dump.get(_NAMES, {}).get("value", {})
-    found: dict[str, dict[str, dict[int, int]]] = {}
-    for port, oid in names.items():
-        row = dump.get(f"COUNTERS:{oid}", {}).get("value", {})
-        found[port] = {
-            way: {
-                priority: int(row[key])
-                for priority in range(8)
-                if (key := f"SAI_PORT_STAT_PFC_{priority}_{way.upper()}_PKTS") in row
-            }
-            for way in ("rx", "tx")
-        }
-    return found
+def lossless(dump: Mapping[str, Any], tally: Tally) -> None:
+    """Counters of lossless classes from a dump of COUNTERS_DB.
+
+    Fields are those of SAI (saiport.h, saiqueue.h) and of the PFC watchdog (sonic-swss, pfcactionhandler.h).
+    """
+    for port, row in _rows(dump, _NAMES):
+        for priority in range(8):
+            tally.add(PFC_RX, port, priority, row.get(f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS"))
+            tally.add(PFC_TX, port, priority, row.get(f"SAI_PORT_STAT_PFC_{priority}_TX_PKTS"))
+    for name, row in _rows(dump, _QUEUE_NAMES):
+        port, _, queue = name.partition(":")
+        for kind, fields in _OF_QUEUES.items():
+            for field in fields:
+                tally.add(kind, port, queue, row.get(field))
+
+
+def _rows(dump: Mapping[str, Any], names: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Name and counters of each object of a map of names."""
+    for name, oid in dump.get(names, {}).get("value", {}).items():
+        yield name, dump.get(f"COUNTERS:{oid}", {}).get("value", {})
+
+
+def alarms(dump: Mapping[str, Any]) -> list[str]:
+    """What system-health says is not well, from a dump of STATE_DB (system-health-HLD.md, table SYSTEM_HEALTH_INFO).
+
+    Raises:
+        NotImplementedError: the image has no system-health.
+    """
+    if not dump:
+        raise NotImplementedError("no system health in STATE_DB")
+    told = {name: str(text) for row in dump.values() for name, text in row.get("value", {}).items()}
+    if told.pop("summary", "OK") == "OK":
+        return []
+    return [f"{name}: {text}" for name, text in sorted(told.items()) if not text.startswith("OK")] or [
+        "Not OK"
+    ]

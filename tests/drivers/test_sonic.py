@@ -125,6 +125,33 @@ def test_a_commit_that_fails_goes_back(switch: LinuxSwitch, driver: Any) -> None
     assert runs(switch, OLD, "hostname old\n")
 
 
+def test_bfd_timers_that_frr_has_no_no_for_are_set_to_their_defaults(
+    switch: LinuxSwitch, driver: Any
+) -> None:
+    switch.faults.old_frr = True
+    with_timer = "bfd\n profile FABRIC\n  transmit-interval 500\n exit\nexit\n"
+    without = with_timer.replace("  transmit-interval 500\n", "")
+    for wanted in (with_timer, without):
+        driver.load_replace_candidate(config=pack({"frr.conf": wanted}))
+        driver.commit_config()
+        assert switch.text("frr") == wanted
+    driver.rollback()
+    assert switch.text("frr") == with_timer
+    driver.load_replace_candidate(config=pack({"frr.conf": without}))
+    driver.commit_config(revert_in=60)
+    driver.rollback()
+    assert switch.text("frr") == with_timer, "the way back is the same"
+
+
+def test_nothing_is_left_of_a_candidate(switch: LinuxSwitch, driver: Any) -> None:
+    before = sorted(path.name for path in (switch.root / "etc/sonic/frr").iterdir())
+    driver.load_replace_candidate(config=BUNDLE)
+    driver.discard_config()
+    driver.load_replace_candidate(config=BUNDLE)
+    driver.commit_config()
+    assert sorted(path.name for path in (switch.root / "etc/sonic/frr").iterdir()) == before
+
+
 def test_a_full_disk_fails_before_anything_changes(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.disk_full = True
     driver.load_replace_candidate(config=BUNDLE)

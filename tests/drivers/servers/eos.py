@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tests.drivers.servers import eos_shows
+from tests.drivers.servers.counted import Counted
 from tests.drivers.servers.device import Device
 from tests.drivers.servers.faults import Faults
 from tests.drivers.servers.web import HOST, Drop, web_server
@@ -35,6 +37,7 @@ class EosSwitch:
         waiting: the session that waits for confirmation, what ran before, and when its time is over.
         printed: lines -> the text as which EOS prints them, where that is not the lines themselves.
         neighbors: tells the sessions that are up, neighbour -> prefixes received.
+        counted: what it counts and complains of.
     """
 
     device: Device
@@ -46,6 +49,7 @@ class EosSwitch:
     faults: Faults = field(default_factory=Faults)
     printed: dict[tuple[str, ...], str] = field(default_factory=dict)
     neighbors: Callable[[], dict[str, int]] = dict
+    counted: Counted = field(default_factory=Counted)
     _timer: threading.Timer | None = None
     _turn: threading.RLock = field(default_factory=threading.RLock)
     _mode: str | None = None
@@ -84,6 +88,8 @@ class EosSwitch:
             return {
                 "output": "\n".join(difflib.unified_diff(old, new, "system:/running", "session", lineterm=""))
             }
+        if text in eos_shows.SHOWS and not self.counted.refuses(text):
+            return eos_shows.SHOWS[text](self.counted)
         simple = {
             "enable": dict,
             "show version": lambda: {"version": "4.32.1F", "uptime": time.monotonic()},
@@ -98,8 +104,6 @@ class EosSwitch:
             "show ip bgp neighbors vrf all": self._peers,
             "show ipv6 bgp peers vrf all": lambda: {"vrfs": {}},
             "show interfaces": lambda: {"interfaces": {}},
-            "show ip route bgp": lambda: {"vrfs": {"default": {"routes": {}}}},
-            "show ipv6 route bgp": lambda: {"vrfs": {"default": {"routes": {}}}},
             "copy startup-config flash:rollback-0": lambda: self._copy("flash:rollback-0", self.startup),
             "copy running-config flash:rollback-0": lambda: self._copy("flash:rollback-0", self.running),
             "write memory": self._save,

@@ -15,6 +15,7 @@ class Faults:
         drop_commit: the connection is closed when a commit arrives: `before` or `after` it took effect, or not.
         fail_commit: the device refuses the commit.
         disk_full: nothing can be written.
+        old_frr: FRR is older than 10.2, and cannot undo BFD's timers.
     """
 
     refuse_login: bool = False
@@ -22,3 +23,4 @@ class Faults:
     drop_commit: str = ""
     fail_commit: bool = False
     disk_full: bool = False
+    old_frr: bool = False

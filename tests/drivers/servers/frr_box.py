@@ -40,8 +40,10 @@ sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 for daemon in zebra staticd bfdd bgpd; do "/usr/lib/frr/$daemon" -d -A 127.0.0.1 --limit-fds 1024; done
 vtysh -b
 /usr/sbin/sshd -f /etc/ssh/sshd_config
-if [ -x /usr/sbin/lldpd ]; then chown _lldpd:_lldpd /run/lldpd; lldpd
-  lldpcli configure lldp portidsubtype ifname > /dev/null; fi
+if [ -x /usr/sbin/lldpd ]; then chown _lldpd:_lldpd /run/lldpd
+  # In its own file: lldpcli beside the one that lldpd starts itself may leave it paused for good.
+  printf "configure lldp %s\\n" "portidsubtype ifname" "tx-interval 1" > /run/lldp.conf
+  lldpd -O /run/lldp.conf; fi
 touch /srv/ready
 while :; do sleep 1000000 & wait $!; done
 """

@@ -12,6 +12,8 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
+from tests.drivers.servers import junos_shows
+from tests.drivers.servers.counted import Counted
 from tests.drivers.servers.device import Device
 from tests.drivers.servers.faults import Faults
 from tests.drivers.servers.ssh import ssh_server
@@ -47,6 +49,7 @@ class JunosSwitch:
         comment: of the newest commit.
         holder: the session that holds the lock.
         neighbors: tells the sessions that are up, neighbour -> prefixes received.
+        counted: what it counts and complains of.
     """
 
     device: Device
@@ -59,6 +62,7 @@ class JunosSwitch:
     holder: object = None
     faults: Faults = field(default_factory=Faults)
     neighbors: Callable[[], dict[str, int]] = dict
+    counted: Counted = field(default_factory=Counted)
     _turn: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -189,8 +193,31 @@ class JunosSwitch:
         )
         return f"<bgp-information>{peers}</bgp-information>"
 
+    def _refuse_unknown(self, verb: str) -> None:
+        if self.counted.refuses(verb):
+            raise Refused("syntax error")
+
     def _get_interface_information(self, me: object, asked: Any) -> str:
-        return "<interface-information/>"
+        self._refuse_unknown("get-interface-information")
+        return junos_shows.interfaces(self.counted)
+
+    def _command(self, me: object, asked: Any) -> str:
+        command = "".join(asked.itertext())
+        self._refuse_unknown(command)
+        if command != "show interfaces queue":
+            raise Refused("unknown command")
+        return junos_shows.queues(self.counted)
+
+    def _get_alarm_information(self, me: object, asked: Any) -> str:
+        return junos_shows.alarms(self.counted)
+
+    def _get_system_alarm_information(self, me: object, asked: Any) -> str:
+        return junos_shows.alarms(self.counted)
+
+    def _get_route_information(self, me: object, asked: Any) -> str:
+        names = {etree.QName(one).localname: one.text for one in asked}
+        assert names["protocol"] == "bgp"
+        return junos_shows.routes(self.counted, names["table"] or "")
 
     def _get_commit_revision_information(self, me: object, asked: Any) -> str:
         comment = f"<comment>{self.comment}</comment>" if self.comment else ""

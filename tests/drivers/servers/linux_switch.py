@@ -7,10 +7,11 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.drivers.servers.counted import Counted
 from tests.drivers.servers.device import Device
 from tests.drivers.servers.faults import Faults
 from tests.drivers.servers.ssh import ssh_server
@@ -32,12 +33,14 @@ class LinuxSwitch:
     Attributes:
         root: its folder; `running.json` and `frr` are what it runs, `startup` and `etc/sonic` what it boots from.
         neighbors: tells the sessions that are up, neighbour -> prefixes received; None where a test writes answers.
+        counted: what it counts and complains of.
     """
 
     device: Device
     root: Path
     faults: Faults = field(default_factory=Faults)
     neighbors: Callable[[], dict[str, int]] | None = None
+    counted: Counted = field(default_factory=Counted)
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text("utf-8")
@@ -55,10 +58,13 @@ class LinuxSwitch:
             given += part
         if drop == "before":
             raise Drop
-        words = [name for name in ("reject", "fail_commit", "disk_full") if getattr(self.faults, name)]
+        words = [
+            name for name in ("reject", "fail_commit", "disk_full", "old_frr") if getattr(self.faults, name)
+        ]
         (self.root / "faults").write_text(" ".join(words))
+        (self.root / "counted.json").write_text(json.dumps(asdict(self.counted)))
         if self.neighbors and "summary json" in command:
-            self._tell(self.neighbors())
+            self.tell()
         here = os.fsencode(self.root / "etc/sonic")
         environment = {
             "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
@@ -78,7 +84,9 @@ class LinuxSwitch:
         channel.sendall_stderr(done.stderr)
         channel.send_exit_status(done.returncode)
 
-    def _tell(self, neighbors: dict[str, int]) -> None:
+    def tell(self) -> None:
+        """Write what FRR answers of sessions and routes."""
+        neighbors = self.neighbors() if self.neighbors else {}
         peers = {
             name: {"state": "Established", "remoteAs": 65002, "pfxRcd": count, "pfxSnt": 0}
             for name, count in neighbors.items()
@@ -87,8 +95,13 @@ class LinuxSwitch:
         folder = self.root / "vtysh"
         folder.mkdir(exist_ok=True)
         (folder / "show_bgp_vrf_all_summary_json").write_text(json.dumps(told))
-        for name in ("show_bgp_vrf_all_neighbors_json", "show_ip_route_json", "show_ipv6_route_json"):
-            (folder / name).write_text("{}")
+        hop = {"ip": "192.0.2.1", "fib": True, "active": True}
+        routes = {
+            prefix: [{"prefix": prefix, "protocol": "bgp", "selected": True, "nexthops": [hop] * hops}]
+            for prefix, hops in self.counted.routes.items()
+        }
+        for name, told in (("bgp_vrf_all_neighbors", {}), ("ip_route", routes), ("ipv6_route", {})):
+            (folder / f"show_{name}_json").write_text(json.dumps(told))
 
 
 @contextlib.contextmanager

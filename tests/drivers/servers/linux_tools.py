@@ -60,9 +60,41 @@ def show(words: list[str]) -> None:
         print((ROOT / "running.json").read_text())
 
 
+def counted() -> dict:  # type: ignore[type-arg]
+    """What the device counts, in the form of `Counted`; priorities as text."""
+    return json.loads((ROOT / "counted.json").read_text())
+
+
 def redis_dump(words: list[str]) -> None:
-    """`redis-dump` of COUNTERS_DB, in which nothing is counted."""
-    print("{}")
+    """`redis-dump` of COUNTERS_DB and STATE_DB.
+
+    Forms: sonic-utilities' mock tables (counters_db.json) for the maps of names and SAI's fields, sonic-swss'
+    pfcactionhandler.h for those of the watchdog, system-health-HLD.md for SYSTEM_HEALTH_INFO.
+    """
+    told = counted()
+    if words[1] == "6":
+        alarms = {name: f"Not OK|{text}" for name, text in told["alarms"].items()}
+        print(
+            json.dumps({"SYSTEM_HEALTH_INFO": {"value": {"summary": "Not OK" if alarms else "OK", **alarms}}})
+        )
+        return
+    ports, queues, rows = {}, {}, {}
+    for at, port in enumerate(told["ports"]):
+        ports[port] = f"oid:0x1{at:03x}"
+        rows[f"COUNTERS:{ports[port]}"] = {
+            f"SAI_PORT_STAT_PFC_{n}_{way.upper()}_PKTS": str(told[f"pfc_{way}"].get(port, {}).get(str(n), 0))
+            for n in range(8)
+            for way in ("rx", "tx")
+        }
+        for n in range(8):
+            queues[f"{port}:{n}"] = oid = f"oid:0x2{at:03x}{n}"
+            row = {"SAI_QUEUE_STAT_DROPPED_PACKETS": str(told["dropped"].get(port, {}).get(str(n), 0))}
+            row["SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS"] = str(told["marked"].get(port, {}).get(str(n), 0))
+            if n == 3:
+                row["PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED"] = str(told["storms"].get(port, {}).get(str(n), 0))
+            rows[f"COUNTERS:{oid}"] = row
+    names = {"COUNTERS_PORT_NAME_MAP": ports, "COUNTERS_QUEUE_NAME_MAP": queues} if ports else {}
+    print(json.dumps({key: {"type": "hash", "value": value} for key, value in {**names, **rows}.items()}))
 
 
 def docker(words: list[str]) -> None:
@@ -75,27 +107,43 @@ def docker(words: list[str]) -> None:
     os.execvp(rest[0], rest)
 
 
+def place(path: str) -> Path:
+    """A file of the container's folder of FRR, which lies on the switch."""
+    return Path(path.replace("/etc/frr", str(ROOT / "etc/sonic/frr")))
+
+
 def reload_frr(words: list[str]) -> None:
-    """`frr-reload.py`."""
-    wanted = Path(words[-1].replace("/etc/frr", str(ROOT / "etc/sonic/frr"))).read_text()
+    """`frr-reload.py`; with the fault `old_frr` of an FRR before 10.2, which leaves BFD's timers (its PR 16968)."""
+    wanted = place(words[-1]).read_text()
     running = ROOT / "frr"
+    old, new = running.read_text().splitlines(), wanted.splitlines()
     if "--reload" in words:
         if "refuse me" in wanted:
             fail("frr-reload.py failed due to neighbor 192.0.2.1 password S3CRET")
-        running.write_text(wanted)
+        if faulty("old_frr") and "bfd" in new:
+            kept = [one for one in old if one.startswith("  transmit-interval") and one not in new]
+            at = new.index(" profile FABRIC") + 1
+            new[at:at] = kept
+        running.write_text("".join(f"{one}\n" for one in new))
         return
-    old, new = running.read_text().splitlines(), wanted.splitlines()
     gone, added = [one for one in old if one not in new], [one for one in new if one not in old]
+    timers = [one.replace("  ", "  no ", 1) for one in gone if one.startswith("  transmit-interval")]
+    gone = ["bfd", " profile FABRIC", *timers] if timers else gone
     for heading, lines in (("Lines To Delete", gone), ("Lines To Add", added)):
         if lines:
             print(f"\n{heading}\n===============", *lines, sep="\n")
 
 
 def vtysh(words: list[str]) -> None:
-    """`vtysh -C -f FILE` and `vtysh -c COMMAND`."""
+    """`vtysh -C -f FILE`, `vtysh -c COMMAND`, and timers that are set to their defaults, which FRR does not print."""
     if words[0] == "-C":
-        if "bogus" in Path(words[2]).read_text():
+        if "bogus" in place(words[2]).read_text():
             fail("line 1: % Unknown command: bogus", 2)
+    elif words[1] == "configure terminal":
+        running = ROOT / "frr"
+        if "transmit-interval 300" in words:
+            lines = [one for one in running.read_text().splitlines() if "transmit-interval" not in one]
+            running.write_text("".join(f"{one}\n" for one in lines))
     elif words[1] == "show running-config":
         print(
             "Building configuration...\n\nCurrent configuration:\n!\nfrr version 10.0\n"
@@ -106,7 +154,10 @@ def vtysh(words: list[str]) -> None:
 
 
 def nv(words: list[str]) -> None:
-    """NVUE's `nv config …`."""
+    """NVUE's `nv config …` and `nv show …`."""
+    if words[0] == "show":
+        nv_show(words[1:])
+        return
     verb, rest = words[1], words[2:]
     running, pending, waiting = ROOT / "running.json", ROOT / "pending", ROOT / "waiting.json"
     revisions = ROOT / "revisions"
@@ -141,6 +192,43 @@ def nv(words: list[str]) -> None:
         shutil.copy(running, ROOT / "startup")
     elif verb == "apply":
         apply(rest, running, pending, waiting, revisions, wait)
+
+
+def nv_show(words: list[str]) -> None:
+    """`nv show …` of counters and health, as NVIDIA's Cumulus Linux guide prints them ("Show QoS Counters")."""
+    told = counted()
+    if words[:2] == ["system", "health"]:
+        issues = {name: {"issue": text} for name, text in told["alarms"].items()}
+        print(json.dumps({"status": "Not OK" if issues else "OK", "issues": issues}))
+        return
+    if words == ["interface", "-o", "json"]:
+        print(json.dumps({name: {} for name in (*told["ports"], "eth0", "lo")}))
+        return
+
+    def of(what: str, n: int) -> int:
+        return int(told[what].get(words[1], {}).get(str(n), 0))
+
+    if words[2:] == ["qos", "pfc-watchdog"]:
+        print("                 operational  applied \n---------------  -----------  ------- ")
+        print("state            enabled      enabled \n\nPFC WD Status \n=========================== ")
+        print("    traffic-class  status    deadlock-count \n    -------------  --------  -------------- \n")
+        for n in range(8):
+            print(f"    {n:<13}  {'OK':<8}  {of('storms', n):<14} ")
+    elif words[2:] == ["counters", "qos"]:
+        print("Ingress Buffer Statistics\n============================")
+        print("    priority-group  rx-frames  rx-buffer-discards  rx-shared-buffer-discards")
+        print("    --------------  ---------  ------------------  -------------------------")
+        for n in range(8):
+            print(f"    {n:<14}  {0:<9}  {str(of('dropped', n)) + ' Bytes':<18}  {'0 Bytes':<25}")
+        print("\nPFC Statistics\n=================")
+        print("    switch-priority  rx-pause-frames  rx-pause-duration  tx-pause-frames  tx-pause-duration")
+        print("    ---------------  ---------------  -----------------  ---------------  -----------------")
+        for n in range(8):
+            print(f"    {n:<15}  {of('pfc_rx', n):<15}  {0:<17}  {of('pfc_tx', n):<15}  {0:<17}")
+        marked = sum(told["marked"].get(words[1], {}).values())
+        print("\nQos Port Statistics\n======================\n    Counter             Receive  Transmit")
+        print("    ------------------  -------  --------")
+        print(f"    ecn-marked-packets  n/a      {marked:<8}\n    mc-buffer-discards  n/a      0       ")
 
 
 def apply(rest, running, pending, waiting, revisions, wait):  # type: ignore[no-untyped-def]

@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tests.drivers.servers import nxos_shows
+from tests.drivers.servers.counted import Counted
 from tests.drivers.servers.device import Device
 from tests.drivers.servers.faults import Faults
 from tests.drivers.servers.ssh import ssh_server
@@ -37,6 +39,7 @@ class NxosSwitch:
         second: how long a second of `commit-timeout` lasts here, in seconds.
         waiting: what ran before a commit that waits for confirmation, and when its time is over.
         neighbors: tells the sessions that are up, neighbour -> prefixes received.
+        counted: what it counts and complains of.
     """
 
     device: Device
@@ -47,6 +50,7 @@ class NxosSwitch:
     second: float = 1.0
     faults: Faults = field(default_factory=Faults)
     neighbors: Callable[[], dict[str, int]] = dict
+    counted: Counted = field(default_factory=Counted)
     _turn: threading.RLock = field(default_factory=threading.RLock)
 
     def answer(self, path: str, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -56,10 +60,11 @@ class NxosSwitch:
             if self.waiting and time.monotonic() > self.waiting[1]:
                 self.running, self.waiting = self.waiting[0], None
             for one in asked:
-                if one["params"]["cmd"] == "show bgp all summary vrf all":
-                    answers.append({"jsonrpc": "2.0", "id": one["id"], "result": {"body": self._summary()}})
+                command = one["params"]["cmd"]
+                if (body := self._table(command)) is not None:
+                    answers.append({"jsonrpc": "2.0", "id": one["id"], "result": {"body": body}})
                     continue
-                said = self._run(one["params"]["cmd"])
+                said = self._run(command)
                 answer: dict[str, Any] = {"jsonrpc": "2.0", "id": one["id"]}
                 if said is None:
                     error = {
@@ -71,6 +76,13 @@ class NxosSwitch:
                     break
                 answers.append({**answer, "result": {"msg": said} if said else None})
         return answers
+
+    def _table(self, command: str) -> dict[str, Any] | None:
+        """The JSON of a command that has any."""
+        if command == "show bgp all summary vrf all":
+            return self._summary()
+        show = nxos_shows.SHOWS.get(command)
+        return show(self.counted) if show and not self.counted.refuses(command) else None
 
     def _summary(self) -> dict[str, Any]:
         peers = [

@@ -1,0 +1,47 @@
+"""What a device counts and complains of; each server tells it in the form of its system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Counts = dict[str, dict[int, int]]
+"""Port -> priority, which is the queue -> count."""
+
+
+@dataclass(slots=True)
+class Counted:
+    """A test changes it while the server runs.
+
+    Attributes:
+        ports: those that are told, with nothing counted where nothing is said below.
+        marked: packets with congestion experienced.
+        storms: that the PFC watchdog detected.
+        dropped: packets dropped from queues.
+        alarms: part -> what is the matter with it.
+        routes: BGP prefix -> next hops.
+        refused: commands, or beginnings of them, that this platform does not have.
+    """
+
+    ports: tuple[str, ...] = ()
+    pfc_rx: Counts = field(default_factory=dict)
+    pfc_tx: Counts = field(default_factory=dict)
+    marked: Counts = field(default_factory=dict)
+    storms: Counts = field(default_factory=dict)
+    dropped: Counts = field(default_factory=dict)
+    alarms: dict[str, str] = field(default_factory=dict)
+    routes: dict[str, int] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+
+    def of(self, what: str, port: str, priority: int) -> int:
+        """One count, 0 where none is said."""
+        counts: Counts = getattr(self, what)
+        return counts.get(port, {}).get(priority, 0)
+
+    def all(self, what: str, port: str) -> int:
+        """A count of all priorities."""
+        counts: Counts = getattr(self, what)
+        return sum(counts.get(port, {}).values())
+
+    def refuses(self, command: str) -> bool:
+        """Whether the platform does not have a command."""
+        return command.startswith(self.refused) if self.refused else False
