@@ -84,6 +84,19 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
               help="Switches that may fail, and be brought back, before the push stops.")  # fmt: skip
 @click.option("--max-errors", type=click.IntRange(0), default=100, show_default=True,
               help="Interface errors of a port that may come on top.")  # fmt: skip
+@click.option("--max-drops", type=click.IntRange(0), default=0, show_default=True,
+              help="Packets of lossless classes that a port may drop.")  # fmt: skip
+@click.option("--max-pauses", type=click.IntRange(0), default=1000, show_default=True,
+              help="PFC frames of a port in a second, sent and received, that are no congestion.")  # fmt: skip
+@click.option("--max-marks", type=click.IntRange(0), default=100_000, show_default=True,
+              help="Packets that a port may mark (ECN) in a second without it being congestion.")  # fmt: skip
+@click.option("--congestion", type=click.Choice(["warn", "stop"]), default="warn", show_default=True,
+              help="Whether more pauses or marks are told, or stop the push.")  # fmt: skip
+@click.option(
+    "--allow-alarms",
+    is_flag=True,
+    help="Push to switches that have alarms; new ones stop the push all the same.",
+)
 @click.option(
     "--adopt", is_flag=True, help="Take what the switches run now as known: the first push, or after drift."
 )
@@ -131,7 +144,7 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
     """The setting, with Ctrl-C and SIGTERM made a stop for as long as it is used."""
     from fabricc.devices.access import Access, Login
     from fabricc.push import journal
-    from fabricc.push.options import Options
+    from fabricc.push.options import Congestion, Options
     from fabricc.push.run import Teller
     from fabricc.push.source import read_source
     from fabricc.push.start import Setting
@@ -140,6 +153,8 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
     options = Options(
         chosen["keep"], chosen["parallel"], chosen["wave_size"], chosen["settle"], chosen["drain_wait"],
         chosen["confirm_within"], chosen["max_failures"], chosen["max_errors"], chosen["adopt"], not chosen["no_drain"],
+        chosen["max_drops"], chosen["max_pauses"], chosen["max_marks"], Congestion(chosen["congestion"]),
+        chosen["allow_alarms"],
     )  # fmt: skip
     teller = Teller(lambda text: click.echo(text, err=True), bar or (lambda *_: None))
     access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
@@ -168,18 +183,18 @@ def _export(setting: Setting, folder: Path) -> int:
 
 
 def _preview(setting: Setting, *, ask: bool) -> int:
-    from fabricc.push import report, start
+    from fabricc.push import confirming, report, start
 
     found: Preview = start.preview(setting) if ask else start.planned(setting)
     click.echo(report.preview(found, setting.options))
-    output.tell(start.without_revert(setting, list(found.effects)), "text", {})
+    output.tell(confirming.remarks(setting, list(found.effects)), "text", {})
     return 0
 
 
 def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
-    from fabricc.push import report, start
+    from fabricc.push import confirming, report, start
 
-    output.tell(start.without_revert(setting, setting.names), "text", {})
+    output.tell(confirming.remarks(setting, setting.names), "text", {})
     outcome: Outcome
     if mode == "resume":
         outcome = start.resume(setting)

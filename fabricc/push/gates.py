@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.devices import readings
+from fabricc.push import growth
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -11,18 +14,19 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 Measured = dict[str, Any]
-"""`sessions`: neighbour -> [is up, prefixes received]; `errors`: port -> count; `widths`: prefix -> next hops.
+"""`sessions`: neighbour -> [is up, prefixes received]; `widths`: prefix -> next hops; `alarms`: a line each.
 
-A kind that the driver has no getter for is absent.
+`errors` (port -> count), `lossless` (as `fabricc.drivers.lossless` has them) and `at` are those of `growth.counters`.
+What the device does not state is absent.
 """
 PREFIXES_KEPT = 0.9
 """Share of the prefixes of before that a session must bring again: our judgement, growth brings more."""
-_ERRORS = ("rx_errors", "tx_errors")
 _SHOWN = 3
+_WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
 
 
 def measure(connection: Connection) -> Measured:
-    """Everything the driver has a getter for.
+    """Everything that the device states.
 
     Raises:
         DeviceError: FAB9105, the device does not answer one.
@@ -33,15 +37,19 @@ def measure(connection: Connection) -> Measured:
             key: [bool(peer.get("is_up")), _received(peer)]
             for key, peer in neighbors.get("global", {}).get("peers", {}).items()
         }
-    if (counters := connection.getter("get_interfaces_counters")) is not None:
-        found["errors"] = {
-            port: total
-            for port, counts in counters.items()
-            if (total := sum(max(0, counts.get(kind, 0)) for kind in _ERRORS))
-        }
-    if (widths := connection.getter("get_ecmp_widths")) is not None:
-        found["widths"] = dict(widths)
-    return found
+    if (widths := readings.widths(connection)) is not None:
+        found["widths"] = widths
+    return found | health(connection)
+
+
+def health(connection: Connection) -> Measured:
+    """Alarms and counters alone.
+
+    Raises:
+        DeviceError: FAB9105, the device does not answer one.
+    """
+    alarms = readings.alarms(connection)
+    return growth.counters(connection) | ({} if alarms is None else {"alarms": alarms})
 
 
 def _received(peer: Mapping[str, Any]) -> int:
@@ -57,10 +65,9 @@ def complaints(
     waiting: Collection[str],
     later: Collection[str],
     *,
-    errors: int,
     widths: bool,
 ) -> list[str]:
-    """What is worse than before, in words.
+    """What is worse than before and may still come good, in words.
 
     Args:
         switch: as planned.
@@ -68,16 +75,11 @@ def complaints(
         now: see `before`.
         waiting: peers with which links are down until they change too.
         later: switches that are yet to change: a session of which there was none before need not be up.
-        errors: interface errors of a port that may come on top.
         widths: whether next hops must be as many as before.
     """
     found = _sessions(switch, before, now, waiting, later)
-    old, new = before.get("errors", {}), now.get("errors", {})
-    found += [
-        f"{port} counts {count - old.get(port, 0)} more errors"
-        for port, count in sorted(new.items())
-        if count - old.get(port, 0) > errors
-    ]
+    found += new_alarms(before, now)
+    found += [f"the device no longer states {what}" for what in unstated(now) if what not in unstated(before)]
     if widths and not waiting and "widths" in before and "widths" in now:
         limit = switch.bgp.maximum_paths
         fewer = [
@@ -108,6 +110,17 @@ def _sessions(
         elif receives < received * PREFIXES_KEPT:
             found.append(f"{session.peer} ({key}) announces {receives} prefixes, {received} before")
     return found
+
+
+def new_alarms(before: Measured, now: Measured) -> list[str]:
+    """Alarms that were not there before."""
+    return [f"alarm: {one}" for one in now.get("alarms", ()) if one not in before.get("alarms", ())][:_SHOWN]
+
+
+def unstated(measured: Measured, *, lossless: bool = True) -> list[str]:
+    """What of all that gates watch the device does not state; with its `lossless` classes when it has any."""
+    found = [what for key, what in _WORDS.items() if key not in measured]
+    return found + (readings.unstated(measured.get("lossless", {})) if lossless else [])
 
 
 def down_before(switch: Switch, measured: Measured) -> list[str]:

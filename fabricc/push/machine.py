@@ -7,18 +7,19 @@ and logged in to: a change is confirmed over a connection made after it.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fabricc.devices import running
-from fabricc.devices.connection import Connection, confirm_step, connected
+from fabricc.devices.connection import Connection, connected
 from fabricc.devices.failure import DeviceError
+from fabricc.devices.reverting import reverting
 from fabricc.diff.model import Impact
-from fabricc.push import gates
+from fabricc.push import gates, growth
 from fabricc.push.drain import drained
 from fabricc.push.impact import Effect, effect
 from fabricc.push.journal import State
-from fabricc.push.options import UNREACHABLE_S
+from fabricc.push.options import UNREACHABLE_S, Congestion
 from fabricc.push.secrecy import without_secrets
 
 if TYPE_CHECKING:
@@ -45,12 +46,14 @@ class Asked:
     Attributes:
         diff: the device's own, "" when there is nothing to change.
         down: sessions that are down already.
+        unstated: what gates watch and the switch does not state.
     """
 
     name: str
     diff: str
     effect: Effect
     down: tuple[str, ...]
+    unstated: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -69,20 +72,22 @@ class Machine:
     options: Options
     target: Callable[[str], Files]
     stop: threading.Event
+    _counted: dict[str, gates.Measured] = field(default_factory=dict)
+    _proved: dict[str, int] = field(default_factory=dict)
 
     def _files(self, switch: Connection, planned: Files) -> Files:
         """What a switch runs, with references in place of secrets: no value goes further than the connection."""
         found = read_files(switch, planned)
         return {file: self.access.hidden(text) for file, text in found.items()}
 
-    def _connected(self, name: str) -> AbstractContextManager[Connection]:
-        return connected(self.source.devices[name], self.access, f"fabricc-{self.run}-{name}")
+    def _connected(self, name: str, *, ending: bool = False) -> AbstractContextManager[Connection]:
+        device = self.source.devices[name]
+        return connected(device, self.access, f"fabricc-{self.run}-{name}", ending=ending)
 
     def confirms(self, name: str) -> int:
         """Seconds after which the switch goes back by itself; 0 where its driver cannot."""
         device = self.source.devices[name]
-        step = confirm_step(device.nos, self.access.login(device))
-        return -(-self.options.confirm_s // step) * step if step else 0
+        return reverting(device.nos, self.access.login(device)).time(self.options.confirm_s)
 
     # Before.
 
@@ -91,7 +96,8 @@ class Machine:
 
         Raises:
             DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else than is known; FAB9113 nothing is
-                known; FAB9114 it refuses the candidate; FAB9122 it cannot be drained.
+                known; FAB9114 it refuses the candidate; FAB9122 it cannot be drained;
+                FAB9132 it has alarms.
         """
         device, wanted = self.source.devices[name], self.target(name)
         with self._connected(name) as switch:
@@ -107,6 +113,12 @@ class Machine:
             switch.call("FAB9114", "discarding the candidate", "discard_config")
             measured = gates.measure(switch)
         planned = self.source.switch(name)
+        if diff and not self.options.alarms and (alarms := measured.get("alarms")):
+            raise DeviceError(
+                "FAB9132",
+                f"{name} has alarms: {'; '.join(alarms[:_SHOWN])}",
+                "See what they are about; --allow-alarms pushes all the same, and stops at new ones.",
+            )
         found = effect(device, planned, files, wanted) if diff else Effect("", Impact.NONE)
         if diff and found.disruptive and self.options.drain:
             self._drained(name, files)
@@ -115,7 +127,8 @@ class Machine:
         )
         if not diff:
             self.journal.reached(self.run, name, State.UNCHANGED)
-        return Asked(name, diff, found, tuple(gates.down_before(planned, measured)))
+        missing = gates.unstated(measured, lossless=bool(planned.qos.lossless))
+        return Asked(name, diff, found, tuple(gates.down_before(planned, measured)), tuple(missing))
 
     def _require_known(self, name: str, files: Files, wanted: Files) -> None:
         nos = self.source.devices[name].nos
@@ -161,7 +174,7 @@ class Machine:
             DeviceError: it does not take it.
         """
         self.journal.intend(self.run, name, "drain")
-        self._commit(name, self._drained(name, self.old(name)), 0)
+        self._commit(name, self._drained(name, self.old(name)), 0, first=True)
         self.journal.reached(self.run, name, State.DRAINED)
 
     def change(self, name: str) -> None:
@@ -173,17 +186,29 @@ class Machine:
         began = time.monotonic()
         self.journal.intend(self.run, name, "change")
         wanted = self.target(name)
-        if self.drains(name):
+        drains = self.drains(name)
+        if drains:
             wanted = self._drained(name, wanted)
-        self._commit(name, wanted, self.confirms(name), announce=True)
+        self._commit(name, wanted, self.confirms(name), announce=True, first=not drains)
         self.journal.reached(self.run, name, State.COMMITTED, seconds=time.monotonic() - began)
 
     def drains(self, name: str) -> bool:
         """Whether the switch is drained around its change."""
         return self._entry(name).disruptive and self.options.drain
 
-    def _commit(self, name: str, files: Files, revert_s: int, *, announce: bool = False) -> None:
-        with self._connected(name) as switch:
+    def _commit(
+        self,
+        name: str,
+        files: Files,
+        revert_s: int,
+        *,
+        announce: bool = False,
+        first: bool = False,
+        ending: bool = False,
+    ) -> None:
+        with self._connected(name, ending=ending) as switch:
+            if first:
+                self._require_as_asked(name, switch)
             diff = self._candidate(switch, files)
             if announce:
                 self.journal.reached(self.run, name, State.CANDIDATE)
@@ -194,6 +219,32 @@ class Machine:
             named = {"revert_in": revert_s} if revert_s else {}
             switch.call("FAB9115", "the commit", "commit_config", **named)
 
+    def _require_as_asked(self, name: str, switch: Connection) -> None:
+        """The gate right before a change: the switch is as it was when it was asked, which may be hours ago.
+
+        Raises:
+            DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else; FAB9116 it has new alarms, or its
+                PFC watchdog detected a storm. Nothing was changed on it.
+        """
+        entry, old = self._entry(name), self.old(name)
+        try:
+            if switch.pending():
+                raise DeviceError("FAB9111", f"{name}: a commit of somebody else waits for its confirmation")
+            files = self._files(switch, old)
+            if running.packed(files) != entry.before and (
+                wrong := running.differences(self.source.devices[name].nos, files, old)
+            ):
+                raise DeviceError("FAB9112", f"{name} was changed since it was asked: {worded(wrong)}")
+            now = gates.health(switch)
+            found = gates.new_alarms(dict(entry.baseline), now)
+            found += growth.storms(self.source.switch(name), entry.baseline, now)
+            if found:
+                raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:_SHOWN])}")
+        except DeviceError as error:
+            self.journal.reached(self.run, name, State.PLANNED, str(error))
+            raise
+        self._counted[name] = now
+
     def gate(
         self,
         name: str,
@@ -202,7 +253,7 @@ class Machine:
         *,
         widths: bool,
         state: State = State.VERIFIED,
-    ) -> None:
+    ) -> tuple[str, ...]:
         """Wait until the switch runs what it is to run and is no worse than before.
 
         Args:
@@ -212,32 +263,55 @@ class Machine:
             widths: whether next hops must be as many as before.
             state: what it has reached then.
 
+        Returns:
+            What to know about it although it passed.
+
         Raises:
-            DeviceError: FAB9116, it has not come good in time; FAB9110, it cannot be reached any more.
+            DeviceError: FAB9116, it has not come good in time, or never will; FAB9110, it cannot be reached any more.
         """
         entry, wanted = self._entry(name), self.target(name)
         if state is State.VERIFIED and self.drains(name):
             wanted = self._drained(name, wanted)
         planned, device = self.source.switch(name), self.source.devices[name]
+        before = {**entry.baseline, **self._counted.get(name, {})}
         until = time.monotonic() + self.options.settle_s
+        lasting: list[str] = []
+        crowded: list[str] = []
         while True:
             try:
                 with self._connected(name) as switch:
-                    wrong = running.differences(device.nos, self._files(switch, wanted), wanted)
-                    found = [worded(wrong)] if wrong else []
-                    found += gates.complaints(
-                        planned, dict(entry.baseline), gates.measure(switch), waiting, later,
-                        errors=self.options.errors, widths=widths,
-                    )  # fmt: skip
+                    files = self._files(switch, wanted)
+                    wrong = running.differences(device.nos, files, wanted)
+                    now = gates.measure(switch)
+                lasting = growth.lasting(planned, before, now, self.options)
+                crowded = growth.congestion(planned, before, now, self.options)
+                found = [*lasting, worded(wrong)] if wrong else [*lasting]
+                found += gates.complaints(planned, before, now, waiting, later, widths=widths)
+                found += crowded if self.options.congestion is Congestion.STOP else []
                 failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:_SHOWN])}") if found else None
             except DeviceError as error:
                 failure = error
             if failure is None:
+                self._proved[name] = hash(running.packed(files))
                 break
-            if time.monotonic() > until or self.stop.is_set():
+            if lasting or time.monotonic() > until or self.stop.is_set():
                 raise failure
             time.sleep(_PAUSE_S)
         self.journal.reached(self.run, name, state)
+        return tuple(f"{name}: {one}" for one in crowded)
+
+    def watch(self, name: str) -> None:
+        """Look at a neighbour of a switch that changed; nothing was measured on one that was not asked.
+
+        Raises:
+            DeviceError: FAB9116, its PFC watchdog detected a storm; FAB9110, it cannot be reached any more.
+        """
+        before = {**self._entry(name).baseline, **self._counted.get(name, {})}
+        if not before:
+            return
+        with self._connected(name) as switch:
+            if found := growth.storms(self.source.switch(name), before, growth.counters(switch)):
+                raise DeviceError("FAB9116", f"its neighbour {name}: {'; '.join(found[:_SHOWN])}")
 
     def confirm(self, name: str) -> None:
         """Keep the change.
@@ -261,7 +335,10 @@ class Machine:
         wanted = self.target(name)
         if self.drains(name):
             wanted = self._drained(name, wanted)
-        wrong = running.differences(self.source.devices[name].nos, self._files(switch, wanted), wanted)
+        files = self._files(switch, wanted)
+        if self._proved.get(name) == hash(running.packed(files)):
+            return
+        wrong = running.differences(self.source.devices[name].nos, files, wanted)
         if wrong:
             raise DeviceError("FAB9115", f"{name} went back before the confirmation: {worded(wrong)}")
 
@@ -272,21 +349,21 @@ class Machine:
             DeviceError: it does not take it.
         """
         self.journal.intend(self.run, name, "undrain")
-        self._commit(name, self.target(name), 0)
+        self._commit(name, self.target(name), 0, ending=True)
 
     # Back.
 
-    def restore(self, name: str, why: str) -> State:
+    def restore(self, name: str, why: str, state: State = State.ROLLED_BACK) -> State:
         """Bring the switch back to what it ran before, asking again while it does not answer; never raises.
 
         Returns:
-            `rolled-back`, or `unknown` when it has not answered, or not taken it, for too long.
+            `state`, or `unknown` when it has not answered, or not taken it, for too long.
         """
         self.journal.intend(self.run, name, "restore")
         until = time.monotonic() + max(self.confirms(name) + _SPARE_S, UNREACHABLE_S)
         while True:
             try:
-                with self._connected(name) as switch:
+                with self._connected(name, ending=True) as switch:
                     self._restore(name, switch)
             except DeviceError as error:
                 if time.monotonic() > until:
@@ -294,8 +371,8 @@ class Machine:
                     return State.UNKNOWN
                 time.sleep(_RETRY_S)
                 continue
-            self.journal.reached(self.run, name, State.ROLLED_BACK, why)
-            return State.ROLLED_BACK
+            self.journal.reached(self.run, name, state, why)
+            return state
 
     def _restore(self, name: str, switch: Connection) -> None:
         old = self.old(name)
@@ -317,7 +394,7 @@ class Machine:
             raise DeviceError("FAB9117", f"{name} does not go back: {worded(wrong)}")
 
     def found(self, name: str) -> str:
-        """What an unfinished switch runs: `old`, `new`, `drained` (the new one), or "" for something else.
+        """What an unfinished switch runs: `old`, `new`, either `drained`, or "" for something else.
 
         A commit that waits for its confirmation is undone first: how long it still waits is not known.
 
@@ -331,8 +408,8 @@ class Machine:
         states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
         if self.drains(name):
             states += [
-                ("drained", lambda: self._drained(name, wanted)),
-                ("old", lambda: self._drained(name, old)),
+                ("new, drained", lambda: self._drained(name, wanted)),
+                ("old, drained", lambda: self._drained(name, old)),
             ]
         for word, state in states:
             if not running.differences(device.nos, files, state()):

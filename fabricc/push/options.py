@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 UNREACHABLE_S = 60
 """How long a switch that does not answer is asked again before it is called unknown: our judgement."""
+
+
+class Congestion(StrEnum):
+    """What comes of more PFC frames or ECN marks than the options allow."""
+
+    WARN = "warn"
+    STOP = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,12 @@ class Options:
         errors: interface errors of a port that may come on top.
         adopt: take what switches run now as known.
         drain: drain before a disruptive change.
+        drops: packets of lossless classes that a port may drop.
+        pauses: PFC frames that a port may send and receive in a second. Our judgement: at 400 Gb/s a port that is
+            paused all the time hears 12,000 (65,535 quanta of 512 bits each; IEEE 802.1Q, clause 36).
+        marks: packets that a port may mark in a second. Our judgement: one of a hundred packets of 4 KiB at 400 Gb/s.
+        congestion: what comes of more pauses or marks.
+        alarms: push to switches that have alarms; new ones stop the push all the same.
     """
 
     keep: Fraction = Fraction(3, 4)
@@ -37,6 +51,11 @@ class Options:
     errors: int = 100
     adopt: bool = False
     drain: bool = True
+    drops: int = 0
+    pauses: int = 1000
+    marks: int = 100_000
+    congestion: Congestion = Congestion.WARN
+    alarms: bool = False
 
     def stated(self) -> dict[str, Any]:
         """As the journal keeps it."""

@@ -1,4 +1,4 @@
-"""Ends a run that was killed: every switch is asked what it runs, and goes on, or back, from there."""
+"""Ends a run that was killed or lost switches: each is asked what it runs, and goes on, or back, from there."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 
 def unfinished(machine: Machine) -> list[str]:
-    """Switches of the run that something is left to do with, in the order of their waves."""
+    """Switches of the run that something is left to do with, in the order of their waves.
+
+    One in an unknown state is among them: it is asked again.
+    """
     states = machine.journal.states(machine.run)
-    return [name for name, (state, intent, _, _) in states.items() if state not in FINAL or intent]
+    settled = FINAL - {State.UNKNOWN}
+    return [name for name, (state, intent, _, _) in states.items() if state not in settled or intent]
 
 
 def settle(push: Push) -> list[str]:
@@ -35,9 +39,15 @@ def settle(push: Push) -> list[str]:
 
     def look(name: str) -> tuple[str, DeviceError | None]:
         try:
-            return machine.found(name), None
+            word = machine.found(name)
         except DeviceError as error:
             return "", error
+        if word != "old, drained":
+            return word, None
+        # Whatever becomes of the run, no switch stays drained that is said to run what it ran before.
+        if machine.restore(name, "drained when the run ended", State.PLANNED) is State.UNKNOWN:
+            return "", DeviceError("FAB9117", journal.entry(machine.run, name).detail)
+        return "old", None
 
     found = for_each(asked, look, machine.options.parallel)
     for name, (word, error) in found.items():
@@ -52,7 +62,9 @@ def settle(push: Push) -> list[str]:
             wrong = DeviceError("FAB9112", f"{name} runs neither the old nor the new configuration")
             push.failures[name] = wrong
             journal.reached(machine.run, name, State.UNKNOWN, str(wrong))
-    halfway = [name for name, (word, error) in found.items() if error is None and word in ("new", "drained")]
+    halfway = [
+        name for name, (word, error) in found.items() if error is None and word in ("new", "new, drained")
+    ]
     _finish(push, halfway, {name: word for name, (word, _) in found.items()})
     return [name for name, (word, _) in found.items() if word == "old"]
 
@@ -66,7 +78,7 @@ def _finish(push: Push, halfway: list[str], words: dict[str, str]) -> None:
 
     def end(name: str) -> DeviceError | None:
         try:
-            if words[name] == "drained":
+            if words[name] == "new, drained":
                 machine.undrain(name)
             final = State.UNDRAINED if machine.drains(name) else State.CONFIRMED
             later = frozenset(push.effects.keys() - push.new - {name})

@@ -137,20 +137,24 @@ class Push:
                 f"wave {number} of {len(waves)}{word}: {_named(wave.members)}, {kept_words(wave)}"
             )
             try:
-                self._wave(list(wave.members))
+                self._wave(list(wave.members), canary=wave.canary)
             except BaseException:
                 self._back(wave.members, {})
                 raise
 
-    def _wave(self, members: list[str]) -> None:
+    def _wave(self, members: list[str], *, canary: bool = False) -> None:
         machine = self.machine
         drains = [name for name in members if machine.options.drain and self.effects[name].disruptive]
         failed: dict[str, DeviceError] = {}
         later = frozenset(self.effects.keys() - self.new - set(members))
 
-        def go(what: str, names: Iterable[str], act: Callable[[str], None], *, always: bool = False) -> None:
-            _, bad = self._all(what, [n for n in names if n not in failed], act, always=always)
+        def go(
+            what: str, names: Iterable[str], act: Callable[[str], object], *, always: bool = False
+        ) -> None:
+            good, bad = self._all(what, [n for n in names if n not in failed], act, always=always)
             failed.update(bad)
+            for warning in (word for words in good.values() if isinstance(words, tuple) for word in words):
+                self.teller.say(f"warning: {warning}")
 
         go("draining", drains, machine.drain)
         if drains and not failed:
@@ -159,6 +163,8 @@ class Push:
             go("changing", members, machine.change)
         if not self._too_many(failed):
             go("gates", members, lambda name: self._gate(name, later, State.VERIFIED))
+        if canary and not failed:
+            failed |= self._neighbours(members)
         if self._too_many(failed):
             self._back(members, failed)
             return
@@ -171,16 +177,26 @@ class Push:
             "gates", [n for n in good if n in drains], lambda n: self._gate(n, later, State.UNDRAINED),
             always=True,
         )  # fmt: skip
+        if canary and drains and not failed:
+            failed |= self._neighbours(good)
         self.new.update(name for name in good if name not in failed)
         self._back([name for name in good if name in failed], failed)
 
     def _too_many(self, failed: Mapping[str, DeviceError]) -> bool:
         return self._stopped or len(self.failures) + len(failed) > self.machine.options.failures
 
-    def _gate(self, name: str, later: frozenset[str], state: State) -> None:
+    def _gate(self, name: str, later: frozenset[str], state: State) -> tuple[str, ...]:
         """Gate a switch while those in `later` are yet to change."""
         waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
-        self.machine.gate(name, waiting, later, widths=not self._broken_by, state=state)
+        return self.machine.gate(name, waiting, later, widths=not self._broken_by, state=state)
+
+    def _neighbours(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
+        """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""
+        machine = self.machine
+        beside = {one.peer: name for name in canaries for one in machine.source.switch(name).bgp.sessions}
+        asked = machine.journal.states(machine.run).keys()
+        _, bad = self._all("neighbours", [one for one in beside if one in asked], machine.watch)
+        return {beside[one]: DeviceError(error.code, f"{beside[one]}: {error}") for one, error in bad.items()}
 
     def _back(self, names: Sequence[str], failed: Mapping[str, DeviceError]) -> None:
         """Bring switches back that were begun with, and note why."""
@@ -210,7 +226,8 @@ class Push:
         for name, (state, _, detail, _) in states.items():
             if state is State.UNKNOWN:
                 remedy = (
-                    f"Look at it; `fabricc push TREE --rollback {machine.run}` tries again to bring it back."
+                    "Look at it; it may be drained or half changed. When it answers and has space on its disk, "
+                    f"`fabricc push TREE --resume` goes on with it, `--rollback {machine.run}` brings it back."
                 )
                 found.append(
                     Diagnostic(

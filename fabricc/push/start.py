@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fabricc.devices import running
-from fabricc.diagnostics import Diagnostic, Severity
+from fabricc.devices import readings, running
+from fabricc.push import confirming
 from fabricc.push import resume as resuming
 from fabricc.push.impact import Effect, effect
 from fabricc.push.journal import NEW, Journal, State, alone
@@ -75,6 +74,7 @@ class Preview:
         seconds, basis: estimated time, and what the figure rests on.
         asked: what switches said; empty when none was asked.
         assumed: switches whose change is not known and counted as disruptive.
+        unwatched: what gates cannot watch, a line each.
     """
 
     effects: Mapping[str, Effect]
@@ -83,6 +83,7 @@ class Preview:
     basis: str
     asked: Mapping[str, Asked] = field(default_factory=dict)
     assumed: int = 0
+    unwatched: Sequence[str] = ()
 
 
 @contextmanager
@@ -103,26 +104,6 @@ def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) 
     return journal.begin(kind, str(source.tree), source.digest, setting.options.stated(), iter(names))
 
 
-def without_revert(setting: Setting, names: Sequence[str]) -> tuple[Diagnostic, ...]:
-    """FAB9126 for each NOS whose switches cannot go back by themselves: said before the start."""
-    from fabricc.devices.connection import confirm_step
-
-    table: Counter[str] = Counter()
-    for name in names:
-        device = setting.source.devices[name]
-        if not confirm_step(device.nos, setting.access.login(device)):
-            table[device.nos] += 1
-    return tuple(
-        Diagnostic(
-            "FAB9126",
-            Severity.WARNING,
-            f"{count} switches with {nos} cannot revert a commit by themselves: after a change that cuts them off, "
-            "only the console brings them back",
-        )
-        for nos, count in sorted(table.items())
-    )
-
-
 def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files] | None = None) -> Outcome:
     """Bring every switch to the tree.
 
@@ -136,6 +117,7 @@ def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files]
 def _push(
     setting: Setting, journal: Journal, names: list[str], kind: str, target: Callable[[str], Files] | None
 ) -> Outcome:
+    confirming.require(setting, names)
     run = _begin(setting, journal, kind, names)
     flow = Push(setting.machine(journal, run, target), setting.teller)
     try:
@@ -159,6 +141,14 @@ def _tell_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], waves:
     )
     for session in [text for one in asked.values() for text in one.down][:5]:
         say(f"down already: {session}")
+    for line in unwatched(setting, asked):
+        say(line)
+
+
+def unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
+    """What gates cannot watch, because switches do not state it: a line for each NOS."""
+    devices = setting.source.devices
+    return readings.gaps(((devices[name].nos, one.unstated) for name, one in asked.items()), "watched")
 
 
 def minutes(seconds: float) -> str:
@@ -172,6 +162,7 @@ def preview(setting: Setting) -> Preview:
     Raises:
         RefusedError: a switch cannot be pushed to, or the share cannot be kept.
     """
+    confirming.require(setting, setting.names)
     with _held(setting) as journal:
         run = _begin(setting, journal, "dry run", setting.names)
         flow = Push(setting.machine(journal, run), setting.teller)
@@ -181,15 +172,16 @@ def preview(setting: Setting) -> Preview:
             seconds, basis = estimate_s(waves, flow.effects, flow.machine)
         finally:
             journal.drop(run)
-    return Preview(flow.effects, waves, seconds, basis, asked)
+    return Preview(flow.effects, waves, seconds, basis, asked, unwatched=unwatched(setting, asked))
 
 
 def planned(setting: Setting) -> Preview:
     """The waves by what the journal knows of the switches; none is asked.
 
     Raises:
-        RefusedError: FAB9121, the share cannot be kept.
+        RefusedError: FAB9121, the share cannot be kept; FAB9133, a driver cannot revert within the time.
     """
+    confirming.require(setting, setting.names)
     source = setting.source
     effects: dict[str, Effect] = {}
     unknown = 0
@@ -241,6 +233,7 @@ def resume(setting: Setting) -> Outcome:
     """
     with _held(setting) as journal:
         run = journal.run()
+        confirming.require(setting, setting.names)
         source = setting.source
         if run.digest != source.digest:
             raise refused(
@@ -279,7 +272,6 @@ def rollback(setting: Setting, number: int) -> Outcome:
         require_secrets(setting.access, _kept(journal, run), states)
         begun = [name for name in resuming.unfinished(flow.machine) if journal.entry(run.id, name).before]
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
-        begun += [n for n, (state, *_) in states.items() if state is State.UNKNOWN and n not in begun]
         if begun:
             setting.teller.say(f"{len(begun)} switches were left half way and go back first")
             flow.bring_back(begun, f"rollback of run {run.id}")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SIMULATED = HERE / "simulated"
+FABRICC = (sys.executable, "-m", "fabricc")
 PASSWORD = "correct horse"
 HITLESS = "routing: {bfd: {interval_ms: 500}}"
 DISRUPTIVE = "routing: {hold_s: 12}"
@@ -90,15 +91,7 @@ class Network:
 
     def push(self, *options: str, status: int | None = None) -> subprocess.CompletedProcess[str]:
         """Run `fabricc push`, in a process of its own unless `direct`."""
-        words = [
-            sys.executable,
-            "-m",
-            "fabricc",
-            "push",
-            str(self.source.tree),
-            "--journal",
-            str(self.journal),
-        ]
+        words = [*FABRICC, "push", str(self.source.tree), "--journal", str(self.journal)]
         words += [
             "--settle",
             "2",
@@ -111,13 +104,7 @@ class Network:
             *self.extra,
             *options,
         ]
-        if self.direct:
-            ran = run_here(words)
-        else:
-            environment = {**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[1]}"}
-            ran = subprocess.run(
-                words, capture_output=True, text=True, env=environment, timeout=900, check=False
-            )
+        ran = run_here(words) if self.direct else run_apart(words)
         if status is not None:
             assert ran.returncode == status, (ran.returncode, ran.stdout, ran.stderr)
         return ran
@@ -161,7 +148,14 @@ class Network:
             assert (runs, pending) == (wanted, False), (name, state, runs, pending)
 
 
+def run_apart(words: list[str]) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[1]}"}
+    return subprocess.run(words, capture_output=True, text=True, env=environment, timeout=900, check=False)
+
+
 def run_here(words: list[str]) -> subprocess.CompletedProcess[str]:
+    """The command in this process."""
     if str(SIMULATED) not in sys.path:
         sys.path.append(str(SIMULATED))
     out, err = io.StringIO(), io.StringIO()

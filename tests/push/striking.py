@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 from pathlib import Path
@@ -14,15 +15,18 @@ def due(place: str | None, device: str, method: str, when: str) -> str:
     """The fault that strikes at this call, "" for none; it strikes once, at the count-th call."""
     if not place or not Path(place).exists():
         return ""
-    lines = [line.split() for line in Path(place).read_text().splitlines()]
-    if not any(line[:3] == [device, method, when] for line in lines):
-        return ""
     struck = ""
-    for line in lines:
-        if line[:3] == [device, method, when] and line[4] != "0":
-            line[4] = str(int(line[4]) - 1)
-            struck = line[3] if line[4] == "0" else struck
-    Path(place).write_text("".join(f"{' '.join(line)}\n" for line in lines))
+    with Path(place).open("r+") as file:
+        # All drivers of a push read it, and none may see it half written. The lock ends with the file or the process.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        lines = [line.split() for line in file]
+        for line in lines:
+            if line[:3] == [device, method, when] and line[4] != "0":
+                line[4] = str(int(line[4]) - 1)
+                struck = line[3] if line[4] == "0" else struck
+        file.seek(0)
+        file.write("".join(f"{' '.join(line)}\n" for line in lines))
+        file.truncate()
     if struck in SIGNALS:
         os.kill(os.getpid(), SIGNALS[struck])
         return ""

@@ -119,7 +119,7 @@ def bench(folder: Path, nos: str) -> Iterator[Bench]:
     spec.write_text(spec.read_text() + CHANGE)
     source = built(spec, folder / "out")
     texts += source.renderings(NAME)
-    with _server(folder, nos, texts) as (server, running):
+    with server_of(folder, nos, texts) as (server, running):
         found = Bench(folder, source, server, running)
         server.neighbors = found.sessions
         device = server.device
@@ -137,7 +137,7 @@ def bench(folder: Path, nos: str) -> Iterator[Bench]:
 
 
 @contextmanager
-def _server(folder: Path, nos: str, texts: list[dict[str, str]]) -> Iterator[tuple[Any, Callable[[], str]]]:
+def server_of(folder: Path, nos: str, texts: list[dict[str, str]]) -> Iterator[tuple[Any, Callable[[], str]]]:
     """A server that runs the first of the texts, and how its configuration is seen."""
     old = texts[0]
     if nos == "eos":

@@ -18,6 +18,7 @@ NEW = matrix.NEW[HITLESS]
 
 
 def test_a_push_goes_in_waves_and_back_again(network: Network) -> None:
+    network.extra += ["--confirm-within", "60"]
     assert "FAB9113" not in network.push(status=0).stderr, "switches that run the tree need no journal"
     network.edit(DISRUPTIVE)
     preview = network.push("--dry-run", status=0).stdout
@@ -72,6 +73,24 @@ def test_a_fault_leaves_a_whole_fabric_and_a_true_journal(case: matrix.Case, tmp
 def test_every_fault_at_every_step_leaves_a_whole_fabric_and_a_true_journal(tmp_path: Path) -> None:
     rows = list(matrix.run(matrix.cases(), tmp_path))
     assert [matrix.line(row) for row in rows if row.wrong] == []
+
+
+def test_resume_undrains_what_it_cannot_go_on_with_and_asks_what_was_unknown_again(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "commit_config", 1, "after", "kill")
+    network.direct = False
+    network.push("--adopt", "--only", "spine01a", "--only", "su001-tor1a", status=-9)
+    assert network.interval("spine01a") == "first+shut"
+    network.direct = True
+    network.ask("cut", "su001-tor1a")
+    assert "--resume" in network.push("--resume", status=3).stderr
+    assert network.states() == {"spine01a": "planned", "su001-tor1a": "unknown"}
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+    network.ask("mend", "su001-tor1a")
+    network.push("--resume", status=0)
+    assert network.states() == {"spine01a": "undrained", "su001-tor1a": "undrained"}
+    network.truthful(matrix.NEW[DISRUPTIVE])
 
 
 def test_a_defect_in_the_midst_of_a_wave_takes_its_switches_back(

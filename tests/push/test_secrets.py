@@ -62,9 +62,9 @@ def access_file(network: Network) -> Path:
 
 def told(network: Network, *outputs: str) -> str:
     """Everything that a push leaves behind."""
-    journal = [path.read_bytes().decode("latin-1") for path in network.folder.glob("journal.sqlite*")]
-    tree = [path.read_text() for path in (network.folder / "out").rglob("*") if path.is_file()]
-    return "\n".join([*outputs, *journal, *tree])
+    places = [*network.folder.glob("journal.sqlite*"), *(network.folder / "out").rglob("*")]
+    kept = [path.read_bytes().decode("latin-1") for path in places if path.is_file()]
+    return "\n".join([*outputs, *kept])
 
 
 def test_a_value_reaches_the_switch_and_nothing_else(

@@ -14,7 +14,7 @@ from fabricc.drivers import frr
 from fabricc.drivers.bundle import pack, unpack
 from tests.push.striking import due
 
-FLAP_S, WITHIN_S = 25, 0.8
+FLAP_S = 25
 
 
 class FaultyDriver(frr.FrrDriver):
@@ -34,10 +34,18 @@ class FaultyDriver(frr.FrrDriver):
             filler = Path(self.optional_args["folder"]) / "filler"
             subprocess.run(["dd", "if=/dev/zero", f"of={filler}"], stderr=subprocess.DEVNULL, check=False)
         elif fault == "kill-within":
-            threading.Timer(WITHIN_S, os.kill, (os.getpid(), signal.SIGKILL)).start()
+            threading.Thread(target=self._kill_within, daemon=True).start()
         elif fault == "late":
             time.sleep(self.optional_args["late_s"])
         return fault
+
+    def _kill_within(self) -> None:
+        """Kill this process as soon as the switch is at its commit."""
+        state = Path(self.optional_args["folder"]) / "state.json"
+        before = state.read_bytes() if state.exists() else b""
+        while (now := state.read_bytes() if state.exists() else b"") == before or b'"committing"' not in now:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
 
     def open(self) -> None:
         self._fault("open", "before")

@@ -66,6 +66,7 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
         except CommitError as error:
             self.line.close()
             raise ConnectionException(str(error)) from None
+        self._fault("open", "after")
 
     def close(self) -> None:
         self.line.close()
@@ -105,6 +106,12 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
 
     def get_bgp_neighbors(self) -> dict[str, Any]:
         return dict(self._act("get_bgp_neighbors", "neighbors"))
+
+    def get_lossless_counters(self) -> dict[str, Any]:
+        return dict(self._ask("lossless"))
+
+    def get_alarms(self) -> list[str]:
+        return list(self._ask("alarms"))
 
     def get_interfaces_counters(self) -> dict[str, Any]:
         return dict(self._ask("counters"))

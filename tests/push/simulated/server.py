@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 NEIGHBOR = re.compile(r"(?m)^ +neighbor (\d+\.\d+\.\d+\.\d+) remote-as (\d+)$")
+BGP = re.compile(r"(?m)^router bgp (\d+)$")
 ADDRESS = re.compile(r"(?m)^ +ip address (\d+\.\d+\.\d+\.\d+)/31$")
 
 
@@ -30,6 +31,12 @@ class Switch:
     cut: bool = False
     sick: bool = False
     slow_s: float = 0.0
+    storms: int = 0
+    pauses: int = 0
+    alarms: list[str] = field(default_factory=list)
+    addresses: frozenset[str] = frozenset()
+    asns: frozenset[str] = frozenset()
+    neighbors: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
@@ -41,17 +48,18 @@ class Room:
     most: int = 0
 
     def own(self, name: str) -> None:
-        for address in ADDRESS.findall(self.switches[name].running):
-            self.owners[address] = name
+        """Read what the switch runs, once: a thousand of them share this process."""
+        switch = self.switches[name]
+        switch.addresses = frozenset(ADDRESS.findall(switch.running))
+        switch.asns = frozenset(BGP.findall(switch.running))
+        switch.neighbors = tuple(NEIGHBOR.findall(switch.running))
+        self.owners.update(dict.fromkeys(switch.addresses, name))
 
     def up(self, name: str, remote: str, asn: str) -> bool:
-        far = self.switches.get(self.owners.get(remote, ""))
-        if far is None or far.sick or self.switches[name].sick:
+        near, far = self.switches[name], self.switches.get(self.owners.get(remote, ""))
+        if far is None or far.sick or near.sick or asn not in far.asns:
             return False
-        mine = set(ADDRESS.findall(self.switches[name].running))
-        return f"router bgp {asn}\n" in far.running and any(
-            near in mine for near, _ in NEIGHBOR.findall(far.running)
-        )
+        return any(back in near.addresses for back, _ in far.neighbors)
 
     def act(self, request: dict[str, Any]) -> Any:
         name, act = request["device"], request["act"]
@@ -68,9 +76,9 @@ class Room:
             switch.candidate = request["text"]
         elif act == "compare":
             before, after = switch.running.splitlines(), switch.candidate.splitlines()
-            return "\n".join(
-                line for line in difflib.unified_diff(before, after, lineterm="", n=0) if before != after
-            )
+            if before == after:
+                return ""
+            return "\n".join(difflib.unified_diff(before, after, lineterm="", n=0))
         elif act == "commit":
             self.commit(name, switch, request["revert_in"])
         elif act == "confirm":
@@ -90,6 +98,18 @@ class Room:
             return self.neighbors(name, switch)
         elif act == "counters":
             return {"swp1": {"rx_errors": 5000 if switch.sick else 0, "tx_errors": 0}}
+        elif act == "lossless":
+            return {"storms": {"swp1": {"3": switch.storms}}, "pfc_rx": {"swp1": {"3": switch.pauses}}}
+        elif act == "alarms":
+            return switch.alarms
+        elif act == "storm":
+            switch.storms += 1
+        elif act == "pause":
+            switch.pauses += 10_000_000
+        elif act == "alarm":
+            switch.alarms.append("fan 2 has failed")
+        elif act == "drift":
+            switch.running = switch.running.replace("maximum-prefix 16", "maximum-prefix 99")
         elif act == "peak":
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             return {"connections": self.most, "memory_kib": memory}
@@ -121,7 +141,7 @@ class Room:
         counts = {"received_prefixes": 4, "accepted_prefixes": 4, "sent_prefixes": 4}
         peers = {
             remote: {"is_up": self.up(name, remote, asn), "address_family": {"ipv4": counts}}
-            for remote, asn in NEIGHBOR.findall(switch.running)
+            for remote, asn in switch.neighbors
         }
         return {"global": {"router_id": "", "peers": peers}}
 
