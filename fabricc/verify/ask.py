@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fabricc.devices import readings
 from fabricc.devices.connection import connected
 from fabricc.devices.failure import DeviceError
 from fabricc.push.machine import read_files
-from fabricc.verify import drift, ports, routes, sessions
+from fabricc.verify import drift, lossless, ports, routes, sessions
 from fabricc.verify.heard import Ears, ears
 from fabricc.verify.model import Aspect, Found
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from fabricc.devices.access import Access
     from fabricc.devices.connection import Connection
     from fabricc.diagnostics import Diagnostic
+    from fabricc.drivers.lossless import Counters
     from fabricc.fabric.model import Switch
     from fabricc.push.source import Source
     from fabricc.verify.widths import Widths
@@ -51,6 +53,7 @@ class Answer:
         unanswered: what its driver has no getter for.
         unknown_lines: of its running configuration, that no reader knows.
         untold: files of the tree that its driver does not tell.
+        counters: of lossless classes, as it states them; None when not asked.
     """
 
     failures: list[Diagnostic] = field(default_factory=list)
@@ -60,6 +63,7 @@ class Answer:
     found: list[Found] = field(default_factory=list)
     unknown_lines: int = 0
     untold: tuple[str, ...] = ()
+    counters: Counters | None = None
 
     def take(self, aspect: Aspect, result: tuple[list[Found], int]) -> None:
         """Add a comparison's findings and count."""
@@ -100,9 +104,9 @@ def _acts(question: Question, planned: Switch, live: Connection, answer: Answer)
         answer.ears = ears(planned, told)
         return [], len(answer.ears.planned)
 
-    def pause() -> None:
-        if (told := live.getter("get_pfc_counters")) is not None:
-            answer.take(Aspect.QOS, ports.pause(planned, told))
+    def count() -> None:
+        answer.counters = readings.lossless(live)
+        answer.take(Aspect.QOS, lossless.compare(planned, answer.counters))
 
     acts: list[Callable[[], None]] = []
     if Aspect.CABLING in aspects:
@@ -120,7 +124,7 @@ def _acts(question: Question, planned: Switch, live: Connection, answer: Answer)
     if Aspect.INTERFACES in aspects:
         acts.append(lambda: getter(Aspect.INTERFACES, "get_interfaces", interfaces))
     if Aspect.QOS in aspects:
-        acts.append(pause)
+        acts.append(count)
     if Aspect.QOS in aspects or Aspect.CONFIG in aspects:
         acts.append(lambda: _configuration(question, name, live, answer))
     return acts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.check.compare import compare as compare_facts
@@ -76,6 +77,7 @@ def compare(
     return Drift(findings, counts, len(live.unknown), tuple(sorted(ours.keys() - theirs.keys())))
 
 
+@lru_cache(1 << 14)
 def _aspect(path: str) -> Aspect:
     below = path.partition("]/")[2] if path.startswith("interface[") else ""
     return Aspect.QOS if path.startswith(LOSSLESS) or below.startswith(_OF_PORTS) else Aspect.CONFIG

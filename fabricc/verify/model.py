@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.diagnostics import Position
+    from fabricc.drivers.lossless import Counters
     from fabricc.verify.moves import Move
 
 
@@ -66,6 +67,7 @@ class Report:
         moves: for each disturbance of the cabling, the fewest moves that end it, in their order.
         unknown_lines: lines of running configurations that no reader knows.
         remarks: what was left out, and why.
+        counters: switch -> counters of lossless classes; empty when they were not asked for.
     """
 
     tree: str
@@ -77,6 +79,7 @@ class Report:
     moves: tuple[tuple[Move, ...], ...] = ()
     unknown_lines: int = 0
     remarks: tuple[str, ...] = field(default=())
+    counters: Mapping[str, Counters] = field(default_factory=dict)
 
     @property
     def exit_status(self) -> int:

@@ -1,4 +1,4 @@
-"""Interfaces: state, speed, MTU and errors of every planned port; PFC where the driver counts it."""
+"""Interfaces: state, speed, MTU and errors of every planned port."""
 
 from __future__ import annotations
 
@@ -77,26 +77,3 @@ def _port(device: str, port: Port, one: Mapping[str, Any]) -> Iterator[Found]:
 
 def _wrong(device: str, code: str, message: str) -> Found:
     return found(Aspect.INTERFACES, device, code, message)
-
-
-def pause(switch: Switch, told: Mapping[str, Mapping[str, Mapping[int, int]]]) -> tuple[list[Found], int]:
-    """PFC frames of priorities that are not lossless here: the far end, or this one, has another policy.
-
-    Args:
-        switch: as planned.
-        told: port -> `rx` and `tx` -> priority -> PFC frames, of a driver's `get_pfc_counters`.
-    """
-    lossless = {one.priority for one in switch.qos.lossless}
-    findings = []
-    ports = [port for port in switch.ports if port.peer and port.enabled and port.name in told]
-    for port in ports:
-        for way, verb in (("rx", "was sent"), ("tx", "sent")):
-            wrong = {
-                n: count for n, count in told[port.name].get(way, {}).items() if count and n not in lossless
-            }
-            if wrong:
-                counts = ", ".join(f"{count} for priority {n}" for n, count in sorted(wrong.items()))
-                message = f"port {port.name} {verb} PFC frames of classes that are not lossless: {counts}"
-                remedy = "See the QoS facts of both ends of the link."
-                findings.append(found(Aspect.QOS, switch.name, "FAB9241", message, remedy=remedy))
-    return findings, len(ports)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from fabricc.devices import readings
 from fabricc.diagnostics import Severity
 from fabricc.diagnostics.codes import TITLES
 from fabricc.diagnostics.machine import NOT_XML
+from fabricc.drivers.lossless import KINDS
+from fabricc.verify import lossless
 from fabricc.verify.model import Aspect, Found
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ _THINGS = {
     Aspect.CONFIG: "facts",
 }
 _SHOWN = 20
+_KINDS = tuple(readings.WORDS[kind] for kind in KINDS)
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 
 
@@ -46,6 +50,13 @@ def rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
             words.append("nothing planned")
         things = f"{sum(counts.values()):,} {_THINGS[aspect]}"
         yield aspect.value, f"{len(counts):,}", things, "; ".join(words) or "as planned"
+
+
+def counters(report: Report) -> Iterator[tuple[str, ...]]:
+    """Switch, and in words what it counts of each kind; those that count anything, the worst first."""
+    for name, sums in lossless.totals(report.counters):
+        if any(sums):
+            yield name, *("not stated" if one is None else f"{one:,}" for one in sums)
 
 
 def verdict(report: Report) -> str:
@@ -85,6 +96,7 @@ def show(report: Report, *, colour: bool) -> None:
     for row in rows(report):
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
+    _show_counters(console, list(counters(report)))
     for aspect in report.aspects:
         _show_findings(console, aspect, [one for one in report.found if one.aspect is aspect])
     if report.moves:
@@ -98,6 +110,21 @@ def show(report: Report, *, colour: bool) -> None:
     for line in remarks(report):
         console.print(Text(f"\n{line}", style="dim"))
     console.print(Text(f"\n{verdict(report)}", style="bold"))
+
+
+def _show_counters(console: Console, told: list[tuple[str, ...]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not told:
+        return
+    console.print()
+    table = Table("counted since it was cleared", *_KINDS, box=None, pad_edge=False, header_style="bold")
+    for row in told[:_SHOWN]:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    if len(told) > _SHOWN:
+        console.print(Text(f"and {len(told) - _SHOWN:,} more switches; --format json has them all"))
 
 
 def _show_findings(console: Console, aspect: Aspect, found: list[Found]) -> None:
@@ -128,6 +155,13 @@ def as_markdown(report: Report) -> str:
         "| --- | ---: | ---: | --- |",
     ]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows(report)]
+    if told := list(counters(report)):
+        lines += [
+            "",
+            f"| counted since it was cleared | {' | '.join(_KINDS)} |",
+            "| --- |" + " ---: |" * len(_KINDS),
+        ]
+        lines += [f"| {' | '.join(row)} |" for row in told]
     if report.moves:
         lines += ["", "Moves, in this order:", ""]
         moves = (move for moves in report.moves for move in moves)
@@ -180,6 +214,7 @@ def as_json(report: Report) -> str:
             name: [{"code": one.code, "message": one.message} for one in diagnostics]
             for name, diagnostics in report.unasked.items()
         },
+        "counters": dict(report.counters),
         "unknown_lines": report.unknown_lines,
         "remarks": list(report.remarks),
     }

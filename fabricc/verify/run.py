@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc import nos as back_ends
+from fabricc.devices import readings
 from fabricc.devices.fanout import for_each
 from fabricc.push.source import refused
 from fabricc.verify import heard
@@ -93,6 +94,7 @@ def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
         moves=tuple(tuple(moves) for moves in cabling.moves),
         unknown_lines=sum(answer.unknown_lines for answer in answers.values()),
         remarks=tuple(_remarks(question, cabling, answers)),
+        counters={name: answer.counters for name, answer in answers.items() if answer.counters is not None},
     )
 
 
@@ -128,4 +130,11 @@ def _remarks(question: Question, cabling: Cabling, answers: Mapping[str, Answer]
     if untold := Counter(file for answer in answers.values() for file in answer.untold):
         files = ", ".join(f"{file} ({count})" for file, count in sorted(untold.items()))
         found.append(f"files that switches have not got or do not tell are not compared: {files}")
+    devices = question.source.devices
+    missing = [
+        (devices[name].nos, readings.unstated(answer.counters))
+        for name, answer in answers.items()
+        if answer.counters is not None
+    ]
+    found += readings.gaps(missing, "compared")
     return found

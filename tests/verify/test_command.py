@@ -12,9 +12,8 @@ import pytest
 
 from fabricc.cli.entry import run
 from fabricc.diagnostics import Severity
-from fabricc.drivers.sonic_views import pause_counters
 from fabricc.fabric.model import SwitchQos
-from fabricc.verify import ports, routes, sessions
+from fabricc.verify import lossless, ports, routes, sessions
 from fabricc.verify.widths import Widths
 from tests.lab import specs
 from tests.push.network import SIMULATED, Network
@@ -133,23 +132,34 @@ def test_interfaces(planned: Switch) -> None:
     assert found[-1].diagnostic.severity is Severity.WARNING
 
 
-def test_pfc_of_a_class_that_is_not_lossless(planned: Switch) -> None:
-    port = next(one.name for one in planned.ports if one.peer)
-    dump = {
-        "COUNTERS_PORT_NAME_MAP": {"value": {port: "oid:0x1"}},
-        "COUNTERS:oid:0x1": {
-            "value": {"SAI_PORT_STAT_PFC_3_RX_PKTS": "12", "SAI_PORT_STAT_PFC_4_RX_PKTS": "5"}
-        },
-    }
-    told = pause_counters(dump)
-    assert told == {port: {"rx": {3: 12, 4: 5}, "tx": {}}}
+def test_counters_of_lossless_classes(planned: Switch) -> None:
+    port, other = [one.name for one in planned.ports if one.peer][:2]
     assert planned.qos.lossless[0].priority == 3
-    said = words(ports.pause(planned, told))
-    assert said == [
-        f"spine01a: port {port} was sent PFC frames of classes that are not lossless: 5 for priority 4"
+    told = {
+        "pfc_rx": {port: {"3": 12, "4": 5}, other: {"all": 7}},
+        "storms": {port: {"3": 2}},
+        "dropped": {port: {"0": 1000, "3": 4}, other: {"0": 9}},
+    }
+    found, count = lossless.compare(planned, told)
+    assert [one.diagnostic.message for one in found] == [
+        f"spine01a: port {port} was sent PFC frames of classes that are not lossless: 5 for priority 4",
+        f"spine01a: the PFC watchdog of port {port} detected 2 storms",
+        f"spine01a: port {port} dropped 4 packets of lossless classes",
     ]
+    assert [one.diagnostic.severity for one in found] == [Severity.ERROR, Severity.WARNING, Severity.WARNING]
+    assert count == 2
     lossy = replace(planned, qos=SwitchQos((), (), None, None))
-    assert len(words(ports.pause(lossy, told))) == 1
+    assert [one.diagnostic.code for one in lossless.compare(lossy, told)[0]] == ["FAB9241", "FAB9242"]
+
+
+def test_counters_are_shown_the_worst_first_and_what_is_not_stated_as_such() -> None:
+    calm = {"pfc_rx": {"swp1": {"3": 1000}}, "storms": {"swp1": {"3": 0}}}
+    sick = {"pfc_rx": {"swp1": {"3": 1, "4": 1}, "swp2": {"all": 1}}, "storms": {"swp1": {"3": 1}}}
+    assert dict(lossless.totals({"calm": calm, "sick": sick})) == {
+        "sick": [3, None, None, 1, None],
+        "calm": [1000, None, None, 0, None],
+    }
+    assert next(iter(lossless.totals({"calm": calm, "sick": sick})))[0] == "sick"
 
 
 def test_routes_are_told_by_class(tmp_path: Path) -> None:
