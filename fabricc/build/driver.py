@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fabricc.spec.model import ClusterSpec
 
 _INLINE_DEVICES = 48
-_LEDGER_BESIDE = 1000
 
 
 def build(
@@ -65,6 +64,7 @@ def build(
         if done is not None:
             return done, dict(front.sources) if front else {}
     from fabricc.build.front import lock_change, run_front
+    from fabricc.build.ledger import kept
 
     front = front or run_front(spec_path, repin=repin, infiniband=True)
     sources = dict(front.sources)
@@ -81,25 +81,9 @@ def build(
     if result.exit_status == 0:
         inputs = dict(front.inputs)
         inputs[str(front.lock_path.resolve())] = hashlib.sha256(front.lock_text.encode()).hexdigest()
-        with _kept(ledger, out, front.spec.cluster) as digest:
+        with kept(out, front.spec.cluster, ledger) as digest:
             record.save(out, result, spec_path, inputs, options, files, digest)
     return result, sources
-
-
-@contextmanager
-def _kept(ledger: Ledger | None, out: Path, cluster: str) -> Iterator[Callable[[], str]]:
-    """Keep the ledger for the next build, if there is one, in a process beside; what is yielded gives its digest."""
-    from fabricc.build import ledger as ledgers
-    from fabricc.build.workers import beside
-
-    if ledger is None:
-        ledgers.forget(out, cluster)
-        yield str
-    elif len(ledger.sizes) < _LEDGER_BESIDE:
-        yield lambda: ledgers.save(out, cluster, ledger)
-    else:
-        with beside(lambda: ledgers.save(out, cluster, ledger)) as digest:
-            yield digest
 
 
 def _patched(

@@ -14,14 +14,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fabricc.build.workers import beside, usable_cpus
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from fabricc.build.tables import Share
     from fabricc.check.invariants import Census
     from fabricc.fabric.altered import Outline
 
+_WORTH_A_PROCESS = 1000  # devices
 _CLASSES = {
     ("_codecs", "encode"),
     ("builtins", "frozenset"),
@@ -63,8 +66,24 @@ class Ledger:
     census: Census
 
 
-def save(out: Path, cluster: str, ledger: Ledger) -> str:
-    """Keep a ledger beside the tree; its digest, "" when it could not be written."""
+@contextmanager
+def kept(out: Path, cluster: str, ledger: Ledger | None) -> Iterator[Callable[[], str]]:
+    """Keep a ledger beside the tree, or remove what is there when there is none; of a large fabric meanwhile.
+
+    What is yielded waits until it is kept, and gives its digest: "" when it could not be written.
+    """
+    if ledger is None:
+        with suppress(OSError):
+            _path(out, cluster).unlink(missing_ok=True)
+        yield str
+    elif len(ledger.sizes) < _WORTH_A_PROCESS or usable_cpus() < 2:
+        yield lambda: _save(out, cluster, ledger)
+    else:
+        with beside(lambda: _save(out, cluster, ledger)) as digest:
+            yield digest
+
+
+def _save(out: Path, cluster: str, ledger: Ledger) -> str:
     path = _path(out, cluster)
     with _no_collection():
         content = pickle.dumps(ledger, pickle.HIGHEST_PROTOCOL)
@@ -87,12 +106,6 @@ def load(out: Path, cluster: str, digest: str) -> Ledger | None:
                 found: Ledger = _Unpickler(io.BytesIO(content)).load()
             return found
     return None
-
-
-def forget(out: Path, cluster: str) -> None:
-    """Remove the ledger of a tree."""
-    with suppress(OSError):
-        _path(out, cluster).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -28,7 +28,6 @@ from fabricc.diagnostics import Severity
 from fabricc.emit import Patch
 from fabricc.emit import manifest as manifests
 from fabricc.fabric.altered import altered, outline
-from fabricc.jobs.files import job_files
 from fabricc.spec.load import accepted
 
 if TYPE_CHECKING:
@@ -133,33 +132,36 @@ class _Part:
         self._sums = {each.path: each.sha256 for each in outcome.written if each.changed}
         self._refuse_other_files(places, {each.path for each in outcome.written})
         ledger = self._amended(now, outcome, places)
-        found = self._found(ledger, outcome) if check else []
-        self._tables(outcome, ledger, places)
-        texts = [*plan_texts(self._spec, self._fabric)]
-        if any(isinstance(device, tuple) for device in places):
-            texts += job_files(self._fabric).items()
-        for path, text in texts:
-            self._take(put_text(self._patch, path, text))
-        self._manifest(front)
-        if not unedited():
-            raise _WholeBuildError
-        self._patch.commit([*self._sums])
-        stated = self._last.stated
-        result = replace(
-            self._last.result(),
-            diagnostics=(*front.diagnostics, *found),
-            counts=self._fabric.counts(),
-            written=len(self._sums),
-            up_to_date=False,
-            proved=len(places),
-        )
-        digest = ledgers.save(self._last.tree.parent, self._last.tree.name, ledger)
-        inputs = {
-            **front.inputs,
-            str(front.lock_path.resolve()): stated["inputs"][str(front.lock_path.resolve())],
-        }
-        record.amend(self._last, result, inputs, self._sums, digest)
+        with ledgers.kept(self._last.tree.parent, self._last.tree.name, ledger) as digest:
+            found = self._found(ledger, outcome) if check else []
+            self._write_others(outcome, ledger, places)
+            self._manifest(front)
+            if not unedited():
+                raise _WholeBuildError
+            self._patch.commit([*self._sums])
+            result = replace(
+                self._last.result(),
+                diagnostics=(*front.diagnostics, *found),
+                counts=self._fabric.counts(),
+                written=len(self._sums),
+                up_to_date=False,
+                proved=len(places),
+            )
+            lock = str(front.lock_path.resolve())
+            inputs = {**front.inputs, lock: self._last.stated["inputs"][lock]}
+            record.amend(self._last, result, inputs, self._sums, digest())
         return result
+
+    def _write_others(self, outcome: Outcome, ledger: Ledger, places: Mapping[Device, int]) -> None:
+        """Stage what belongs to no device and is other now."""
+        self._tables(outcome, ledger, places)
+        for path, text in plan_texts(self._spec, self._fabric):
+            self._put(path, text.encode())
+        if any(isinstance(device, tuple) for device in places):
+            from fabricc.jobs.files import job_files
+
+            for path, text in job_files(self._fabric).items():
+                self._take(put_text(self._patch, path, text))
 
     def _places(self, devices: Sequence[Device] | None) -> dict[Device, int]:
         """The devices that are concerned, in the fabric's order, and the number of each."""
@@ -173,7 +175,7 @@ class _Part:
 
     def _refuse_other_files(self, places: Mapping[Device, int], written: set[str]) -> None:
         """A device that has other files than before needs a tree put together anew."""
-        files = self._last.paths()[-self._last.stated["files"] :]
+        files = self._last.paths[-self._last.stated["files"] :]
         before = set()
         for device in places:
             folder = self._folder(device)

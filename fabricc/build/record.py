@@ -13,6 +13,7 @@ from array import array
 from bisect import bisect_left
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ def tool_stamp() -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Last:
     """The last build of a tree from the same spec by the same tool with the same options.
 
@@ -86,6 +87,7 @@ class Last:
         """Whether the tree had no files that were not the tool's."""
         return all(code != "FAB7007" for code, *_ in self.stated["diagnostics"])
 
+    @cached_property
     def paths(self) -> list[str]:
         """The names, in the order of the states."""
         return self.names.decode().split("\n")
@@ -105,7 +107,7 @@ class Last:
             return self._same(slice(half)) and rest()
 
     def _same(self, part: slice) -> bool:
-        names = self.paths()[part]
+        names = self.paths[part]
         first = (part.start or 0) * _STATE
         try:
             found = _states(self.tree, names)
@@ -169,7 +171,7 @@ def amend(
 ) -> None:
     """Record a build that changed a few files of the last one's and neither added nor removed any; see `save`."""
     with suppress(OSError):
-        names = last.paths()
+        names = last.paths
         files = len(names) - last.stated["files"]
         folders = {path[:at] for path in changed for at in _upper_folders(path)} | {""}
         touched = [bisect_left(names, folder, 0, files) for folder in folders]
