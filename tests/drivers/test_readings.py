@@ -139,7 +139,9 @@ def test_a_lost_connection_is_an_error_and_no_absence(tmp_path: Path) -> None:
     with junos_switch(tmp_path) as switch:
         driver = switch.device.connect(timeout=5)
         driver.open()
-    with pytest.raises(ConnectionClosedException):
+    with pytest.raises(
+        (ConnectionClosedException, OSError)
+    ):  # whichever of the session's threads sees it first
         driver.get_lossless_counters()
 
 
