@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.emit import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _FORMAT = 2
 _STATE = 16  # bytes of a state: time and size
@@ -150,9 +151,9 @@ def save(
     """
     if result.tree is None:
         return
-    with suppress(OSError):
+    with suppress(OSError, EmitError):
         paths = sorted(files)
-        names = ["", *sorted({path[:at] for path in paths for at in _upper_folders(path)}), *paths]
+        names = ["", *_folders(paths), *paths]
         stated = {
             "format": _FORMAT,
             "tool": tool_stamp(),
@@ -161,7 +162,7 @@ def save(
             "cluster": result.cluster,
             "files": len(paths),
         }
-        states = _states(result.tree, names)
+        states = _all_states(result.tree, names)
         stated |= _outcome(result, inputs, ledger())
         _store(out, Last(result.tree, stated, "\n".join(names).encode(), states))
 
@@ -204,6 +205,13 @@ def _store(out: Path, build: Last) -> None:
     draft.replace(path)
 
 
+def _folders(paths: Sequence[str]) -> list[str]:
+    """The first two folders of all paths, each once, sorted."""
+    second = {path[: path.index("/", path.index("/") + 1)] for path in paths if path.count("/") > 1}
+    first = {path.partition("/")[0] for path in (*second, *(path for path in paths if path.count("/") == 1))}
+    return sorted(first | second)
+
+
 def _upper_folders(path: str) -> Iterator[int]:
     """Ends of the first two folders of a path: `switches` and `switches/x`."""
     at = path.find("/")
@@ -227,6 +235,21 @@ def _states(tree: Path, paths: Iterable[str]) -> bytes:
         states.append(entry.st_mtime_ns)
         states.append(entry.st_size if S_ISREG(entry.st_mode) else -1)
     return states.tobytes()
+
+
+def _all_states(tree: Path, names: Sequence[str]) -> bytes:
+    """As `_states`; of a large tree two processes look.
+
+    Raises:
+        OSError, EmitError: one of them is not there.
+    """
+    from fabricc.build.workers import beside, usable_cpus
+
+    if len(names) < _WORTH_A_PROCESS or usable_cpus() < 2:
+        return _states(tree, names)
+    half = len(names) // 2
+    with beside(lambda: _states(tree, names[half:])) as rest:
+        return _states(tree, names[:half]) + rest()
 
 
 def spec_of(tree: Path) -> Path | None:

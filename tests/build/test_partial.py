@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricc.build import ledger as ledgers
-from fabricc.build import partial
+from fabricc.build import partial, record
 from fabricc.build.driver import build
 from fabricc.build.recheck import check_tree
 from fabricc.diagnostics import Severity
@@ -256,3 +258,11 @@ def test_a_record_with_a_path_outside_the_tree_moves_nothing(out: Path, spec: Pa
     found = check_tree(out / "zone", spec)[0]
     assert [d.code for d in found.diagnostics] == ["FAB7004"]
     assert not (out / "escaped").exists()
+
+
+@given(st.sets(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join), max_size=8))
+def test_a_record_has_the_first_two_folders_of_every_path(paths: set[str]) -> None:
+    wanted = {
+        "/".join(path.split("/")[:depth]) for path in paths for depth in (1, 2) if path.count("/") >= depth
+    }
+    assert record._folders(sorted(paths)) == sorted(wanted)
