@@ -285,7 +285,7 @@ class _Draft:
         own = {member.name for member in self.members}
         standing = [(self._share(r, 0), r) for r in self.state.broken if r not in own]
         kept = [(self._share(r, out), r) for r, out in self.certain.items()]
-        kept += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0]
+        kept += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0 or r in own]
         share, at = min([*standing, *kept], default=(WHOLE, ""))
         risked = min((self._share(r, out) for r, out in self.lost.items()), default=WHOLE)
         return share, at if share < WHOLE else "", min(share, risked)
