@@ -90,6 +90,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             RpcError: failure,
             SessionCloseError: ConnectionClosedException,
             TransportError: ConnectionClosedException,
+            OSError: ConnectionClosedException,  # paramiko's word, when it meets the closed socket first
             XMLSyntaxError: failure,
         }
         return clean(self.hostname, foreign, self.password)
