@@ -18,8 +18,7 @@ from fabricc.lab import lifecycle, observe
 from fabricc.lab.making import management_port
 from tests.push import matrix
 from tests.push.live import PRIVATE, Live
-from tests.push.matrix import VICTIM, Case, Row
-from tests.push.network import DISRUPTIVE, HITLESS
+from tests.push.matrix import STEPS, VICTIM, Case, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,17 +37,6 @@ ONLY = (
     "1",
 )
 NEW = ("confirmed", "undrained", "unchanged")
-STEPS = (
-    ("asked", "get_config", 1, HITLESS),
-    ("candidate", "load_replace_candidate", 2, HITLESS),
-    ("compared", "compare_config", 2, HITLESS),
-    ("committed", "commit_config", 1, HITLESS),
-    ("gate", "get_bgp_neighbors", 2, HITLESS),
-    ("confirmed", "confirm_commit", 1, HITLESS),
-    ("drained", "commit_config", 1, DISRUPTIVE),
-    ("committed, drained", "commit_config", 2, DISRUPTIVE),
-    ("undrained", "commit_config", 3, DISRUPTIVE),
-)
 
 
 def cases() -> list[Case]:

@@ -45,33 +45,36 @@ class Row(NamedTuple):
     wrong: str
 
 
+STEPS = (
+    ("asked", "get_config", 1, HITLESS),
+    ("candidate", "load_replace_candidate", 2, HITLESS),
+    ("compared", "compare_config", 2, HITLESS),
+    ("committed", "commit_config", 1, HITLESS),
+    ("gate", "get_bgp_neighbors", 2, HITLESS),
+    ("confirmed", "confirm_commit", 1, HITLESS),
+    ("drained", "commit_config", 1, DISRUPTIVE),
+    ("committed, drained", "commit_config", 2, DISRUPTIVE),
+    ("undrained", "commit_config", 3, DISRUPTIVE),
+)
+"""Step, the driver's method at it, which call of it, and the kind of change."""
+
+
 def cases() -> list[Case]:
     """Every step with every fault that can strike there."""
-    steps = [
-        ("asked", "get_config", 1, HITLESS),
-        ("candidate", "load_replace_candidate", 2, HITLESS),
-        ("compared", "compare_config", 2, HITLESS),
-        ("committed", "commit_config", 1, HITLESS),
-        ("gate", "get_bgp_neighbors", 2, HITLESS),
-        ("confirmed", "confirm_commit", 1, HITLESS),
-        ("drained", "commit_config", 1, DISRUPTIVE),
-        ("committed, drained", "commit_config", 2, DISRUPTIVE),
-        ("undrained", "commit_config", 3, DISRUPTIVE),
-    ]
     found = [
         Case(step, method, count, when, fault, change)
-        for step, method, count, change in steps
+        for step, method, count, change in STEPS
         for fault, when in (("kill", "before"), ("kill", "after"), ("drop", "after"), ("interrupt", "after"))
     ]
     found += [Case("candidate", "load_replace_candidate", 2, "before", "reject")]
-    found += [Case(step, m, n, "before", "full", c) for step, m, n, c in steps if m == "commit_config"]
+    found += [Case(step, m, n, "before", "full", c) for step, m, n, c in STEPS if m == "commit_config"]
     found += [
         Case("login before the change", "open", 2, "before", "refuse"),
         Case("login for the gate", "open", 3, "before", "refuse"),
     ]
     found += [
         Case(step, m, n, "after", "cut", c)
-        for step, m, n, c in steps
+        for step, m, n, c in STEPS
         if m == "commit_config" and step[:3] == "com"
     ]
     found += [
