@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,9 +16,11 @@ _DIGITS = re.compile(r"(\d+)")
 _NAMES_LAST = 99  # more than the bytes of any address
 
 
-def natural(name: str) -> list[tuple[int, str]]:
+@lru_cache(maxsize=4096)
+def natural(name: str) -> tuple[tuple[int, str], ...]:
     """Sorting key of names in which numbers count as numbers, as blocks are ordered: `5M` before `40M`."""
-    return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in _DIGITS.split(name)]
+    parts = _DIGITS.split(name)
+    return tuple([(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in parts])
 
 
 def address_order(address: str) -> tuple[int, bytes]:
@@ -44,9 +47,9 @@ def in_address_order(addresses: Iterable[str]) -> list[str]:
 
 def numbered_sessions(bgp: Bgp) -> list[Session]:
     """The sessions over addresses: IPv4 before IPv6, each ascending."""
-    numbered = [s for s in bgp.sessions if s.remote is not None]
-    numbered.sort(key=lambda s: address_order(s.remote or ""))
-    return numbered
+    numbered = [(address_order(s.remote), at, s) for at, s in enumerate(bgp.sessions) if s.remote is not None]
+    numbered.sort()
+    return [session for _, _, session in numbered]
 
 
 def unnumbered_sessions(bgp: Bgp) -> list[Session]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.model import Transport
-from fabricc.nos.cli_dialect.order import natural, numbered_sessions, unnumbered_sessions
+from fabricc.nos.cli_dialect.order import in_address_order, natural, numbered_sessions, unnumbered_sessions
 from fabricc.nos.cli_dialect.policy_view import (
     clauses,
     community_lists,
@@ -101,7 +100,7 @@ def bgp_view(bgp: Bgp) -> BgpView:
         bfd_multiplier=bgp.bfd_multiplier,
         maximum_hops=GTSM_HOPS if bgp.ttl_security else None,
         redistribute_map=bgp.redistribute_map,
-        aggregates=sorted(bgp.aggregates, key=_aggregate_order),
+        aggregates=in_address_order(bgp.aggregates),
         groups=[_group(bgp, group, transport) for group, transport in groups_in_use(bgp)],
         neighbors=[_neighbor(str(s.remote), s) for s in numbered_sessions(bgp)],
         interfaces=[_neighbor(s.port, s) for s in unnumbered_sessions(bgp)],
@@ -110,11 +109,6 @@ def bgp_view(bgp: Bgp) -> BgpView:
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=clauses(bgp, COMMUNITY_NAMES),
     )
-
-
-def _aggregate_order(prefix: str) -> tuple[int, int, int]:
-    network = ip_network(prefix, strict=False)
-    return network.version, int(network.network_address), network.prefixlen
 
 
 def _neighbor(name: str, session: Session) -> NeighborView:

@@ -41,6 +41,8 @@ from fabricc.nos.eos.vocabulary import (
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fabricc.fabric.model import (
         Account,
         Ecn,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     )
 
 LOSSY_PROFILE = "LOSSY"
+UNUSED = Direction.UNUSED  # looking a member up costs more than what is done with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +97,12 @@ class PortView(NamedTuple):
     name: str
     description: str
     shutdown: bool
-    mtu: int | None
-    speed: str
-    fec: bool
     ipv4: str | None
     ipv6: str | None
     unnumbered: bool
+    mtu: int | None
+    speed: str
+    fec: bool
     qos_profile: str | None
     mmu_profile: str | None
 
@@ -191,7 +194,7 @@ def switch_view(switch: Switch) -> SwitchView:
     qos = switch.qos
     trident = is_trident(switch)
     mmu_names = {p.name: _mmu_name(p) for p in qos.profiles} if trident else {}
-    ports = [_port(port, mmu_names) for port in switch.ports]
+    ports = _ports(switch, mmu_names)
     unnumbered = any(port.unnumbered for port in switch.ports)
     pool = qos.pools.headroom_bytes if trident and qos.pools else 0
     return SwitchView(
@@ -260,20 +263,30 @@ def _management(management: Management, ipv6: bool) -> ManagementView:
     )
 
 
-def _port(port: Port, mmu_names: dict[str, str]) -> PortView:
-    used = port.direction is not Direction.UNUSED
-    return PortView(
-        name=port.name,
-        description=port.description,
-        shutdown=not port.enabled,
-        mtu=port.mtu if used and port.mtu != DEFAULT_MTU else None,
-        speed=speed_word(port),
-        fec=used and fec(port) is not None,
-        ipv4=port.ipv4,
-        ipv6=port.ipv6,
-        unnumbered=port.unnumbered,
-        qos_profile=_qos_name(port.profile) if used else None,
-        mmu_profile=mmu_names.get(port.profile or "") if used else None,
+def _ports(switch: Switch, mmu_names: Mapping[str, str]) -> list[PortView]:
+    kinds: dict[
+        tuple[bool, int, int, int, str | None], tuple[int | None, str, bool, str | None, str | None]
+    ] = {}
+    views = []
+    for port in switch.ports:
+        kind = (port.direction is not UNUSED, port.mtu, port.speed_gbps, port.lanes, port.profile)
+        alike = kinds.get(kind)
+        if alike is None:
+            alike = kinds[kind] = _alike(port, mmu_names)
+        own = (port.name, port.description, not port.enabled, port.ipv4, port.ipv6, port.unnumbered)
+        views.append(PortView(*own, *alike))
+    return views
+
+
+def _alike(port: Port, mmu_names: Mapping[str, str]) -> tuple[int | None, str, bool, str | None, str | None]:
+    """What all ports of a kind have in common, the last five of a `PortView`; made once for each kind."""
+    used = port.direction is not UNUSED
+    return (
+        port.mtu if used and port.mtu != DEFAULT_MTU else None,
+        speed_word(port),
+        used and fec(port) is not None,
+        _qos_name(port.profile) if used else None,
+        mmu_names.get(port.profile or "") if used else None,
     )
 
 
@@ -298,7 +311,7 @@ def _qos_profiles(switch: Switch) -> list[QosProfileView]:
         )
         for profile in qos.profiles
     ]
-    if any(port.profile is None and port.direction is not Direction.UNUSED for port in switch.ports):
+    if any(port.profile is None and port.direction is not UNUSED for port in switch.ports):
         queues = [_queue(c, None, watchdog) for c in qos.classes]
         profiles.append(QosProfileView(LOSSY_PROFILE, [], watchdog=False, queues=queues))
     return sorted(profiles, key=lambda profile: natural(profile.name))
