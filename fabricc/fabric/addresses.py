@@ -96,8 +96,12 @@ def host_offset(strides: Strides, unit: int, slot: int, rail: int, rails_per_tor
     The order of coordinates makes the links of one ToR one aligned block, which it announces as one aggregate.
     """
     group, rail_in_tor = divmod(rail, rails_per_tor)
-    block = tor_block(strides, unit, group, nic_port)
-    return block + (rail_in_tor * strides.host + slot) * 2
+    return tor_block(strides, unit, group, nic_port) + in_block(strides, slot, rail_in_tor)
+
+
+def in_block(strides: Strides, slot: int, rail_in_tor: int) -> int:
+    """Offset of a link in its ToR's block."""
+    return (rail_in_tor * strides.host + slot) * 2
 
 
 def tor_block(strides: Strides, unit: int, group: int, nic_port: int) -> int:

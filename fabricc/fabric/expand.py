@@ -75,23 +75,22 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     names = links.port_names(fabric, at)
     used = {link.slot: link for link in links.links(fabric, at)}
     reserved = set(layout.down[len(layout.down) - layout.reserved :]) if layout.reserved else set()
-    key, mtu = links.layout_key(fabric, at), fabric.switch_mtu
+    key, mtu, profiles = links.layout_key(fabric, at), fabric.switch_mtu, fabric.profiles
+    unused, to_host = Direction.UNUSED, Direction.HOST
     ports: list[Port] = []
     sessions: list[Session] = []
     for index, (slot, name) in enumerate(zip(layout.slots, names, strict=True)):
-        place = (name, slot.cage, slot.child, slot.children, slot.lanes, slot.speed_gbps)
+        speed = slot.speed_gbps
+        place = (name, slot.cage, slot.child, slot.children, slot.lanes, speed)
         link = used.get(index)
         if link is None:
-            ports.append(Port(*place, Direction.UNUSED, False, mtu, reserved=index in reserved))
+            ports.append(Port(*place, unused, False, mtu, reserved=index in reserved))
             continue
-        profile = fabric.profiles[key, slot.speed_gbps, link.cable_m].name if fabric.profiles else None
-        ports.append(
-            Port(
-                *place, link.direction, not link.shutdown, mtu, Peer(link.peer, link.peer_port),
-                link.cable_m, link.medium, link.local4, link.local6, link.unnumbered, profile,
-            )
-        )  # fmt: skip
-        if link.direction is not Direction.HOST:
+        _, way, _, peer, far, _, cable_m, medium, shut, local4, _, local6, _, unnumbered = link
+        profile = profiles[key, speed, cable_m].name if profiles else None
+        cable = (Peer(peer, far), cable_m, medium)
+        ports.append(Port(*place, way, not shut, mtu, *cable, local4, local6, unnumbered, profile))
+        if way is not to_host:
             _add_sessions(sessions, name, link)
     return tuple(ports), tuple(sessions)
 
@@ -248,7 +247,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         group = rail // shape.rails_per_tor
         for nic_port in range(shape.nic_ports):
             tor = links.tor_id(fabric, coordinate, group, nic_port)
-            link = links.host_link(fabric, tor, slot, rail)
+            (link,) = links.host_links(fabric, tor, (slot,), (rail,))
             far = links.far_end(fabric, tor)
             ports.append(
                 HostPort(

@@ -10,7 +10,7 @@ from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.shape import CableRow, SwitchId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import PortLayout
@@ -125,64 +125,74 @@ def layout_key(fabric: Fabric, at: SwitchId) -> str:
 def links(fabric: Fabric, at: SwitchId) -> Iterator[Link]:
     """Every link of a switch: down first, then up."""
     if at.tier is TierName.TOR:
-        shape = fabric.shape
-        for slot in fabric.units[at.unit].hosts:
-            for rail in range(at.index * shape.rails_per_tor, (at.index + 1) * shape.rails_per_tor):
-                yield host_link(fabric, at, slot, rail)
-        tor = number(fabric, at)
-        for uplink in range(shape.uplinks):
-            yield _tor_up(fabric, at, tor, uplink)
+        per_tor = fabric.shape.rails_per_tor
+        rails = range(at.index * per_tor, (at.index + 1) * per_tor)
+        yield from host_links(fabric, at, fabric.units[at.unit].hosts, rails)
+        yield from _between(fabric, "spine", Direction.UP, at, _tor_up(fabric, at))
     elif at.tier is TierName.SPINE:
-        yield from _spine_down(fabric, at)
-        for uplink in range(fabric.shape.spine_uplinks):
-            yield _spine_up(fabric, at, uplink)
+        yield from _between(fabric, "spine", Direction.DOWN, at, _spine_down(fabric, at))
+        yield from _between(fabric, "core", Direction.UP, at, _spine_up(fabric, at))
     else:
-        yield from _core_down(fabric, at)
+        yield from _between(fabric, "core", Direction.DOWN, at, _core_down(fabric, at))
 
 
-def host_link(fabric: Fabric, tor: SwitchId, slot: int, rail: int) -> Link:
-    """The link of a ToR to NIC `rail` of the host in `slot`."""
+def host_links(fabric: Fabric, tor: SwitchId, slots: Iterable[int], rails: Sequence[int]) -> Iterator[Link]:
+    """The links of a ToR to some NICs, which it serves, of the hosts in some slots."""
     shape, addresses = fabric.shape, fabric.addresses
-    per_tor = shape.rails_per_tor
+    per_tor, strides = shape.rails_per_tor, fabric.strides
     unit = fabric.units[tor.unit]
-    position = fabric.tor_layouts[unit.group].down[slot * per_tor + rail % per_tor]
-    offset = adr.host_offset(fabric.strides, tor.unit, slot, rail, per_tor, tor.nic_port)
+    down, names = fabric.tor_layouts[unit.group].down, unit.hosts
+    block = adr.tor_block(strides, tor.unit, tor.index, tor.nic_port)
     hosts4, hosts6 = addresses.hosts4, addresses.hosts6
-    tor4, host4 = hosts4.pair(offset) if hosts4 else (None, None)
-    tor6, host6 = hosts6.pair(offset) if hosts6 else (None, None)
-    return Link(
-        position, Direction.HOST, "host", unit.hosts[slot],
-        host_port_name(shape.nic_ports, rail, tor.nic_port), 0,
-        *_cable(fabric, "host", tor, position, None, -1),
-        tor4 and f"{tor4}/31", host4, tor6 and f"{tor6}/127", host6, False,
-    )  # fmt: skip
+    usual = _usual_cable(fabric, "host")
+    nics = [(rail % per_tor, host_port_name(shape.nic_ports, rail, tor.nic_port)) for rail in rails]
+    for slot in slots:
+        host = names[slot]
+        for rail, nic in nics:
+            position = down[slot * per_tor + rail]
+            offset = adr.in_block(strides, slot, rail) + block
+            tor4, host4 = hosts4.pair(offset) if hosts4 else (None, None)
+            tor6, host6 = hosts6.pair(offset) if hosts6 else (None, None)
+            yield Link(
+                position, Direction.HOST, "host", host, nic, 0,
+                *(usual or _cable(fabric, "host", (tor, position))),
+                tor4 and f"{tor4}/31", host4, tor6 and f"{tor6}/127", host6, False,
+            )  # fmt: skip
 
 
-def _tor_up(fabric: Fabric, tor: SwitchId, tor_number: int, uplink: int) -> Link:
-    peer = _spine_id(tor.plane, tor.pod, uplink // fabric.shape.links_per_spine)
-    offset = adr.tor_link_offset(fabric.strides, tor_number, uplink)
-    return _switch_link(
-        fabric,
-        "spine",
-        Direction.UP,
-        tor,
-        layout(fabric, tor).up[uplink],
-        peer,
-        _spine_slot(fabric, tor, uplink),
-        offset,
-    )
+class End(NamedTuple):
+    """One end of a link to another switch: own slot, the peer and its slot, offset of the addresses in the pool."""
+
+    slot: int
+    peer: SwitchId
+    peer_slot: int
+    offset: int
 
 
-def _spine_slot(fabric: Fabric, tor: SwitchId, uplink: int) -> int:
-    """Slot of the spine port at the far end of a ToR's uplink."""
+def _tor_up(fabric: Fabric, tor: SwitchId) -> Iterator[End]:
+    shape, strides = fabric.shape, fabric.strides
+    up, down = layout(fabric, tor).up, fabric.spine_layout.down
+    parallel, first = shape.links_per_spine, _spine_port(fabric, tor)
+    number_ = number(fabric, tor)
+    for spine in range(shape.spines):
+        peer = _spine_id(tor.plane, tor.pod, spine)
+        for cable in range(parallel):
+            uplink = spine * parallel + cable
+            offset = adr.tor_link_offset(strides, number_, uplink)
+            yield End(up[uplink], peer, down[first + cable], offset)
+
+
+def _spine_port(fabric: Fabric, tor: SwitchId) -> int:
+    """The first of the spine ports that a ToR is connected to; on each spine the same."""
     shape = fabric.shape
     in_unit = tor.index * shape.sides + tor.nic_port // shape.planes
     in_pod = (tor.unit % shape.units_per_pod) * shape.tors_per_unit_plane + in_unit
-    return fabric.spine_layout.down[in_pod * shape.links_per_spine + uplink % shape.links_per_spine]
+    return in_pod * shape.links_per_spine
 
 
-def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[Link]:
-    shape = fabric.shape
+def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
+    shape, strides = fabric.shape, fabric.strides
+    down, parallel = fabric.spine_layout.down, shape.links_per_spine
     first = spine.pod * shape.units_per_pod
     for unit in range(first, first + shape.units_per_pod):
         if unit not in fabric.units:
@@ -190,27 +200,18 @@ def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[Link]:
         for group in range(shape.groups):
             for side in range(shape.sides):
                 tor = tor_id(fabric, unit, group, side * shape.planes + spine.plane)
-                for parallel in range(shape.links_per_spine):
-                    uplink = spine.index * shape.links_per_spine + parallel
-                    offset = adr.tor_link_offset(fabric.strides, number(fabric, tor), uplink)
-                    yield _switch_link(
-                        fabric,
-                        "spine",
-                        Direction.DOWN,
-                        spine,
-                        _spine_slot(fabric, tor, uplink),
-                        tor,
-                        layout(fabric, tor).up[uplink],
-                        offset,
-                    )
+                up, port, number_ = layout(fabric, tor).up, _spine_port(fabric, tor), number(fabric, tor)
+                for cable in range(parallel):
+                    uplink = spine.index * parallel + cable
+                    offset = adr.tor_link_offset(strides, number_, uplink)
+                    yield End(down[port + cable], tor, up[uplink], offset)
 
 
-def _spine_up(fabric: Fabric, spine: SwitchId, uplink: int) -> Link:
-    core, slot = _core_end(fabric, spine, uplink)
-    offset = _core_link_offset(fabric, spine, uplink)
-    return _switch_link(
-        fabric, "core", Direction.UP, spine, fabric.spine_layout.up[uplink], core, slot, offset
-    )
+def _spine_up(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
+    for uplink in range(fabric.shape.spine_uplinks):
+        core, slot = _core_end(fabric, spine, uplink)
+        offset = _core_link_offset(fabric, spine, uplink)
+        yield End(fabric.spine_layout.up[uplink], core, slot, offset)
 
 
 def _core_end(fabric: Fabric, spine: SwitchId, uplink: int) -> tuple[SwitchId, int]:
@@ -229,7 +230,7 @@ def _core_link_offset(fabric: Fabric, spine: SwitchId, uplink: int) -> int:
     return adr.spine_link_offset(fabric.strides, bits, number(fabric, spine), uplink)
 
 
-def _core_down(fabric: Fabric, core: SwitchId) -> Iterator[Link]:
+def _core_down(fabric: Fabric, core: SwitchId) -> Iterator[End]:
     shape = fabric.shape
     group, in_group = divmod(core.index, shape.cores_per_group)
     for pod in range(shape.pods):
@@ -238,60 +239,51 @@ def _core_down(fabric: Fabric, core: SwitchId) -> Iterator[Link]:
             for parallel in range(shape.links_per_core):
                 uplink = in_group * shape.links_per_core + parallel
                 _, slot = _core_end(fabric, spine, uplink)
-                yield _switch_link(
-                    fabric,
-                    "core",
-                    Direction.DOWN,
-                    core,
-                    slot,
-                    spine,
-                    fabric.spine_layout.up[uplink],
-                    _core_link_offset(fabric, spine, uplink),
-                )
+                offset = _core_link_offset(fabric, spine, uplink)
+                yield End(slot, spine, fabric.spine_layout.up[uplink], offset)
 
 
 def _spine_id(plane: int, pod: int, index: int) -> SwitchId:
     return SwitchId(TierName.SPINE, plane, pod, -1, index, -1)
 
 
-def _switch_link(
-    fabric: Fabric,
-    kind: str,
-    direction: Direction,
-    at: SwitchId,
-    slot: int,
-    peer: SwitchId,
-    peer_slot: int,
-    offset: int,
-) -> Link:
-    """A link between switches; the upper end has the even address at `offset`."""
+def _between(
+    fabric: Fabric, kind: str, direction: Direction, at: SwitchId, ends: Iterable[End]
+) -> Iterator[Link]:
+    """Links between switches; the upper end has the even address."""
     addresses = fabric.addresses
-    up = direction is Direction.UP
-    lower, lower_slot, upper, upper_slot = (at, slot, peer, peer_slot) if up else (peer, peer_slot, at, slot)
-    numbered = addresses.numbered
-    remote4, local4 = addresses.links4.pair(offset) if numbered and addresses.links4 else (None, None)
-    remote6, local6 = addresses.links6.pair(offset) if numbered and addresses.links6 else (None, None)
-    if not up:
-        local4, remote4, local6, remote6 = remote4, local4, remote6, local6
-    far = far_end(fabric, peer)
-    return Link(
-        slot, direction, kind, far.name, far.ports[peer_slot], far.asn,
-        *_cable(fabric, kind, lower, lower_slot, upper, upper_slot),
-        local4 and f"{local4}/31", remote4, local6 and f"{local6}/127", remote6, not numbered,
-    )  # fmt: skip
+    numbered, up = addresses.numbered, direction is Direction.UP
+    pool4, pool6 = (addresses.links4, addresses.links6) if numbered else (None, None)
+    usual = _usual_cable(fabric, kind)
+    for slot, peer, peer_slot, offset in ends:
+        remote4, local4 = pool4.pair(offset) if pool4 else (None, None)
+        remote6, local6 = pool6.pair(offset) if pool6 else (None, None)
+        if not up:
+            local4, remote4, local6, remote6 = remote4, local4, remote6, local6
+        near, distant = (at, slot), (peer, peer_slot)
+        cable = usual or _cable(fabric, kind, *((near, distant) if up else (distant, near)))
+        far = far_end(fabric, peer)
+        yield Link(
+            slot, direction, kind, far.name, far.ports[peer_slot], far.asn, *cable,
+            local4 and f"{local4}/31", remote4, local6 and f"{local6}/127", remote6, not numbered,
+        )  # fmt: skip
 
 
-def _cable(
-    fabric: Fabric, kind: str, lower: SwitchId, lower_slot: int, upper: SwitchId | None, upper_slot: int
-) -> tuple[int, str, bool]:
-    """Length, medium and shutdown of a link, the same from both ends: a port's own word before a device's."""
+def _usual_cable(fabric: Fabric, kind: str) -> tuple[int, str, bool] | None:
+    """Length, medium and shutdown of every link of a kind; None when single devices may say something else."""
     default = fabric.cable_kinds[kind]
-    if not fabric.changes:
-        return default.length_m, default.medium, False
+    return None if fabric.changes else (default.length_m, default.medium, False)
+
+
+def _cable(fabric: Fabric, kind: str, *ends: tuple[SwitchId, int]) -> tuple[int, str, bool]:
+    """Length, medium and shutdown of a link, the same from both ends: a port's own word before a device's.
+
+    `ends` are switch and slot, the lower end first; of a link to a host the switch's alone.
+    """
+    default = fabric.cable_kinds[kind]
     length: int | None = None
     medium: str | None = None
     shutdown = False
-    ends = [(lower, lower_slot)] + ([(upper, upper_slot)] if upper else [])
     changed = [(fabric.changes.get(switch_name(fabric, end)), end, slot) for end, slot in ends]
     for change, end, slot in changed:
         if change and (port := change.ports.get(port_names(fabric, end)[slot])):
