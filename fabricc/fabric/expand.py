@@ -76,7 +76,7 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     used = {link.slot: link for link in links.links(fabric, at)}
     reserved = set(layout.down[len(layout.down) - layout.reserved :]) if layout.reserved else set()
     key, mtu, profiles = links.layout_key(fabric, at), fabric.switch_mtu, fabric.profiles
-    unused, to_host = Direction.UNUSED, Direction.HOST
+    unused, to_host = Direction.UNUSED, links.HOST
     ports: list[Port] = []
     sessions: list[Session] = []
     for index, (slot, name) in enumerate(zip(layout.slots, names, strict=True)):
@@ -89,24 +89,23 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
         _, way, _, peer, far, _, cable_m, medium, shut, local4, _, local6, _, unnumbered = link
         profile = profiles[key, speed, cable_m].name if profiles else None
         cable = (Peer(peer, far), cable_m, medium)
-        ports.append(Port(*place, way, not shut, mtu, *cable, local4, local6, unnumbered, profile))
+        own = (local4 and f"{local4}/31", local6 and f"{local6}/127")
+        ports.append(Port(*place, way, not shut, mtu, *cable, *own, unnumbered, profile))
         if way is not to_host:
             _add_sessions(sessions, name, link)
     return tuple(ports), tuple(sessions)
 
 
 def _add_sessions(sessions: list[Session], port: str, link: Link) -> None:
-    group = "UPSTREAM" if link.direction is Direction.UP else "DOWNSTREAM"
+    group = "UPSTREAM" if link.direction is links.UP else "DOWNSTREAM"
     to = (port, link.peer, link.peer_asn)
     if link.unnumbered:
         sessions.append(Session(group, Transport.UNNUMBERED, *to, None, None))
         return
-    if link.local4 and link.remote4:
-        local = link.local4.partition("/")[0]
-        sessions.append(Session(group, Transport.IPV4, *to, local, link.remote4))
-    if link.local6 and link.remote6:
-        local = link.local6.partition("/")[0]
-        sessions.append(Session(group, Transport.IPV6, *to, local, link.remote6))
+    if link.remote4:
+        sessions.append(Session(group, Transport.IPV4, *to, link.local4, link.remote4))
+    if link.remote6:
+        sessions.append(Session(group, Transport.IPV6, *to, link.local6, link.remote6))
 
 
 def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
@@ -254,8 +253,8 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
                     link.peer_port, rail, nic_port, f"{prefix}_{link.peer_port.replace('rail', 'r')}",
                     model.pci[rail] if model.pci else "", layout.slots[link.slot].speed_gbps, fabric.host_mtu,
                     link.cable_m, link.medium, Peer(far.name, far.ports[link.slot]),
-                    link.remote4 and f"{link.remote4}/31", link.local4 and link.local4.partition("/")[0],
-                    link.remote6 and f"{link.remote6}/127", link.local6 and link.local6.partition("/")[0],
+                    link.remote4 and f"{link.remote4}/31", link.local4,
+                    link.remote6 and f"{link.remote6}/127", link.local6,
                     100 + rail * shape.nic_ports + nic_port,
                 )
             )  # fmt: skip
