@@ -111,7 +111,7 @@ def _scalar(text: str) -> Scalar:
         if len(text) < 2 or text[-1] != '"' or '"' in inner or "\\" in inner:
             raise _OtherLayoutError
         return inner
-    if not text or text[0] in _OTHER_STARTS or " " in text or text[-1] == ":" or ": " in text:
+    if not text or text == "-" or text[0] in _OTHER_STARTS or " " in text or text[-1] == ":":
         raise _OtherLayoutError
     return _plain(text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fabricc.hosts import netplan, yaml_lines
@@ -44,6 +44,7 @@ PIECES = [
 ]
 
 
+@example("a: -")
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_whatever_the_fast_way_takes_pyyaml_reads_the_same(text: str) -> None:
     try:
