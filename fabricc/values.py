@@ -1,7 +1,8 @@
 """The `dataclass` of values: for the type checker the standard one, at run time one whose classes are quickly made.
 
-The standard one compiles six functions for each frozen class. With a hundred such classes that takes a third of the
-time that `fabricc validate` has, and constructors that go through `object.__setattr__` take four times as long. With
+The standard one compiles up to seven functions for each class. A build of few devices imports some two hundred such
+classes, most of which it never makes an object of; a quarter of its time went there. Here nothing is compiled but the
+constructor, at its first call, and it does not go through `object.__setattr__`, which takes four times as long. With
 `FABRICC_FROZEN=1` in the environment it is the standard one at run time too; a test builds with both.
 """
 
@@ -20,22 +21,62 @@ else:
 
     def dataclass(*, frozen: bool = False, slots: bool = False) -> Callable[[type], type]:
         """As `dataclasses.dataclass`, but what keeps a frozen one as it is is the type checker alone."""
-        if not frozen or os.environ.get("FABRICC_FROZEN") == "1":
+        if os.environ.get("FABRICC_FROZEN") == "1":
             return dataclasses.dataclass(frozen=frozen, slots=slots)
 
         def made(cls: type) -> type:
-            value = dataclasses.dataclass(cls, eq=False, repr=False, slots=slots)
+            value = dataclasses.dataclass(cls, init=False, eq=False, repr=False, slots=slots)
             compared = [field.name for field in dataclasses.fields(value) if field.compare]
             own = vars(cls)
+            if "__init__" not in own:
+                value.__init__ = _deferred(value)
             if "__eq__" not in own:
                 value.__eq__ = _equality(_getter(compared))
             if own.get("__hash__") is None:
-                value.__hash__ = _hashing(_getter(compared))
+                value.__hash__ = _hashing(_getter(compared)) if frozen else None
             if "__repr__" not in own:
                 value.__repr__ = _text
             return value
 
         return made
+
+
+def _deferred(cls: type) -> Callable[..., None]:
+    """A constructor that compiles the one that takes its place."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - installed under that name
+        compiled = _constructor(cls)
+        cls.__init__ = compiled  # type: ignore[misc]
+        compiled(self, *args, **kwargs)
+
+    return __init__
+
+
+def _constructor(cls: type) -> Callable[..., None]:
+    """The constructor that `dataclasses` would make if the class were not frozen; its text holds names alone."""
+    scope: dict[str, Any] = {"_absent": object()}
+    parameters, lines = ["self"], []
+    for field in dataclasses.fields(cls):
+        name, value = field.name, field.name
+        if field.default_factory is not dataclasses.MISSING:
+            scope[f"_make_{name}"] = field.default_factory
+            value = f"_make_{name}()"
+            if field.init:
+                value += f" if {name} is _absent else {name}"
+                parameters.append(f"{name}=_absent")
+        elif field.default is not dataclasses.MISSING:
+            scope[f"_default_{name}"] = field.default
+            parameters.append(f"{name}=_default_{name}")
+        else:
+            parameters.append(name)
+        lines.append(f"self.{name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        lines.append("self.__post_init__()")
+    text = f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"])
+    exec(text, scope)
+    made: Callable[..., None] = scope["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    return made
 
 
 def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,19 @@ class Lone:
     name: str
 
 
+@dataclass(slots=True)
+class Tally:
+    """Not frozen, with every kind of attribute that the product uses."""
+
+    name: str
+    seen: list[int] = dataclasses.field(default_factory=list)
+    kept: dict[str, int] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    total: int = 0
+
+    def __post_init__(self) -> None:
+        self.total += len(self.seen)
+
+
 PAIRS = [("a", (1,), "x"), ("a", (1,), "y"), ("a", (2,), "x"), ("b", (1,), "x")]
 
 
@@ -47,6 +61,22 @@ def test_equality_hash_and_text_are_the_standard_ones(
     assert repr(Quick(*one)).removeprefix("Quick") == repr(Standard(*one)).removeprefix("Standard")
     assert dataclasses.replace(Quick(*one), name="c") == Quick("c", one[1])
     assert [f.name for f in dataclasses.fields(Quick)] == [f.name for f in dataclasses.fields(Standard)]
+
+
+def test_what_is_not_frozen_is_made_as_the_standard_one() -> None:
+    one, other = Tally("a"), Tally("a", seen=[1, 2], total=5)
+    assert (one.name, one.seen, one.kept, one.total) == ("a", [], {}, 0)
+    assert one.seen is not Tally("a").seen
+    assert (other.seen, other.total) == ([1, 2], 7)
+    assert dataclasses.replace(one, name="b").name == "b"
+    assert one == Tally("a") != other
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
+        Tally()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="kept"):
+        Tally("a", kept={})  # type: ignore[call-arg]
+    assert pickle.loads(pickle.dumps(other)) == other
 
 
 def test_a_value_equals_none_of_another_class() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from fabricc.diagnostics import Severity
 from fabricc.fabric.links import layout
 from fabricc.fabric.model import Direction
 from fabricc.hosts import back_end as host_files
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

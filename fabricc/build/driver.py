@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc import __version__
@@ -14,6 +14,7 @@ from fabricc.build.gathered import Gathered
 from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.emit import EmitError
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

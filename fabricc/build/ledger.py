@@ -11,10 +11,10 @@ import hashlib
 import io
 import pickle
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fabricc.build.workers import beside, usable_cpus
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

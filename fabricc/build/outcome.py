@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from fabricc.build import tables
@@ -14,6 +14,7 @@ from fabricc.build.tables import Fragments
 from fabricc.build.workers import spread
 from fabricc.check.invariants import Census
 from fabricc.check.links import Meeting, broken_findings
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from fabricc.build.result import BuildResult
 from fabricc.check.tree import read_manifest, verify_manifest
 from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.emit import EmitError
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -12,7 +12,7 @@ import os
 from array import array
 from bisect import bisect_left
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.emit import EmitError
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

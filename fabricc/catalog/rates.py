@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ import yaml
 from fabricc.catalog.assemble import citation
 from fabricc.catalog.document import LOADER
 from fabricc.catalog.library import cite
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

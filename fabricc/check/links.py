@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,7 @@ from fabricc.check.compare import Finding
 from fabricc.check.invariants.rules import finding as breach
 from fabricc.diagnostics import Severity
 from fabricc.fabric.paths import several
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

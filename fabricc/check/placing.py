@@ -8,12 +8,13 @@ else to one that its line is indented below; else to the one that, alone, brings
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.check.changes import Side, alike, changes, with_one
 from fabricc.check.compare import Finding, findings
 from fabricc.diagnostics import Severity
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.devices.failure import DeviceError
 from fabricc.devices.secrets import KINDS, REFERENCE, Reference, Secret, fits
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.devices.failure import DeviceError
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

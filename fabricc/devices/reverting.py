@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.devices.connection import driver_class
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.devices.access import Login

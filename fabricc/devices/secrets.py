@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from fabricc.devices.failure import DeviceError
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.values import dataclass
 
 KINDS = ("env", "file", "keyring")
 REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z][a-z0-9-]{0,14}[a-z0-9])")

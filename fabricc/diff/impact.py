@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diff.model import Impact, Verdict
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

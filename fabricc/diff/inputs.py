@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from fabricc.diff.policy import spec_policy
 from fabricc.diff.revision import Repository, RevisionError
 from fabricc.diff.run import Context
 from fabricc.diff.sides import Nothing, SpecSide, sharing
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from fabricc.diff import wording
 from fabricc.diff.model import Impact
 from fabricc.diff.names import fold
 from fabricc.diff.phrases import phrases
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.build.front import LOCK_NAME
 from fabricc.diagnostics import Diagnostic, Severity
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

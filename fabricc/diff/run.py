@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from fabricc.diff.grouping import grouped
 from fabricc.diff.impact import rules
 from fabricc.diff.model import DeviceDiff, Fleet, Impact, Renumbering, Review, Statement, whole
 from fabricc.diff.sides import figure_rows
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +12,7 @@ from fabricc.diff.view import host_view, switch_view
 from fabricc.fabric.links import links
 from fabricc.fabric.model import Host, Switch
 from fabricc.hosts import back_end as host_files
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import ipaddress
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from fabricc.diff.view import DeviceView, PortView, cable_facts, identity_facts,
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Transport
 from fabricc.hosts import back_end as host_files
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

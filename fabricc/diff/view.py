@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,6 @@ import os
 import signal
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.emit import swap
@@ -22,6 +21,7 @@ from fabricc.emit.exclusive import exclusive
 from fabricc.emit.failure import EmitError
 from fabricc.emit.names import checked_path
 from fabricc.emit.stage import CREATE, Written, read_file
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

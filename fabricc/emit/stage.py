@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.diagnostics import Diagnostic, Severity
@@ -19,6 +19,7 @@ from fabricc.emit import folders, swap
 from fabricc.emit import manifest as manifests
 from fabricc.emit.failure import EmitError
 from fabricc.emit.names import checked_cluster, checked_path
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

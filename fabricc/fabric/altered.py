@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

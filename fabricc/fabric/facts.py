@@ -6,11 +6,12 @@ Values are integers or text in canonical form; sets are comma-joined in ascendin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction, Spreading, Transport
 from fabricc.fabric.paths import alike, port_paths
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

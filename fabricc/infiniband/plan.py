@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Severity, worst
@@ -30,6 +29,7 @@ from fabricc.planning.models import UnfitError, models_of
 from fabricc.planning.shape import Sizing, size
 from fabricc.planning.units import digits, identities
 from fabricc.spec.lock import Lock
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

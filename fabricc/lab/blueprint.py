@@ -7,7 +7,7 @@ that the lab runs what is deployed and not what was meant.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc import nos as back_ends
@@ -15,6 +15,7 @@ from fabricc.build.rendering import rendered
 from fabricc.hosts import back_end as host_files
 from fabricc.lab.failure import LabError
 from fabricc.lab.kernel import IPV6
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,13 +6,13 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.lab.failure import LabError
 from fabricc.lab.kernel import available_kib
 from fabricc.lab.slicing import sampled, sliced
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric

@@ -6,11 +6,11 @@ import resource
 import socket
 import struct
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.lab.kernel import inside
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.lab import kernel, state
 from fabricc.lab.failure import LabError
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

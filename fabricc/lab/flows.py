@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.lab.endpoints import arrivals, opened
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     import socket

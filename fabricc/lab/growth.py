@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.build.front import LOCK_NAME, run_front
@@ -15,6 +15,7 @@ from fabricc.lab.flows import Stream
 from fabricc.lab.running import Lab
 from fabricc.lab.source import UnsoundError, read_source
 from fabricc.lab.steady import Network, configuration
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

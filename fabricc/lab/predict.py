@@ -7,12 +7,13 @@ section 5.2.3) on the links that are up. It reads no configuration and asks no d
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction, Transport
 from fabricc.lab.policy import Route, applied
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

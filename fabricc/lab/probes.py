@@ -7,11 +7,11 @@ import random
 import select
 import struct
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.lab.endpoints import TTL, arrivals, mark, never_fragment, opened
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     import socket

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.lab import kernel, state, vty
 from fabricc.lab.failure import LabError
 from fabricc.lab.supervisor import READY, UNSHARE
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.fabric import DeviceChange
@@ -12,6 +12,7 @@ from fabricc.lab.agreement import Event
 from fabricc.lab.flows import MOST_FLOWS, Stream
 from fabricc.lab.probes import candidates
 from fabricc.lab.steady import Network, configuration
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc import nos as back_ends
@@ -10,6 +10,7 @@ from fabricc.diagnostics import Severity
 from fabricc.fabric.fabric import DeviceChange, TierPlan
 from fabricc.fabric.model import TierName
 from fabricc.lab.slicing import sampled, sliced
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,11 +7,12 @@ import hashlib
 import json
 import os
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.lab.failure import LabError
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

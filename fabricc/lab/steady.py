@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from fabricc.fabric.model import TierName
 from fabricc.lab import lldp, observe, probes
 from fabricc.lab.endpoints import loopback_endpoints, rail_endpoints
 from fabricc.lab.predict import predict
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

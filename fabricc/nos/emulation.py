@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module, util
 from typing import TYPE_CHECKING
 
 from fabricc.nos import BUILT_IN
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.devices import running
@@ -10,6 +9,7 @@ from fabricc.diff.compare import compare_views
 from fabricc.diff.model import Impact
 from fabricc.diff.trees import sessions_of
 from fabricc.diff.view import DeviceView, identity_facts, numbered_ports
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

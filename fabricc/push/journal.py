@@ -10,12 +10,12 @@ import threading
 import time
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.push.source import refused
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

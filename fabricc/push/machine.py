@@ -7,7 +7,7 @@ and logged in to: a change is confirmed over a connection made after it.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.devices import running
@@ -21,6 +21,7 @@ from fabricc.push.impact import Effect, effect
 from fabricc.push.journal import State
 from fabricc.push.options import UNREACHABLE_S, Congestion
 from fabricc.push.secrecy import without_secrets
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     import threading

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
+
+from fabricc.values import dataclass
 
 UNREACHABLE_S = 60
 """How long a switch that does not answer is asked again before it is called unknown: our judgement."""

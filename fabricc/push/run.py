@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.devices.failure import DeviceError
@@ -14,6 +14,7 @@ from fabricc.push.plant import plant
 from fabricc.push.secrecy import require_secrets
 from fabricc.push.source import RefusedError, refused
 from fabricc.push.waves import ShareError, largest_keep, plan
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

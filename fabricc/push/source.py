@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.build.front import run_front
@@ -15,6 +15,7 @@ from fabricc.devices import inventory
 from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.emit import manifest as manifests
 from fabricc.fabric.fabric import DeviceChange, Fabric
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

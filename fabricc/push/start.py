@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.devices import readings, running
@@ -18,6 +18,7 @@ from fabricc.push.plant import plant
 from fabricc.push.run import Outcome, Push, Teller, estimate_s, planned_waves
 from fabricc.push.secrecy import require_secrets
 from fabricc.push.source import RefusedError, refused
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -10,6 +9,7 @@ import yaml
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.spec.document import clip
 from fabricc.spec.yaml_scalars import RefusedError, check_text, resolve
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.spec.model import Path

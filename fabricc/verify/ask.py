@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.devices import readings
 from fabricc.devices.connection import connected
 from fabricc.devices.failure import DeviceError
 from fabricc.push.machine import read_files
+from fabricc.values import dataclass
 from fabricc.verify import drift, lossless, ports, routes, sessions
 from fabricc.verify.heard import Ears, ears
 from fabricc.verify.model import Aspect, Found

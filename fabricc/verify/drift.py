@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.check.compare import compare as compare_facts
 from fabricc.devices import running
 from fabricc.diagnostics import Position
+from fabricc.values import dataclass
 from fabricc.verify.model import Aspect, Found, found
 
 if TYPE_CHECKING:

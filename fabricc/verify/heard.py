@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Severity
+from fabricc.values import dataclass
 from fabricc.verify.model import Aspect, Found, found
 from fabricc.verify.moves import Act, fewest
 

@@ -6,11 +6,11 @@ straight up to what both ends share and straight down (RFC 7938, section 5.2.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric import expand
 from fabricc.fabric.model import TierName
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric

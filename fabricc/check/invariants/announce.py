@@ -17,10 +17,11 @@ The work grows with the number of classes and the length of policies, not with t
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.check.invariants.policy import Policy, Route
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

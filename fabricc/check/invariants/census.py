@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.check.invariants import clos
@@ -12,6 +12,7 @@ from fabricc.check.invariants.digest import SwitchDigest
 from fabricc.check.invariants.prefixes import blocks_of, overlaps
 from fabricc.check.invariants.rules import finding
 from fabricc.check.invariants.transit import kinds_of, routing_findings
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -11,11 +11,12 @@ every link composes to the identity in both directions, and no pair of boxes has
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.check.invariants.rules import Breach, finding
 from fabricc.check.invariants.view import CODE_POINTS, as_int, priorities
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.check.invariants.closure import closure_breaches
@@ -21,6 +21,7 @@ from fabricc.check.invariants.rules import told
 from fabricc.check.invariants.sessions import session_breaches
 from fabricc.check.invariants.view import as_int, view
 from fabricc.fabric.model import Direction
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

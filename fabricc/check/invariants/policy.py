@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.check.invariants.prefixes import Block, block
 from fabricc.check.invariants.view import address_families, between_switches
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.check.invariants.view import SwitchView

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths, several
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.infiniband import sm_files
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from fabricc.infiniband.sim.processes import PACKAGES, SimulatedSubnet, Simulati
 from fabricc.infiniband.sim.routes import ranks
 from fabricc.infiniband.sm_files import CONF, LIDS, TOPOLOGY, subnet_folder
 from fabricc.infiniband.topology import read_topology
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.lab.failure import LabError
 from fabricc.nos.emulation import emulation
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc import __version__
@@ -12,6 +11,7 @@ from fabricc.lab.export.containerlab import containerlab
 from fabricc.lab.export.devices import topology
 from fabricc.lab.export.netlab import netlab
 from fabricc.lab.source import planned
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

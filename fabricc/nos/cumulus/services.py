@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.nos.cumulus.ports import MANAGEMENT_VRF
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

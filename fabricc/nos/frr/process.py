@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean
 from fabricc.nos.frr.defaults import BFD_INTERVAL_MS, BFD_MULTIPLIER
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,13 +6,14 @@ As in vtysh, a line that the current block does not know is tried in the blocks 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import clause_text
 from fabricc.nos.frr.defaults import MULTIPATH_LIMIT, TRADITIONAL_TIMERS
 from fabricc.nos.frr.grammar import GRAMMAR, PARENT
 from fabricc.nos.frr.process import BfdProfile, Process
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Transport
 from fabricc.nos.cli_dialect.policy_view import group_name
 from fabricc.nos.junos.vocabulary import ONE_HOP_TTL, quoted
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Spreading, Transport
 from fabricc.nos.junos.vocabulary import EVOLVED, flavour
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

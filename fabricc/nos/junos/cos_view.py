@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
@@ -19,6 +18,7 @@ from fabricc.nos.junos.vocabulary import (
     queue_bytes,
     shared_buffer,
 )
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import PortProfile, Switch, TrafficClass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.nos.junos.vocabulary import (
@@ -12,6 +11,7 @@ from fabricc.nos.junos.vocabulary import (
     SUMMARY_TERM,
     match_words,
 )
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Bgp, Clause, RouteMap

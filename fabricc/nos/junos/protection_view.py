@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Transport
 from fabricc.nos.cli_dialect.order import in_address_order
 from fabricc.nos.junos.vocabulary import FILTERS, LOGIN_PORTS, NEXT_HEADER, ONE_HOP_TTL, QUERY_PORT, TTL_WORDS
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fabricc.nos.junos.read_bgp import Shared
 from fabricc.nos.junos.read_cos_profiles import Congestion, Scheduler, congestion, schedulers
 from fabricc.nos.junos.vocabulary import ALPHA_OFFSET
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

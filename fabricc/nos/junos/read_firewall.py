@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.nos.junos.vocabulary import (
@@ -12,6 +12,7 @@ from fabricc.nos.junos.vocabulary import (
     ONE_HOP_TTL,
     TTL_WORDS,
 )
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.nos.junos.read_device import Put

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.model import Clause
 from fabricc.nos.junos.vocabulary import COMMUNITY_OF
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Container

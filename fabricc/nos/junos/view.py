@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
@@ -32,6 +31,7 @@ from fabricc.nos.junos.vocabulary import (
     maximum_ecmp,
     quoted,
 )
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Account, Management, Port, Snmp, Switch, Tacacs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from fabricc.nos.cli_dialect.policy_view import (
     length_words,
 )
 from fabricc.nos.nxos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, GTSM_HOPS
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Bgp, PeerGroup, PrefixList

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
@@ -19,6 +18,7 @@ from fabricc.nos.nxos.vocabulary import (
     ranges,
     watchdog_timers,
 )
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Ecn, PortProfile, Switch, TrafficClass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.nos.cli_dialect.order import in_address_order, natural
@@ -23,6 +22,7 @@ from fabricc.nos.nxos.vocabulary import (
     SNMP_ROLE,
     SYSLOG_SEVERITY,
 )
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
@@ -20,6 +19,7 @@ from fabricc.nos.nxos.vocabulary import (
     load_sharing,
     ranges,
 )
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fabricc.nos.sonic.qos import (
     EGRESS_LOSSY_POOL,
@@ -14,6 +13,7 @@ from fabricc.nos.sonic.qos import (
     MAP,
 )
 from fabricc.nos.sonic.tables import CONVENTIONS, HASH_FIELDS
+from fabricc.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from fabricc.nos.sonic.document import FILE, Lines
 from fabricc.nos.sonic.known import ALLOWED, FIELDS, IGNORED, MAPS, ROWS, STATED
 from fabricc.nos.sonic.qos import MAP
 from fabricc.nos.sonic.release import absent_from
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
