@@ -21,34 +21,30 @@ from fabricc.catalog.model import (
 )
 from fabricc.fabric.model import (
     Account,
-    Bgp,
-    BufferPools,
-    Clause,
-    CommunityList,
     Direction,
-    Ecn,
-    Headroom,
     Host,
     HostPort,
-    LoadBalancing,
     Management,
     Peer,
-    PeerGroup,
     Port,
-    PortProfile,
+    Snmp,
+    Switch,
+    Tacacs,
+    TierName,
+)
+from fabricc.fabric.qos import BufferPools, Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, Watchdog
+from fabricc.fabric.routing import (
+    Bgp,
+    Clause,
+    CommunityList,
+    LoadBalancing,
+    PeerGroup,
     PrefixList,
     PrefixRule,
     RouteMap,
     Session,
-    Snmp,
     Spreading,
-    Switch,
-    SwitchQos,
-    Tacacs,
-    TierName,
-    TrafficClass,
     Transport,
-    Watchdog,
 )
 
 BREAKOUTS = (Breakout(1, 800, 8), Breakout(2, 400, 4), Breakout(4, 200, 2))

@@ -17,7 +17,7 @@ from fabricc.diff.figures import count_figures
 from fabricc.diff.sides import Scale
 from fabricc.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
 from fabricc.fabric.facts import neighbor_key
-from fabricc.fabric.model import Transport
+from fabricc.fabric.routing import Transport
 from fabricc.hosts import back_end as host_files
 from fabricc.values import dataclass
 

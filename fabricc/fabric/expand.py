@@ -7,25 +7,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
-from fabricc.fabric.model import (
-    Bgp,
-    Direction,
-    Host,
-    HostPort,
-    Management,
-    Peer,
-    PeerGroup,
-    Port,
-    PrefixRule,
-    Session,
-    Switch,
-    SwitchQos,
-    TierName,
-    Transport,
-)
+from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Switch, TierName
 from fabricc.fabric.naming import switch_name
 from fabricc.fabric.policy import policy, prefix_lists
 from fabricc.fabric.queue_pairs import queue_pairs
+from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +19,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.links import Link
-    from fabricc.fabric.model import PrefixList
+    from fabricc.fabric.qos import SwitchQos
+    from fabricc.fabric.routing import PrefixList
     from fabricc.fabric.shape import CableRow, SwitchId
 
 __all__ = ["host", "spine_cables", "switch", "switch_name", "tor_cables"]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import expand
-from fabricc.fabric.model import LoadBalancing, TierName
+from fabricc.fabric.model import TierName
+from fabricc.fabric.routing import LoadBalancing
 from fabricc.fabric.shape import SwitchId
 from fabricc.values import dataclass
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.links import FarEnd
-    from fabricc.fabric.model import Account, Host, Overlay, PortProfile, Snmp, Switch, SwitchQos, Tacacs
+    from fabricc.fabric.model import Account, Host, Overlay, Snmp, Switch, Tacacs
+    from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.shape import CableRow, PortLayout, Shape, Strides, Unit
 
 

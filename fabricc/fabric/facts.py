@@ -9,25 +9,18 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Direction, Spreading, Transport
+from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths
+from fabricc.fabric.routing import Spreading, Transport
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fabricc.fabric.model import (
-        Bgp,
-        Clause,
-        LoadBalancing,
-        Management,
-        Port,
-        PortProfile,
-        RouteMap,
-        Switch,
-        SwitchQos,
-    )
+    from fabricc.fabric.model import Management, Port, Switch
     from fabricc.fabric.paths import Alike, PortPaths
+    from fabricc.fabric.qos import PortProfile, SwitchQos
+    from fabricc.fabric.routing import Bgp, Clause, LoadBalancing, RouteMap
 
 Value = str | int
 Facts = dict[str, Value]

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Clause, CommunityList, PrefixList, PrefixRule, RouteMap, TierName
+from fabricc.fabric.model import TierName
+from fabricc.fabric.routing import Clause, CommunityList, PrefixList, PrefixRule, RouteMap
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:

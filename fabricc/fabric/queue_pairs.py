@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Spreading
+from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import LoadBalancing
+    from fabricc.fabric.routing import LoadBalancing
     from fabricc.fabric.shape import Shape
 
 MOST = 4

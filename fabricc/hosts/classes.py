@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import TrafficClass
+    from fabricc.fabric.qos import TrafficClass
 
 PRIORITIES = range(8)
 ECT_0 = 2  # RFC 3168, section 5: the sender's transport is ECN-capable

@@ -30,7 +30,8 @@ from fabricc.hosts.systems import SYSTEMS, apply_facts
 if TYPE_CHECKING:
     from fabricc.catalog.model import NicModel
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Host, HostPort, TrafficClass
+    from fabricc.fabric.model import Host, HostPort
+    from fabricc.fabric.qos import TrafficClass
 
 _SYSTEM: Facts = {
     **{

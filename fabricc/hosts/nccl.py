@@ -13,7 +13,8 @@ from fabricc.hosts.templating import word
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
-    from fabricc.fabric.model import Host, TrafficClass
+    from fabricc.fabric.model import Host
+    from fabricc.fabric.qos import TrafficClass
 
 FILE = "etc/nccl.conf"
 

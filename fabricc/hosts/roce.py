@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import NicModel
     from fabricc.fabric.facts import Facts, Reading
-    from fabricc.fabric.model import HostPort, TrafficClass
+    from fabricc.fabric.model import HostPort
+    from fabricc.fabric.qos import TrafficClass
 
 SCRIPT = "usr/local/sbin/fabricc-roce"
 UNIT = "etc/systemd/system/fabricc-roce@.service"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Bgp, Clause, PrefixList
+    from fabricc.fabric.routing import Bgp, Clause, PrefixList
 
 
 @dataclass(frozen=True, slots=True)

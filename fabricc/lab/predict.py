@@ -11,14 +11,16 @@ from dataclasses import field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Direction, Transport
+from fabricc.fabric.model import Direction
+from fabricc.fabric.routing import Transport
 from fabricc.lab.policy import Route, applied
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.fabric.model import Port, Session, Switch
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.routing import Session
     from fabricc.lab.endpoints import Endpoint
 
 Network = IPv4Network | IPv6Network

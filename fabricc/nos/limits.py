@@ -9,7 +9,9 @@ from fabricc.nos.base import Gap
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.model import Bgp, PortProfile, Switch, TrafficClass, Watchdog
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import PortProfile, TrafficClass, Watchdog
+    from fabricc.fabric.routing import Bgp
 
 
 def mtu(code: str, switch: Switch, most: int, reason: str) -> Iterator[Gap]:

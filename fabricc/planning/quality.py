@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import PortProfile, SwitchQos, TrafficClass
+    from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
     from fabricc.fabric.shape import SwitchId
     from fabricc.qos import QosFinding, Row
     from fabricc.qos.marking import Marking

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, count
 from typing import TYPE_CHECKING, Protocol
 
-from fabricc.fabric.model import TrafficClass
+from fabricc.fabric.qos import TrafficClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Ecn
+from fabricc.fabric.qos import Ecn
 from fabricc.qos.marking import DCQCN, FixedMarking
 from fabricc.qos.wire import SIGNAL_SPEED_M_PER_S, down_to_cell
 

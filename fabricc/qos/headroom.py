@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.model import SpectrumFigures, TofinoFigures
-from fabricc.fabric.model import Headroom
+from fabricc.fabric.qos import Headroom
 from fabricc.qos.annex import annex_headroom
 from fabricc.qos.spectrum import spectrum_headroom
 from fabricc.qos.tofino import tofino_headroom

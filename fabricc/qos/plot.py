@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from fabricc.fabric.model import Ecn, PortProfile
+    from fabricc.fabric.qos import Ecn, PortProfile
     from fabricc.qos.worksheet import Row
 
 WIDTH, PANEL_HEIGHT, HEADER_HEIGHT = 960, 268, 74

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Severity
-from fabricc.fabric.model import PortProfile, SwitchQos, TrafficClass
+from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
 from fabricc.qos.ecn import LOW_BDP_SHARE, bdp_bytes, ceiling_bytes, ecn, wanted
 from fabricc.qos.finding import QosFinding
 from fabricc.qos.fit import Request, fit_findings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.catalog.model import Buffers, SwitchModel
-    from fabricc.fabric.model import Headroom
+    from fabricc.fabric.qos import Headroom
     from fabricc.qos.marking import Marking
 
 LinkKind = tuple[int, int]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.model import SpectrumFigures
-from fabricc.fabric.model import BufferPools, Headroom
+from fabricc.fabric.qos import BufferPools, Headroom
 from fabricc.qos.ecn import pause_point_bytes
 from fabricc.qos.spectrum import spectrum_xon_bytes
 from fabricc.qos.wire import down_to_cell, up_to_cell

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Severity
-from fabricc.fabric.model import Trimming
+from fabricc.fabric.qos import Trimming
 from fabricc.qos.finding import QosFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.model import TrafficClass
+    from fabricc.fabric.qos import TrafficClass
 
 
 def trimming(classes: Iterable[TrafficClass], carrier: str, size_bytes: int) -> Trimming | None:

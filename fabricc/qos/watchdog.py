@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Watchdog
+from fabricc.fabric.qos import Watchdog
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import Limits

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.model import PortProfile, SwitchQos
+    from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.qos.marking import Marking
     from fabricc.qos.pools import Budget, PortGroup
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity, worst
-from fabricc.fabric.model import LoadBalancing, Spreading
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.spec.document import Findings, clip
 from fabricc.spec.model import (
     Acceptance,

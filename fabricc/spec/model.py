@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
-from fabricc.fabric.model import LoadBalancing
+from fabricc.fabric.routing import LoadBalancing
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics.codes import TITLES
-from fabricc.fabric.model import Spreading
+from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.fabric.model import LoadBalancing
+    from fabricc.fabric.routing import LoadBalancing
     from fabricc.spec.document import Findings
     from fabricc.spec.model import Acceptance, Cables, Routing, Tier
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from fabricc.build.front import unexpressed
 from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
-from fabricc.fabric.model import LoadBalancing, Snmp, Spreading, Switch, Tacacs, Trimming
+from fabricc.fabric.model import Snmp, Switch, Tacacs
+from fabricc.fabric.qos import Trimming
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos.base import Gap
 from fabricc.nos.frr import FrrLinux
 from tests.samples import tor

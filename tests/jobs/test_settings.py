@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.fabric.model import LoadBalancing, Spreading
 from fabricc.fabric.queue_pairs import MOST, queue_pairs
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.hosts import nccl
 from fabricc.hosts.classes import nic_qos
 from fabricc.jobs.roster import roster

@@ -7,8 +7,9 @@ from ipaddress import ip_network
 
 import pytest
 
-from fabricc.fabric.model import PrefixRule, TierName
+from fabricc.fabric.model import TierName
 from fabricc.fabric.policy import FROM_ABOVE, GRACEFUL_SHUTDOWN, policy, prefix_lists
+from fabricc.fabric.routing import PrefixRule
 from fabricc.lab.policy import Route, applied
 from tests.samples import tor
 

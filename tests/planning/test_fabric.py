@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.fabric.addresses import text4, text6
-from fabricc.fabric.model import Clause, Direction, Host, Switch, TierName, Transport
+from fabricc.fabric.model import Direction, Host, Switch, TierName
+from fabricc.fabric.routing import Clause, Transport
 from tests.planning.support import document, fabric_of, planned
 from tests.planning.test_growth import DUAL, NAMED, PLANES, RAIL, ZONES
 

@@ -14,7 +14,7 @@ from fabricc.spec.model import Priority
 from tests.samples import CLASSES
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import TrafficClass
+    from fabricc.fabric.qos import TrafficClass
 
 
 def priority(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.fabric.model import Ecn
+from fabricc.fabric.qos import Ecn
 from fabricc.qos.ecn import base_rtt_ns, bdp_bytes, ecn, leaves_room, pause_point_bytes
 from fabricc.qos.watchdog import POLL_LIMITS_MS, longest_pause_ns, watchdog
 

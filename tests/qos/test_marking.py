@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.diagnostics import Severity
-from fabricc.fabric.model import Ecn
+from fabricc.fabric.qos import Ecn
 from fabricc.qos import PRESETS, PROFILES, FixedMarking, switch_qos, worksheet
 from fabricc.qos.classes import traffic_classes
 from fabricc.qos.ecn import ceiling_bytes, ecn, leaves_room

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.fabric.model import Ecn
+from fabricc.fabric.qos import Ecn
 from fabricc.qos import switch_qos, worksheet
 from fabricc.qos.plot import PANEL_HEIGHT, WIDTH, Panel, panel_of, size_text, svg, ticks
 from tests.qos.published import sn5600

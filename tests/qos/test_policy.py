@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.diagnostics import Severity
-from fabricc.fabric.model import Ecn, SwitchQos, Watchdog
+from fabricc.fabric.qos import Ecn, SwitchQos, Watchdog
 from fabricc.qos import QosFinding, switch_qos, worksheet
 from fabricc.qos.headroom import headroom
 from fabricc.qos.pools import PortGroup, budget, group_headroom_bytes, spectrum_reserved_bytes

@@ -11,7 +11,7 @@ from fabricc import nos
 from fabricc.build.front import run_front
 from fabricc.diagnostics import Severity
 from fabricc.fabric.facts import congestion_facts
-from fabricc.fabric.model import Trimming
+from fabricc.fabric.qos import Trimming
 from fabricc.qos import traffic_classes, trimming
 from fabricc.spec.model import Priority
 from tests.planning.support import document, fabric_of, planned, spec_of

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from fabricc.diagnostics import Position, Severity
-from fabricc.fabric.model import LoadBalancing, Snmp, Spreading, Tacacs
+from fabricc.fabric.model import Snmp, Tacacs
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.spec.load import load_spec
 from fabricc.spec.model import HostGroup, NosChoice, Override, PortOverride, TrimmingWish
 from tests.spec.samples import FULL, SHORT, load

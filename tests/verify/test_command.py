@@ -12,7 +12,7 @@ import pytest
 
 from fabricc.cli.entry import run
 from fabricc.diagnostics import Severity
-from fabricc.fabric.model import SwitchQos
+from fabricc.fabric.qos import SwitchQos
 from fabricc.verify import lossless, ports, routes, sessions
 from fabricc.verify.widths import Widths
 from tests.lab import specs

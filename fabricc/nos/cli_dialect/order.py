@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.fabric.model import Bgp, Session
+    from fabricc.fabric.routing import Bgp, Session
 
 _DIGITS = re.compile(r"(\d+)")
 _NAMES_LAST = 99  # more than the bytes of any address

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Transport
+from fabricc.fabric.routing import Transport
 from fabricc.nos.cli_dialect.order import natural
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.fabric.model import Bgp, Clause, PeerGroup, PrefixRule
+    from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixRule
 
 _GROUP_SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import clause_text
-from fabricc.fabric.model import Clause
+from fabricc.fabric.routing import Clause
 
 if TYPE_CHECKING:
     from fabricc.nos.cli_dialect.document import Block, Document

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import SETTINGS
-from fabricc.fabric.model import Spreading
+from fabricc.fabric.routing import Spreading
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.cumulus.document import ssh_key
@@ -25,7 +25,8 @@ from fabricc.nos.cumulus.release import OWN_ACCOUNT, RELEASES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.model import PortProfile, Switch
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import PortProfile
     from fabricc.nos.cumulus.release import Release
 
 HOST_NAME = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?")

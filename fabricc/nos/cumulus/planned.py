@@ -34,7 +34,8 @@ from fabricc.nos.cumulus.services import (
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Bgp, Switch
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.routing import Bgp
     from fabricc.nos.cumulus.release import Release
 
 _NOT_EXPRESSED = ("pool/", "watchdog/", "user[")

@@ -9,7 +9,8 @@ from fabricc.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.fabric.model import Headroom, PortProfile, Switch, SwitchQos, Watchdog
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos, Watchdog
     from fabricc.nos.cumulus.release import Release
     from fabricc.nos.cumulus.yaml_text import Tree
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Spreading, Transport
+from fabricc.fabric.routing import Spreading, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.model import Bgp, Clause, PeerGroup, PrefixRule, Session, Switch
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixRule, Session
     from fabricc.nos.cumulus.release import Release
     from fabricc.nos.cumulus.yaml_text import Tree
 

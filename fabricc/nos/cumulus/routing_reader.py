@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean, clause_text
-from fabricc.fabric.model import Clause, Spreading
+from fabricc.fabric.routing import Clause, Spreading
 from fabricc.nos.cumulus.routing import TTL_SECURITY_HOPS
 from fabricc.nos.cumulus.source import number
 

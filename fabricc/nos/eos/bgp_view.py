@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.fabric.model import Transport
+from fabricc.fabric.routing import Transport
 from fabricc.nos.cli_dialect.order import in_address_order, natural, numbered_sessions, unnumbered_sessions
 from fabricc.nos.cli_dialect.policy_view import (
     clauses,
@@ -17,7 +17,7 @@ from fabricc.nos.eos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, GTSM_H
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Bgp, PeerGroup, PrefixList, Session
+    from fabricc.fabric.routing import Bgp, PeerGroup, PrefixList, Session
     from fabricc.nos.cli_dialect.policy_view import ClauseView, CommunityListView
 
 

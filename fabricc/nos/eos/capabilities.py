@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import SETTINGS
-from fabricc.fabric.model import Spreading, Transport
+from fabricc.fabric.routing import Spreading, Transport
 from fabricc.nos.eos.vocabulary import SAND, TRIDENT, family
 from fabricc.values import dataclass
 

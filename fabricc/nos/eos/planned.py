@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean, neighbor_key, setting_facts, switch_facts
-from fabricc.fabric.model import Direction, Spreading, Transport
+from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
+from fabricc.fabric.routing import Spreading, Transport
 from fabricc.nos.eos.capabilities import HASH_SEED, has
 from fabricc.nos.eos.naming import service_ports
 from fabricc.nos.eos.vocabulary import (
@@ -38,7 +39,8 @@ from fabricc.nos.eos.vocabulary import (
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import PortProfile, Switch
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import PortProfile
 
 # EOS ties priority, priority group and queue together, and sizes its pools and guaranteed buffers itself.
 NOT_EXPRESSED = (

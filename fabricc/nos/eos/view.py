@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.fabric.model import Direction, Spreading
+from fabricc.fabric.model import Direction
+from fabricc.fabric.routing import Spreading
 from fabricc.nos.cli_dialect.order import in_address_order, natural
 from fabricc.nos.eos.bgp_view import BgpView, bgp_view
 from fabricc.nos.eos.capabilities import HASH_SEED, has
@@ -43,17 +44,8 @@ from fabricc.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.fabric.model import (
-        Account,
-        Ecn,
-        Management,
-        Port,
-        PortProfile,
-        Snmp,
-        Switch,
-        Tacacs,
-        TrafficClass,
-    )
+    from fabricc.fabric.model import Account, Management, Port, Snmp, Switch, Tacacs
+    from fabricc.fabric.qos import Ecn, PortProfile, TrafficClass
 
 LOSSY_PROFILE = "LOSSY"
 UNUSED = Direction.UNUSED  # looking a member up costs more than what is done with it

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from fabricc.fabric.model import Port, PortProfile, Switch, SwitchQos, Watchdog
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.qos import PortProfile, SwitchQos, Watchdog
 
 MANAGEMENT_VRF = "MGMT"
 MANAGEMENT_INTERFACE = "Management1"

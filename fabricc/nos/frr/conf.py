@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.fabric.model import Direction, Transport
+from fabricc.fabric.model import Direction
+from fabricc.fabric.routing import Transport
 from fabricc.nos.frr.defaults import (
     BFD_INTERVAL_MS,
     BFD_MULTIPLIER,
@@ -26,7 +27,8 @@ from fabricc.nos.templating import environment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.fabric.model import Bgp, Clause, PrefixRule, Session, Switch
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.routing import Bgp, Clause, PrefixRule, Session
 
 View = dict[str, Any]
 _SUFFIX = {Transport.IPV4: "-V4", Transport.IPV6: "-V6", Transport.UNNUMBERED: ""}

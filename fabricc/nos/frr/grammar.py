@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Clause
+from fabricc.fabric.routing import Clause
 from fabricc.nos.frr.defaults import (
     DATACENTER_TIMERS,
     NEXT_HOP_GROUPS,

@@ -17,7 +17,7 @@ from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
-    from fabricc.fabric.model import Clause
+    from fabricc.fabric.routing import Clause
 
 _SILENT = re.compile(
     r"""frr\ version\ .*|service\ integrated-vtysh-config|ip\ forwarding|ipv6\ forwarding|line\ vty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Transport
+from fabricc.fabric.routing import Transport
 from fabricc.nos.cli_dialect.policy_view import group_name
 from fabricc.nos.junos.vocabulary import ONE_HOP_TTL, quoted
 from fabricc.values import dataclass
@@ -12,7 +12,7 @@ from fabricc.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.model import Bgp, PeerGroup, Session
+    from fabricc.fabric.routing import Bgp, PeerGroup, Session
 
 
 @dataclass(frozen=True, slots=True)

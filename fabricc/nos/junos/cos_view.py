@@ -21,7 +21,8 @@ from fabricc.nos.junos.vocabulary import (
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import PortProfile, Switch, TrafficClass
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import PortProfile, TrafficClass
 
 LOSSY = "LOSSY"
 

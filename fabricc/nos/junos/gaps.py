@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from ipaddress import IPv4Network, IPv6Network
 
-    from fabricc.fabric.model import PrefixList, Switch
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.routing import PrefixList
 
 
 def gaps(switch: Switch) -> list[Gap]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean, neighbor_key, setting_facts, switch_facts
-from fabricc.fabric.model import Direction, Transport
+from fabricc.fabric.model import Direction
+from fabricc.fabric.routing import Transport
 from fabricc.nos.junos.bgp_view import bgp_view
 from fabricc.nos.junos.cos_view import received_bytes, xon_cells
 from fabricc.nos.junos.naming import parent_name
@@ -39,7 +40,9 @@ from fabricc.nos.junos.vocabulary import (
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Bgp, Port, PortProfile, Switch
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.qos import PortProfile
+    from fabricc.fabric.routing import Bgp
 
 # Junos sizes headroom from cable length and frame size, splits its buffer in percent, and marks by percent.
 NOT_EXPRESSED_STARTS = ("pool/",)

@@ -14,7 +14,7 @@ from fabricc.nos.junos.vocabulary import (
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Bgp, Clause, RouteMap
+    from fabricc.fabric.routing import Bgp, Clause, RouteMap
 
 ACCEPT, REJECT, NEXT = "accept", "reject", "next policy"
 

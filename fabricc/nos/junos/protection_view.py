@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Transport
+from fabricc.fabric.routing import Transport
 from fabricc.nos.cli_dialect.order import in_address_order
 from fabricc.nos.junos.vocabulary import FILTERS, LOGIN_PORTS, NEXT_HEADER, ONE_HOP_TTL, QUERY_PORT, TTL_WORDS
 from fabricc.values import dataclass

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import clause_text
-from fabricc.fabric.model import Clause
+from fabricc.fabric.routing import Clause
 from fabricc.nos.junos.vocabulary import COMMUNITY_OF
 from fabricc.values import dataclass
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Spreading
+from fabricc.fabric.routing import Spreading
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from fabricc.fabric.model import Ecn, Port, PrefixRule, Switch, TrafficClass, Watchdog
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.qos import Ecn, TrafficClass, Watchdog
+    from fabricc.fabric.routing import PrefixRule
 
 MANAGEMENT_INSTANCE = "mgmt_junos"
 EVOLVED = "evo"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Transport
+from fabricc.fabric.routing import Transport
 from fabricc.nos.cli_dialect.order import natural, numbered_sessions, unnumbered_sessions
 from fabricc.nos.cli_dialect.policy_view import (
     clauses,
@@ -18,7 +18,7 @@ from fabricc.nos.nxos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, GTSM_
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Bgp, PeerGroup, PrefixList
+    from fabricc.fabric.routing import Bgp, PeerGroup, PrefixList
     from fabricc.nos.cli_dialect.policy_view import ClauseView, CommunityListView
 
 _FAMILIES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import SETTINGS
-from fabricc.fabric.model import Spreading
+from fabricc.fabric.routing import Spreading
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.nxos.capabilities import DYNAMIC_LOAD_BALANCING, MODEL, has

@@ -10,7 +10,8 @@ from fabricc.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.fabric.model import Headroom, PortProfile, Switch, SwitchQos, TrafficClass
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos, TrafficClass
 
 
 def qos_groups(classes: Iterable[TrafficClass]) -> dict[int, int]:

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import neighbor_key, setting_facts, switch_facts
-from fabricc.fabric.model import Direction, Transport
+from fabricc.fabric.model import Direction
+from fabricc.fabric.routing import Transport
 from fabricc.nos.nxos.bgp_view import families, session_families
 from fabricc.nos.nxos.lossless import pauses, priority_level, qos_groups, strict_queues
 from fabricc.nos.nxos.named import named_facts

@@ -21,7 +21,8 @@ from fabricc.nos.nxos.vocabulary import (
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Ecn, PortProfile, Switch, TrafficClass
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import Ecn, PortProfile, TrafficClass
     from fabricc.nos.nxos.lossless import Pause
 
 CLASSIFY = "PM-CLASSIFY"

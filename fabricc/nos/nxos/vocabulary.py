@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.model import Spreading
+from fabricc.fabric.routing import Spreading
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from fabricc.fabric.model import Port, Switch, Watchdog
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.qos import Watchdog
 
 MANAGEMENT_VRF = "management"
 MANAGEMENT_INTERFACE = "mgmt0"

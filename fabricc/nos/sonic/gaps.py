@@ -16,7 +16,8 @@ from fabricc.nos.sonic.services import CERTIFICATES, DEFAULT_LLDP_S, LLDP_RANGE_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.model import PortProfile, Switch
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import PortProfile
 
 NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,31}")
 MULTIPATH_LIMIT = 514

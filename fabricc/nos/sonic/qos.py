@@ -9,7 +9,8 @@ from fabricc.fabric.model import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fabricc.fabric.model import BufferPools, Ecn, Port, PortProfile, Switch, SwitchQos, Trimming
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.qos import BufferPools, Ecn, PortProfile, SwitchQos, Trimming
     from fabricc.nos.sonic.document import Row, Table, Tables
     from fabricc.nos.sonic.platform import Platform
 

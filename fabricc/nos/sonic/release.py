@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import SETTINGS
-from fabricc.fabric.model import Spreading, Transport
+from fabricc.fabric.routing import Spreading, Transport
 from fabricc.nos.base import Capability
 from fabricc.values import dataclass
 

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.build.front import unexpressed
-from fabricc.fabric.model import (
-    Account,
-    CommunityList,
-    Direction,
-    Ecn,
-    LoadBalancing,
-    Spreading,
-    Switch,
-    Trimming,
-    Watchdog,
-)
+from fabricc.fabric.model import Account, Direction, Switch
+from fabricc.fabric.qos import Ecn, Trimming, Watchdog
+from fabricc.fabric.routing import CommunityList, LoadBalancing, Spreading
 from fabricc.nos.cumulus import CUMULUS
 from tests.nos.cumulus.variants import VARIANTS, tor, variant
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -12,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.facts import switch_facts
-from fabricc.fabric.model import Ecn, Headroom, Switch, Watchdog
+from fabricc.fabric.qos import Ecn, Headroom, Watchdog
 from fabricc.nos.cumulus import CUMULUS
 from tests import samples
 from tests.nos.cumulus.variants import VARIANTS, tor, variant
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
 
 FILE = "startup.yaml"
 DUAL = VARIANTS["dual"]

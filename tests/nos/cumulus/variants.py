@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fabricc.fabric.model import Account, LoadBalancing, Spreading, Switch, TierName, Trimming
+from fabricc.fabric.model import Account, Switch, TierName
+from fabricc.fabric.qos import Trimming
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos.cumulus.release import release_of
 from tests import samples
 

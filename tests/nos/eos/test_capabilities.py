@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.fabric.model import LoadBalancing, Spreading, Trimming
+from fabricc.fabric.qos import Trimming
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos.eos import EOS
 from fabricc.nos.eos.capabilities import CAPABILITIES, RELEASES, number
 from tests.nos.eos.variants import variant

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.fabric.model import Switch, Watchdog
+from fabricc.fabric.qos import Watchdog
 from fabricc.nos.eos import EOS
 from tests.nos.eos.variants import VARIANTS, variant
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
 
 FATAL = {"FAB5101", "FAB5102", "FAB5103", "FAB5105", "FAB5106", "FAB5109", "FAB5110", "FAB5114", "FAB5116"}
 

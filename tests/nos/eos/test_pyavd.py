@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.fabric.model import Direction, Transport
+from fabricc.fabric.model import Direction
+from fabricc.fabric.routing import Transport
 from fabricc.nos.eos import EOS, FILE
 from tests.nos.eos.variants import CHOICES, variant
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Clause, Port, PortProfile, Switch
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.qos import PortProfile
+    from fabricc.fabric.routing import Clause
 
 pyavd = pytest.importorskip("pyavd", reason="pyavd, Arista's renderer, is not installed")
 

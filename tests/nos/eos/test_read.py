@@ -8,18 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricc.fabric.model import (
-    Account,
-    BufferPools,
-    Clause,
-    Ecn,
-    Headroom,
-    PrefixList,
-    PrefixRule,
-    RouteMap,
-    Switch,
-    Watchdog,
-)
+from fabricc.fabric.model import Account, Switch
+from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
+from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
 from fabricc.nos.eos import EOS, FILE
 from fabricc.nos.eos.vocabulary import SPEEDS
 from tests.nos.eos.variants import VARIANTS, large, variant

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.fabric.model import Account, LoadBalancing, Spreading, TierName
+from fabricc.fabric.model import Account, TierName
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos import load
 from fabricc.nos.eos import EOS, FILE
 from tests.effort import calls

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fabricc.fabric.model import Trimming
+from fabricc.fabric.qos import Trimming
 from fabricc.nos import load
 from fabricc.nos.frr import FRR
 from fabricc.nos.frr.release import CAPABILITIES, Capability

@@ -7,15 +7,19 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.facts import Facts, Reading
-from fabricc.fabric.model import CommunityList, PrefixList, PrefixRule, Switch
+from fabricc.fabric.routing import CommunityList, PrefixList, PrefixRule
 from fabricc.nos.frr import FRR, read_frr_conf, render_frr_conf
 from tests.nos.frr.variants import SPINES, VARIANTS, sample
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
 
 GOLDEN = Path(__file__).parent / "golden"
 EVERY = {**VARIANTS, **{f"spine-{name}": switch for name, switch in SPINES.items()}}

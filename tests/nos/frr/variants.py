@@ -5,20 +5,8 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import replace
 
-from fabricc.fabric.model import (
-    Bgp,
-    Clause,
-    Direction,
-    Peer,
-    PeerGroup,
-    Port,
-    PrefixList,
-    PrefixRule,
-    RouteMap,
-    Session,
-    Switch,
-    TierName,
-)
+from fabricc.fabric.model import Direction, Peer, Port, Switch, TierName
+from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixList, PrefixRule, RouteMap, Session
 from fabricc.nos.frr import FRR
 from tests.samples import switch_model, tor, with_settings
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.build.front import unexpressed
-from fabricc.fabric.model import Account, Ecn, LoadBalancing, PrefixList, PrefixRule, Tacacs, Watchdog
+from fabricc.fabric.model import Account, Tacacs
+from fabricc.fabric.qos import Ecn, Watchdog
+from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule
 from fabricc.nos import load
 from fabricc.nos.junos import JUNOS
 from fabricc.nos.junos.capabilities import CAPABILITIES, RELEASES, lacking, since_release

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricc.fabric.model import Account, Clause, Ecn, Headroom, PrefixList, PrefixRule, RouteMap, Watchdog
+from fabricc.fabric.model import Account
+from fabricc.fabric.qos import Ecn, Headroom, Watchdog
+from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
 from fabricc.nos.junos import FILE, JUNOS
 from fabricc.nos.junos.tree import Text
 from fabricc.nos.junos.vocabulary import SPEEDS, quoted

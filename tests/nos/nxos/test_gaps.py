@@ -10,7 +10,9 @@ import pytest
 from fabricc.build.front import unexpressed
 from fabricc.diagnostics.codes import TITLES
 from fabricc.fabric.facts import SETTINGS
-from fabricc.fabric.model import Account, BufferPools, Ecn, LoadBalancing, Spreading, Switch, Watchdog
+from fabricc.fabric.model import Account, Switch
+from fabricc.fabric.qos import BufferPools, Ecn, Watchdog
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos.nxos import NXOS
 from tests.nos.nxos.variants import VARIANTS, variant
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.fabric.model import BufferPools, Headroom, Switch, TrafficClass
+from fabricc.fabric.qos import BufferPools, Headroom, TrafficClass
 from fabricc.nos.nxos import FILE, NXOS
 from fabricc.nos.nxos.lossless import pauses, qos_groups, spare_bytes, strict_queues
 from fabricc.nos.nxos.vocabulary import expanded, ranges
 from tests.nos.nxos.variants import variant
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
 
 
 def traffic_class(priority: int, *, strict: bool = False, lossless: bool = False) -> TrafficClass:

@@ -10,19 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricc.fabric.model import (
-    Account,
-    BufferPools,
-    Clause,
-    Ecn,
-    Headroom,
-    PrefixList,
-    PrefixRule,
-    RouteMap,
-    Switch,
-    TierName,
-    Watchdog,
-)
+from fabricc.fabric.model import Account, Switch, TierName
+from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
+from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
 from fabricc.nos.nxos import FILE, NXOS
 from fabricc.nos.nxos.vocabulary import BREAKOUTS, SPEEDS_GBPS
 from tests.nos.nxos.variants import VARIANTS, large, variant

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.fabric.model import Account, LoadBalancing, Spreading, TierName
+from fabricc.fabric.model import Account, TierName
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos import load
 from fabricc.nos.nxos import FILE, NXOS
 from tests.effort import calls

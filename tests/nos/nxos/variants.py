@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fabricc.fabric.model import LoadBalancing, Spreading
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.samples import switch_model, tor, with_settings
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.fabric.model import Account, PortProfile, Switch, Watchdog
+from fabricc.fabric.model import Account, Switch
+from fabricc.fabric.qos import PortProfile, Watchdog
 from fabricc.nos.sonic import SONIC
 from tests.nos.sonic.variants import MELLANOX, VARIANTS, tor
 

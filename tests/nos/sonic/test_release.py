@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fabricc.fabric.model import LoadBalancing, Spreading
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos.sonic import SONIC
 from fabricc.nos.sonic.release import CAPABILITIES, RELEASES, Capability
 from tests.nos.sonic.variants import VARIANTS

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.facts import switch_facts
-from fabricc.fabric.model import BufferPools, Ecn, Headroom, Switch, Watchdog
+from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
 from fabricc.nos.sonic import SONIC
 from tests import samples
 from tests.nos.sonic.variants import BROADCOM, MELLANOX, VARIANTS, tor
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
 
 IRRELEVANT = [("NTP_SERVER", "iburst"), ("SYSLOG_SERVER", "severity"), ("VERSIONS", "VERSION")]
 """Fields whose value steers neither packets nor routes: the reader does not report them."""

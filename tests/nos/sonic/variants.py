@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fabricc.fabric.model import BufferPools, LoadBalancing, Switch, TierName, Trimming
+from fabricc.fabric.model import Switch, TierName
+from fabricc.fabric.qos import BufferPools, Trimming
+from fabricc.fabric.routing import LoadBalancing
 from tests import samples
 
 NAMES = ("Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12", "Ethernet16", "Ethernet24")

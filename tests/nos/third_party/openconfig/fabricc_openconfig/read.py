@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import yaml
 
 from fabricc.fabric.facts import clause_text
-from fabricc.fabric.model import Clause
+from fabricc.fabric.routing import Clause
 from fabricc_openconfig.write import LOOPBACK, MANAGEMENT
 
 if TYPE_CHECKING:

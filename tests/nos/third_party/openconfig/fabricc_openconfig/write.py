@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Bgp, Clause, Port, PrefixRule, Session, Switch
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.routing import Bgp, Clause, PrefixRule, Session
 
 MANAGEMENT = "Management0"
 LOOPBACK = "Loopback0"

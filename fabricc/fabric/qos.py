@@ -1,0 +1,133 @@
+"""The lossless policy of a switch as the waist states it: classes, headroom, marking, watchdog, buffers."""
+
+from __future__ import annotations
+
+from fabricc.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficClass:
+    """One class, the same on every switch and NIC of the fabric.
+
+    `priority` is at once traffic class, PFC and 802.1p priority, priority group and queue number; a NOS whose
+    local numbers differ maps them itself.
+
+    Attributes:
+        dscps: code points classified into it, ascending; every code point belongs to exactly one class.
+        data_dscp: the code point that senders of this class use: the first that the spec lists for it.
+        weight_percent: share of what strict classes leave; 0 for strict classes.
+        cnp: True for the class that carries congestion notification packets.
+    """
+
+    name: str
+    priority: int
+    dscps: tuple[int, ...]
+    data_dscp: int
+    lossless: bool
+    strict: bool
+    weight_percent: int
+    ecn: bool
+    cnp: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """What one lossless priority group of a port is given, bytes; `source` names the table row or formula.
+
+    `cable_m` is the length it was looked up with: the cable's own, rounded up to a listed one.
+    """
+
+    cable_m: int
+    size_bytes: int
+    xon_bytes: int
+    xoff_bytes: int
+    xon_offset_bytes: int | None
+    dynamic_th: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ecn:
+    """WRED marking of one queue: probability rises from 0 at `min_bytes` to `max_percent` at `max_bytes`."""
+
+    min_bytes: int
+    max_bytes: int
+    max_percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class PortProfile:
+    """Lossless settings shared by all ports of one speed and cable class on one switch.
+
+    Attributes:
+        name: stable and unique on the switch, e.g. `400g-40m`.
+        ecn: None where nothing is marked and only PFC is left against congestion.
+    """
+
+    name: str
+    speed_gbps: int
+    cable_m: int
+    headroom: Headroom
+    ecn: Ecn | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watchdog:
+    """PFC watchdog timers in milliseconds; action is `drop` or `forward`."""
+
+    detect_ms: int
+    restore_ms: int
+    poll_ms: int
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class BufferPools:
+    """Shared-buffer pools of one switch in bytes (see `catalog.model.Pools`)."""
+
+    ingress_lossless_bytes: int
+    headroom_bytes: int
+    egress_lossless_bytes: int
+    egress_lossy_bytes: int | None
+    egress_lossless_static: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trimming:
+    """A packet that finds no room in its queue is cut short and sent on, so that its receiver asks for it at once.
+
+    Attributes:
+        size_bytes: what is left of the packet.
+        dscp, queue: code point that the rest is given, and the queue that it leaves by.
+        queues: the queues whose packets are cut, ascending.
+    """
+
+    size_bytes: int
+    dscp: int
+    queue: int
+    queues: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchQos:
+    """The lossless policy of one switch.
+
+    Attributes:
+        classes: ascending by priority.
+        profiles: one per (speed, cable class) in use, ascending by name; empty without a lossless class.
+        watchdog, pools: None without a lossless class.
+        trimming: None where packets without room are dropped.
+        link_retry: frames lost on a link are sent again by its end (LLR of Ultra Ethernet 1.0).
+    """
+
+    classes: tuple[TrafficClass, ...]
+    profiles: tuple[PortProfile, ...]
+    watchdog: Watchdog | None
+    pools: BufferPools | None
+    trimming: Trimming | None = None
+    link_retry: bool = False
+
+    @property
+    def lossless(self) -> tuple[TrafficClass, ...]:
+        """The classes protected by PFC."""
+        return tuple(c for c in self.classes if c.lossless)

@@ -1,0 +1,155 @@
+"""The routing of a switch as the waist states it: sessions, policy, and how equal-cost paths share traffic."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from fabricc.values import dataclass
+
+
+class Spreading(StrEnum):
+    """What keeps its path through equal-cost links: a flow, a burst of it, or nothing."""
+
+    HASH = "hash"
+    FLOWLET = "flowlet"
+    PACKET = "packet"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadBalancing:
+    """How equal-cost paths share traffic; addresses, protocol and ports are always hashed.
+
+    Attributes:
+        queue_pairs: hash the destination queue pair of the RoCE transport header too.
+        flowlet_idle_us: pause that ends a flowlet; None for the platform's own.
+    """
+
+    mode: Spreading = Spreading.HASH
+    queue_pairs: bool = False
+    flowlet_idle_us: int | None = None
+
+
+class Transport(StrEnum):
+    """What a BGP session runs over."""
+
+    IPV4 = "ipv4"
+    IPV6 = "ipv6"
+    UNNUMBERED = "unnumbered"
+
+
+@dataclass(frozen=True, slots=True)
+class PeerGroup:
+    """Settings shared by the sessions in one direction: `UPSTREAM` or `DOWNSTREAM`.
+
+    Attributes:
+        maximum_prefixes: per address family; more from one neighbour takes the session down.
+    """
+
+    name: str
+    import_map: str
+    export_map: str
+    maximum_prefixes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One eBGP session (single hop). IPv4 and IPv6 transport carry their own family, unnumbered carries all.
+
+    Attributes:
+        local, remote: addresses without prefix length; None when unnumbered.
+    """
+
+    group: str
+    transport: Transport
+    port: str
+    peer: str
+    remote_asn: int
+    local: str | None
+    remote: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixRule:
+    """Permits `prefix`, or its more specifics of a length from `ge` to `le`."""
+
+    prefix: str
+    ge: int | None = None
+    le: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixList:
+    """A named list of permitted prefixes of one family (4 or 6); whatever it does not permit, it denies."""
+
+    name: str
+    family: int
+    rules: tuple[PrefixRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityList:
+    """A named list that matches routes carrying the one standard community (RFC 1997) `community`."""
+
+    name: str
+    community: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One step of a route map; conditions are ANDed, the first clause that matches decides.
+
+    Attributes:
+        prefix_list, community_list: names to match, or None.
+        local_preference: value to set, or None.
+        add_community: community to add to those present, or None.
+    """
+
+    sequence: int
+    permit: bool
+    prefix_list: str | None = None
+    family: int | None = None
+    community_list: str | None = None
+    local_preference: int | None = None
+    add_community: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RouteMap:
+    """A named list of clauses; a route that none matches is denied."""
+
+    name: str
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bgp:
+    """One BGP process.
+
+    Attributes:
+        maximum_paths: equal-cost next hops to install.
+        multipath_relax: accept equal-length paths whose AS_PATHs differ.
+        ipv4, ipv6: address families carried.
+        redistribute_map: route map for connected routes taken into BGP.
+        aggregates: prefixes announced in place of their more specifics, only where no other device has these.
+        bfd_interval_ms: None without BFD.
+        ttl_security: accept sessions only from one hop away (GTSM, RFC 5082).
+    """
+
+    asn: int
+    router_id: str
+    keepalive_s: int
+    hold_s: int
+    maximum_paths: int
+    multipath_relax: bool
+    ipv4: bool
+    ipv6: bool
+    bfd_interval_ms: int | None
+    bfd_multiplier: int
+    redistribute_map: str
+    aggregates: tuple[str, ...]
+    groups: tuple[PeerGroup, ...]
+    sessions: tuple[Session, ...]
+    prefix_lists: tuple[PrefixList, ...]
+    community_lists: tuple[CommunityList, ...]
+    route_maps: tuple[RouteMap, ...]
+    ttl_security: bool = False
