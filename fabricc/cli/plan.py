@@ -139,11 +139,14 @@ def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[st
         for switch_id in fabric.switch_ids():
             yield from tables.switch_sessions(fabric.switch(switch_id))
 
+    def profiles() -> Iterator[tables.Row]:
+        yield from tables.qos_rows(tables.total(shares))
+
     parts: list[tuple[str, Sequence[str], Iterator[tables.Row]]] = [
         ("cabling.csv", tables.CABLING, tables.cabling_rows(fabric)),
         ("addresses.csv", tables.ADDRESSES, addresses()),
         ("sessions.csv", tables.SESSIONS, sessions()),
-        ("qos.csv", tables.QOS, (row for row in tables.qos_rows(tables.total(shares)))),
+        ("qos.csv", tables.QOS, profiles()),
         ("worksheet.csv", tables.WORKSHEET, tables.worksheet_rows(sheets)),
     ]
     for name, head, rows in parts:

@@ -116,6 +116,19 @@ def test_plan_as_tables_json_and_csv(repo: Path, fabricc: Fabricc) -> None:
         assert len({len(row) for row in rows}) == 1
 
 
+def test_plan_writes_the_lossless_profiles_that_a_build_writes(repo: Path, fabricc: Fabricc) -> None:
+    switch = "{model: sn5600, nos: sonic-202505}"
+    (repo / "cluster.yaml").write_text(
+        "cluster: lab\ngpus: {model: dgx-b200, hosts: 2, hosts_per_unit: 2}\n"
+        f"tors: {switch}\nspines: {switch}\n"
+    )
+    fabricc("plan", "cluster.yaml", "--csv", "tables")
+    fabricc("build", "cluster.yaml")
+    shown = (repo / "tables/qos.csv").read_text()
+    assert len(shown.splitlines()) > 1
+    assert shown == (repo / "build/lab/plan/qos.csv").read_text()
+
+
 def test_plan_shows_the_worksheet_and_draws_it(repo: Path, fabricc: Fabricc) -> None:
     assert "No lossless class" in fabricc("plan", "cluster.yaml", "--qos").out
     switch = "{model: sn5600, nos: sonic-202505}"
