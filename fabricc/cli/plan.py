@@ -188,6 +188,8 @@ def _print(console: Console, title: str, head: Sequence[str], rows: Sequence[Seq
 
 def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     """Every table: title, column names, rows."""
+    from fabricc.report.wording import ranges
+
     samples = [fabric.switch(switch_id) for switch_id in fabric.kinds()]
     counts, shape = fabric.counts(), fabric.shape
     hosts, planes = output.plural(counts["hosts"], "host"), output.plural(shape.planes, "plane")
@@ -224,7 +226,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
         (
             c.name,
             c.priority,
-            _ranges(c.dscps),
+            ranges(c.dscps),
             _kind(c.lossless, c.strict, c.weight_percent),
             "yes" if c.ecn else "no",
         )
@@ -249,14 +251,3 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
 def _kind(lossless: bool, strict: bool, weight: int) -> str:
     base = "lossless, " if lossless else ""
     return base + ("strict priority" if strict else f"weight {weight} %")
-
-
-def _ranges(values: Sequence[int]) -> str:
-    """`0-7, 9` for 0…7 and 9."""
-    runs: list[list[int]] = []
-    for value in sorted(values):
-        if runs and runs[-1][1] == value - 1:
-            runs[-1][1] = value
-        else:
-            runs.append([value, value])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

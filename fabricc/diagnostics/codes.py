@@ -458,4 +458,6 @@ TITLES: dict[str, str] = {
     "FAB9251": "The running configuration says something else",
     "FAB9252": "The running configuration lacks something",
     "FAB9253": "The running configuration has more",
+    # Reporting.
+    "FAB9301": "The file is no report",
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_FIXED = ("hosts", "jobs")
+_FIXED = ("hosts", "jobs", "report")
 """Folders of the built-in templates that other modules fill in; a user's are not looked for."""
 _overrides: tuple[Path, ...] = ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
@@ -21,6 +21,13 @@ _MOST_TICKS = 8
 _INK, _FAINT, _FREE, _MARK, _FULL, _PAUSE, _ROOM = (
     "#1f2933", "#8a96a3", "#e6f2ea", "#f2b134", "#f7dca0", "#c0392b", "#f0c4bd",
 )  # fmt: skip
+
+_RISE, _PAPER = "#a86d00", "#ffffff"
+THEME = {
+    "ink": _INK, "faint": _FAINT, "free": _FREE, "mark": _MARK, "full": _FULL, "pause": _PAUSE, "room": _ROOM,
+    "rise": _RISE, "paper": _PAPER,
+}  # fmt: skip
+"""Colours by name; a page that holds a panel sets them by custom properties, `--plot-ink` and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,17 @@ def svg(title: str, panels: Sequence[Panel]) -> str:
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
+def panel_svg(panel: Panel, key: str) -> str:
+    """One panel, without its title, to stand in an HTML page under the identifier `key`."""
+    body = "\n".join(_panel(replace(panel, title="")))
+    for name, colour in THEME.items():
+        body = body.replace(f'"{colour}"', f'"var(--plot-{name}, {colour})"')
+    return (
+        f'<svg class="plot" viewBox="0 28 {WIDTH} {PANEL_HEIGHT - 28}" role="img" aria-labelledby="{key}-title">'
+        f'<title id="{key}-title">{escape(panel.title)}</title>\n{body}\n</svg>'
+    )
+
+
 def ticks(most: int) -> list[int]:
     """Round numbers from 0 to `most`, in steps of 1, 2 or 5 times a power of ten, eight steps at most."""
     steps = (factor * 10**power for power in count() for factor in (1, 2, 5))
@@ -119,7 +137,7 @@ def _curve(ecn: Ecn, stop: float, x: Callable[[int], float]) -> Iterator[str]:
     yield f'<path d="M{low} {base}L{high} {rise}V{base}Z" fill="{_MARK}" fill-opacity="0.75"/>'
     yield _band(high, stop, _FULL)
     line = f"M{_LEFT} {base}H{low}L{high} {rise}V{_TOP}H{stop}"
-    yield f'<path d="{line}" fill="none" stroke="#a86d00" stroke-width="2"/>'
+    yield f'<path d="{line}" fill="none" stroke="{_RISE}" stroke-width="2"/>'
 
 
 def _labels(panel: Panel, bdp: float, x: Callable[[int], float]) -> Iterator[str]:
@@ -127,8 +145,8 @@ def _labels(panel: Panel, bdp: float, x: Callable[[int], float]) -> Iterator[str
     named: list[tuple[float, str, str]] = [(bdp, f"BDP {size_text(panel.bdp_bytes)}", _FAINT)]
     if panel.ecn is not None:
         low, high, percent = panel.ecn.min_bytes, panel.ecn.max_bytes, panel.ecn.max_percent
-        named.append((x(low), f"Kmin {size_text(low)}", "#a86d00"))
-        named.append((x(high), f"Kmax {size_text(high)}, Pmax {percent} %", "#a86d00"))
+        named.append((x(low), f"Kmin {size_text(low)}", _RISE))
+        named.append((x(high), f"Kmax {size_text(high)}, Pmax {percent} %", _RISE))
     pause = f"pause point {size_text(panel.pause_bytes)}, headroom (xoff) {size_text(panel.headroom_bytes)}"
     named.append((x(panel.pause_bytes), pause, _PAUSE))
     for row, (at, _, colour) in enumerate(named):
@@ -162,5 +180,5 @@ def _text(
 ) -> str:
     return (
         f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" fill="{fill}" '
-        f'font-weight="{weight}" stroke="#ffffff" stroke-width="3" paint-order="stroke">{escape(text)}</text>'
+        f'font-weight="{weight}" stroke="{_PAPER}" stroke-width="3" paint-order="stroke">{escape(text)}</text>'
     )

@@ -1,0 +1,65 @@
+"""`fabricc report`: the plan as one HTML page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabricc.cli import output
+
+_BEGINNING = 4096
+
+
+@click.command("report", short_help="Write one self-contained HTML page: picture, tables, buffers, failures.")
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--output", "-o", "target", type=click.Path(path_type=Path), metavar="FILE", default="report.html",
+              show_default=True, help="Where to write the page; - for standard output.")  # fmt: skip
+def command(spec: Path, target: Path) -> int:
+    """Write what SPEC becomes as one HTML page, to read, print and sign.
+
+    The page loads nothing and needs no script. The lock is read and not written, as with `plan`.
+    """
+    from fabricc.build.front import run_front
+    from fabricc.build.result import exit_status
+    from fabricc.emit import EmitError
+
+    front = run_front(spec, infiniband=True)
+    output.tell(front.diagnostics, "text", front.sources)
+    if not front.sound:
+        return exit_status(front.diagnostics)
+    from fabricc.report.page import html
+
+    text = html(front)
+    if str(target) == "-":
+        click.echo(text.encode(), nl=False)
+        return exit_status(front.diagnostics)
+    try:
+        changed = _write(target, text)
+    except EmitError as error:
+        output.tell([error.diagnostic], "text", {})
+        return exit_status([error.diagnostic])
+    click.echo(f"{target}: {len(text.encode()) / 1000:,.0f} kB" + ("" if changed else ", as it was"))
+    return exit_status(front.diagnostics)
+
+
+def _write(target: Path, text: str) -> bool:
+    """Write the page unless something stands there that is no report; whether the file changed.
+
+    Raises:
+        EmitError: FAB9301, or the file cannot be written.
+    """
+    from fabricc.emit import EmitError
+    from fabricc.emit.file import write_file
+    from fabricc.report.page import is_report
+
+    if target.is_file():
+        try:
+            with target.open("rb") as file:
+                beginning = file.read(_BEGINNING)
+        except OSError as error:
+            raise EmitError.from_os(error, "read") from None
+        if beginning and not is_report(beginning):
+            remedy = "Choose another file with `-o`, or remove that one."
+            raise EmitError("FAB9301", f"{target} is no report and is not replaced", remedy)
+    return write_file(target, text.encode())

@@ -1,0 +1,78 @@
+"""Numbers and lists of names as people read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from fractions import Fraction
+
+_SHOWN = 3
+NONE = "\N{EN DASH}"
+"""What stands in a cell where there is nothing to say."""
+_TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 host`, `2,048 hosts`, `4 switches`."""
+    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
+    return f"{count:,} {noun}{ending}"
+
+
+def times(count: int, what: str) -> str:
+    """Some of a thing, as bills have it: `1,024 x 400G` with the sign for multiplication."""
+    return f"{count:,} {_TIMES} {what}"
+
+
+def rate(gbps: Fraction | int) -> str:
+    """A bandwidth in the unit that leaves it short: `400 Gb/s`, `12.8 Tb/s`, `5.24 Pb/s`."""
+    value, unit = float(gbps), "Gb/s"
+    for larger in ("Tb/s", "Pb/s"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{_trimmed(value)} {unit}"
+
+
+def percent(share: Fraction | float) -> str:
+    """A share with at most two decimals; what is not all or nothing never reads as such."""
+    value = float(share) * 100
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    if text == "100" and share < 1:
+        return "over 99.99 %"
+    if text == "0" and share > 0:
+        return "under 0.01 %"
+    return f"{text} %"
+
+
+def ratio(value: Fraction | float) -> str:
+    """An oversubscription: `1:1`, `1.07:1`, `15:1`."""
+    return f"{_trimmed(float(value))}:1"
+
+
+def ranges(values: Iterable[int]) -> str:
+    """`0-7, 9` for 0…7 and 9."""
+    runs: list[list[int]] = []
+    for value in sorted(values):
+        if runs and runs[-1][1] == value - 1:
+            runs[-1][1] = value
+        else:
+            runs.append([value, value])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+
+
+def span(names: Sequence[str]) -> str:
+    """Some names, or the first and the last of many in the plan's order."""
+    if len(names) <= _SHOWN:
+        return ", ".join(names)
+    return f"{names[0]} … {names[-1]}"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _trimmed(value: float) -> str:
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
