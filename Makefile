@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SOURCES := fabricc custom_napalm benchmarks tests
 DEMO := inventories/superpod-b200-4su/cluster.yaml
 PEERS := nftables opensm ibsim-utils infiniband-diags ibutils frr frr-pythontools lldpd openssh-server iproute2 netplan.io network-manager dbus ethtool udev shellcheck slurmctld openmpi-bin ucx-utils perftest libyang2-tools \
-  libyang2-dev build-essential pkg-config python3-dev
+  libyang2-dev build-essential pkg-config python3-dev chromium chromium-driver
 APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
 export DEBIAN_FRONTEND := noninteractive
 
@@ -28,7 +28,7 @@ lint: $(VENV)/.dev peers
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-# The real peers that some tests ask: FRR, netplan, slurmctld, libyang, … Tests of a missing one skip and say so.
+# The real peers that some tests ask: FRR, netplan, slurmctld, libyang, Chromium, … Tests of a missing one skip and say so.
 peers: $(VENV)/.peers
 
 $(VENV)/.peers: | $(VENV)/bin/pip
