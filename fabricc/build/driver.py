@@ -242,19 +242,11 @@ def write_lock(front: Front) -> bool:
     Raises:
         EmitError: it cannot be written.
     """
+    from fabricc.emit.file import write_file
+
     if front.lock_text == front.lock_before:
         return False
-    draft = front.lock_path.with_name(f".{front.lock_path.name}.new")
-    try:
-        draft.unlink(missing_ok=True)
-        with draft.open("x", encoding="utf-8", newline="") as file:
-            file.write(front.lock_text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(front.lock_path)
-    except OSError as error:
-        raise EmitError.from_os(error) from None
-    return True
+    return write_file(front.lock_path, front.lock_text.encode())
 
 
 def _rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> BuildResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 
@@ -20,8 +19,12 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
     """Lay out FILEs (specs, policies, catalogs): indentation, spacing, blank lines.
 
     The order of keys, quotes and comments stay, and the result is read again and compared before it is written.
-    Exit status: 0 all in order, 1 a file cannot be laid out, or would change with --check.
+    Exit status: 0 all in order, 1 a file cannot be laid out, or would change with --check, 3 it cannot be written.
     """
+    from fabricc.build.result import exit_status
+    from fabricc.emit import EmitError
+    from fabricc.emit.file import write_file
+
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
     changed = 0
@@ -34,13 +37,16 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
         changed += 1
         if check:
             found.append(_differs(path, text, laid_out))
-        else:
-            _write(path, laid_out)
+            continue
+        try:
+            write_file(path, laid_out.encode())
+        except EmitError as error:
+            found.append(error.diagnostic)
     output.tell(found, format_, sources)
     failed = any(d.severity is Severity.ERROR for d in found)
     if format_ == "text" and not failed:
         click.echo(f"{output.plural(len(files), 'file')}: {changed} laid out anew")
-    return 1 if failed else 0
+    return exit_status(found)
 
 
 def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
@@ -71,16 +77,3 @@ def _differs(path: Path, text: str, laid_out: str) -> Diagnostic:
     return Diagnostic(
         "FAB0040", Severity.ERROR, "from here on not laid out as `fabricc fmt` does", place, remedy
     )
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace the file in one step, its mode kept; a symbolic link stays one."""
-    target = path.resolve()
-    draft = target.with_name(f".{target.name}.new")
-    draft.unlink(missing_ok=True)
-    with draft.open("x", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.chmod(target.stat().st_mode & 0o7777)
-    draft.replace(target)
