@@ -439,6 +439,7 @@ TITLES: dict[str, str] = {
     "FAB9132": "A device has alarms",
     "FAB9133": "A device does not revert a commit within that time",
     "FAB9134": "A device reverts a commit after another time",
+    "FAB9135": "A device was brought back before the run was resumed",
     "FAB9201": "A cable leads to another port",
     "FAB9202": "A cable is missing",
     "FAB9203": "A link that nobody planned",

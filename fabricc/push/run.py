@@ -235,12 +235,22 @@ class Push:
                         "FAB9119", Severity.ERROR, f"{name} is in an unknown state: {detail}", None, remedy
                     )
                 )
+        if not found:
+            found += _brought_back([name for name, (state, *_) in states.items() if state is State.ROLLED_BACK])
         left = counts[State.PLANNED.value]
         over = not left or bool(self.failures) or self._stopped
         good = not found and not left and not self._stopped
         if over:
             machine.journal.end(machine.run, "done" if good else "interrupted" if self._stopped else "failed")
         return Outcome(machine.run, dict(counts), tuple(found), self._stopped and not good)
+
+
+def _brought_back(names: Sequence[str]) -> list[Diagnostic]:
+    """That switches of a run which met no other failure run what they ran before it."""
+    if not names:
+        return []
+    message = f"brought back before the run was resumed, and left at that: {_named(names)}"
+    return [Diagnostic("FAB9135", Severity.ERROR, message, None, "`fabricc push TREE` changes them.")]
 
 
 def _findings(failed: Mapping[str, DeviceError]) -> tuple[Diagnostic, ...]:

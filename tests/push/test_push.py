@@ -107,6 +107,10 @@ def test_a_defect_in_the_midst_of_a_wave_takes_its_switches_back(
     assert network.states() == {"spine01a": "rolled-back", "spine02a": "planned"}
     network.truthful(NEW)
     assert "FAB9128" in network.push("--adopt", status=1).stderr, "the run is not over"
+    ended = network.push("--resume", status=3)
+    assert "FAB9135" in ended.stderr, "a resumed run has not done what it left"
+    assert network.states() == {"spine01a": "rolled-back", "spine02a": "confirmed"}
+    network.truthful(NEW)
     network.push("--rollback", "1", status=0)
     network.push("--adopt", "--only", "spine01a", status=0)
     network.truthful(NEW)
