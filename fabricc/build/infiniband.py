@@ -47,7 +47,7 @@ def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock
         raise ValueError("not an InfiniBand spec")
     if not wanted:
         message = "this command knows no InfiniBand fabric yet"
-        help_ = "`validate`, `plan`, `lock`, `build` and `check` do."
+        help_ = "`validate`, `plan`, `report`, `lock`, `build` and `check` do."
         refused = spec.error("FAB5817", message, "fabric", help=help_)
         return replace(front, diagnostics=(*front.diagnostics, refused))
     planned = plan(spec, catalog, lock, spec_path.parent)
