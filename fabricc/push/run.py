@@ -236,7 +236,9 @@ class Push:
                     )
                 )
         if not found:
-            found += _brought_back([name for name, (state, *_) in states.items() if state is State.ROLLED_BACK])
+            found += _brought_back(
+                [name for name, (state, *_) in states.items() if state is State.ROLLED_BACK]
+            )
         left = counts[State.PLANNED.value]
         over = not left or bool(self.failures) or self._stopped
         good = not found and not left and not self._stopped
