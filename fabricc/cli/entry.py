@@ -20,6 +20,7 @@ VERBS = {
     "build": "Write every configuration, proved against the plan.",
     "check": "Prove a built tree: its bytes, its meaning, both ends of every link.",
     "diff": "Review a change: its risk, its GPUs, its renumbering, its diffs.",
+    "explain": "Trace an address, ASN, device, threshold, output line or code to its origin.",
     "report": "Write one HTML page to read, print and sign: picture, tables, buffers, failures.",
     "push": "Bring a built tree to the switches, in waves that keep the fabric up.",
     "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",

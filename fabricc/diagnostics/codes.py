@@ -459,6 +459,12 @@ TITLES: dict[str, str] = {
     "FAB9251": "The running configuration says something else",
     "FAB9252": "The running configuration lacks something",
     "FAB9253": "The running configuration has more",
+    # Explaining.
+    "FAB9270": "Nothing of that name",
+    "FAB9271": "Not a line of a built tree",
+    "FAB9272": "A file of no device",
+    "FAB9273": "An InfiniBand fabric is not explained",
+    "FAB9274": "No statement with that word in its name",
     # Reporting.
     "FAB9301": "The file is no report",
 }

@@ -1,0 +1,186 @@
+"""`fabricc explain`: an address, an ASN, a device, a threshold, an output line or a code, traced to its origin."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fabricc.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.build.front import Front
+    from fabricc.diagnostics import Diagnostic
+    from fabricc.explain.model import Explanation
+    from fabricc.explain.origins import Known
+
+_CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
+_STYLES = {"title": "bold", "name": "bold cyan", "label": "dim", "plain": ""}
+
+
+@click.command(
+    "explain", short_help="Trace an address, ASN, device, threshold, output line or code to its origin."
+)
+@click.argument("first", metavar="SPEC|TREE|FILE:LINE|CODE")
+@click.argument("words", metavar="[SUBJECT] [FACT]", nargs=-1)
+@click.option(
+    "--spec", type=click.Path(path_type=Path), help="The spec of a line's tree, if it is not found by itself."
+)
+@output.templates_option
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True,
+              help="Text for people, or one JSON object with the explanation and the findings.")  # fmt: skip
+def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str) -> int:
+    """Say why a value is what it is: its rule, its formula in numbers, and the line of the spec behind it.
+
+    \b
+    FAB4003                                  a diagnostic code
+    cluster.yaml 10.0.0.6                    an address or a prefix
+    cluster.yaml AS4200524288                an ASN
+    cluster.yaml su001-tor1a                 a switch or a host
+    cluster.yaml su001-tor1a:Ethernet8       a port
+    cluster.yaml su001-tor1a:Ethernet8 ecn   some of its settings
+    build/zone/switches/su001-tor1a/running-config.cfg:103   a line of a built tree
+    """  # noqa: D301
+    from fabricc.build.result import exit_status
+    from fabricc.explain.model import SubjectError
+
+    found: list[Diagnostic] = []
+    sources: dict[str, str] = {}
+    explanation: Explanation | None = None
+    try:
+        explanation = _explained(first, words, spec, found, sources)
+    except SubjectError as error:
+        found += error.diagnostics
+    if format_ == "json":
+        _tell_json(explanation, found)
+    else:
+        output.tell(found, "text", sources)
+        if explanation is not None:
+            _show(explanation)
+    return exit_status(found)
+
+
+def _explained(
+    first: str, words: tuple[str, ...], spec: Path | None, found: list[Diagnostic], sources: dict[str, str]
+) -> Explanation:
+    """The explanation; findings and the texts they point into are added to `found` and `sources`.
+
+    Raises:
+        SubjectError: there is nothing of that name.
+    """
+    from fabricc.explain.trees import line_named
+
+    code = words[0] if len(words) == 1 and _CODE.fullmatch(words[0]) else first if not words else ""
+    if _CODE.fullmatch(code):
+        from fabricc.explain.codes import explain_code
+
+        return explain_code(code.upper())
+    if not words and (place := line_named(first)) is not None:
+        return _line(first, *place, spec, found, sources)
+    if not words:
+        raise click.UsageError(
+            f"'{first}' is neither a code nor a line of a built tree; of a spec, say what to explain: an address, "
+            "an ASN, a device or DEVICE:PORT."
+        )
+    from fabricc.explain.ask import explain
+
+    return explain(_known(_front(_spec(Path(first)), sources)), words[0], words[1:])
+
+
+def _spec(path: Path) -> Path:
+    """The spec itself, or that of a built tree.
+
+    Raises:
+        SubjectError: a folder that is no tree, or one whose spec is not found.
+    """
+    if not path.is_dir():
+        return path
+    from fabricc.check.tree import read_manifest
+    from fabricc.explain.model import SubjectError
+    from fabricc.explain.trees import spec_of
+
+    manifest, missing = read_manifest(path)
+    if manifest is None:
+        raise SubjectError(*([missing] if missing else []))
+    return spec_of(path, manifest)
+
+
+def _front(spec: Path, sources: dict[str, str]) -> Front:
+    """The planned spec.
+
+    Raises:
+        SubjectError: it cannot be planned, or is of InfiniBand (FAB9273).
+    """
+    from fabricc.build.front import run_front
+    from fabricc.diagnostics import Diagnostic, Severity
+    from fabricc.explain.model import SubjectError
+
+    front = run_front(spec, gaps=False, infiniband=True)
+    sources.update(front.sources)
+    if front.infiniband is not None:
+        message = (
+            f"{spec} is of an InfiniBand fabric, whose subnet manager gives out addresses: no line to trace"
+        )
+        help_ = "`fabricc plan` shows its GUIDs, LIDs and cables; a code is explained without a spec."
+        raise SubjectError(Diagnostic("FAB9273", Severity.ERROR, message, None, help_))
+    if not front.sound:
+        raise SubjectError(*(each for each in front.diagnostics if each.severity is Severity.ERROR))
+    return front
+
+
+def _known(front: Front) -> Known:
+    from fabricc.explain.origins import Known
+
+    assert front.spec is not None
+    assert front.fabric is not None
+    return Known(front.spec, front.fabric, front.sources, str(front.lock_path), front.lock_text)
+
+
+def _line(
+    shown: str, file: Path, number: int, spec: Path | None, found: list[Diagnostic], sources: dict[str, str]
+) -> Explanation:
+    from fabricc.explain import trees
+    from fabricc.explain.ask import subject_of
+    from fabricc.explain.facts import Explainer
+    from fabricc.explain.lines import explain_line
+    from fabricc.explain.model import SubjectError
+
+    line = trees.find_line(file, number, spec)
+    front = _front(line.spec, sources)
+    known = _known(front)
+    found += trees.stale(line, front)
+    name = line.folder.partition("/")[2]
+    at = known.fabric.find(name)
+    if at is None:
+        from fabricc.diagnostics import Diagnostic, Severity
+
+        message = f"{line.spec} as it is now has no device {name}"
+        raise SubjectError(Diagnostic("FAB9270", Severity.ERROR, message, None, "Build again."))
+    subject = subject_of(known, at)
+    return explain_line(Explainer(known), subject, trees.texts_of(line, subject), line.place, shown)
+
+
+def _tell_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> None:
+    import dataclasses
+    import json
+
+    from fabricc.explain.machine import plain
+
+    findings = [dataclasses.asdict(each) for each in found]
+    whole = {"explanation": plain(explanation) if explanation else None, "findings": findings}
+    click.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+
+
+def _show(explanation: Explanation) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from fabricc.explain.text import lines
+
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines(explanation, max(60, min(console.width, 120))):
+        console.print(Text(line.text, _STYLES[line.style]))

@@ -1,0 +1,62 @@
+"""The pools of a plan, and the rules by which addresses are given out of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from ipaddress import IPv4Address, IPv6Address
+
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.fabric import Fabric
+
+    Address = IPv4Address | IPv6Address
+
+HOST_RULE = (
+    "Every link of a NIC port has a /31 (RFC 3021) or /127 (RFC 6164) of the hosts pool; the ToR has the even "
+    "address, the host the odd one. The links of one ToR are one aligned block, its aggregate."
+)
+LINK_RULE = (
+    "Every cable between switches has a /31 or /127 of the links pool: uplinks of ToRs in its lower half, those of "
+    "spines in its upper half. The upper switch has the even address, the lower one the odd one."
+)
+LOOPBACK_RULE = (
+    "Loopbacks are numbered by tier: ToRs in the lower half of the pool, spines in its third quarter, cores in its "
+    "last."
+)
+MANAGEMENT_RULE = (
+    "The first 16 addresses of the management network are left to gateways and servers; ToRs follow in its lower "
+    "half, spines in its third quarter, cores in its last."
+)
+AGGREGATE_RULE = (
+    "A ToR announces the block that its host links lie in as one prefix. Nothing above it aggregates: a spine that "
+    "did would attract traffic for hosts that a failed link has cut it off from."
+)
+DOCS = "docs/architecture.md, Coordinates"
+
+
+class Found(NamedTuple):
+    """A pool that an address lies in: its name in the plan, the pool, the key of the spec."""
+
+    name: str
+    pool: Pool
+    key: str
+
+
+def pools(fabric: Fabric) -> Iterator[Found]:
+    """Every pool of the plan."""
+    for kind in ("hosts", "links", "loopbacks"):
+        for version in (4, 6):
+            if (pool := fabric.pool(kind, version)) is not None:
+                suffix = "" if version == 4 else "6"
+                yield Found(kind, pool, f"addressing.{kind}{suffix}")
+    yield Found("management", fabric.addresses.management, "management.network")
+
+
+def offset_in(pool: Pool, address: Address) -> int | None:
+    """The offset of an address in a pool; None outside it."""
+    if pool.version != address.version:
+        return None
+    offset = int(address) - pool.first
+    return offset if 0 <= offset < 1 << pool.bits else None
