@@ -1,9 +1,9 @@
 """The `dataclass` of values: for the type checker the standard one, at run time one whose classes are quickly made.
 
 The standard one compiles up to seven functions for each class. A build of few devices imports some two hundred such
-classes, most of which it never makes an object of; a tenth of its time went there. Here nothing is compiled but the
-constructor, at its first call, and it does not go through `object.__setattr__`, which takes four times as long. With
-`FABRICC_FROZEN=1` in the environment it is the standard one at run time too; a test builds with both.
+classes, most of which it never makes an object of; nearly a tenth of its time went there. Here nothing is compiled but
+the constructor, at its first call, and it does not go through `object.__setattr__`, which takes four times as long.
+With `FABRICC_FROZEN=1` in the environment it is the standard one at run time too; a test builds with both.
 """
 
 from __future__ import annotations
