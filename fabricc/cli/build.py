@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.cli import output
+from fabricc.diagnostics.wording import plural
 
 if TYPE_CHECKING:
     from fabricc.build import BuildResult
@@ -55,7 +56,7 @@ def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> s
     """The table at the end of a build."""
     counts = result.counts
     switches = ", ".join(
-        output.plural(counts[name], noun)
+        plural(counts[name], noun)
         for name, noun in (("tors", "ToR"), ("spines", "spine"), ("cores", "core"))
         if counts.get(name)
     )
@@ -69,7 +70,7 @@ def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> s
     read = "every file read back" if result.proved is None else _some(result.proved)
     proof = f"{read}, {result.links:,} links agree at both ends" if checked else "not checked"
     rows = [
-        ("GPUs", f"{counts['gpus']:,} in {output.plural(counts['hosts'], 'host')}"),
+        ("GPUs", f"{counts['gpus']:,} in {plural(counts['hosts'], 'host')}"),
         ("switches", switches),
         ("cables", f"{cables:,}"),
         ("files", files),
@@ -83,5 +84,5 @@ def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> s
 
 
 def _some(devices: int) -> str:
-    what = output.plural(devices, "device") if devices else "no device"
+    what = plural(devices, "device") if devices else "no device"
     return f"{what} concerned and read back, the rest as proved before"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricc.cli import output
+from fabricc.diagnostics.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,7 +88,7 @@ def _gist(model: SwitchModel | HostModel | NicModel) -> str:
         return f"{' + '.join(cages)}, {model.asic}, {', '.join(sorted(model.nos))}"
     if isinstance(model, HostModel):
         ports = f"{model.rails * model.ports_per_nic} x {model.port_gbps}G"
-        return f"{output.plural(model.gpus, 'GPU')}, {ports}, {model.nic.name}"
+        return f"{plural(model.gpus, 'GPU')}, {ports}, {model.nic.name}"
     return model.driver
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from fabricc.cli import output
+from fabricc.diagnostics.wording import plural
 
 
 @click.command("check", short_help="Prove a built tree: its bytes, its meaning, both ends of every link.")
@@ -45,7 +46,7 @@ def command(
         devices = sum(result.counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts"))
         verdict = "proved" if result.exit_status == 0 else "not proved"
         click.echo(
-            f"{tree}: {verdict}; {output.plural(result.files, 'file')}, {output.plural(devices, 'device')}, "
-            f"{output.plural(result.links, 'link')} compared at both ends, {output.tally(result.diagnostics)}"
+            f"{tree}: {verdict}; {plural(result.files, 'file')}, {plural(devices, 'device')}, "
+            f"{plural(result.links, 'link')} compared at both ends, {output.tally(result.diagnostics)}"
         )
     return result.exit_status

@@ -9,6 +9,7 @@ import click
 
 from fabricc.cli import output
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.diagnostics.wording import plural
 
 
 @click.command("fmt", short_help="Lay out specs the same way, comments and meaning untouched.")
@@ -45,7 +46,7 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
     output.tell(found, format_, sources)
     failed = any(d.severity is Severity.ERROR for d in found)
     if format_ == "text" and not failed:
-        click.echo(f"{output.plural(len(files), 'file')}: {changed} laid out anew")
+        click.echo(f"{plural(len(files), 'file')}: {changed} laid out anew")
     return exit_status(found)
 
 

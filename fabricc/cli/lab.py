@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricc.cli import output
+from fabricc.diagnostics.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,8 +112,8 @@ def _boot(
     lab = lifecycle.note_boot(lab, time.monotonic() - begin)
     record = lab.record
     click.echo(
-        f"{record.cluster}: {output.plural(len(record.switches), 'switch')} with FRR {record.frr}, "
-        f"{output.plural(len(record.hosts), 'host')}, {output.plural(len(record.cables), 'cable')}; "
+        f"{record.cluster}: {plural(len(record.switches), 'switch')} with FRR {record.frr}, "
+        f"{plural(len(record.hosts), 'host')}, {plural(len(record.cables), 'cable')}; "
         f"every planned route in every kernel after {record.boot_s:.1f} s. State: {lab.folder}",
         err=True,
     )
@@ -178,7 +179,7 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
     lab = _open(name, state)
     with _held(lab):
         ends = faults.break_(lab, target, silent=silent)
-    click.echo(f"{target}: {output.plural(len(ends), 'link')} {'silent' if silent else 'down'}")
+    click.echo(f"{target}: {plural(len(ends), 'link')} {'silent' if silent else 'down'}")
     return 0
 
 
@@ -292,9 +293,7 @@ def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool)
         return ENVIRONMENT
     for sentence in written.notes:
         click.echo(f"note: {sentence}", err=True)
-    click.echo(
-        f"{written.topology}: {output.plural(written.nodes, 'node')}, {output.plural(written.links, 'link')}"
-    )
+    click.echo(f"{written.topology}: {plural(written.nodes, 'node')}, {plural(written.links, 'link')}")
     return 0
 
 

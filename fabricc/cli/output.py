@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricc.diagnostics.wording import plural
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -89,12 +91,6 @@ def tally(diagnostics: Iterable[Diagnostic]) -> str:
         counts[diagnostic.severity.value] = counts.get(diagnostic.severity.value, 0) + 1
     parts = [plural(counts[name], name) for name in ("error", "warning", "note") if name in counts]
     return ", ".join(parts) or "no findings"
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 file`, `2,048 files`, `4 switches`."""
-    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
-    return f"{count:,} {noun}{ending}"
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.cli import output
+from fabricc.diagnostics.wording import plural, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -188,11 +189,9 @@ def _print(console: Console, title: str, head: Sequence[str], rows: Sequence[Seq
 
 def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     """Every table: title, column names, rows."""
-    from fabricc.report.wording import ranges
-
     samples = [fabric.switch(switch_id) for switch_id in fabric.kinds()]
     counts, shape = fabric.counts(), fabric.shape
-    hosts, planes = output.plural(counts["hosts"], "host"), output.plural(shape.planes, "plane")
+    hosts, planes = plural(counts["hosts"], "host"), plural(shape.planes, "plane")
     gpus = f"{counts['gpus']:,} GPUs in {hosts}, {planes}"
     tiers = [
         (tier.value, counts[f"{tier.value}s"], plan.model.title, f"{plan.nos} {plan.release}".strip())

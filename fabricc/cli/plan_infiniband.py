@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.cli import output
+from fabricc.diagnostics.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,7 +98,7 @@ def _tables(ib: InfinibandFabric, front: Front) -> Iterator[_Table]:
     from fabricc.infiniband.tables import class_rows, partition_rows
 
     wiring, counts = ib.wiring, ib.counts()
-    hosts, subnets = output.plural(counts["hosts"], "host"), output.plural(ib.planes, "subnet")
+    hosts, subnets = plural(counts["hosts"], "host"), plural(ib.planes, "subnet")
     tiers = [(t.value, counts[f"{t.value}s"], p.model.title) for t, p in wiring.tiers.items()]
     yield (
         f"{wiring.cluster}: {counts['gpus']:,} GPUs in {hosts}, {subnets}",

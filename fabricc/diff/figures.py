@@ -6,7 +6,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.diff.names import plural
+from fabricc.diagnostics.wording import plural
 from fabricc.fabric.model import Direction
 from fabricc.qos.pools import PortGroup, budget
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diff.model import Impact, Verdict
+from fabricc.fabric.paths import matching
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping
 
 TABLE = Path(__file__).with_name("impact.yaml")
@@ -57,10 +58,9 @@ def rules() -> tuple[Rule, ...]:
 
 def _rule(row: dict[str, Any]) -> Rule:
     facts = row["fact"] if isinstance(row["fact"], list) else [row["fact"]]
-    pattern = re.compile("|".join(re.escape(fact).replace(r"\*", ".*") for fact in facts))
     default = _row_verdict(row, row)
     exceptions = {name: _row_verdict(entry, row) for name, entry in row.get("nos", {}).items()}
-    return Rule(pattern, row.get("ops", "~+-"), default, exceptions)
+    return Rule(matching(facts), row.get("ops", "~+-"), default, exceptions)
 
 
 def _row_verdict(entry: dict[str, Any], row: dict[str, Any]) -> Verdict:

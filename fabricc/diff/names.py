@@ -68,9 +68,3 @@ def listed(numbers: Iterable[int]) -> str:
     return ", ".join(
         text.strip("[]") for text, _ in _runs([(str(number), 1) for number in sorted(set(numbers))])
     )
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 switch`, `2,048 links`."""
-    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
-    return f"{count:,} {noun}{ending}"

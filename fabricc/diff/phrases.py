@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.diff.names import plural
+from fabricc.diagnostics.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

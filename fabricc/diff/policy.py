@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.diagnostics.wording import plural
 from fabricc.diff.model import Impact
-from fabricc.diff.names import plural
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from fabricc.diagnostics.wording import plural
 from fabricc.diff.model import Impact
-from fabricc.diff.names import fold, listed, plural
+from fabricc.diff.names import fold, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.diagnostics.wording import plural
 from fabricc.explain.formulas import link_pool_bits
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.links import tor_id
@@ -61,7 +62,7 @@ def host_link(fabric: Fabric, offset: int) -> Place:
     place = _tor(fabric, unit, group, nic_port)
     missing = place.missing
     if not missing and rail >= shape.rails_per_tor:
-        missing = f"a ToR has {_counted(shape.rails_per_tor, 'rail')} of a host, not number {rail + 1}"
+        missing = f"a ToR has {plural(shape.rails_per_tor, 'rail')} of a host, not number {rail + 1}"
     if not missing and slot not in fabric.units[unit].hosts:
         missing = f"{fabric.units[unit].name} has no host in slot {slot}"
     return place._replace(slot=slot, rail=rail, end=end, missing=missing)
@@ -81,7 +82,7 @@ def fabric_link(fabric: Fabric, offset: int) -> Place:
         place, most = _spine_of(fabric, number), shape.spine_uplinks
     missing = place.missing
     if not missing and uplink >= most:
-        have = f"has {_counted(most, 'uplink')}" if most else "has no uplinks: there are no cores"
+        have = f"has {plural(most, 'uplink')}" if most else "has no uplinks: there are no cores"
         missing = f"{fabric.name(place.switch)} {have}" + (f", not number {uplink + 1}" if most else "")
     return place._replace(uplink=uplink, end=end, missing=missing)
 
@@ -161,9 +162,9 @@ def _tor(fabric: Fabric, unit: int, group: int, nic_port: int) -> Place:
     if unit not in fabric.units:
         missing = f"there is no unit {unit}: {_units(fabric)}"
     elif group >= shape.groups:
-        missing = f"a unit has {_counted(shape.groups, 'ToR')} per NIC port, not number {group + 1}"
+        missing = f"a unit has {plural(shape.groups, 'ToR')} per NIC port, not number {group + 1}"
     elif nic_port >= shape.nic_ports:
-        missing = f"a NIC has {_counted(shape.nic_ports, 'cabled port')}, not number {nic_port + 1}"
+        missing = f"a NIC has {plural(shape.nic_ports, 'cabled port')}, not number {nic_port + 1}"
     return Place(TierName.TOR, at.plane, at.pod, unit, group, nic_port, missing=missing)
 
 
@@ -173,11 +174,11 @@ def _spine_of(fabric: Fabric, number: int) -> Place:
     pod, spine = divmod(rest, fabric.strides.spine)
     missing = ""
     if plane >= shape.planes:
-        missing = f"there is no plane {plane}: {_counted(shape.planes, 'plane')}, from 0"
+        missing = f"there is no plane {plane}: {plural(shape.planes, 'plane')}, from 0"
     elif pod >= shape.pods:
-        missing = f"there is no pod {pod}: {_counted(shape.pods, 'pod')}, from 0"
+        missing = f"there is no pod {pod}: {plural(shape.pods, 'pod')}, from 0"
     elif spine >= shape.spines:
-        missing = f"there is no spine {spine} in a pod and plane: {_counted(shape.spines, 'spine')}, from 0"
+        missing = f"there is no spine {spine} in a pod and plane: {plural(shape.spines, 'spine')}, from 0"
     return Place(TierName.SPINE, plane, pod, -1, spine, -1, missing=missing)
 
 
@@ -186,16 +187,12 @@ def _core_of(fabric: Fabric, number: int) -> Place:
     core, plane = divmod(number, fabric.strides.plane)
     missing = ""
     if plane >= shape.planes:
-        missing = f"there is no plane {plane}: {_counted(shape.planes, 'plane')}, from 0"
+        missing = f"there is no plane {plane}: {plural(shape.planes, 'plane')}, from 0"
     elif core >= shape.cores:
-        missing = f"there is no core {core} in a plane: {_counted(shape.cores, 'core')}, from 0"
+        missing = f"there is no core {core} in a plane: {plural(shape.cores, 'core')}, from 0"
     return Place(TierName.CORE, plane, 0, -1, core, -1, missing=missing)
 
 
 def _units(fabric: Fabric) -> str:
     first, last = min(fabric.units), max(fabric.units)
     return f"units go from {first} to {last}, with room for {fabric.strides.unit}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -9,8 +9,8 @@ from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.explain.counts import spines, uplinks
 from fabricc.explain.model import Explanation, Statement, SubjectError
 from fabricc.explain.places import TIERS, identity_origins, switch_text
-from fabricc.explain.rules import matching
 from fabricc.fabric.model import Direction, Host, Port, TierName
+from fabricc.fabric.paths import matching
 from fabricc.spec.document import dotted
 
 if TYPE_CHECKING:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.diagnostics.wording import plural
 from fabricc.explain.devices import grouped
 from fabricc.explain.model import Explanation
+from fabricc.spec.document import clip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -67,29 +69,28 @@ def explain_line(
         for path, where in reading.lines.items()
         if where == (place.file, place.line) and path in reading.facts
     }
-    details = [("line", _clipped(lines[place.line - 1]) or "(empty)"), ("device", subject.device.name)]
+    details = [
+        ("line", clip(lines[place.line - 1].strip(), _LONGEST) or "(empty)"),
+        ("device", subject.device.name),
+    ]
     if above := list(_enclosing(lines, place.line - 1)):
         details.append(("within", " > ".join(map(_opener, above))))
     if place in texts.overlaid:
         details.append(("overlay", f"from {', '.join(_overlays(subject))}: the user's own"))
     elif not _written(texts, place):
         details.append(("build", "a build of the spec as it is now does not write this line"))
-    title = f"states {_counted(len(stated))}"
+    title = f"states {plural(len(stated), 'fact')}"
     if not stated:
         title = "states no fact of its own"
         found, part_of = _without(texts, place, reading)
         if 0 < len(list(grouped(part_of))) <= _EXPLAINED:
-            title, stated = f"is part of what states {_counted(len(part_of))}", part_of
+            title, stated = f"is part of what states {plural(len(part_of), 'fact')}", part_of
             found = [("meaning", "without it what follows is not stated, or stated otherwise")]
         details += found
     statements = tuple(
         explainer.fact(subject, first, stated[first], others) for first, others in grouped(_told(stated))
     )
     return Explanation("line", shown, title, tuple(details), statements)
-
-
-def _counted(count: int) -> str:
-    return f"{count:,} fact{'' if count == 1 else 's'}"
 
 
 def _told(stated: Facts) -> Facts:
@@ -117,7 +118,7 @@ def _enclosing(lines: Sequence[str], index: int) -> Iterator[str]:
 
 def _opener(line: str) -> str:
     """A line that opens a block, without what opens it and without quotes around it all."""
-    text = _clipped(line).rstrip(" {[(:")
+    text = clip(line.strip(), _LONGEST).rstrip(" {[(:")
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
@@ -181,8 +182,3 @@ def _written(texts: Texts, place: Place) -> bool:
 
 def _overlays(subject: Subject) -> list[str]:
     return [overlay.name for overlay in getattr(subject.device, "overlays", ())]
-
-
-def _clipped(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.explain.model import Origin, Source
-from fabricc.spec.document import dotted
+from fabricc.spec.document import clip, dotted
 from fabricc.spec.resources import cluster_schema, resolved
 from fabricc.values import dataclass
 
@@ -46,7 +46,7 @@ class Known:
 
     def snippet(self, position: Position) -> str:
         """The line at a place, clipped."""
-        return _clipped(_line(self.sources.get(position.file, ""), position.line))
+        return clip(_line(self.sources.get(position.file, ""), position.line), _LONGEST)
 
     def spec_origin(self, key: str) -> Origin | None:
         """Where a key of the spec was decided: the file, or its default; None where neither says anything."""
@@ -59,7 +59,7 @@ class Known:
         below = {name: value for name, value in taken.items() if name.startswith((f"{key}.", f"{key}["))}
         if below:
             shown = ", ".join(f"{name.removeprefix(key + '.')} {text_of(v)}" for name, v in below.items())
-            return Origin(Source.DEFAULT, key, _clipped(shown), None, "", description(path))
+            return Origin(Source.DEFAULT, key, clip(shown, _LONGEST), None, "", description(path))
         if (above := self._said_above(path)) is not None:
             return above
         if (told := description(path)) and " Default: " in f" {told}":
@@ -155,7 +155,3 @@ def text_of(value: Any) -> str:
 def _line(text: str, number: int) -> str:
     lines = text.splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.fabric.paths import matching
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import re
 
 TABLE = Path(__file__).with_name("rules.yaml")
 _KEYS = frozenset(
@@ -93,9 +93,3 @@ def _rule(row: dict[str, Any]) -> Rule:
         fixed=fixed,
         docs=row.get("docs", "docs/nos-{nos}.md" if fixed else ""),
     )
-
-
-def matching(patterns: Iterable[str]) -> re.Pattern[str]:
-    """One expression for texts with `*` (anything) and `?` (one character); it matches nothing when there is none."""
-    texts = [re.escape(each).replace(r"\*", ".*").replace(r"\?", ".") for each in patterns]
-    return re.compile("|".join(texts) if texts else "(?!)")

@@ -1,8 +1,9 @@
-"""Paths of the facts of ports: the same on every switch of a kind, so each text is made once in a process."""
+"""Paths of facts: those of ports, each text made once in a process as it is the same on every switch; and patterns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
@@ -61,3 +62,9 @@ class Alike(dict[str, Mapping[str, _Value]]):
 def alike(leaves: tuple[str, ...], stated: tuple[_Value, ...]) -> Alike[_Value]:
     """The same object for all switches that have such ports."""
     return Alike(leaves, stated)
+
+
+def matching(patterns: Iterable[str]) -> re.Pattern[str]:
+    """One expression for paths with `*` (anything) and `?` (one character); it matches nothing when there is none."""
+    texts = [re.escape(each).replace(r"\*", ".*").replace(r"\?", ".") for each in patterns]
+    return re.compile("|".join(texts) if texts else "(?!)")

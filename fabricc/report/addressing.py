@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.diagnostics.wording import plural
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.model import TierName
 from fabricc.report.values import Section, Table
-from fabricc.report.wording import NONE, percent, plural
+from fabricc.report.wording import NONE, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc import __version__
 from fabricc.build.outcome import manifest_inputs
 from fabricc.diagnostics import Severity, worst
+from fabricc.diagnostics.wording import plural
 from fabricc.planning.quality import worksheets
 from fabricc.report import infiniband, origins, quality, topology
 from fabricc.report.addressing import addressing
@@ -18,7 +19,7 @@ from fabricc.report.failures import failures, hardest_single
 from fabricc.report.kinds import cables, kinds
 from fabricc.report.materials import materials
 from fabricc.report.values import Figure, Page, Section, Table
-from fabricc.report.wording import percent, plural, rate, ratio
+from fabricc.report.wording import percent, rate, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.rates import generation_at
+from fabricc.diagnostics.wording import plural
 from fabricc.infiniband.identity import MOST_LIDS
 from fabricc.infiniband.tables import class_rows, partition_rows
 from fabricc.report.values import Section, Table
-from fabricc.report.wording import plural, times
+from fabricc.report.wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

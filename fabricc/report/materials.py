@@ -7,10 +7,11 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.diagnostics.wording import plural
 from fabricc.fabric.model import Direction, TierName
 from fabricc.report.kinds import host_port_gbps
 from fabricc.report.values import Prose, Section, Table
-from fabricc.report.wording import plural, times
+from fabricc.report.wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

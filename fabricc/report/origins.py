@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Severity
+from fabricc.diagnostics.wording import plural
 from fabricc.report.values import Section, Table
-from fabricc.report.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

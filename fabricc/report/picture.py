@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.diagnostics.wording import plural
 from fabricc.fabric.model import TierName
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.report import svg
 from fabricc.report.scene import Pod, Scene, scene
 from fabricc.report.unit_picture import COLOURS, HEIGHT, LETTER, SQUARE, TORS, plane_of, squares, unit_picture
 from fabricc.report.values import Picture
-from fabricc.report.wording import plural, shortened
+from fabricc.report.wording import shortened
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.build import tables
+from fabricc.diagnostics.wording import plural, ranges
 from fabricc.fabric.model import TierName
 from fabricc.hosts.classes import nic_qos, tos_byte
 from fabricc.qos.plot import panel_of, panel_svg
 from fabricc.report.values import Picture, Prose, Section, Table
-from fabricc.report.wording import NONE, plural, ranges, span, times
+from fabricc.report.wording import NONE, span, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

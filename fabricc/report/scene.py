@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.diagnostics.wording import plural
 from fabricc.fabric.model import TierName
 from fabricc.fabric.naming import PLANE_LETTERS
-from fabricc.report.wording import plural, rate, times
+from fabricc.report.wording import rate, times
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:

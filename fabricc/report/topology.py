@@ -5,12 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from fabricc.diagnostics.wording import plural
 from fabricc.fabric.model import Direction, TierName
 from fabricc.report.failure import kept_text
 from fabricc.report.kinds import cables as cables_of
 from fabricc.report.picture import picture
 from fabricc.report.values import Section, Table
-from fabricc.report.wording import NONE, percent, plural, rate, ratio, span, times
+from fabricc.report.wording import NONE, percent, rate, ratio, span, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

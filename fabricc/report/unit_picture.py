@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.diagnostics.wording import plural
 from fabricc.report import svg
-from fabricc.report.wording import plural, shortened
+from fabricc.report.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

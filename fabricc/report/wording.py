@@ -5,19 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from fractions import Fraction
 
 _SHOWN = 3
 NONE = "\N{EN DASH}"
 """What stands in a cell where there is nothing to say."""
 _TIMES = "\N{MULTIPLICATION SIGN}"
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 host`, `2,048 hosts`, `4 switches`."""
-    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
-    return f"{count:,} {noun}{ending}"
 
 
 def times(count: int, what: str) -> str:
@@ -49,17 +43,6 @@ def percent(share: Fraction | float) -> str:
 def ratio(value: Fraction | float) -> str:
     """An oversubscription: `1:1`, `1.07:1`, `15:1`."""
     return f"{_trimmed(float(value))}:1"
-
-
-def ranges(values: Iterable[int]) -> str:
-    """`0-7, 9` for 0…7 and 9."""
-    runs: list[list[int]] = []
-    for value in sorted(values):
-        if runs and runs[-1][1] == value - 1:
-            runs[-1][1] = value
-        else:
-            runs.append([value, value])
-    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
 
 
 def span(names: Sequence[str]) -> str:

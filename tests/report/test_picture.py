@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from fabricc.diagnostics.wording import plural
 from fabricc.report.kinds import cables, kinds
 from fabricc.report.picture import WIDTH, picture
-from fabricc.report.wording import percent, plural, rate, ratio, shortened, span
+from fabricc.report.wording import percent, rate, ratio, shortened, span
 from tests.report.specs import MIXED, SMALL, front_of
 from tests.report.test_page import bench
 

@@ -1,0 +1,25 @@
+"""Counts and runs of numbers as people read them, the same on screen, in reviews and on pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 file`, `2,048 files`, `4 switches`."""
+    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
+    return f"{count:,} {noun}{ending}"
+
+
+def ranges(values: Iterable[int]) -> str:
+    """`0-7, 9` for 0…7 and 9."""
+    runs: list[list[int]] = []
+    for value in sorted(values):
+        if runs and runs[-1][1] == value - 1:
+            runs[-1][1] = value
+        else:
+            runs.append([value, value])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
