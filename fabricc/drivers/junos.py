@@ -90,7 +90,9 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             RpcError: failure,
             SessionCloseError: ConnectionClosedException,
             TransportError: ConnectionClosedException,
-            OSError: ConnectionClosedException,  # paramiko's word, when it meets the closed socket first
+            # Paramiko's words, when it meets the closed socket first.
+            OSError: ConnectionClosedException,
+            EOFError: ConnectionClosedException,
             XMLSyntaxError: failure,
         }
         return clean(self.hostname, foreign, self.password)
