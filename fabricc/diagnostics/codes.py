@@ -119,6 +119,7 @@ TITLES: dict[str, str] = {
     "FAB3022": "An override of no device",
     "FAB3023": "An override of no such port",
     "FAB3024": "Too little bandwidth with one switch lost",
+    "FAB3025": "A gateway or server with a switch's address",
     "FAB3041": "A NIC without a port of the host's speed",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.

@@ -124,6 +124,11 @@ def taken_loopback(tables: dict[str, Any]) -> None:
     loopbacks[f"Loopback0|{device(OTHER_TOR).loopback4}/32"] = loopbacks.pop(mine)
 
 
+def gateway_of_its_own(tables: dict[str, Any]) -> None:
+    for key, attributes in tables["MGMT_INTERFACE"].items():
+        attributes["gwaddr"] = key.partition("|")[2].partition("/")[0]
+
+
 def device(name: str) -> Switch:
     """A switch of the fabric as planned."""
     at = fabric().find(name)
@@ -147,6 +152,7 @@ CASES: list[tuple[int, str, dict[str, str], Fault]] = [
     (4, "uplinks at half their speed", {}, config_db(slow_uplinks)),
     (5, "a rail cabled to the next rack's ToR", {}, Fault(alter_host=rail_astray)),
     (6, "a loopback used twice", {}, config_db(taken_loopback)),
+    (6, "a switch with the gateway's address", {}, config_db(gateway_of_its_own)),
     (7, "two ToRs of one AS", {}, SAME_ASN),
     (7, "a public AS number", {}, text(SPINE, r"router bgp \d+", "router bgp 3320")),
     (8, "another hold time at one end", {}, text(SPINE, "timers bgp 3 9", "timers bgp 3 12")),

@@ -64,8 +64,13 @@ def block(text: str) -> Block:
     return Block(family, int.from_bytes(packed) >> spare << spare, size)
 
 
+_ASKED = tuple(f"management/{kind}" for kind in ("gateway", "ntp", "dns", "syslog", "tacacs/servers"))
+"""Facts that name machines of the management network, comma-separated."""
+
+
 def address_breaches(seen: SwitchView) -> Iterator[Breach]:
-    """On one switch: a ToR's host links lie inside its aggregates."""
+    """On one switch: a ToR's host links lie inside its aggregates, and its own address is no gateway's or server's."""
+    yield from _taken(seen)
     aggregates = [block(text) for text in seen.aggregates]
     if not aggregates:
         return
@@ -76,6 +81,14 @@ def address_breaches(seen: SwitchView) -> Iterator[Breach]:
             if text and not any(a.covers(block(text)) for a in aggregates):
                 message = f"{link.port.name} has {text}, outside every aggregate, so nobody finds its host"
                 yield Breach(6, message, link.path + family)
+
+
+def _taken(seen: SwitchView) -> Iterator[Breach]:
+    """The switch's management address is that of a gateway or a server that it names itself."""
+    mine = str(seen.facts.get("management/address", "")).partition("/")[0]
+    for path in _ASKED if mine else ():
+        if mine in str(seen.facts.get(path, "")).split(","):
+            yield Breach(6, f"its management address {mine} is also {path.rpartition('/')[2]}", path)
 
 
 def packed_blocks(seen: SwitchView) -> bytes:
