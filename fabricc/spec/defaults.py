@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.spec.document import dotted
+from fabricc.spec.pools import IPV6_POOLS, unused_pools
 from fabricc.spec.resources import cluster_schema, resolved
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from fabricc.spec.model import Path
 
-IPV6_POOLS = ("hosts6", "links6", "loopbacks6")
 # Below these, absent means "as planned" or "not that one", which is no assumption.
 NO_ASSUMPTIONS = (("overrides",), ("accept",), ("policy",))
 
@@ -46,11 +46,11 @@ def filled(value: Any, assumptions: Assumptions) -> dict[str, Any]:
     """A copy of a schema-valid spec (or of its valid sections) with every default in place."""
     whole: dict[str, Any] = _filled(value, cluster_schema(), (), assumptions)
     addressing = whole.get("addressing")
-    if addressing is not None and addressing["family"] == "ipv4":
-        for pool in IPV6_POOLS:
-            if pool not in value.get("addressing", {}):
+    if addressing is not None:
+        for pool in unused_pools(addressing).keys() - value.get("addressing", {}).keys():
+            assumptions.forget("addressing", pool)
+            if addressing["family"] == "ipv4" and pool in IPV6_POOLS:
                 del addressing[pool]
-                assumptions.forget("addressing", pool)
     return whole
 
 

@@ -33,33 +33,41 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings) -> Addressing |
         for pool in IPV4_POOLS + IPV6_POOLS
         if pool in raw
     }
-    _check_overlaps({("addressing", pool): network for pool, network in pools.items()}, findings)
-    family = raw["family"]
     written = findings.document.positions
-    for pool in IPV6_POOLS if family == "ipv4" else ():
+    unused = unused_pools(raw)
+    for pool, why in unused.items():
         if ("addressing", pool) in written:
             findings.warning(
                 "FAB2033",
-                f"addressing.{pool} is not used with family ipv4",
+                f"addressing.{pool} is not used with {why}",
                 "addressing",
                 pool,
-                help="Add `family: dual`, or remove it.",
+                help="Add `family: dual`, or remove it."
+                if "family" in why
+                else "Remove it, or write `fabric_links: numbered`.",
             )
-    unnumbered = raw["fabric_links"] == "unnumbered"
-    for pool in ("links", "links6") if unnumbered else ():
-        if ("addressing", pool) in written:
-            findings.warning(
-                "FAB2033",
-                f"addressing.{pool} is not used with unnumbered links",
-                "addressing",
-                pool,
-                help="Remove it, or write `fabric_links: numbered`.",
-            )
+    _check_overlaps(
+        {("addressing", pool): network for pool, network in pools.items() if pool not in unused}, findings
+    )
+    family = raw["family"]
     hosts, links, loopbacks = pools["hosts"], pools["links"], pools["loopbacks"]
     if hosts is None or links is None or loopbacks is None or None in pools.values():
         return None
     second = (None, None, None) if family == "ipv4" else tuple(pools[pool] for pool in IPV6_POOLS)
     return Addressing(family, raw["fabric_links"], hosts, links, loopbacks, second[0], second[1], second[2])
+
+
+def unused_pools(raw: Mapping[str, Any]) -> dict[str, str]:
+    """Pools that the fabric takes no address from, and why: they overlap nothing and are no assumption.
+
+    The IPv4 loopbacks are used in every family: router IDs come from them.
+    """
+    unused = dict.fromkeys(IPV6_POOLS, "family ipv4") if raw["family"] == "ipv4" else {}
+    if raw["fabric_links"] == "unnumbered":
+        unused |= dict.fromkeys(("links", "links6"), "unnumbered links")
+    if raw["family"] == "ipv6":
+        unused |= dict.fromkeys(("hosts", "links"), "family ipv6")
+    return unused
 
 
 def build_management(
@@ -143,10 +151,11 @@ def _snmp(raw: Mapping[str, Any]) -> Snmp:
 
 def check_management_overlap(addressing: Addressing, management: Management, findings: Findings) -> None:
     """The out-of-band network is none of the fabric's."""
+    unused = unused_pools({"family": addressing.family, "fabric_links": addressing.fabric_links})
     _check_overlaps(
         {
             ("management", "network"): management.network,
-            **{("addressing", pool): getattr(addressing, pool) for pool in IPV4_POOLS},
+            **{("addressing", pool): getattr(addressing, pool) for pool in IPV4_POOLS if pool not in unused},
         },
         findings,
         only=("management", "network"),
