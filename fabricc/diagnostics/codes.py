@@ -120,6 +120,7 @@ TITLES: dict[str, str] = {
     "FAB3023": "An override of no such port",
     "FAB3024": "Too little bandwidth with one switch lost",
     "FAB3025": "A gateway or server with a switch's address",
+    "FAB3026": "A cable longer than its medium reaches at that speed",
     "FAB3041": "A NIC without a port of the host's speed",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.

@@ -18,6 +18,7 @@ from fabricc.fabric.model import Account, TierName
 from fabricc.fabric.shape import Strides
 from fabricc.planning import strides as stride_plan
 from fabricc.planning.changes import changes
+from fabricc.planning.media import media_findings
 from fabricc.planning.models import UnfitError, models_of, tiers_of
 from fabricc.planning.out_of_band import out_of_band_findings
 from fabricc.planning.quality import quality
@@ -258,6 +259,7 @@ def _assemble(
     )
     findings.extend(_name_clashes(spec, fabric))
     findings.extend(out_of_band_findings(spec, fabric))
+    findings.extend(media_findings(spec, fabric))
     findings.extend(resilience_findings(spec, fabric))
     return quality(spec, changes(spec, fabric, naming, findings), findings)
 

@@ -19,7 +19,6 @@ PRIVATE_ASNS = (4_200_000_000, 4_294_967_294)  # RFC 6996
 ROCE_MTU = 4192  # 4096 + GRH 40 + UDP 8 + BTH 12 + XRC 4 + AtomicETH 28 + ICRC 4 (Linux ib_addr.h)
 # Longest cable of a medium at any data-centre speed: 100GBASE-CR4 5 m (IEEE 802.3 clause 92), AEC 7 m and AOC 100 m
 # (vendors' longest), 100GBASE-SR10 on OM4 150 m (clause 86), 100GBASE-LR4 10 km (clause 88).
-REACH_M = {"dac": 5, "aec": 7, "aoc": 100, "mmf": 150, "smf": 10_000}
 SPINE_KEYS_NEEDING_CORES = ("oversubscription", "n_minus_1", "uplinks", "uplink_gbps", "units_per_pod")
 
 
@@ -104,11 +103,13 @@ def check_mtu(host: int, switch: int, findings: Findings) -> None:
 
 
 def check_cables(cables: Cables, findings: Findings) -> None:
-    """A cable is no longer than its medium reaches."""
+    """A cable is no longer than its medium reaches at any speed; the plan knows more, once it has ports (FAB3026)."""
+    from fabricc.catalog.reach import longest, reaches
+
     for link in ("host", "spine", "core"):
         cable = getattr(cables, link)
-        if cable.length_m > (reach := REACH_M[cable.medium]):
-            fits = next(medium for medium, metres in REACH_M.items() if metres >= cable.length_m)
+        if cable.length_m > (most := longest(cable.medium)):
+            fits = next(medium for medium in reaches() if longest(medium) >= cable.length_m)
             key = "length_m" if ("cables", link, "length_m") in findings.document.positions else "medium"
             findings.warning(
                 "FAB2052",
@@ -116,7 +117,7 @@ def check_cables(cables: Cables, findings: Findings) -> None:
                 "cables",
                 link,
                 key,
-                help=f"The longest is {reach} m; {fits} reaches {REACH_M[fits]} m.",
+                help=f"The longest is {most} m; {fits} reaches {longest(fits)} m.",
             )
 
 

@@ -1,0 +1,49 @@
+"""How far a cable of each medium reaches at the speed of its lanes."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import yaml
+
+from fabricc.catalog.assemble import citation
+from fabricc.catalog.document import LOADER
+from fabricc.catalog.library import cite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+TABLE = Path(__file__).parent / "cable-reach.yaml"
+
+
+class Reach(NamedTuple):
+    """The longest cable of a medium, m, for lanes of up to `lane_gbps`; `source` as in the rest of the catalog."""
+
+    lane_gbps: int
+    metres: int
+    source: str
+
+
+@cache
+def reaches() -> Mapping[str, tuple[Reach, ...]]:
+    """The rows of every medium, slowest lanes first."""
+    raw = yaml.load(TABLE.read_text("utf-8"), LOADER)
+    table = cite(raw["media"], raw["sources"])
+    return {
+        medium: tuple(Reach(row["lane_gbps"], row["metres"], citation(row)) for row in rows)
+        for medium, rows in table.items()
+    }
+
+
+def reach(medium: str, lane_gbps: Fraction | int) -> Reach:
+    """The row of a medium that counts for lanes of a speed, Gb/s."""
+    rows = reaches()[medium]
+    return next((row for row in rows if lane_gbps <= row.lane_gbps), rows[-1])
+
+
+def longest(medium: str) -> int:
+    """How far a medium reaches at the speed that suits it best, m."""
+    return max(row.metres for row in reaches()[medium])
