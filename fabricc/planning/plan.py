@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Severity, worst
+from fabricc.diagnostics.wording import plural
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import (
     AddressPlan,
@@ -134,13 +135,20 @@ def _strides(
         raise UnfitError(
             spec.error(
                 "FAB3018",
-                f"the management network {addresses.management} is too small for the switches",
+                f"the management network {addresses.management} is too small for "
+                f"{units * shape.tors_per_unit} ToRs and {_above(shape)} by the strides of the plan",
                 "management",
                 "network",
                 help=f"Use a /{32 - needed} or larger.",
             )
         )
     return strides
+
+
+def _above(shape: Shape) -> str:
+    """The switches above the ToRs, counted."""
+    spines = plural(shape.pods * shape.spines * shape.planes, "spine")
+    return f"{spines}, {plural(shape.cores * shape.planes, 'core')}" if shape.cores else spines
 
 
 def _check_pinned(spec: ClusterSpec, strides: Strides, shape: Shape, units: int) -> None:

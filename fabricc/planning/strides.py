@@ -29,9 +29,9 @@ def power_of_two(number: int) -> int:
 
 
 def choose(shape: Shape, units: int, most_uplinks: int, plan: AddressPlan) -> Strides:
-    """Strides for a new fabric: as roomy as the pools allow, so that growth finds its numbers free.
+    """Strides for a new fabric: as roomy as the pools and the management network allow, so that growth finds room.
 
-    Where not even the tightest fit, those are returned: `shortage` then says what is too small.
+    Where not even the tightest fit, those are returned: `shortage` or `management_shortage` then says what lacks.
 
     Args:
         shape: counts.
@@ -54,7 +54,10 @@ def choose(shape: Shape, units: int, most_uplinks: int, plan: AddressPlan) -> St
     planes = replace(tight, nic_port=max(4, tight.nic_port), plane=max(4, tight.plane))
     roomy = replace(planes, uplink=uplink, spine=max(tight.spine, uplink))
     room = 4 * tight.unit
-    for candidate in (roomy, replace(roomy, spine=tight.spine), planes, tight):
+    candidates = (roomy, replace(roomy, spine=tight.spine), planes, tight)
+    bits = plan.management.bits
+    fitting = [c for c in candidates if management_shortage(c, shape, units, bits) is None]
+    for candidate in fitting:
         wide = replace(candidate, unit=room)
         if shortage(wide, shape, plan) is None:
             while shortage(replace(wide, unit=2 * wide.unit), shape, plan) is None:

@@ -42,3 +42,22 @@ def test_an_address_that_a_switch_has_is_refused(place: str, section: Any, switc
 @pytest.mark.parametrize("address", ["10.255.0.15", "10.255.1.200", "172.31.0.1"])
 def test_any_other_address_is_fine(address: str) -> None:
     fabric_of(document(management={**NETWORK, "ntp": [address, "ntp.example.net"]}))
+
+
+def test_a_network_that_holds_the_switches_is_enough_whatever_room_growth_would_like() -> None:
+    small = document(gpus={"hosts": 64}, management={"network": "10.255.0.0/26"})
+    fabric = fabric_of(small)
+    offsets = {fabric.switch(at).management.address for at in fabric.switch_ids()}
+    assert len(offsets) == 24
+    (wrong,) = planned({**small, "management": {"network": "10.255.0.0/27"}}).diagnostics
+    assert wrong.code == "FAB3018"
+    assert "too small for 16 ToRs and 8 spines" in wrong.message
+    assert wrong.help == "Use a /26 or larger."
+
+
+def test_a_large_network_leaves_the_room_it_always_left() -> None:
+    roomy, wide = (
+        fabric_of(document(management={"network": text})).strides
+        for text in ("10.254.0.0/24", "10.255.0.0/16")
+    )
+    assert wide.spine > roomy.spine
