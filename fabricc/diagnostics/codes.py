@@ -121,6 +121,7 @@ TITLES: dict[str, str] = {
     "FAB3024": "Too little bandwidth with one switch lost",
     "FAB3025": "A gateway or server with a switch's address",
     "FAB3026": "A cable longer than its medium reaches at that speed",
+    "FAB3027": "Uplinks that break the declared ratio",
     "FAB3041": "A NIC without a port of the host's speed",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.

@@ -1,4 +1,4 @@
-"""Whether the declared oversubscription also holds with one switch of the tier above lost, where a spec wants it."""
+"""Whether the declared oversubscription holds: with the uplinks asked for, and with one switch above lost."""
 
 from __future__ import annotations
 
@@ -17,6 +17,41 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import PortLayout
     from fabricc.spec.model import ClusterSpec
+
+
+def ratio_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3027 for a tier whose number of uplinks, as the spec asks for it, breaks the ratio that it declares.
+
+    What the proof would say of every switch (FAB6204) is said once, where it is written; who accepts the one accepts
+    the other.
+    """
+    shape = fabric.shape
+    if any(entry.code == "FAB6204" for entry in spec.accept):
+        return
+    down = max(_down_gbps(layout) for layout in fabric.tor_layouts)
+    tiers = [("tors", spec.tors, "ToR", down, shape.uplinks, shape.uplink_gbps)]
+    if shape.cores:
+        down = _down_gbps(fabric.spine_layout)
+        tiers.append(("spines", spec.spines, "spine", down, shape.spine_uplinks, shape.core_link_gbps))
+    for key, tier, switch, down, uplinks, speed in tiers:
+        ratio = tier.oversubscription
+        if not tier.uplinks or ratio is None or (key, "oversubscription") not in spec.positions:
+            continue
+        if down > topology.ratio(ratio) * uplinks * speed:
+            yield spec.error(
+                "FAB3027",
+                f"a {switch} has {down:,} Gb/s down and {uplinks * speed:,} up with {uplinks} uplinks; "
+                f"declared is {ratio:g}:1",
+                key,
+                "uplinks",
+                help=f"It takes `uplinks: {topology.uplinks_needed(down, ratio, speed)}`, or declare "
+                f"`oversubscription: {_least_ratio(down, uplinks * speed)}`.",
+            )
+
+
+def _least_ratio(down: int, up: int) -> str:
+    """The ratio of two bandwidths, rounded up to three places."""
+    return f"{-(-1000 * down // up) / 1000:g}"
 
 
 def resilience_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:

@@ -1,4 +1,4 @@
-"""A declared oversubscription that is to hold with a switch lost, too."""
+"""A declared oversubscription holds, with a switch lost too where that is wanted."""
 
 from __future__ import annotations
 
@@ -58,3 +58,26 @@ def test_what_is_planned_keeps_the_ratio_with_any_spine_lost(per_unit: int, rati
     down = sum(p.speed_gbps for p in tor.ports if p.direction is Direction.HOST and p.peer)
     left = (shape.spines - 1) * shape.links_per_spine * shape.uplink_gbps
     assert down <= Fraction(str(ratio)) * left
+
+
+def test_uplinks_that_break_the_declared_ratio_are_refused_where_they_are_written() -> None:
+    (wrong,) = planned(document(tors={"uplinks": 8, "oversubscription": 1.0})).diagnostics
+    assert wrong.code == "FAB3027"
+    assert wrong.message == "a ToR has 12,800 Gb/s down and 3,200 up with 8 uplinks; declared is 1:1"
+    assert wrong.help == "It takes `uplinks: 32`, or declare `oversubscription: 4`."
+
+
+@pytest.mark.parametrize(
+    "tors", [{"uplinks": 32, "oversubscription": 1.0}, {"uplinks": 8, "oversubscription": 4}]
+)
+def test_what_the_remedy_of_broken_ratios_names_is_planned(tors: dict[str, Any]) -> None:
+    fabric_of(document(tors=tors))
+
+
+def test_uplinks_alone_declare_no_ratio() -> None:
+    fabric_of(document(tors={"uplinks": 8}))
+
+
+def test_who_accepts_the_breach_of_the_proof_accepts_it_in_the_plan() -> None:
+    accept = [{"code": "FAB6204", "reason": "uplinks follow next month"}]
+    fabric_of({**document(tors={"uplinks": 8, "oversubscription": 1.0}), "accept": accept})
