@@ -122,6 +122,8 @@ TITLES: dict[str, str] = {
     "FAB3025": "A gateway or server with a switch's address",
     "FAB3026": "A cable longer than its medium reaches at that speed",
     "FAB3027": "Uplinks that break the declared ratio",
+    "FAB3028": "A sole spine",
+    "FAB3029": "Uplinks added because they need fewer spines",
     "FAB3041": "A NIC without a port of the host's speed",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.

@@ -23,7 +23,7 @@ from fabricc.planning.media import media_findings
 from fabricc.planning.models import UnfitError, models_of, tiers_of
 from fabricc.planning.out_of_band import out_of_band_findings
 from fabricc.planning.quality import quality
-from fabricc.planning.resilience import ratio_findings, resilience_findings
+from fabricc.planning.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.planning.shape import Sizing, size
 from fabricc.planning.units import digits, identities
 from fabricc.spec.lock import Lock
@@ -268,6 +268,7 @@ def _assemble(
     findings.extend(_name_clashes(spec, fabric))
     findings.extend(out_of_band_findings(spec, fabric))
     findings.extend(media_findings(spec, fabric))
+    findings.extend(spine_findings(spec, fabric))
     findings.extend(ratio_findings(spec, fabric))
     findings.extend(resilience_findings(spec, fabric))
     return quality(spec, changes(spec, fabric, naming, findings), findings)

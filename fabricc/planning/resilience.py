@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from fabricc.diagnostics.wording import plural
 from fabricc.fabric.model import TierName
 from fabricc.planning import topology
 from fabricc.planning.layout import ports_at
@@ -52,6 +53,32 @@ def ratio_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
 def _least_ratio(down: int, up: int) -> str:
     """The ratio of two bandwidths, rounded up to three places."""
     return f"{-(-1000 * down // up) / 1000:g}"
+
+
+def spine_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3028 for a sole spine, FAB3029 (a note) where uplinks were added because they need fewer spines."""
+    shape = fabric.shape
+    if shape.spines == 1 and shape.planes == 1:
+        yield spec.warning(
+            "FAB3028",
+            "one spine joins all ToRs: a single point of failure",
+            "spines",
+            *(("count",) if spec.spines.count else ()),
+            help=f"`spines.count: 2` takes one {fabric.tiers[TierName.SPINE].model.title} more.",
+        )
+    ratio = spec.tors.oversubscription
+    if shape.cores or spec.tors.uplinks or spec.spines.count or ratio is None:
+        return
+    needed = topology.uplinks_needed(max(map(_down_gbps, fabric.tor_layouts)), ratio, shape.uplink_gbps)
+    if shape.uplinks > needed:
+        yield spec.note(
+            "FAB3029",
+            f"{ratio:g}:1 takes {needed} uplinks to a ToR; it gets {shape.uplinks}, which spread evenly over "
+            f"{plural(shape.spines, 'spine')}",
+            "tors",
+            "oversubscription",
+            help=f"`tors.uplinks: {needed}` keeps to {needed}, with as many spines as divide them.",
+        )
 
 
 def resilience_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:

@@ -108,7 +108,8 @@ def _two_tiers(
     uplinks, count, links = _spread(spec, bottom, pins)
     tors = units * bottom.sides
     if count is None or links is None:
-        layer = topology.spine_layer(tors, uplinks, ports) if ports > 0 else None
+        most = uplinks if spec.tors.uplinks else bottom.most_uplinks
+        layer = topology.fewest_spines(tors, uplinks, most, ports) if ports > 0 else None
         if layer is None:
             raise UnfitError(spine_too_small(spec, models, catalog, bottom, tors, ports))
         count, links = layer.count, layer.links_per_spine

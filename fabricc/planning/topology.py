@@ -2,7 +2,8 @@
 
 The divisor rule: every ToR has the same number of links to every spine, so the spine count is the smallest
 divisor of the uplink count that gives the spines enough ports. It reproduces published designs where a plain
-ceiling does not (72 uplinks over 32 leaves of 144 ports: 18 spines, not 16).
+ceiling does not (72 uplinks over 32 leaves of 144 ports: 18 spines, not 16). Where a few uplinks more divide better,
+and the ToR has ports for them, they save whole spines: 61 uplinks would need 61 spines, 62 need 31.
 """
 
 from __future__ import annotations
@@ -66,6 +67,16 @@ def spine_layer(tors: int, uplinks: int, spine_ports: int) -> SpineLayer | None:
         if count >= fewest:
             return SpineLayer(count, uplinks // count)
     return None
+
+
+def fewest_spines(tors: int, uplinks: int, most_uplinks: int, spine_ports: int) -> SpineLayer | None:
+    """As `spine_layer`, with up to `most_uplinks` uplinks to a ToR where more of them need fewer spines."""
+    exact = spine_layer(tors, uplinks, spine_ports)
+    for links in range(1, spine_ports // tors + 1 if exact else 0):
+        raised = SpineLayer(-(-uplinks // links), links)
+        if raised.count < exact.count and raised.count * links <= most_uplinks:
+            exact = raised
+    return exact
 
 
 def core_layer(

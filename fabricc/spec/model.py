@@ -345,3 +345,7 @@ class ClusterSpec:
     def warning(self, code: str, message: str, *path: str | int, help: str = "") -> Diagnostic:
         """A warning about the value at `path`."""
         return Diagnostic(code, Severity.WARNING, message, self.position(*path), help)
+
+    def note(self, code: str, message: str, *path: str | int, help: str = "") -> Diagnostic:
+        """A note about the value at `path`."""
+        return Diagnostic(code, Severity.NOTE, message, self.position(*path), help)

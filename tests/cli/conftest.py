@@ -17,7 +17,7 @@ SPEC = """\
 cluster: lab
 gpus: {model: lab-host, hosts: 4, hosts_per_unit: 2}
 tors: {model: linux-16x100, nos: frr}
-spines: {model: linux-16x100, nos: frr}
+spines: {model: linux-16x100, nos: frr, count: 2}
 priorities:
   rdma: {dscp: 26}
   default: {}

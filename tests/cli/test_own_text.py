@@ -46,7 +46,7 @@ def test_a_template_of_the_users_own_is_used_by_every_worker(
     ran = fabricc("build", "cluster.yaml", "--templates", "own", "-j", jobs)
     assert ran.status == 0, ran.err
     files = sorted((repo / "build/lab/switches").glob("*/frr.conf"))
-    assert len(files) == 5
+    assert len(files) == 6
     assert all(file.read_text().endswith("! ours\n") for file in files)
     assert "templates:frr/frr.conf.j2" in json.loads((repo / "build/lab/manifest.json").read_text())["inputs"]
     checked = fabricc("check", "build/lab")

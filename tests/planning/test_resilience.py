@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.model import Direction
+from fabricc.planning.topology import fewest_spines, spine_layer
 from tests.planning.support import document, fabric_of, planned
 
 
@@ -81,3 +82,57 @@ def test_uplinks_alone_declare_no_ratio() -> None:
 def test_who_accepts_the_breach_of_the_proof_accepts_it_in_the_plan() -> None:
     accept = [{"code": "FAB6204", "reason": "uplinks follow next month"}]
     fabric_of({**document(tors={"uplinks": 8, "oversubscription": 1.0}), "accept": accept})
+
+
+def uneven(per_unit: int, units: int, **tors: Any) -> dict[str, Any]:
+    """A rack-wired document whose ToRs have as many host ports as hosts in a rack times eight."""
+    switch = {"model": "sn5600", "nos": "frr"}
+    gpus = {"hosts": units * per_unit, "hosts_per_unit": per_unit}
+    return document(gpus=gpus, tors={**switch, "oversubscription": 1.0, **tors}, spines=switch)
+
+
+def test_a_few_uplinks_more_save_whole_spines_and_are_told() -> None:
+    result = planned(uneven(58, 4))  # 58 host ports at 400G to a ToR: 29 uplinks at 800G
+    assert result.fabric is not None
+    shape = result.fabric.shape
+    assert (shape.uplinks, shape.spines, shape.links_per_spine) == (30, 15, 2)
+    (note,) = [d for d in result.diagnostics if d.code == "FAB3029"]
+    assert note.message == "1:1 takes 29 uplinks to a ToR; it gets 30, which spread evenly over 15 spines"
+    again = planned(uneven(58, 4), result.lock)
+    assert again.fabric is not None
+    assert again.fabric.shape == shape
+
+
+def test_a_number_of_uplinks_that_is_asked_for_is_kept() -> None:
+    shape = fabric_of(uneven(58, 4, uplinks=29)).shape
+    assert (shape.uplinks, shape.spines) == (29, 29)
+
+
+@settings(max_examples=60)
+@given(
+    tors=st.integers(1, 64),
+    uplinks=st.integers(1, 64),
+    spare=st.integers(0, 16),
+    ports=st.sampled_from([32, 64, 128]),
+)
+def test_added_uplinks_never_need_more_spines_and_always_fit(
+    tors: int, uplinks: int, spare: int, ports: int
+) -> None:
+    exact = spine_layer(tors, uplinks, ports)
+    fewest = fewest_spines(tors, uplinks, uplinks + spare, ports)
+    assert (exact is None) == (fewest is None) == (tors > ports)
+    if exact is None or fewest is None:
+        return
+    assert fewest.count <= exact.count
+    assert uplinks <= fewest.count * fewest.links_per_spine <= uplinks + spare
+    assert tors * fewest.links_per_spine <= ports
+    assert fewest.count == -(-uplinks // fewest.links_per_spine)
+
+
+def test_a_sole_spine_warns_and_two_do_not() -> None:
+    small = document(gpus={"hosts": 16, "hosts_per_unit": 8}, tors={"uplinks": 2, "oversubscription": None})
+    (wrong,) = [d for d in planned(small).diagnostics if d.code == "FAB3028"]
+    assert "`spines.count: 2`" in wrong.help
+    two = planned({**small, "spines": {**small["spines"], "count": 2}})
+    assert two.fabric is not None
+    assert not [d for d in two.diagnostics if d.code == "FAB3028"]
