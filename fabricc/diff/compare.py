@@ -73,8 +73,14 @@ def _links(
             port = base.ports[old]
             leaves = staying is not None and port.peer not in staying
             yield identity, f"link[{port.role}]{' left' if leaves else ''}", port.peer, None
-        elif old is not None and new is not None and old != new:
+        elif old is not None and new is not None and old != new and not _same_place(base, old, head, new):
             yield identity, f"interface[{head.ports[new].role}]/port", old, new
+
+
+def _same_place(base: DeviceView, old: str, head: DeviceView, new: str) -> bool:
+    """Whether two ports are one place on the same box that another NOS calls by another name."""
+    panel = base.ports[old].panel
+    return base.nos != head.nos and base.model == head.model and panel == head.ports[new].panel != -1
 
 
 def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Occurrence]:

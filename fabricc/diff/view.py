@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean
@@ -24,12 +25,16 @@ _FACT = re.compile(r"(interface|bgp/neighbor)\[([^]]*)\](.*)")
 
 @dataclass(frozen=True, slots=True)
 class PortView:
-    """A cabled port: `role` is `host`, `up`, `down`, or `rail` on a host."""
+    """A cabled port: `role` is `host`, `up`, `down`, or `rail` on a host.
+
+    `panel` is its number among all ports of the box, whatever the NOS calls it; -1 where only its name is known.
+    """
 
     role: str
     peer: str
     peer_port: str
     ordinal: int
+    panel: int = -1
 
     @property
     def identity(self) -> str:
@@ -94,12 +99,17 @@ def _transport(neighbor: str) -> str:
     return " ipv6" if ":" in neighbor else " ipv4" if neighbor[:1].isdigit() else " unnumbered"
 
 
-def numbered_ports(cables: list[tuple[str, str, str, str]]) -> dict[str, PortView]:
-    """Ports from (port, role, peer, peer port), the links to one peer counted in that order."""
+def numbered_ports(
+    cables: list[tuple[str, str, str, str]], panel: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, PortView]:
+    """Ports from (port, role, peer, peer port), the links to one peer counted in that order.
+
+    `panel` says where on the box a port is, as far as that is known.
+    """
     counts: dict[str, int] = {}
     found = {}
     for port, role, peer, peer_port in cables:
-        found[port] = PortView(role, peer, peer_port, counts.setdefault(peer, 0))
+        found[port] = PortView(role, peer, peer_port, counts.setdefault(peer, 0), panel.get(port, -1))
         counts[peer] += 1
     return found
 
@@ -118,7 +128,7 @@ def switch_view(switch: Switch, planned: Facts, rail_gpus: Fraction) -> DeviceVi
         cables.append((port.name, role, port.peer.device, port.peer.port))
         facts.update(cable_facts(port.name, port.cable_m or 0, port.medium or ""))
     sessions = {session.remote or session.port: session.port for session in switch.bgp.sessions}
-    ports = numbered_ports(cables)
+    ports = numbered_ports(cables, {port.name: number for number, port in enumerate(switch.ports)})
     return DeviceView(
         switch.name, switch.tier.value, switch.nos, platform, switch.model.name, facts, ports, sessions, rail_gpus
     )  # fmt: skip

@@ -71,12 +71,14 @@ def spine_layer(tors: int, uplinks: int, spine_ports: int) -> SpineLayer | None:
 
 def fewest_spines(tors: int, uplinks: int, most_uplinks: int, spine_ports: int) -> SpineLayer | None:
     """As `spine_layer`, with up to `most_uplinks` uplinks to a ToR where more of them need fewer spines."""
-    exact = spine_layer(tors, uplinks, spine_ports)
-    for links in range(1, spine_ports // tors + 1 if exact else 0):
+    fewest = spine_layer(tors, uplinks, spine_ports)
+    if fewest is None:
+        return None
+    for links in range(1, spine_ports // tors + 1):
         raised = SpineLayer(-(-uplinks // links), links)
-        if raised.count < exact.count and raised.count * links <= most_uplinks:
-            exact = raised
-    return exact
+        if raised.count < fewest.count and raised.count * links <= most_uplinks:
+            fewest = raised
+    return fewest
 
 
 def core_layer(

@@ -137,6 +137,15 @@ def test_an_upgrade_restarts_switches_and_renumbers_nothing(bench: Bench) -> Non
     assert "software sonic 202411 → sonic 202505" in said(review, "tor")
 
 
+def test_another_system_on_the_same_box_moves_no_cable(bench: Bench) -> None:
+    """Its ports get other names, and stay where they are."""
+    review = bench.review("superpod-b200-4su", more="overrides: {spine01a: {nos: cumulus-5.11}}\n")
+    assert {(g.kind, g.impact) for g in review.groups} == {("spine", Impact.RELOAD), ("tor", Impact.NONE)}
+    assert review.renumbering.total == 0
+    assert "software sonic 202505 → cumulus 5.11" in said(review, "spine")
+    assert "another port" not in said(review, "spine")
+
+
 def test_another_spine_model_moves_cables_and_touches_no_tor_hard(bench: Bench) -> None:
     review = bench.review(
         ZONE, ("7060dx5-64s", "7060x6-64pe"), ("nos: sonic-202411,", "nos: sonic-202411, uplink_gbps: 400,")
