@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.planning import topology
 from fabricc.planning.layout import ports_at, speeds
-from fabricc.planning.tors import splits
+from fabricc.planning.models import UnfitError
+from fabricc.planning.tors import bottom_of, largest_unit, splits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.diagnostics import Diagnostic
@@ -55,26 +57,49 @@ def spine_too_small(
 
 
 def _with_planes(spec: ClusterSpec, models: Models, planes: int, bottom: Bottom, tors: int) -> str:
-    """One sentence on how more planes would hold the same hosts, or "" when they would not."""
-    total_gpu_ports = tors * bottom.slots * bottom.per_tor // (bottom.nic_ports // spec.planes)
-    for model in models.hosts[:1]:
-        options = {c: s for c, s in splits(model).items() if c % planes == 0}
-        if not options:
-            return ""
-        count = min(options)
-        speed = options[count]
-        if speed not in speeds(models.tor) or speed not in speeds(models.spine):
-            return ""
-        radix = ports_at(models.tor, speed)
-        down = topology.largest_down(radix, spec.tors.oversubscription or 1.0)
-        leaves = -(-total_gpu_ports * count // planes // down)
-        layer = topology.spine_layer(leaves, radix - down, ports_at(models.spine, speed))
-        if layer:
-            return (
-                f"`planes: {planes}` fits: {model.nic.title} ports as {count} x {speed}G, per plane {leaves} ToRs "
-                f"of {down} host ports and {layer.count} spines."
-            )
+    """One sentence on the same hosts over more planes, by the plan's own arithmetic, or "" when that does not fit."""
+    for changes, wanted in _split(spec, models, planes):
+        try:
+            split = bottom_of(wanted, models, {})
+        except UnfitError:
+            continue
+        units = tors // bottom.sides
+        if len(wanted.gpus.groups) == 1:
+            units = -(-units * bottom.slots // wanted.gpus.groups[0].hosts_per_unit)
+        leaves = units * split.sides
+        most = split.uplinks if spec.tors.uplinks else split.most_uplinks
+        ports = ports_at(models.spine, split.up_gbps) - spec.spines.reserved_ports
+        if layer := topology.fewest_spines(leaves, split.uplinks, most, ports):
+            return f"{' with '.join(changes)} fits: per plane {leaves} ToRs and {layer.count} spines."
     return ""
+
+
+def _split(spec: ClusterSpec, models: Models, planes: int) -> Iterator[tuple[tuple[str, ...], ClusterSpec]]:
+    """The spec over so many planes, as it is and with as many hosts to a unit as the ToRs then hold.
+
+    With each the keys to write: more planes halve the speed of a port, so slower uplinks may reach more ToRs.
+    """
+    key = f"`planes: {planes}`"
+    nic_gbps = {
+        speed for model in models.hosts for count, speed in splits(model).items() if count % planes == 0
+    }
+    for speed in (None, *sorted(nic_gbps & speeds(models.tor) & speeds(models.spine), reverse=True)):
+        if speed and spec.tors.uplink_gbps:
+            continue
+        tors = replace(spec.tors, uplink_gbps=speed) if speed else spec.tors
+        wanted = replace(spec, planes=planes, tors=tors)
+        keys = (key, f"`tors.uplink_gbps: {speed}`") if speed else (key,)
+        yield keys, wanted
+        group, *others = spec.gpus.groups
+        if others or group.racks or not nic_gbps:
+            continue
+        up_gbps = speed or max(speeds(models.tor) & speeds(models.spine))
+        most = largest_unit(
+            wanted, models.tor, max(nic_gbps), up_gbps, spec.gpus.rails_per_tor or models.hosts[0].rails
+        )
+        if most > group.hosts_per_unit:
+            larger = replace(wanted.gpus, groups=(replace(group, hosts_per_unit=most),))
+            yield (*keys, f"`gpus.hosts_per_unit: {most}`"), replace(wanted, gpus=larger)
 
 
 def spines_that_reach(catalog: Catalog, tors: int, speed_gbps: int) -> list[tuple[str, int]]:

@@ -82,25 +82,38 @@ class Request:
         return ""
 
     def _cable(self) -> str:
-        shared = has_shared_headroom(self.buffers, self.oversubscription)
+        beyond = max(g.headroom.cable_m for g in self.groups)
         for length in self._shorter():
-            groups = []
-            for group in self.groups:
-                found = group.headroom
-                if found.cable_m > length:
-                    nearer = headroom(
-                        self.buffers,
-                        group.speed_gbps,
-                        length,
-                        self.mtu,
-                        lanes=group.lanes,
-                        shared_pool=shared,
-                    )
-                    found = nearer or found
-                groups.append(replace(group, headroom=found))
-            if replace(self, groups=tuple(groups)).acceptable:
-                return f"cables of {length} m"
+            if self._with_cables(length).acceptable:
+                return f"cables of {self._longest(length, beyond)} m"
+            beyond = length
         return ""
+
+    def _longest(self, fits: int, beyond: int) -> int:
+        """The longest cable that fits, between a length that does and one that does not; a formula takes any."""
+        while beyond - fits > 1:
+            middle = (fits + beyond) // 2
+            fits, beyond = (middle, beyond) if self._with_cables(middle).acceptable else (fits, middle)
+        return fits
+
+    def _with_cables(self, length: int) -> Request:
+        """The same request with no cable longer than so many metres."""
+        shared = has_shared_headroom(self.buffers, self.oversubscription)
+        groups = []
+        for group in self.groups:
+            found = group.headroom
+            if found.cable_m > length:
+                nearer = headroom(
+                    self.buffers,
+                    group.speed_gbps,
+                    length,
+                    self.mtu,
+                    lanes=group.lanes,
+                    shared_pool=shared,
+                )
+                found = nearer or found
+            groups.append(replace(group, headroom=found))
+        return replace(self, groups=tuple(groups))
 
     def _shorter(self) -> Iterator[int]:
         """Listed lengths below the longest in use, longest first."""

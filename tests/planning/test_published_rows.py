@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -114,10 +115,13 @@ def test_rows_that_cannot_be_one_flat_mesh_are_refused_and_fit_with_two_planes(
     assert refused.fabric is None
     (problem,) = refused.diagnostics
     assert problem.code == "FAB3009"
-    assert f"per plane {leaves // 2} ToRs of 64 host ports and {spines // 2} spines" in problem.help
-    box = {"model": "sn5600", "uplink_gbps": 400}
-    gpus = {"model": "dgx-b300", "hosts": hosts, "hosts_per_unit": 64}
-    counts = fabric_of(document(gpus=gpus, planes=2, tors=box, spines={"model": "sn5600"})).counts()
+    remedy = next(text for text in problem.help.split(". ") if text.startswith("`planes"))
+    assert f"per plane {leaves // 2} ToRs and {spines // 2} spines" in remedy
+    keys: dict[str, int] = {key: int(value) for key, value in re.findall(r"`([a-z_.]+): (\d+)`", remedy)}
+    gpus = {"model": "dgx-b300", "hosts": hosts, "hosts_per_unit": keys.get("gpus.hosts_per_unit", 32)}
+    box = {"model": "sn5600", "uplink_gbps": keys.get("tors.uplink_gbps")}
+    planes = keys["planes"]
+    counts = fabric_of(document(gpus=gpus, planes=planes, tors=box, spines={"model": "sn5600"})).counts()
     assert (counts["tors"], counts["spines"]) == (leaves, spines)
 
 

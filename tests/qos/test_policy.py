@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -152,6 +153,20 @@ def test_over_budget_names_what_fits_and_it_does() -> None:
     }
     grave = {name: [f.code for f in found if f.severity is Severity.ERROR] for name, found in errors.items()}
     assert grave == {"class": [], "cable": [], "ports": [], "one more port": ["FAB4005"]}
+
+
+def test_the_longest_cable_that_fits_is_told_to_the_metre() -> None:
+    """Beyond its table a Spectrum's formula serves every length, so the limit is none of the table's."""
+    finding = only(policy({(400, 2000): 64})[1])
+    found = re.search(r"cables of (\d+) m", finding.help)
+    assert found is not None
+    longest = int(found[1])
+    assert longest > 300
+    grave = [
+        [f.code for f in policy({(400, metres): 64})[1] if f.severity is Severity.ERROR]
+        for metres in (longest, longest + 1)
+    ]
+    assert grave == [[], ["FAB4005"]]
 
 
 def test_a_headroom_pool_beyond_anything_shipped_is_a_warning() -> None:
