@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc import nos as back_ends
@@ -38,15 +39,15 @@ class Naming:
 
         Raises:
             KeyError: no such NOS.
-            ValueError: the back end does not know the release.
+            ValueError: the back end does not know the release; the text says which it does.
         """
         back_end = back_ends.load(nos)
         if release is None:
             return back_end.default_release
         if release not in back_end.releases:
-            raise ValueError(
-                f"{nos} has no release {release!r}; known: {', '.join(back_end.releases) or 'none'}"
-            )
+            near = get_close_matches(release, back_end.releases, 1)
+            known = f"Known: {', '.join(back_end.releases) or 'none'}."
+            raise ValueError(f"Did you mean {nos}-{near[0]}? {known}" if near else known)
         return release
 
     def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:

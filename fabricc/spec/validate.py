@@ -34,12 +34,12 @@ TYPES = {
 YAML_1_1_BOOLEANS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 PER_ENTRY = ("items", "additionalProperties", "propertyNames")
 SIZES = {
-    "minItems": "too few items: {n} at least",
-    "maxItems": "too many items: {n} at most",
-    "minProperties": "too few entries: {n} at least",
-    "maxProperties": "too many entries: {n} at most",
-    "minLength": "too short: {n} characters at least",
-    "maxLength": "too long: {n} characters at most",
+    "minItems": "has too few items: {n} at least",
+    "maxItems": "has too many items: {n} at most",
+    "minProperties": "has too few entries: {n} at least",
+    "maxProperties": "has too many entries: {n} at most",
+    "minLength": "is too short: {n} characters at least",
+    "maxLength": "is too long: {n} characters at most",
 }
 
 
@@ -155,6 +155,8 @@ def _told(error: ValidationError, path: Path, document: Document) -> Iterator[tu
             if "type" not in schema or _has_type(value, schema["type"]):
                 words = [shown(word) for word in expected]
                 yield told("FAB1004", f"{name} cannot be {shown(value)}", _enum_help(value, expected, words))
+        case "minimum" | "maximum" if not _has_type(value, schema.get("type", "number")):
+            pass  # told once, by its type
         case "minimum" | "maximum":
             least, most = schema.get("minimum"), schema.get("maximum")
             nearest = least if error.validator == "minimum" else most
@@ -171,10 +173,10 @@ def _told(error: ValidationError, path: Path, document: Document) -> Iterator[tu
             yield told(
                 "FAB1006",
                 f"{label} is not {what}" if label == name else f"{label} it must be {what}",
-                _pattern_help(value, schema),
+                _other_family(value, path) or _pattern_help(value, schema),
             )
         case size:
-            yield told("FAB1007", f"{name} has {SIZES[str(size)].format(n=f'{expected:,}')}")
+            yield told("FAB1007", f"{name} {SIZES[str(size)].format(n=f'{expected:,}')}")
 
 
 def _has_type(value: Any, kind: str) -> bool:
@@ -187,6 +189,11 @@ def _unknown_key(path: Path, known: list[str], document: Document) -> tuple[Path
     key = str(path[-1])
     where = f" in {dotted(path[:-1])}" if path[:-1] else ""
     close = get_close_matches(clip(key).lower().replace("-", "_"), known, 1, 0.6)
+    if path[:-1] and key in cluster_schema()["properties"]:
+        remedy = f"'{key}' is a section of its own: indent it like `cluster`."
+        return path, Diagnostic(
+            "FAB1001", Severity.ERROR, f"unknown key '{key}'{where}", document.key_position(path), remedy
+        )
     remedy = f"Did you mean '{close[0]}'?" if close else f"Known keys: {', '.join(known)}."
     message = f"unknown key '{clip(key)}'{where}"
     return path, Diagnostic("FAB1001", Severity.ERROR, message, document.key_position(path), remedy)
@@ -274,10 +281,19 @@ def _enum_help(value: Any, allowed: list[Any], words: list[str]) -> str:
     return f"Allowed: {listed(words)}."
 
 
+def _other_family(value: str, path: Path) -> str:
+    """The key that takes an IPv6 network, where one stands in the place of an IPv4 pool."""
+    pools = cluster_schema()["properties"]["addressing"]["properties"]
+    if path[:1] == ("addressing",) and ":" in value and f"{path[-1]}6" in pools:
+        return f"IPv6 pools are keys of their own: `addressing.{path[-1]}6: {clip(value, 64)}`."
+    return ""
+
+
 def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     """A repaired value when a plain one fits, else an example."""
     plain = clip(value.lower(), 64)
-    for repaired in (plain, re.sub(r"[^a-z0-9]+", "-", plain).strip("-")):
+    words = re.split(r"[^a-z0-9.]+", plain)
+    for repaired in (plain, re.sub(r"[^a-z0-9]+", "-", plain).strip("-"), f"{words[0]}-{words[-1]}"):
         if repaired and repaired != value and compiled(schema["pattern"]).search(repaired):
             return f"Did you mean '{repaired}'?"
     example = _example(schema)

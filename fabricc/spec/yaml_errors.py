@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.spec.document import clip
 
 if TYPE_CHECKING:
     import yaml
@@ -88,7 +89,8 @@ WORDING: tuple[tuple[str, str, str, str], ...] = (
     ),
 )
 
-OPENERS = ("quoted scalar", "flow sequence", "flow mapping")
+OPENERS = ("quoted scalar", "flow sequence", "flow mapping", "simple key")
+_GLUED = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):(\S.*)")
 
 
 def syntax_diagnostic(error: yaml.MarkedYAMLError, text: str, file: str) -> Diagnostic:
@@ -107,6 +109,14 @@ def syntax_diagnostic(error: yaml.MarkedYAMLError, text: str, file: str) -> Diag
             "FAB0008", Severity.ERROR, "a tab in the indentation", place, "YAML indents with spaces only."
         )
     message, remedy = _worded(context, problem, here[column : column + 1])
+    # A value glued to the first key of a mapping is a text that goes on until the next line's colon.
+    at = line - 1 if "mapping values" in problem and line else line
+    glued = _GLUED.fullmatch(lines[at].replace("\u00a0", ""))
+    if glued and (at < line or "expected ':'" in problem):
+        indent = len(lines[at]) - len(lines[at].lstrip())
+        place = Position(file, at + 1, indent + 1)
+        remedy = f"Put a blank after the colon: `{glued[1]}: {clip(glued[2])}`."
+        return Diagnostic("FAB0007", Severity.ERROR, "a key without `:`", place, remedy)
     return Diagnostic("FAB0007", Severity.ERROR, message, Position(file, line + 1, column + 1), remedy)
 
 

@@ -189,6 +189,61 @@ CASES = {
             "Add `priority: 1`. Free: 1, 2, 4, 5 or 6.",
         ],
     ),
+    "a key without its colon": (
+        changed("wiring: rail", "wiring rail"),
+        ["5:3 FAB0007 a key without `:` | Write `key: value`, or `- item` in a list."],
+    ),
+    "a value glued to its key": (
+        changed("hosts: 128", "hosts:128"),
+        ["3:3 FAB0007 a key without `:` | Put a blank after the colon: `hosts: 128`."],
+    ),
+    "a no-break space after the colon": (
+        changed("hosts: 128", "hosts:\u00a0128"),
+        ["3:3 FAB0007 a key without `:` | Put a blank after the colon: `hosts: 128`."],
+    ),
+    "a value glued to a later key": (
+        changed("_unit: 32", "_unit:32"),
+        ["6:3 FAB0007 a key without `:` | Put a blank after the colon: `hosts_per_unit: 32`."],
+    ),
+    "a section indented into another": (
+        changed(
+            "spines:\n  model: sn5600\n  nos: sonic-202505\n",
+            "  spines: {model: sn5600, nos: sonic-202505}\n",
+        ),
+        [
+            "11:3 FAB1001 unknown key 'spines' in tors | 'spines' is a section of its own: indent it like `cluster`.",
+            "1:1 FAB1002 the file needs 'spines' | Add `spines: {model: sn5600, nos: sonic-202505}`.",
+        ],
+    ),
+    "a NOS by its product name": (
+        changed("nos: sonic-202505\n  over", "nos: Cumulus Linux 5.11\n  over"),
+        [
+            "9:8 FAB1006 tors.nos cannot be 'Cumulus Linux 5.11': it must be `name` or `name-release`, the name in "
+            "lower case | Did you mean 'cumulus-5.11'?"
+        ],
+    ),
+    "a NOS with the name of its branch": (
+        changed("nos: sonic-202505\n  over", "nos: junos-evo-24.4\n  over"),
+        [
+            "9:8 FAB1006 tors.nos cannot be 'junos-evo-24.4': it must be `name` or `name-release`, the name in "
+            "lower case | Did you mean 'junos-24.4'?"
+        ],
+    ),
+    "a reason that is none": (
+        SHORT + "accept: [{code: FAB2051, reason: x}]\n",
+        ["21:34 FAB1007 accept[0].reason is too short: 10 characters at least | "],
+    ),
+    "half a metre": (
+        SHORT + "cables: {host: {length_m: 0.5}}\n",
+        ["21:27 FAB1003 cables.host.length_m must be a whole number, not 0.5 | For example: 40"],
+    ),
+    "an IPv6 network in an IPv4 pool": (
+        SHORT + "addressing: {family: ipv6, hosts: 'fd00::/48'}\n",
+        [
+            "21:35 FAB1006 addressing.hosts cannot be 'fd00::/48': it must be an IPv4 network such as 10.0.0.0/10 | "
+            "IPv6 pools are keys of their own: `addressing.hosts6: fd00::/48`."
+        ],
+    ),
     "everything at once": (
         changed("hosts: 128", "host: 128").replace("dscp: 26", "dscp: x").replace("9000", "nine"),
         [
