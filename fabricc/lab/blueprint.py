@@ -153,6 +153,9 @@ def _management_commands(facts: Facts) -> Iterator[str]:
     yield f"link set {MANAGEMENT_PORT} up"
     yield f"route replace default via {gateway} dev {MANAGEMENT_PORT} table 100"
     yield f"{family}rule add pref 40000 {facts['management/rule']}"
+    for path, rule in facts.items():
+        if match := re.fullmatch(r"management/rule\[(\d+)\]", path):
+            yield f"{family}rule add pref {match[1]} {rule}"
 
 
 def host_node(host: Host) -> Node:

@@ -6,6 +6,7 @@ Each reader adds its facts to a `Reading` and lists the lines that it does not k
 from __future__ import annotations
 
 import re
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean
@@ -24,6 +25,10 @@ LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 
 SSH_PORT = 22
 MANAGEMENT_TABLE = 100  # holds the management default route, for the switch's own traffic only
 MANAGEMENT_RULE = 40000  # after the main (32766) and default (32767) tables
+OWN_RULE, FABRIC_RULE = (
+    1000,
+    1001,
+)  # before the main table, which has the management network as a connected route
 _ACCEPT = rf'iifname "{MANAGEMENT_INTERFACE}" tcp dport {SSH_PORT} ip saddr {{ ([0-9./, ]+) }} accept'
 _DROP = f"tcp dport {SSH_PORT} drop"
 _NFTABLES_FRAME = (
@@ -86,12 +91,23 @@ def sysctls(switch: Switch) -> dict[str, int]:
     return settings
 
 
+def network_rules(switch: Switch) -> dict[int, str]:
+    """Routing rules by preference that keep the management network to the switch's own packets (ip-rule(8)).
+
+    Linux asks the input port whether it forwards, so that `ip-forward off` on the management port stops what comes
+    from there and nothing that goes there.
+    """
+    network = ip_interface(switch.management.address).network
+    return {OWN_RULE: f"to {network} iif lo lookup main", FABRIC_RULE: f"to {network} unreachable"}
+
+
 def linux_facts(switch: Switch) -> Facts:
     """What only this back end states: the daemons that run and the kernel's settings."""
     facts: Facts = {f"daemon[{name}]": state for name, state in daemons(switch).items()}
     facts |= {f"kernel[{name}]": value for name, value in sysctls(switch).items()}
     facts["management/enabled"] = facts["loopback/enabled"] = "true"
     facts["management/rule"] = f"iif lo lookup {MANAGEMENT_TABLE}"
+    facts |= {f"management/rule[{pref}]": rule for pref, rule in network_rules(switch).items()}
     facts["lldp/hold_intervals"] = LLDP_HOLD
     facts["lldp/port_id"] = "ifname"
     facts["daemon[vtysh]"] = "yes"
@@ -120,6 +136,7 @@ def render_linux(switch: Switch) -> dict[str, str]:
         "management_interface": MANAGEMENT_INTERFACE,
         "management_table": MANAGEMENT_TABLE,
         "management_rule": MANAGEMENT_RULE,
+        "network_rules": network_rules(switch),
         "management_family": "-6" if ":" in management.address else "-4",
         "ports": [
             {
@@ -293,8 +310,11 @@ def _management_attribute(line: str, file: str, number: int, reading: Reading) -
     )
     pref = f"pref {MANAGEMENT_RULE}"
     rule = rf"up ip (-[46]) rule list {pref} \| grep -q \. \|\| ip \1 rule add {pref} (.+)"
+    kept = r"up ip (-[46]) rule del pref (\d{1,5}) 2>/dev/null \|\| true; ip \1 rule add pref \2 (to \S+ .+)"
     if match := re.fullmatch(r"address (\S+)", line):
         put_also(reading, "management/address", match[1], file, number)
+    elif match := re.fullmatch(kept, line):
+        reading.put(f"management/rule[{match[2]}]", match[3], file, number)
     elif match := re.fullmatch(default, line):
         put_also(reading, "management/gateway", match[1], file, number)
     elif match := re.fullmatch(r"(ip6?)-forward (on|off)", line):

@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from contextlib import ExitStack
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 import pytest
@@ -163,7 +165,7 @@ def test_fabric_traffic_never_leaves_by_the_management_port(pairs: Pairs) -> Non
     ):
         tor.run(["ip", *command.split()])
     ups = re.findall(r"^ +up (.+)$", tor.files["interfaces"], re.MULTILINE)
-    assert len(ups) == 2
+    assert len(ups) == 4
     for command in (*ups, *ups):  # as often as interfaces are reloaded
         tor.run(["sh", "-ec", command])
     assert f"via {tor.switch.management.gateway}" in tor.run(["ip", "route", "get", "198.51.100.1"]).stdout
@@ -171,6 +173,45 @@ def test_fabric_traffic_never_leaves_by_the_management_port(pairs: Pairs) -> Non
     forwarded = tor.run(["ip", "route", "get", "198.51.100.1", "from", source, "iif", host.name], check=False)
     assert forwarded.returncode != 0
     assert "unreachable" in forwarded.stderr.lower()
+
+
+_HEAR = (
+    "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('{at}', 9)); "
+    "s.settimeout({s}); print('ready', flush=True); print(s.recv(9).decode())"
+)
+_SAY = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'hello', ('{at}', 9))"
+
+
+@needs_frr
+@pytest.mark.parametrize("kept", [True, False], ids=["as emitted", "without the rules"])
+def test_no_datagram_of_a_gpu_host_reaches_the_management_network(kept: bool) -> None:
+    """A host on a rail sends to a machine of the management network; the kernel would forward it without the rules."""
+    switch = VARIANTS["numbered"]
+    own = ip_interface(switch.management.address)
+    office = f"{own.network.broadcast_address - 1}"
+    with Box(switch, "mgmt-tor") as tor, Box(switch, "mgmt-gpu") as gpu, Box(switch, "mgmt-office") as far:
+        tor.run(["ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", far.name])
+        tor.run(["ip", "link", "add", "rail", "type", "veth", "peer", "name", "rail", "netns", gpu.name])
+        for box, port, address in (
+            (tor, "eth0", str(own)), (tor, "rail", "192.0.2.0/31"), (gpu, "rail", "192.0.2.1/31"),
+            (far, "eth0", f"{office}/{own.network.prefixlen}"),
+        ):  # fmt: skip
+            box.run(["ip", "addr", "add", address, "dev", port])
+            box.run(["ip", "link", "set", port, "up"])
+        gpu.run(["ip", "route", "add", "default", "via", "192.0.2.0"])
+        far.run(["ip", "route", "add", "192.0.2.0/31", "via", str(own.ip)])
+        tor.run(["sysctl", "-q", "-w", "net.ipv4.conf.eth0.forwarding=0"])  # `ip-forward off`
+        for command in re.findall(r"^ +up (.+)$", tor.files["interfaces"], re.MULTILINE) if kept else ():
+            tor.run(["sh", "-ec", command])
+        python = [sys.executable, "-c"]
+        listen = ["ip", "netns", "exec", far.name, *python, _HEAR.format(at=office, s=2 if kept else LIMIT_S)]
+        with subprocess.Popen(listen, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as hearer:
+            assert hearer.stdout is not None
+            assert hearer.stdout.readline() == "ready\n"
+            gpu.run([*python, _SAY.format(at=office)], check=False)
+            heard = hearer.stdout.read().strip()
+        assert heard == ("" if kept else "hello")
+        tor.run([*python, _SAY.format(at=office)])  # the switch's own packets still go there
 
 
 @pytest.mark.skipif(
