@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _LOOPBACK = "Loopback0"
 _ECN_COUNTER = ["random-detect", "ecn", "count"]
-_MMU_PROFILE = ["platform", "trident", "mmu", "queue", "profile"]
+_MMU_QUEUE = ["platform", "trident", "mmu", "queue"]
+_APPLYING = ((["interface-profile"], []), (["profile"], ["apply"]))  # the words before and after the name
 
 
 class InterfaceBlock:
@@ -125,7 +126,8 @@ def _service_profile(block: InterfaceBlock, words: list[str], raw: str, number: 
 
 
 def _platform(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
-    if words[:5] != _MMU_PROFILE or len(words) != 7 or words[6] != "apply":
+    """`… interface-profile NAME`, or `… profile NAME apply` as in the global line."""
+    if words[:4] != _MMU_QUEUE or len(words) < 6 or (words[4:5], words[6:]) not in _APPLYING:
         return False
     block.mmu_profile = words[5]
     return True

@@ -24,6 +24,7 @@ _ECN = re.compile(
 )
 _BYTES = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
 _SECONDS = re.compile(r"\d{1,5}(?:\.\d{1,3})?")
+ALL_GROUPS = "all"  # priority groups, where a threshold names none
 _TIMERS = {"timeout": "detect_ms", "recovery-time": "restore_ms", "polling-interval": "poll_ms"}
 
 
@@ -117,18 +118,23 @@ class QosProfileBlock:
 class MmuProfileBlock:
     """`platform trident mmu queue profile NAME`: buffer facts of every interface it is applied to."""
 
-    __slots__ = ("facts",)
+    __slots__ = ("alpha", "facts", "groups")
 
     def __init__(self) -> None:
         self.facts: list[Stated] = []
+        self.alpha: str | None = None
+        self.groups: dict[str, int] = {}
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
-        """Ingress threshold, headroom and resume; egress threshold per unicast queue."""
+        """Ingress threshold of all or of one priority group, headroom and resume; egress threshold per unicast queue.
+
+        Sizes without a unit are bytes. A profile has one ingress threshold: a second one is of unknown meaning.
+        """
         value = words[-1]
         head = words[:-1]
-        if head == ["ingress", "threshold"] and value in ALPHA_OF:
-            self.facts.append(("headroom/dynamic_th", ALPHA_OF[value], number))
-        elif head == ["ingress", "headroom", "bytes"] and value.isdecimal():
+        if head[:1] == ["ingress"] and head[-1:] == ["threshold"] and value in ALPHA_OF:
+            return self._threshold(head[1:-1], value, number)
+        if head in (["ingress", "headroom", "bytes"], ["ingress", "headroom"]) and value.isdecimal():
             self.facts.append(("headroom/xoff_bytes", int(value), number))
         elif head == ["ingress", "resume"] and value.isdecimal():
             self.facts.append(("headroom/xon_bytes", int(value), number))
@@ -138,9 +144,24 @@ class MmuProfileBlock:
             return False
         return True
 
+    def _threshold(self, group: list[str], alpha: str, number: int) -> bool:
+        """`[priority-group N] threshold ALPHA`: of one priority group, or of all of them."""
+        if group and (len(group) != 2 or group[0] != "priority-group" or not group[1].isdecimal()):
+            return False
+        if self.alpha not in (None, alpha):
+            return False
+        if self.alpha is None:
+            self.facts.append(("headroom/dynamic_th", ALPHA_OF[alpha], number))
+        self.alpha = alpha
+        self.groups[group[1] if group else ALL_GROUPS] = number
+        return True
+
     def stated(self) -> list[Stated]:
         """(rest of the path, value, line) of every fact it gives an interface."""
-        return self.facts
+        if not self.groups:
+            return self.facts
+        groups = ",".join(sorted(self.groups))
+        return [*self.facts, ("headroom/priority_groups", groups, max(self.groups.values()))]
 
 
 class QosMaps:
@@ -154,7 +175,7 @@ class QosMaps:
         self.watchdog: dict[str, tuple[Value, int]] = {}
 
     def map_line(self, words: list[str], number: int) -> bool:
-        """`qos map dscp D… to traffic-class T` or `qos map traffic-class T… to tx-queue Q`."""
+        """`qos map dscp D… to traffic-class T` or `qos map traffic-class T… to [uc-]tx-queue Q`."""
         if len(words) < 7 or words[-3] != "to" or words[1] != "map":
             return False
         numbers = [*words[3:-3], words[-1]]
@@ -163,7 +184,7 @@ class QosMaps:
         kinds = (words[2], words[-2])
         if kinds == ("dscp", "traffic-class"):
             table = self.classes
-        elif kinds == ("traffic-class", "tx-queue"):
+        elif kinds[0] == "traffic-class" and kinds[1] in _QUEUE_KEYWORDS:
             table = self.queues
         else:
             return False

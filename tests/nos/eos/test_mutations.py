@@ -104,11 +104,14 @@ def test_no_missing_line_goes_unnoticed(name: str) -> None:
     # In a fabric of IPv4 alone every neighbour is to be active in IPv4, as EOS has it by default.
     ipv4_only = {"no bgp default ipvN-unicast"} if "dual" not in name else set()
     # The ports of the longest cables use the default buffer profile.
-    buffers = {"platform trident mmu queue profile MMU-NG-NM apply"} if name.startswith("trident") else set()
+    buffers = (
+        {"platform trident mmu queue interface-profile MMU-NG-NM"} if name.startswith("trident") else set()
+    )
+    queue = "uc-tx-queue" if name.startswith("trident") else "tx-queue"
     assert survivors == ipv4_only | buffers | {
         # EOS's defaults: leaving the line out says the same.
         "bgp asn notation asplain", "bgp bestpath as-path multipath-relax", "end", "no ip routing vrf MGMT",
-        "priority strict", "protocol https", "qos map traffic-class N to tx-queue N",
+        "priority strict", "protocol https", f"qos map traffic-class N to {queue} N",
         "qos map dscp N to traffic-class N",
         # Without consequence for what the facts of this vocabulary state.
         "logging vrf MGMT source-interface ManagementN", "no shutdown",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pyavd = pytest.importorskip("pyavd", reason="pyavd, Arista's renderer, is not installed")
 
 # AVD has no per-interface form of the buffer profile and no hash seed, and leaves `end` to the device.
-OURS_ALONE = ("   platform trident mmu queue profile", "ip load-sharing trident", "end")
+OURS_ALONE = ("   platform trident mmu queue interface-profile", "ip load-sharing trident", "end")
 SERVICE_PORT = {
     "name": "Ethernet5",
     "description": "service port",
@@ -164,6 +164,7 @@ def avd_bgp(switch: Switch) -> dict[str, Any]:
 
 def avd(switch: Switch, family: str) -> dict[str, Any]:
     trident = family == "trident"
+    queue = "uc-tx-queue" if trident else "tx-queue"
     management = switch.management
     facts = EOS.planned(switch)
     unnumbered = any(port.unnumbered for port in switch.ports)
@@ -224,7 +225,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
         "qos": {
             "map": {
                 "dscp": [f"{d} to traffic-class {facts[f'qos/dscp[{d}]/traffic_class']}" for d in range(64)],
-                "traffic_class": [f"{c.priority} to tx-queue {c.priority}" for c in switch.qos.classes],
+                "traffic_class": [f"{c.priority} to {queue} {c.priority}" for c in switch.qos.classes],
             }
         },
         "qos_profiles": [
@@ -242,7 +243,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
             {
                 "name": f"MMU-{p.name.upper()}",
                 "ingress": {
-                    "threshold": "1",
+                    "priority_groups": [{"id": c.priority, "threshold": "1"} for c in switch.qos.lossless],
                     "headroom": {"unit": "bytes", "memory": p.headroom.xoff_bytes},
                     "resume": p.headroom.xon_bytes,
                 },

@@ -169,7 +169,7 @@ def test_defaults_that_a_device_hides_are_understood() -> None:
     hidden = text
     for line in (
         "qos map dscp 24 to traffic-class 0\n",
-        "qos map traffic-class 3 to tx-queue 3\n",
+        "qos map traffic-class 3 to uc-tx-queue 3\n",
         "   protocol https\n",
         "   bgp bestpath as-path multipath-relax\n",
         "   timers bgp 3 9\n",
@@ -216,14 +216,36 @@ def test_interfaces_that_only_exist_say_nothing() -> None:
 
 def test_a_buffer_profile_applied_to_all_ports_is_each_port_s() -> None:
     text = text_of("trident-numbered")
-    line = "   platform trident mmu queue profile MMU-400G-5M apply\n"
-    assert line in text
-    everywhere = text.replace(line, "").replace(
-        "\nplatform trident mmu queue profile MMU-400G-40M apply", "\n" + line.strip()
-    )
+    own = "   platform trident mmu queue interface-profile MMU-400G-5M\n"
+    assert own in text
+    default = "\nplatform trident mmu queue profile MMU-400G-{}M apply"
+    everywhere = text.replace(own, "").replace(default.format(40), default.format(5))
     facts = read(everywhere)
     assert facts["interface[Ethernet1/1]/headroom/xoff_bytes"] == 231424
     assert facts["interface[Ethernet3/1]/headroom/xoff_bytes"] == 283648
+
+
+def test_the_spellings_of_queues_and_buffer_profiles_mean_the_same() -> None:
+    text = text_of()
+    other = text.replace("interface-profile MMU-400G-5M", "profile MMU-400G-5M apply")
+    other = other.replace("to uc-tx-queue", "to tx-queue").replace("headroom bytes", "headroom")
+    assert other != text
+    assert read(other) == read(text)
+
+
+def test_a_threshold_of_all_priority_groups_is_told_from_that_of_one() -> None:
+    text = text_of()
+    whole = read(text.replace("ingress priority-group 3 threshold 1", "ingress threshold 1"))
+    port = "interface[Ethernet1/1]/headroom/"
+    assert (whole[port + "dynamic_th"], whole[port + "priority_groups"]) == (0, "all")
+    assert {p for p, v in read(text).items() if whole[p] != v} == {
+        p for p in whole if p.endswith("headroom/priority_groups")
+    }
+
+
+def test_a_second_ingress_threshold_of_a_profile_is_not_overlooked() -> None:
+    text = text_of().replace("group 3 threshold 1\n", "group 3 threshold 1\n    ingress threshold 1/4\n", 1)
+    assert [line for _, _, line in EOS.read({FILE: text}).unknown] == ["ingress threshold 1/4"]
 
 
 def test_a_watchdog_without_guaranteed_bandwidth_does_not_count() -> None:

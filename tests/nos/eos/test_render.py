@@ -96,10 +96,31 @@ def test_ports_without_a_buffer_profile_get_the_one_with_most_headroom() -> None
 def test_each_family_has_its_queue_word_and_only_trident_its_buffer_profiles() -> None:
     trident, sand = ("\n".join(lines(f"{family}-numbered")) for family in ("trident", "sand"))
     assert "   uc-tx-queue 3\n" in trident
-    assert "   platform trident mmu queue profile MMU-400G-40M apply\n" in trident
+    assert "   platform trident mmu queue interface-profile MMU-400G-40M\n" in trident
     assert "uc-tx-queue" not in sand
     assert "   tx-queue 3\n" in sand
     assert "platform trident" not in sand
+
+
+def test_classes_reach_queues_by_the_word_that_names_the_queues() -> None:
+    assert "qos map traffic-class 3 to uc-tx-queue 3" in lines("trident-numbered")
+    assert "qos map traffic-class 3 to tx-queue 3" in lines("sand-numbered")
+
+
+def test_the_ingress_threshold_is_that_of_the_lossless_priority_groups_alone() -> None:
+    switch = variant("trident-numbered")
+    first, *others = switch.qos.classes
+    both = replace(first, lossless=True)
+    text = EOS.render(replace(switch, qos=replace(switch.qos, classes=(both, *others))))[FILE]
+    body = text.split("\nplatform trident mmu queue profile MMU-400G-5M\n")[1].split("\n!")[0]
+    assert body.split("\n") == [
+        "    ingress headroom bytes 231424",
+        "    ingress resume 19456",
+        f"    ingress priority-group {both.priority} threshold 1",
+        "    ingress priority-group 3 threshold 1",
+        f"    egress unicast queue {both.priority} threshold 8",
+        "    egress unicast queue 3 threshold 8",
+    ]
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
