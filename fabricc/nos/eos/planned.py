@@ -16,12 +16,14 @@ from fabricc.nos.eos.vocabulary import (
     EGRESS_LOSSLESS_EXPONENT,
     GNMI_PROVIDER,
     GTSM_HOPS,
+    GUARANTEED_PERCENT,
     HASH_SEEDS,
     LLDP_HOLD,
     LOCAL_AAA,
     MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
     NOBODY,
+    QUEUE_MONITOR,
     QUEUE_PAIR_BYTES,
     QUEUE_PAIR_OFFSETS,
     QUEUE_PAIR_PROFILE,
@@ -94,6 +96,12 @@ def _express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
     if profile is None or not lossless:
         return
     alike["watchdog"] = boolean(watchdog_guards(switch))
+    for traffic_class in lossless:
+        if switch.qos.watchdog and not traffic_class.strict:
+            alike[f"queue[{traffic_class.priority}]/guaranteed"] = f"{GUARANTEED_PERCENT} percent"
+    for traffic_class in switch.qos.classes:
+        if profile.ecn and traffic_class.ecn:
+            alike[f"queue[{traffic_class.priority}]/ecn_count"] = "true"
     for leaf in NOT_EXPRESSED_OF_PORT:
         alike.pop(leaf, None)
     if not is_trident(switch):
@@ -154,6 +162,7 @@ def _services(facts: Facts, switch: Switch) -> None:
         del stated["load_balancing/mode"]
     stated.pop("load_balancing/flowlet_idle_us", None)
     facts |= stated
+    facts["management/queue_monitor"] = QUEUE_MONITOR
     facts["lldp/hold_s"] = LLDP_HOLD * management.lldp_interval_s
     guarded = {"http": True, "snmp": management.snmp, "gnmi": management.gnmi_port is not None}
     for service in (name for name, used in guarded.items() if used and management.access):

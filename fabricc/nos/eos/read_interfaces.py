@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.paths import alike, port_paths
 from fabricc.nos.eos.read_blocks import nested
+from fabricc.nos.eos.read_qos import ECN_COUNTER
 from fabricc.nos.eos.vocabulary import DEFAULT_MTU, MANAGEMENT_INTERFACE, MANAGEMENT_VRF, SPEED_OF
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     Handler = Callable[["InterfaceBlock", list[str], str, int], bool]
 
 _LOOPBACK = "Loopback0"
-_ECN_COUNTER = ["random-detect", "ecn", "count"]
 _MMU_QUEUE = ["platform", "trident", "mmu", "queue"]
 _APPLYING = ((["interface-profile"], []), (["profile"], ["apply"]))  # the words before and after the name
 
@@ -38,6 +38,7 @@ class InterfaceBlock:
         "mmu_profile",
         "number",
         "qos_profile",
+        "queue",
         "vrf",
     )
 
@@ -51,11 +52,13 @@ class InterfaceBlock:
         self.qos_profile: str | None = None
         self.mmu_profile: str | None = None
         self.vrf: str | None = None
+        self.queue = ""
 
     def line(self, words: list[str], raw: str, number: int) -> bool:
-        """One line of the interface; deeper ones count ECN marks, which changes nothing."""
+        """One line of the interface; a deeper one counts the ECN marks of the queue last named."""
         if nested(raw):
-            return words == _ECN_COUNTER
+            self.facts[f"queue[{self.queue}]/ecn_count"] = ("true", number)
+            return " ".join(words) == ECN_COUNTER
         handler = _HANDLERS.get(words[0])
         return handler is not None and handler(self, words, raw, number)
 
@@ -139,6 +142,7 @@ def _vrf(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool
 
 
 def _queue(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    block.queue = words[-1]
     return len(words) == 2 and words[1].isdecimal()
 
 

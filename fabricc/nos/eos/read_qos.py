@@ -22,22 +22,32 @@ _ECN = re.compile(
     r"random-detect ecn minimum-threshold (\d+) (bytes|kbytes|mbytes)"
     r" maximum-threshold (\d+) (bytes|kbytes|mbytes) max-mark-probability (\d+)(?: weight 0)?"
 )
+ECN_COUNTER = "random-detect ecn count"
 _BYTES = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
+_WEIGHT = re.compile(r"bandwidth percent (\d{1,3})")
+_GUARANTEE = re.compile(r"bandwidth guaranteed (?:percent (\d{1,3})|(\d{1,12})(?: ([kmg]bps))?)")
 _SECONDS = re.compile(r"\d{1,5}(?:\.\d{1,3})?")
 ALL_GROUPS = "all"  # priority groups, where a threshold names none
 _TIMERS = {"timeout": "detect_ms", "recovery-time": "restore_ms", "polling-interval": "poll_ms"}
 
 
 class Queue:
-    """One transmit queue of a profile; without `no priority` it is strict, EOS's default."""
+    """One transmit queue of a profile; without `no priority` it is strict, EOS's default.
 
-    __slots__ = ("ecn", "guaranteed", "line", "percent", "strict")
+    Attributes:
+        percent: its weight beside the others that are not strict.
+        guaranteed: what it is served before all others, as (amount with its unit, line); None for nothing.
+        count: line by which its marks are counted, 0 for none.
+    """
+
+    __slots__ = ("count", "ecn", "guaranteed", "line", "percent", "strict")
 
     def __init__(self, line: int) -> None:
         self.line = line
         self.strict = True
         self.percent = 0
-        self.guaranteed = False
+        self.guaranteed: tuple[str, int] | None = None
+        self.count = 0
         self.ecn: tuple[int, int, int, int] | None = None
 
 
@@ -79,10 +89,13 @@ class QosProfileBlock:
     @staticmethod
     def _queue_line(queue: Queue, words: list[str], number: int) -> bool:
         text = " ".join(words)
-        if words[0] == "bandwidth" and words[-2:-1] == ["percent"] and words[-1].isdecimal():
-            if words[1:-2] not in ([], ["guaranteed"]):
-                return False
-            queue.percent, queue.guaranteed, queue.line = int(words[-1]), len(words) == 4, number
+        if weight := _WEIGHT.fullmatch(text):
+            queue.percent, queue.line = int(weight[1]), number
+        elif guarantee := _GUARANTEE.fullmatch(text):
+            percent, rate, unit = guarantee.groups()
+            queue.guaranteed = (f"{percent} percent" if percent else f"{rate} {unit or 'kbps'}", number)
+        elif text == ECN_COUNTER:
+            queue.count = number
         elif text in ("no priority", "priority strict"):
             queue.strict = words[0] == "priority"
             queue.line = number
@@ -102,11 +115,15 @@ class QosProfileBlock:
             priorities = sorted(self.no_drop)
             facts.append(("pfc", ",".join(map(str, priorities)), self.no_drop[priorities[-1]]))
             queues = [self.queues.get(priority) for priority in priorities]
-            guards = self.watchdog is not None and all(q is not None and q.guaranteed for q in queues)
+            guards = self.watchdog is not None and all(q and q.guaranteed for q in queues)
             facts.append(("watchdog", "true" if guards else "false", self.watchdog or self.enabled))
         for index, queue in self.queues.items():
             scheduler = "strict" if queue.strict else f"dwrr {queue.percent}"
             facts.append((f"queue[{index}]/scheduler", scheduler, queue.line))
+            if queue.guaranteed:
+                facts.append((f"queue[{index}]/guaranteed", *queue.guaranteed))
+            if queue.count:
+                facts.append((f"queue[{index}]/ecn_count", "true", queue.count))
             if queue.ecn:
                 low, high, percent, line = queue.ecn
                 facts.append((f"queue[{index}]/ecn_min_bytes", low, line))

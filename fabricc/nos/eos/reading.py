@@ -237,6 +237,11 @@ def _tacacs(document: Document, words: list[str], number: int) -> bool:
     return document.services.tacacs_line(words, number)
 
 
+def _queue_monitor(document: Document, words: list[str], number: int) -> bool:
+    document.put("management/queue_monitor", words[-1], number)
+    return len(words) == 2
+
+
 def _end(document: Document, words: list[str], number: int) -> bool:
     return len(words) == 1
 
@@ -258,6 +263,7 @@ _OPENERS: dict[str, Opener] = {
     "port-channel": _port_channel,
     "priority-flow-control": _pfc,
     "qos": _qos,
+    "queue-monitor": _queue_monitor,
     "route-map": route_map,
     "router": _router,
     "service": _service,

@@ -19,6 +19,7 @@ from fabricc.nos.eos.vocabulary import (
     DEFAULT_LLDP_S,
     DEFAULT_MTU,
     EGRESS_LOSSLESS_EXPONENT,
+    GUARANTEED_PERCENT,
     HASH_SEEDS,
     LLDP_HOLD,
     LOCAL_AAA,
@@ -101,11 +102,11 @@ class PortView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueueView:
-    """One transmit queue of a QoS profile; `percent` is None for a strict queue."""
+    """One transmit queue of a QoS profile; `percent` is None for a strict queue, a guarantee where there is none."""
 
     number: int
     percent: int | None
-    guaranteed: bool
+    guaranteed_percent: int | None
     ecn: Ecn | None
 
 
@@ -313,7 +314,7 @@ def _queue(traffic_class: TrafficClass, profile: PortProfile | None, watchdog: b
     return QueueView(
         number=traffic_class.priority,
         percent=None if traffic_class.strict else traffic_class.weight_percent,
-        guaranteed=profile is not None and watchdog and traffic_class.lossless,
+        guaranteed_percent=GUARANTEED_PERCENT if profile and watchdog and traffic_class.lossless else None,
         ecn=profile.ecn if profile and traffic_class.ecn else None,
     )
 

@@ -69,6 +69,10 @@ ALPHAS: dict[int, str] = {
 ALPHA_OF = {text: exponent for exponent, text in ALPHAS.items()}
 EGRESS_LOSSLESS_EXPONENT = 3  # the largest: PFC, not the egress limit, is to hold a lossless queue back
 
+# What a watched queue is given of the link before all scheduling: the watchdog asks for some, and as it goes before
+# strict queues too, it is the least there is.
+GUARANTEED_PERCENT = 1
+QUEUE_MONITOR = "length"  # what EOS samples of its queues
 WATCHDOG_ACTIONS = {"drop": "drop", "forward": "notify-only"}
 WATCHDOG_RANGE_MS = (10, 60_000)
 POLLING_RANGE_MS = (5, 30_000)

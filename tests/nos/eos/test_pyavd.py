@@ -72,16 +72,14 @@ def avd_qos_profile(switch: Switch, profile: PortProfile | None, queues: str) ->
     for traffic_class in switch.qos.classes:
         queue: dict[str, Any] = {"id": traffic_class.priority, "priority": "priority strict"}
         if not traffic_class.strict:
-            guaranteed = "guaranteed_" if traffic_class.lossless else ""
-            queue |= {
-                "priority": "no priority",
-                f"bandwidth_{guaranteed}percent": traffic_class.weight_percent,
-            }
+            queue |= {"priority": "no priority", "bandwidth_percent": traffic_class.weight_percent}
+            if profile and traffic_class.lossless:
+                queue["bandwidth_guaranteed_percent"] = 1
         if profile and profile.ecn and traffic_class.ecn:
             ecn = profile.ecn
             threshold = {"units": "bytes", "min": ecn.min_bytes, "max": ecn.max_bytes, "weight": 0}
             threshold["max_probability"] = ecn.max_percent
-            queue["random_detect"] = {"ecn": {"threshold": threshold}}
+            queue["random_detect"] = {"ecn": {"count": True, "threshold": threshold}}
         model[queues].append(queue)
     return model
 
@@ -182,6 +180,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
             for u in management.users
         ],
         "service_routing_protocols_model": "multi-agent",
+        "queue_monitor_length": {"enabled": True},
         "logging": {
             "vrfs": [
                 {

@@ -57,7 +57,8 @@ def test_a_fact_points_at_the_line_that_says_it() -> None:
     assert said("system/hostname") == "hostname su001-tor1a"
     assert said("interface[Ethernet1/5]/ipv4") == "ip address 10.0.0.2/31"
     assert said("interface[Ethernet1/5]/headroom/xoff_bytes") == "ingress headroom bytes 231424"
-    assert said("interface[Ethernet3/1]/queue[3]/scheduler") == "bandwidth guaranteed percent 90"
+    assert said("interface[Ethernet3/1]/queue[3]/scheduler") == "bandwidth percent 90"
+    assert said("interface[Ethernet3/1]/queue[3]/guaranteed") == "bandwidth guaranteed percent 1"
     assert said("qos/dscp[26]/traffic_class") == "qos map dscp 26 to traffic-class 3"
     assert said("bgp/neighbor[10.64.0.0]/import") == "neighbor UPSTREAM route-map FROM-UPSTREAM in"
     assert said("route_map[FROM-UPSTREAM]/10") == "set local-preference 0"
@@ -249,8 +250,30 @@ def test_a_second_ingress_threshold_of_a_profile_is_not_overlooked() -> None:
 
 
 def test_a_watchdog_without_guaranteed_bandwidth_does_not_count() -> None:
-    facts = read(text_of().replace("bandwidth guaranteed percent", "bandwidth percent"))
+    facts = read(text_of().replace("      bandwidth guaranteed percent 1\n", ""))
     assert facts["interface[Ethernet1/1]/watchdog"] == "false"
+    assert facts["interface[Ethernet1/1]/queue[3]/scheduler"] == "dwrr 90"
+
+
+@pytest.mark.parametrize(
+    ("line", "amount"),
+    [("10000000", "10000000 kbps"), ("10000 mbps", "10000 mbps"), ("percent 10", "10 percent")],
+)
+def test_a_guarantee_is_understood_in_every_unit(line: str, amount: str) -> None:
+    facts = read(text_of().replace("guaranteed percent 1\n", f"guaranteed {line}\n"))
+    assert facts["interface[Ethernet1/1]/queue[3]/guaranteed"] == amount
+    assert facts["interface[Ethernet1/1]/queue[3]/scheduler"] == "dwrr 90"
+    assert facts["interface[Ethernet1/1]/watchdog"] == "true"
+
+
+def test_marks_counted_on_an_interface_are_those_counted_in_its_profile() -> None:
+    text = text_of()
+    bare = text.replace("      random-detect ecn count\n", "")
+    own = "   uc-tx-queue 3\n      random-detect ecn count\n"
+    counted = bare.replace("   no switchport\n   ip", f"{own}   no switchport\n   ip")
+    assert len({text, bare, counted}) == 3
+    assert "interface[Ethernet1/1]/queue[3]/ecn_count" not in read(bare)
+    assert read(counted) == read(text)
 
 
 def test_lines_of_unknown_meaning_are_listed_with_their_numbers() -> None:

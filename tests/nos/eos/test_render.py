@@ -22,8 +22,8 @@ from tests.nos.eos.variants import GOLDENS, VARIANTS, large, variant
 GOLDEN = Path(__file__).parent / "golden"
 # The order of the blocks in a device's running configuration, by the first words of the block.
 ORDER = (
-    "username", "service routing", "load-balance policies", "lldp", "logging", "platform trident mmu queue",
-    "hostname", "ip name-server", "qos profile", "port-channel load-balance sand", "(no )?snmp-server",
+    "username", "service routing", "queue-monitor", "load-balance policies", "lldp", "logging",
+    "platform trident mmu queue", "hostname", "ip name-server", "qos profile", "port-channel load-balance sand", "(no )?snmp-server",
     "port-channel load-balance trident", "vrf instance",
     "management api", "tacacs-server", "aaa", "interface", "ipv6 access-list", "ip access-list",
     "ip routing", "ip hardware fib",
@@ -123,6 +123,16 @@ def test_the_ingress_threshold_is_that_of_the_lossless_priority_groups_alone() -
     ]
 
 
+@pytest.mark.parametrize("family", ["trident", "sand"])
+def test_marks_are_counted_where_packets_are_marked_and_queues_are_watched(family: str) -> None:
+    text = lines(f"{family}-numbered")
+    marking = [at for at, line in enumerate(text) if "random-detect ecn minimum" in line]
+    assert marking
+    assert [text[at + 1] for at in marking] == ["      random-detect ecn count"] * len(marking)
+    assert text.count("      random-detect ecn count") == len(marking)
+    assert "queue-monitor length" in text
+
+
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_a_numbered_neighbour_is_active_in_its_own_family_only(family: str) -> None:
     text = "\n".join(lines("trident-dual"))
@@ -130,10 +140,12 @@ def test_a_numbered_neighbour_is_active_in_its_own_family_only(family: str) -> N
     assert body.split("\n") == [f"      neighbor UPSTREAM{'' if family == 'ipv4' else '-V6'} activate"]
 
 
-def test_a_watched_queue_has_guaranteed_bandwidth() -> None:
-    watched = variant("trident-numbered")
+@pytest.mark.parametrize("family", ["trident", "sand"])
+def test_a_watched_queue_has_its_weight_and_the_least_guarantee(family: str) -> None:
+    watched = variant(f"{family}-numbered")
     unwatched = replace(watched, qos=replace(watched.qos, watchdog=None))
-    assert "      bandwidth guaranteed percent 90\n" in EOS.render(watched)[FILE]
+    both = "      bandwidth percent 90\n      bandwidth guaranteed percent 1\n"
+    assert EOS.render(watched)[FILE].count(both) == 2
     assert "guaranteed" not in EOS.render(unwatched)[FILE]
     assert "pause watchdog" not in EOS.render(unwatched)[FILE]
 
