@@ -11,6 +11,8 @@ from fabricc.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fabricc.fabric.model import Switch
+
 PortMap = dict[str, str]
 """Name of an interface of the container -> name of the switch's port."""
 
@@ -26,7 +28,7 @@ class Emulation:
         first_ifindex: what netlab counts the device's first port as; None when ports keep the plan's names there.
         startup: emitted file that the kind boots from; "" when it has no such feature.
         binds: emitted file, or one of `port_map`, -> where the container expects it.
-        port_map: a file that tells the container its ports' names: (file name, its text from a port map).
+        port_map: a file that tells the container its ports' names: (file name, its text from switch and port map).
         env: environment of the container.
         namespace: whether addresses and kernel settings are given from outside, as to any Linux container.
         unverified: what is assumed, a sentence each, for no such image was run here.
@@ -39,7 +41,7 @@ class Emulation:
     first_ifindex: int | None
     startup: str
     binds: Mapping[str, str]
-    port_map: tuple[str, Callable[[PortMap], str]] | None
+    port_map: tuple[str, Callable[[Switch, PortMap], str]] | None
     env: Mapping[str, str]
     namespace: bool
     unverified: tuple[str, ...]

@@ -105,7 +105,8 @@ def _port_map(found: Emulated) -> Mapping[str, str]:
     if found.emulation.port_map is None:
         return {}
     file, text = found.emulation.port_map
-    return {file: text({found.emulation.endpoint(place, port): port for port, place in found.ports.items()})}
+    ports = {found.emulation.endpoint(place, port): port for port, place in found.ports.items()}
+    return {file: text(found.switch, ports)}
 
 
 def _management(topology: Topology) -> dict[str, Any]:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import json
 
+from typing import TYPE_CHECKING
+
 from fabricc.nos.emulation import Emulation, PortMap, by_place
 from fabricc.nos.eos import FILE
-from fabricc.nos.eos.vocabulary import MANAGEMENT_INTERFACE
+from fabricc.nos.eos.vocabulary import management_interface
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
 
 _MAPPING = "EosIntfMapping.json"
 
 
-def _mapping(ports: PortMap) -> str:
-    return (
-        json.dumps({"ManagementIntf": {"eth0": MANAGEMENT_INTERFACE}, "EthernetIntf": ports}, indent=2) + "\n"
-    )
+def _mapping(switch: Switch, ports: PortMap) -> str:
+    mapping = {"ManagementIntf": {"eth0": management_interface(switch)}, "EthernetIntf": ports}
+    return json.dumps(mapping, indent=2) + "\n"
 
 
 EMULATION = Emulation(

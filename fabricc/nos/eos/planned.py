@@ -20,7 +20,6 @@ from fabricc.nos.eos.vocabulary import (
     HASH_SEEDS,
     LLDP_HOLD,
     LOCAL_AAA,
-    MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
     NOBODY,
     QUEUE_MONITOR,
@@ -34,6 +33,7 @@ from fabricc.nos.eos.vocabulary import (
     alpha_exponent,
     fec,
     is_trident,
+    management_interface,
     roomiest,
     watchdog_guards,
     watchdog_timers,
@@ -157,6 +157,10 @@ def _platform(facts: Facts, switch: Switch) -> None:
 def _services(facts: Facts, switch: Switch) -> None:
     """The settings that EOS expresses: all but a flowlet pause, and on sand dynamic load balancing."""
     management = switch.management
+    interface = management_interface(switch)
+    facts["management/interface"] = interface
+    sources = {"syslog": management.syslog, "ntp": management.ntp}
+    facts |= {f"management/source[{service}]": interface for service, servers in sources.items() if servers}
     stated = setting_facts(switch)
     if switch.load_balancing.mode is not Spreading.HASH and not is_trident(switch):
         del stated["load_balancing/mode"]
@@ -181,7 +185,7 @@ def _services(facts: Facts, switch: Switch) -> None:
     facts |= {f"management/aaa[{statement}]": methods for statement, methods in aaa.items()}
     if management.tacacs:
         facts["management/tacacs/group"] = SERVER_GROUP
-        facts["management/tacacs/source"] = MANAGEMENT_INTERFACE
+        facts["management/tacacs/source"] = interface
         for server in management.tacacs.servers:
             facts[f"management/tacacs[{server}]/secret"] = management.tacacs.key
     if switch.load_balancing.queue_pairs:

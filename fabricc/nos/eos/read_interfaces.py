@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.fabric.paths import alike, port_paths
 from fabricc.nos.eos.read_blocks import nested
 from fabricc.nos.eos.read_qos import ECN_COUNTER
-from fabricc.nos.eos.vocabulary import DEFAULT_MTU, MANAGEMENT_INTERFACE, MANAGEMENT_VRF, SPEED_OF
+from fabricc.nos.eos.vocabulary import DEFAULT_MTU, MANAGEMENT_VRF, SPEED_OF
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,9 +177,10 @@ def finish_interfaces(document: Document) -> None:
     for name, block in document.interfaces.items():
         if name == _LOOPBACK:
             _loopback(block, put)
-        elif name == MANAGEMENT_INTERFACE:
+        elif name.startswith("Management"):
             if block.vrf == MANAGEMENT_VRF and (address := block.ipv4 or block.ipv6):
                 put("management/address", *address)
+                put("management/interface", name, block.number)
         elif block.facts or block.ipv4 or block.ipv6 or block.link_local or block.qos_profile:
             paths = port_paths(name)
             for leaf, (value, line) in _own_facts(block):

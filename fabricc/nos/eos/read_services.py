@@ -11,7 +11,6 @@ from fabricc.nos.eos.vocabulary import (
     AAA,
     DEFAULT_LLDP_HOLD_S,
     DEFAULT_LLDP_S,
-    MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
     NOBODY,
     QUEUE_PAIR_BYTES,
@@ -192,8 +191,8 @@ class Services:
         """Access lists, the source of TACACS+, dynamic load balancing and the seed of the hash."""
         if words[1:3] == ["access-list", "standard"] and len(words) == 4:
             return self.access_list(words[3])
-        if words[1:] == ["tacacs", *_VRF, "source-interface", MANAGEMENT_INTERFACE]:
-            self.put("management/tacacs/source", MANAGEMENT_INTERFACE, number)
+        if words[1:-1] == ["tacacs", *_VRF, "source-interface"]:
+            self.put("management/tacacs/source", words[-1], number)
             return True
         if words[1:3] == ["load-sharing", "trident"] and len(words) == 4 and words[3].isdecimal():
             self.put("platform/hash_seed", int(words[3]), number)

@@ -15,7 +15,7 @@ from fabricc.nos.eos.read_blocks import GnmiBlock, HttpApiBlock, PrefixListBlock
 from fabricc.nos.eos.read_interfaces import InterfaceBlock, finish_interfaces
 from fabricc.nos.eos.read_qos import MmuProfileBlock, QosMaps, QosProfileBlock
 from fabricc.nos.eos.read_services import Services, SshBlock
-from fabricc.nos.eos.vocabulary import COMMUNITY_OF, MANAGEMENT_INTERFACE, MANAGEMENT_VRF
+from fabricc.nos.eos.vocabulary import COMMUNITY_OF, MANAGEMENT_VRF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,16 +95,15 @@ def _logging(document: Document, words: list[str], number: int) -> bool:
         return False
     if words[3] == "host":
         return document.server("syslog", words[4], number)
-    return words[3:] == ["source-interface", MANAGEMENT_INTERFACE]
+    document.put("management/source[syslog]", words[4], number)
+    return words[3] == "source-interface"
 
 
 def _ntp(document: Document, words: list[str], number: int) -> bool:
     if words[1:4] == ["server", *_VRF] and words[5:] in ([], ["iburst"], ["prefer"], ["prefer", "iburst"]):
         return len(words) > 4 and document.server("ntp", words[4], number)
-    return words[1:] in (
-        ["local-interface", *_VRF, MANAGEMENT_INTERFACE],
-        ["local-interface", MANAGEMENT_INTERFACE],
-    )
+    document.put("management/source[ntp]", words[-1], number)
+    return words[1:-1] in (["local-interface", *_VRF], ["local-interface"])
 
 
 def _platform(document: Document, words: list[str], number: int) -> Block | bool:

@@ -23,7 +23,6 @@ from fabricc.nos.eos.vocabulary import (
     HASH_SEEDS,
     LLDP_HOLD,
     LOCAL_AAA,
-    MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
     NOBODY_LIST,
     QUEUE_KEYWORD,
@@ -37,6 +36,7 @@ from fabricc.nos.eos.vocabulary import (
     family,
     fec,
     is_trident,
+    management_interface,
     roomiest,
     watchdog_timers,
 )
@@ -45,7 +45,7 @@ from fabricc.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.fabric.model import Account, Management, Port, Snmp, Switch, Tacacs
+    from fabricc.fabric.model import Account, Port, Snmp, Switch, Tacacs
     from fabricc.fabric.qos import Ecn, PortProfile, TrafficClass
 
 LOSSY_PROFILE = "LOSSY"
@@ -192,7 +192,7 @@ def switch_view(switch: Switch) -> SwitchView:
     pool = qos.pools.headroom_bytes if trident and qos.pools else 0
     return SwitchView(
         name=switch.name,
-        management=_management(switch.management, unnumbered or switch.bgp.ipv6),
+        management=_management(switch, unnumbered or switch.bgp.ipv6),
         queue=QUEUE_KEYWORD[family(switch)],
         traffic_classes=sorted((dscp, c.priority) for c in qos.classes for dscp in c.dscps),
         queues=[c.priority for c in qos.classes],
@@ -230,12 +230,13 @@ def speed_word(port: Port) -> str:
     return SPEEDS[key] if key in SPEEDS else f"{key[0]}g-{key[1]}"
 
 
-def _management(management: Management, ipv6: bool) -> ManagementView:
+def _management(switch: Switch, ipv6: bool) -> ManagementView:
+    management = switch.management
     lldp_s = management.lldp_interval_s
     hold_s = LLDP_HOLD * lldp_s
     return ManagementView(
         vrf=MANAGEMENT_VRF,
-        interface=MANAGEMENT_INTERFACE,
+        interface=management_interface(switch),
         access_list=ACCESS_LIST if management.access else None,
         nobody_list=NOBODY_LIST if management.access and ipv6 else None,
         access=in_address_order(management.access),

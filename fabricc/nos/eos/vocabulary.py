@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import PortProfile, SwitchQos, Watchdog
 
 MANAGEMENT_VRF = "MGMT"
-MANAGEMENT_INTERFACE = "Management1"
+MANAGEMENT_INTERFACE = "Management1"  # unless the catalog names another, as of two supervisors
 GNMI_PROVIDER = "eos-native"  # the paths of EOS itself beside those of OpenConfig
 GRPC_PORT = 6030  # of gNMI when no `port` says another
 ACCESS_LIST = "FABRICC-ACCESS"
@@ -149,6 +149,11 @@ def settings(switch: Switch) -> Mapping[str, Any]:
 def family(switch: Switch) -> str:
     """`trident` or `sand`, by which EOS spells what concerns the ASIC."""
     return str(settings(switch)["family"])
+
+
+def management_interface(switch: Switch) -> str:
+    """The interface that carries the management address."""
+    return str(settings(switch).get("management_interface", MANAGEMENT_INTERFACE))
 
 
 def is_trident(switch: Switch) -> bool:

@@ -114,8 +114,7 @@ def test_no_missing_line_goes_unnoticed(name: str) -> None:
         "priority strict", "protocol https", f"qos map traffic-class N to {queue} N",
         "qos map dscp N to traffic-class N",
         # Without consequence for what the facts of this vocabulary state.
-        "logging vrf MGMT source-interface ManagementN", "no shutdown",
-        "ntp local-interface vrf MGMT ManagementN",
+        "no shutdown",
     }  # fmt: skip
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from fabricc.catalog import load_catalog
 from fabricc.fabric.model import Account, TierName
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos import load
 from fabricc.nos.eos import EOS, FILE
 from tests.effort import calls
-from tests.nos.eos.variants import GOLDENS, VARIANTS, large, variant
+from tests.nos.eos.variants import GOLDENS, VARIANTS, chassis, large, variant
 
 GOLDEN = Path(__file__).parent / "golden"
 # The order of the blocks in a device's running configuration, by the first words of the block.
@@ -222,6 +223,29 @@ def test_management_over_ipv6_has_an_ipv6_default_route() -> None:
     assert "   ipv6 address 2001:db8::b/64\n" in files[FILE]
     assert "ipv6 route vrf MGMT ::/0 2001:db8::1\n" in files[FILE]
     assert EOS.read(files).facts == EOS.planned(switch)
+
+
+def test_a_chassis_is_managed_at_the_address_of_its_active_supervisor() -> None:
+    switch = chassis()
+    files = EOS.render(switch)
+    assert set(re.findall(r"Management\d\S*", files[FILE])) == {"Management0"}
+    for line in (
+        "interface Management0\n   vrf MGMT\n   ip address",
+        "logging vrf MGMT source-interface Management0",
+        "ntp local-interface vrf MGMT Management0",
+        "ip tacacs vrf MGMT source-interface Management0",
+    ):
+        assert f"\n{line}" in files[FILE]
+    reading = EOS.read(files)
+    assert (reading.unknown, reading.facts) == ([], EOS.planned(switch))
+    assert EOS.planned(switch) != EOS.planned(variant("sand-settings"))
+
+
+def test_the_catalog_knows_which_models_have_two_supervisors() -> None:
+    models = {name: model for name, model in load_catalog()[0].switches.items() if "eos" in model.nos}
+    named = {name: model.nos["eos"].get("management_interface") for name, model in models.items()}
+    assert named == {name: "Management0" if model.chassis else None for name, model in models.items()}
+    assert set(named.values()) == {"Management0", None}
 
 
 def test_the_back_end_is_found_by_name() -> None:

@@ -38,6 +38,13 @@ def variant(name: str) -> Switch:
     return tor(PORTS, model=model, nos="eos", release="4.32", **CHOICES[choice])
 
 
+def chassis() -> Switch:
+    """The sand sample with all settings as a switch of two supervisors."""
+    switch = variant("sand-settings")
+    eos = {**switch.model.nos["eos"], "management_interface": "Management0"}
+    return replace(switch, model=replace(switch.model, nos={"eos": eos}))
+
+
 def large(count: int = 64) -> Switch:
     """The numbered sample with that many ports, half to hosts and half up."""
     switch = variant("trident-numbered")
