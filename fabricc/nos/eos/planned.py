@@ -29,6 +29,7 @@ from fabricc.nos.eos.vocabulary import (
     ROCE_PORT,
     SERVER_GROUP,
     SERVICE_DESCRIPTION,
+    UNTYPEABLE,
     WATCHDOG_ACTIONS,
     alpha_exponent,
     fec,
@@ -143,6 +144,7 @@ def _platform(facts: Facts, switch: Switch) -> None:
         facts["pool/headroom_bytes"] = pools.headroom_bytes
     for user in switch.management.users:
         facts[f"user[{user.name}]/role"] = "network-admin"
+        facts[f"user[{user.name}]/password"] = UNTYPEABLE
     facts["platform/management_vrf"] = MANAGEMENT_VRF
     facts["platform/routing_agents"] = "multi-agent"
     facts["platform/routing"] = "ipv6 interfaces" if unnumbered else "ip"

@@ -15,7 +15,7 @@ from fabricc.nos.eos.read_blocks import GnmiBlock, HttpApiBlock, PrefixListBlock
 from fabricc.nos.eos.read_interfaces import InterfaceBlock, finish_interfaces
 from fabricc.nos.eos.read_qos import MmuProfileBlock, QosMaps, QosProfileBlock
 from fabricc.nos.eos.read_services import Services, SshBlock
-from fabricc.nos.eos.vocabulary import COMMUNITY_OF, MANAGEMENT_VRF
+from fabricc.nos.eos.vocabulary import COMMUNITY_OF, MANAGEMENT_VRF, UNTYPEABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     Opener = Callable[["Document", list[str], int], Block | bool]
 
-_ROLE = ["privilege", "15", "role", "network-admin", "nopassword"]
+_ROLE = ["privilege", "15", "role", "network-admin"]
+_PASSWORDS = {("nopassword",): "none", ("secret", "*"): UNTYPEABLE}
 _MMU_PROFILE = ["platform", "trident", "mmu", "queue", "profile"]
 _MMU_POOL = ["platform", "trident", "mmu", "headroom-pool", "limit", "bytes"]
 _VRF = ["vrf", MANAGEMENT_VRF]
@@ -77,9 +78,11 @@ def _username(document: Document, words: list[str], number: int) -> bool:
     if len(words) > 3 and words[2] == "ssh-key":
         document.put(f"user[{words[1]}]/ssh_key", " ".join(words[3:]), number)
         return True
-    if words[2:] != _ROLE:
+    password = _PASSWORDS.get(tuple(words[6:]))
+    if words[2:6] != _ROLE or password is None:
         return False
     document.put(f"user[{words[1]}]/role", words[5], number)
+    document.put(f"user[{words[1]}]/password", password, number)
     return True
 
 

@@ -21,6 +21,7 @@ ACCESS_LIST = "FABRICC-ACCESS"
 NOBODY_LIST = "FABRICC-NOBODY"  # who may log in over IPv6 from the fabric: access networks are IPv4
 NOBODY = "nobody"
 SERVER_GROUP = "FABRICC"
+UNTYPEABLE = "untypeable"  # a password that no text fits, for accounts with a key alone
 DEFAULT_LLDP_S = 30
 DEFAULT_LLDP_HOLD_S = 120
 LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold

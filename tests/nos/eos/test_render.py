@@ -24,8 +24,8 @@ GOLDEN = Path(__file__).parent / "golden"
 # The order of the blocks in a device's running configuration, by the first words of the block.
 ORDER = (
     "username", "service routing", "queue-monitor", "load-balance policies", "lldp", "logging",
-    "platform trident mmu queue", "hostname", "ip name-server", "qos profile", "port-channel load-balance sand", "(no )?snmp-server",
-    "port-channel load-balance trident", "vrf instance",
+    "platform trident mmu queue", "hostname", "ip name-server", "qos profile",
+    "port-channel load-balance sand", "(no )?snmp-server", "port-channel load-balance trident", "vrf instance",
     "management api", "tacacs-server", "aaa", "interface", "ipv6 access-list", "ip access-list",
     "ip routing", "ip hardware fib",
     "ip load-sharing", "no ip routing",
@@ -223,6 +223,18 @@ def test_management_over_ipv6_has_an_ipv6_default_route() -> None:
     assert "   ipv6 address 2001:db8::b/64\n" in files[FILE]
     assert "ipv6 route vrf MGMT ::/0 2001:db8::1\n" in files[FILE]
     assert EOS.read(files).facts == EOS.planned(switch)
+
+
+def test_an_account_with_a_key_alone_has_a_password_that_nobody_can_type() -> None:
+    text = EOS.render(variant("trident-numbered"))[FILE]
+    assert "username netops privilege 15 role network-admin secret *\nusername netops ssh-key ssh-" in text
+    assert "nopassword" not in text
+    open_one = EOS.read({FILE: text.replace("secret *", "nopassword")})
+    assert open_one.unknown == []
+    assert (open_one.facts["user[netops]/role"], open_one.facts["user[netops]/password"]) == (
+        "network-admin",
+        "none",
+    )
 
 
 def test_a_chassis_is_managed_at_the_address_of_its_active_supervisor() -> None:
