@@ -254,6 +254,7 @@ TITLES: dict[str, str] = {
     "FAB5606": "A NIC setting cannot be made or read back",
     "FAB5607": "The operating system's driver cannot be told the RDMA transport",
     "FAB5608": "NCCL does not use RDMA over TCP",
+    "FAB5670": "A certificate is needed",
     "FAB5701": "Release not known",
     "FAB5702": "No word for a port speed",
     "FAB5703": "MTU out of range",

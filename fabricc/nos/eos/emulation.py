@@ -7,7 +7,6 @@ documentation (docs/manual/kinds/ceos.md). netlab's device `eos` counts ports fr
 from __future__ import annotations
 
 import json
-
 from typing import TYPE_CHECKING
 
 from fabricc.nos.emulation import Emulation, PortMap, by_place

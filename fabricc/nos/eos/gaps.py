@@ -17,6 +17,7 @@ from fabricc.nos.eos.vocabulary import (
     MAXIMUM_PRIORITY,
     POLLING_RANGE_MS,
     SPEEDS,
+    SSL_PROFILE,
     WATCHDOG_RANGE_MS,
     family,
     is_trident,
@@ -171,6 +172,15 @@ def _commands(switch: Switch) -> Iterator[Gap]:
 
 def _access(switch: Switch) -> Iterator[Gap]:
     management = switch.management
+    if management.gnmi_port is not None:
+        yield Gap(
+            "FAB5670",
+            "a certificate for gNMI",
+            f"without a TLS profile EOS serves gNMI in the clear; the one written, `{SSL_PROFILE}`, names a "
+            "certificate of the device's own store, which is no part of a configuration (AVD 6.4, management_security)",
+            f"put it there once: `copy … certificate:{SSL_PROFILE}.crt` and `copy … sslkey:{SSL_PROFILE}.key`",
+            fatal=False,
+        )
     if management.access and ":" in management.address:
         yield Gap(
             "FAB5122",

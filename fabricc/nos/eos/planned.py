@@ -29,6 +29,7 @@ from fabricc.nos.eos.vocabulary import (
     ROCE_PORT,
     SERVER_GROUP,
     SERVICE_DESCRIPTION,
+    SSL_PROFILE,
     UNTYPEABLE,
     WATCHDOG_ACTIONS,
     alpha_exponent,
@@ -183,6 +184,8 @@ def _services(facts: Facts, switch: Switch) -> None:
     if management.gnmi_port is not None:
         facts["management/gnmi"] = MANAGEMENT_VRF
         facts["management/gnmi_provider"] = GNMI_PROVIDER
+        facts["management/gnmi_ssl_profile"] = SSL_PROFILE
+        facts[f"management/gnmi_certificate[{SSL_PROFILE}]"] = f"{SSL_PROFILE}.crt {SSL_PROFILE}.key"
     aaa = AAA if management.tacacs else LOCAL_AAA
     facts |= {f"management/aaa[{statement}]": methods for statement, methods in aaa.items()}
     if management.tacacs:

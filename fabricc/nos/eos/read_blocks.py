@@ -95,7 +95,9 @@ class GnmiBlock:
             return self.transport
         if not self.transport:
             return False
-        if len(words) == 2 and words[0] == "port" and words[1].isdecimal():
+        if words[:2] == ["ssl", "profile"] and len(words) == 3:
+            self.put("management/gnmi_ssl_profile", words[2], number)
+        elif len(words) == 2 and words[0] == "port" and words[1].isdecimal():
             self.port, self.port_line = int(words[1]), number
         elif len(words) == 2 and words[0] == "vrf":
             self.put("management/gnmi", words[1], number)
@@ -105,3 +107,23 @@ class GnmiBlock:
         else:
             return False
         return True
+
+
+class SecurityBlock:
+    """`management security`: the certificate and the key of each TLS profile, by their names in the device's store."""
+
+    __slots__ = ("profile", "put")
+
+    def __init__(self, put: Put) -> None:
+        self.put = put
+        self.profile = ""
+
+    def line(self, words: list[str], raw: str, number: int) -> bool:
+        """`ssl profile P`, in it `certificate C key K`."""
+        if depth(raw) == 1:
+            self.profile = words[2] if words[:2] == ["ssl", "profile"] and len(words) == 3 else ""
+        elif self.profile and words[::2] == ["certificate", "key"] and len(words) == 4:
+            self.put(f"management/gnmi_certificate[{self.profile}]", f"{words[1]} {words[3]}", number)
+        else:
+            return False
+        return bool(self.profile)

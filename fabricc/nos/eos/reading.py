@@ -11,7 +11,7 @@ from fabricc.nos.cli_dialect import document as cli
 from fabricc.nos.cli_dialect.document import hostname
 from fabricc.nos.cli_dialect.read_policy import asn, route_map
 from fabricc.nos.eos.read_bgp import BfdBlock, BgpBlock
-from fabricc.nos.eos.read_blocks import GnmiBlock, HttpApiBlock, PrefixListBlock
+from fabricc.nos.eos.read_blocks import GnmiBlock, HttpApiBlock, PrefixListBlock, SecurityBlock
 from fabricc.nos.eos.read_interfaces import InterfaceBlock, finish_interfaces
 from fabricc.nos.eos.read_qos import MmuProfileBlock, QosMaps, QosProfileBlock
 from fabricc.nos.eos.read_services import Services, SshBlock
@@ -147,6 +147,8 @@ def _management(document: Document, words: list[str], number: int) -> Block | bo
         return HttpApiBlock(document.put, document.services.guard)
     if words == ["management", "api", "gnmi"]:
         return GnmiBlock(document.put, document.services.guard)
+    if words == ["management", "security"]:
+        return SecurityBlock(document.put)
     return SshBlock(document.services) if words == ["management", "ssh"] else False
 
 

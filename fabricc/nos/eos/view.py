@@ -31,6 +31,7 @@ from fabricc.nos.eos.vocabulary import (
     SERVER_GROUP,
     SERVICE_DESCRIPTION,
     SPEEDS,
+    SSL_PROFILE,
     WATCHDOG_ACTIONS,
     alpha_exponent,
     family,
@@ -73,6 +74,7 @@ class ManagementView:
     tacacs: Tacacs | None
     snmp: Snmp | None
     gnmi_port: int | None
+    ssl_profile: str
     lldp_s: int | None
     lldp_hold_s: int | None
     address: str
@@ -245,6 +247,7 @@ def _management(switch: Switch, ipv6: bool) -> ManagementView:
         tacacs=management.tacacs,
         snmp=management.snmp,
         gnmi_port=management.gnmi_port,
+        ssl_profile=SSL_PROFILE,
         lldp_s=None if lldp_s == DEFAULT_LLDP_S else lldp_s,
         lldp_hold_s=None if hold_s == DEFAULT_LLDP_HOLD_S else hold_s,
         address=management.address,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MANAGEMENT_VRF = "MGMT"
 MANAGEMENT_INTERFACE = "Management1"  # unless the catalog names another, as of two supervisors
 GNMI_PROVIDER = "eos-native"  # the paths of EOS itself beside those of OpenConfig
+SSL_PROFILE = "FABRICC"  # of gNMI; the certificate is in the device's store, which a replace leaves alone
 GRPC_PORT = 6030  # of gNMI when no `port` says another
 ACCESS_LIST = "FABRICC-ACCESS"
 NOBODY_LIST = "FABRICC-NOBODY"  # who may log in over IPv6 from the fabric: access networks are IPv4

@@ -67,6 +67,7 @@ CASES = {
     "FAB5114": with_bgp(maximum_paths=601),
     "FAB5115": replace(fitting(), management=replace(fitting().management, users=())),
     "FAB5116": with_bgp(bfd_interval_ms=10),
+    "FAB5670": replace(fitting(), management=replace(fitting().management, gnmi_port=6030)),
 }
 
 

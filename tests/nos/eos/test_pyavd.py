@@ -316,8 +316,21 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
         "management_api_gnmi": {
             "provider": "eos-native",
             "transport": {
-                "grpc": [{"name": "MGMT", "port": 9339, "vrf": "MGMT", "ip_access_group": "FABRICC-ACCESS"}]
+                "grpc": [
+                    {
+                        "name": "MGMT",
+                        "ssl_profile": "FABRICC",
+                        "port": 9339,
+                        "vrf": "MGMT",
+                        "ip_access_group": "FABRICC-ACCESS",
+                    }
+                ]
             },
+        },
+        "management_security": {
+            "ssl_profiles": [
+                {"name": "FABRICC", "certificate": {"file": "FABRICC.crt", "key": "FABRICC.key"}}
+            ]
         },
         "ipv6_standard_access_lists": [
             {"name": "FABRICC-NOBODY", "sequence_numbers": [{"sequence": 10, "action": "deny any"}]}

@@ -26,7 +26,7 @@ ORDER = (
     "username", "service routing", "queue-monitor", "load-balance policies", "lldp", "logging",
     "platform trident mmu queue", "hostname", "ip name-server", "qos profile",
     "port-channel load-balance sand", "(no )?snmp-server", "port-channel load-balance trident", "vrf instance",
-    "management api", "tacacs-server", "aaa", "interface", "ipv6 access-list", "ip access-list",
+    "management api", "management security", "tacacs-server", "aaa", "interface", "ipv6 access-list", "ip access-list",
     "ip routing", "ip hardware fib",
     "ip load-sharing", "no ip routing",
     "ip community-list", "ip prefix-list", "ipv6 prefix-list", "ipv6 unicast-routing", "ip route", "ntp", "qos map",
@@ -235,6 +235,15 @@ def test_an_account_with_a_key_alone_has_a_password_that_nobody_can_type() -> No
         "network-admin",
         "none",
     )
+
+
+def test_telemetry_never_runs_in_the_clear() -> None:
+    text = "\n".join(lines("trident-settings"))
+    assert "   transport grpc MGMT\n      ssl profile FABRICC\n" in text
+    assert "\n   ssl profile FABRICC\n      certificate FABRICC.crt key FABRICC.key\n" in text
+    clear = EOS.read({FILE: text.replace("      ssl profile FABRICC\n", "")})
+    assert clear.facts != EOS.planned(variant("trident-settings"))
+    assert clear.unknown == []
 
 
 def test_a_chassis_is_managed_at_the_address_of_its_active_supervisor() -> None:
