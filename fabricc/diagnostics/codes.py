@@ -255,6 +255,7 @@ TITLES: dict[str, str] = {
     "FAB5607": "The operating system's driver cannot be told the RDMA transport",
     "FAB5608": "NCCL does not use RDMA over TCP",
     "FAB5670": "A certificate is needed",
+    "FAB5671": "A gNMI port that EOS shuts over IPv6",
     "FAB5701": "Release not known",
     "FAB5702": "No word for a port speed",
     "FAB5703": "MTU out of range",

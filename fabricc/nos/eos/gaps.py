@@ -12,6 +12,7 @@ from fabricc.nos.eos.vocabulary import (
     ALPHAS,
     BFD_INTERVAL_RANGE_MS,
     BFD_MULTIPLIER_RANGE,
+    GRPC_PORT,
     MAXIMUM_MTU,
     MAXIMUM_PATHS,
     MAXIMUM_PRIORITY,
@@ -19,6 +20,7 @@ from fabricc.nos.eos.vocabulary import (
     SPEEDS,
     SSL_PROFILE,
     WATCHDOG_RANGE_MS,
+    control_plane,
     family,
     is_trident,
     watchdog_timers,
@@ -180,6 +182,14 @@ def _access(switch: Switch) -> Iterator[Gap]:
             "certificate of the device's own store, which is no part of a configuration (AVD 6.4, management_security)",
             f"put it there once: `copy … certificate:{SSL_PROFILE}.crt` and `copy … sslkey:{SSL_PROFILE}.key`",
             fatal=False,
+        )
+    if control_plane(management) and ":" in management.address:
+        yield Gap(
+            "FAB5671",
+            f"gNMI at port {management.gnmi_port} over IPv6",
+            f"EOS lets gNMI through to its CPU at port {GRPC_PORT} alone, and the list that is written for another "
+            "port is of IPv4 (Arista openmgmt, Securing Management Services)",
+            f"use port {GRPC_PORT}, or give switches an IPv4 management address",
         )
     if management.access and ":" in management.address:
         yield Gap(

@@ -33,6 +33,7 @@ from fabricc.nos.eos.vocabulary import (
     UNTYPEABLE,
     WATCHDOG_ACTIONS,
     alpha_exponent,
+    control_plane,
     fec,
     is_trident,
     management_interface,
@@ -184,6 +185,8 @@ def _services(facts: Facts, switch: Switch) -> None:
     if management.gnmi_port is not None:
         facts["management/gnmi"] = MANAGEMENT_VRF
         facts["management/gnmi_provider"] = GNMI_PROVIDER
+        for index, rule in enumerate(control_plane(management)):
+            facts[f"management/control_plane/{index}"] = rule
         facts["management/gnmi_ssl_profile"] = SSL_PROFILE
         facts[f"management/gnmi_certificate[{SSL_PROFILE}]"] = f"{SSL_PROFILE}.crt {SSL_PROFILE}.key"
     aaa = AAA if management.tacacs else LOCAL_AAA

@@ -52,6 +52,41 @@ class AccessListBlock:
         return True
 
 
+class RulesBlock:
+    """An access list of whole rules, which are compared as they stand."""
+
+    __slots__ = ("last", "rules")
+
+    def __init__(self) -> None:
+        self.rules: list[tuple[str, int]] = []
+        self.last = -1
+
+    def line(self, words: list[str], raw: str, number: int) -> bool:
+        """`N permit|deny …`, ascending."""
+        known = len(words) > 2 and words[0].isdecimal() and words[1] in ("permit", "deny")
+        if not known or int(words[0]) <= self.last:
+            return False
+        self.last = int(words[0])
+        self.rules.append((" ".join(words[1:]), number))
+        return True
+
+
+class ControlPlaneBlock:
+    """`system control-plane`: the list in front of the CPU in the management VRF."""
+
+    __slots__ = ("services",)
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+
+    def line(self, words: list[str], raw: str, number: int) -> bool:
+        """`ip access-group LIST vrf MGMT in`."""
+        if words[:2] != ["ip", "access-group"] or words[3:] != [*_VRF, "in"]:
+            return False
+        self.services.control_plane = words[2]
+        return True
+
+
 class SshBlock:
     """`management ssh`: the list that guards it, and the VRF that it answers in."""
 
@@ -117,13 +152,15 @@ class Services:
     """What the lines of a document said about services and hashing, until `finish` states it."""
 
     __slots__ = (
-        "access_lists", "dynamic", "group", "guards", "hash_profiles", "hosts", "lldp", "offsets", "put",
-        "selected_profile",
+        "access_lists", "control_plane", "dynamic", "group", "guards", "hash_profiles", "hosts", "lldp", "offsets",
+        "put", "rules", "selected_profile",
     )  # fmt: skip
 
     def __init__(self, put: Put) -> None:
         self.put = put
         self.access_lists: dict[str, AccessListBlock] = {}
+        self.control_plane = ""
+        self.rules: dict[str, RulesBlock] = {}
         self.dynamic = False
         self.guards: dict[str, tuple[str, int]] = {}
         self.group = ServerGroupBlock()
@@ -191,6 +228,8 @@ class Services:
         """Access lists, the source of TACACS+, dynamic load balancing and the seed of the hash."""
         if words[1:3] == ["access-list", "standard"] and len(words) == 4:
             return self.access_list(words[3])
+        if words[1:2] == ["access-list"] and len(words) == 3:
+            return self.rules.setdefault(words[2], RulesBlock())
         if words[1:-1] == ["tacacs", *_VRF, "source-interface"]:
             self.put("management/tacacs/source", words[-1], number)
             return True
@@ -229,6 +268,9 @@ class Services:
             path = "management/access" if service == "ssh" else f"management/access[{service}]"
             value = ",".join(sorted(network for network, _ in networks))
             self.put(path, value, networks[-1][1] if networks else number)
+        applied = self.rules[self.control_plane].rules if self.control_plane in self.rules else []
+        for index, (rule, number) in enumerate(applied):
+            self.put(f"management/control_plane/{index}", rule, number)
         for host, (key, number) in self.hosts.items():
             self.put(f"management/tacacs[{host}]/secret", key, number)
         if servers := self.group.servers:

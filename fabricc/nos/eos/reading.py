@@ -14,7 +14,7 @@ from fabricc.nos.eos.read_bgp import BfdBlock, BgpBlock
 from fabricc.nos.eos.read_blocks import GnmiBlock, HttpApiBlock, PrefixListBlock, SecurityBlock
 from fabricc.nos.eos.read_interfaces import InterfaceBlock, finish_interfaces
 from fabricc.nos.eos.read_qos import MmuProfileBlock, QosMaps, QosProfileBlock
-from fabricc.nos.eos.read_services import Services, SshBlock
+from fabricc.nos.eos.read_services import ControlPlaneBlock, Services, SshBlock
 from fabricc.nos.eos.vocabulary import COMMUNITY_OF, MANAGEMENT_VRF, UNTYPEABLE
 
 if TYPE_CHECKING:
@@ -246,6 +246,10 @@ def _queue_monitor(document: Document, words: list[str], number: int) -> bool:
     return len(words) == 2
 
 
+def _system(document: Document, words: list[str], number: int) -> Block | bool:
+    return ControlPlaneBlock(document.services) if words == ["system", "control-plane"] else False
+
+
 def _end(document: Document, words: list[str], number: int) -> bool:
     return len(words) == 1
 
@@ -272,6 +276,7 @@ _OPENERS: dict[str, Opener] = {
     "router": _router,
     "service": _service,
     "snmp-server": _snmp,
+    "system": _system,
     "tacacs-server": _tacacs,
     "username": _username,
     "vrf": _vrf,

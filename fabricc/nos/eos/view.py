@@ -15,6 +15,7 @@ from fabricc.nos.eos.vocabulary import (
     AAA,
     ACCESS_LIST,
     ALPHAS,
+    CONTROL_PLANE_LIST,
     DEFAULT_LLDP_HOLD_S,
     DEFAULT_LLDP_S,
     DEFAULT_MTU,
@@ -34,6 +35,7 @@ from fabricc.nos.eos.vocabulary import (
     SSL_PROFILE,
     WATCHDOG_ACTIONS,
     alpha_exponent,
+    control_plane,
     family,
     fec,
     is_trident,
@@ -58,6 +60,7 @@ class ManagementView:
     """The out-of-band side; servers in the order EOS prints them.
 
     Attributes:
+        control_plane: rules of the list in front of the CPU; none where EOS's own serves.
         access_list: name of the list that guards the services; None where everyone may ask them.
         nobody_list: name of the list that keeps everyone out over IPv6; None where there is none to keep out.
         aaa: (statement, methods) of each `aaa` line.
@@ -75,6 +78,8 @@ class ManagementView:
     snmp: Snmp | None
     gnmi_port: int | None
     ssl_profile: str
+    control_plane_list: str
+    control_plane: list[str]
     lldp_s: int | None
     lldp_hold_s: int | None
     address: str
@@ -248,6 +253,8 @@ def _management(switch: Switch, ipv6: bool) -> ManagementView:
         snmp=management.snmp,
         gnmi_port=management.gnmi_port,
         ssl_profile=SSL_PROFILE,
+        control_plane_list=CONTROL_PLANE_LIST,
+        control_plane=control_plane(management),
         lldp_s=None if lldp_s == DEFAULT_LLDP_S else lldp_s,
         lldp_hold_s=None if hold_s == DEFAULT_LLDP_HOLD_S else hold_s,
         address=management.address,

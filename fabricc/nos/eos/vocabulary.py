@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.model import Management, Port, Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos, Watchdog
 
 MANAGEMENT_VRF = "MGMT"
@@ -18,6 +18,18 @@ MANAGEMENT_INTERFACE = "Management1"  # unless the catalog names another, as of 
 GNMI_PROVIDER = "eos-native"  # the paths of EOS itself beside those of OpenConfig
 SSL_PROFILE = "FABRICC"  # of gNMI; the certificate is in the device's store, which a replace leaves alone
 GRPC_PORT = 6030  # of gNMI when no `port` says another
+# EOS's own list in front of its CPU, `default-control-plane-acl`, knows gNMI at that port alone and cannot be changed.
+# What stands for it in the management VRF lets in what that list does of the services there, and gNMI (Arista openmgmt,
+# Securing Management Services).
+CONTROL_PLANE_LIST = "FABRICC-CONTROL-PLANE"
+CONTROL_PLANE = (
+    "permit icmp any any",
+    "permit ip any any tracked",
+    "permit tcp any any eq ssh",
+    "permit tcp any any eq https",
+    "permit udp any any eq snmp",
+    "permit udp any any eq ntp",
+)
 ACCESS_LIST = "FABRICC-ACCESS"
 NOBODY_LIST = "FABRICC-NOBODY"  # who may log in over IPv6 from the fabric: access networks are IPv4
 NOBODY = "nobody"
@@ -156,6 +168,12 @@ def family(switch: Switch) -> str:
 def management_interface(switch: Switch) -> str:
     """The interface that carries the management address."""
     return str(settings(switch).get("management_interface", MANAGEMENT_INTERFACE))
+
+
+def control_plane(management: Management) -> list[str]:
+    """The rules of the list in front of the CPU in the management VRF; none where EOS's own serves."""
+    port = management.gnmi_port
+    return [] if port in (None, GRPC_PORT) else [*CONTROL_PLANE, f"permit tcp any any eq {port}"]
 
 
 def is_trident(switch: Switch) -> bool:

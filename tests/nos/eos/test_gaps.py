@@ -14,7 +14,18 @@ from tests.nos.eos.variants import VARIANTS, variant
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
-FATAL = {"FAB5101", "FAB5102", "FAB5103", "FAB5105", "FAB5106", "FAB5109", "FAB5110", "FAB5114", "FAB5116"}
+FATAL = {
+    "FAB5101",
+    "FAB5102",
+    "FAB5103",
+    "FAB5105",
+    "FAB5106",
+    "FAB5109",
+    "FAB5110",
+    "FAB5114",
+    "FAB5116",
+    "FAB5671",
+}
 
 
 def fitting() -> Switch:
@@ -50,6 +61,11 @@ def with_bgp(**changes: Any) -> Switch:
     return replace(switch, bgp=replace(switch.bgp, **changes))
 
 
+def managed(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, management=replace(switch.management, **changes))
+
+
 CASES = {
     "FAB5101": with_port(speed_gbps=800, lanes=2),
     "FAB5102": with_port(mtu=9216),
@@ -65,9 +81,10 @@ CASES = {
     "FAB5112": watched(Watchdog(200, 400, 100, "forward")),
     "FAB5113": with_class("rdma", strict=True, weight_percent=0),
     "FAB5114": with_bgp(maximum_paths=601),
-    "FAB5115": replace(fitting(), management=replace(fitting().management, users=())),
+    "FAB5115": managed(users=()),
     "FAB5116": with_bgp(bfd_interval_ms=10),
-    "FAB5670": replace(fitting(), management=replace(fitting().management, gnmi_port=6030)),
+    "FAB5670": managed(gnmi_port=6030),
+    "FAB5671": managed(address="2001:db8::b/64", gateway="2001:db8::1", gnmi_port=9339),
 }
 
 

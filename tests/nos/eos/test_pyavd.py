@@ -31,6 +31,15 @@ SERVICE_PORT = {
     "shutdown": True,
     "switchport": {"enabled": False},
 }
+CONTROL_PLANE: tuple[dict[str, Any], ...] = (
+    {"protocol": "icmp"},
+    {"protocol": "ip", "tracked": True},
+    {"protocol": "tcp", "destination_ports": ["ssh"]},
+    {"protocol": "tcp", "destination_ports": ["https"]},
+    {"protocol": "udp", "destination_ports": ["snmp"]},
+    {"protocol": "udp", "destination_ports": ["ntp"]},
+    {"protocol": "tcp", "destination_ports": ["9339"]},
+)
 SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
 
 
@@ -331,6 +340,18 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
             "ssl_profiles": [
                 {"name": "FABRICC", "certificate": {"file": "FABRICC.crt", "key": "FABRICC.key"}}
             ]
+        },
+        "ip_access_lists": [
+            {
+                "name": "FABRICC-CONTROL-PLANE",
+                "entries": [
+                    {"sequence": 10 * n, "action": "permit", "source": "any", "destination": "any", **rule}
+                    for n, rule in enumerate(CONTROL_PLANE, 1)
+                ],
+            }
+        ],
+        "system": {
+            "control_plane": {"ipv4_access_groups": [{"acl_name": "FABRICC-CONTROL-PLANE", "vrf": "MGMT"}]}
         },
         "ipv6_standard_access_lists": [
             {"name": "FABRICC-NOBODY", "sequence_numbers": [{"sequence": 10, "action": "deny any"}]}

@@ -29,7 +29,8 @@ ORDER = (
     "management api", "management security", "tacacs-server", "aaa", "interface", "ipv6 access-list", "ip access-list",
     "ip routing", "ip hardware fib",
     "ip load-sharing", "no ip routing",
-    "ip community-list", "ip prefix-list", "ipv6 prefix-list", "ipv6 unicast-routing", "ip route", "ntp", "qos map",
+    "ip community-list", "ip prefix-list", "ipv6 prefix-list", "ipv6 unicast-routing",
+    "system control-plane", "ip route", "ntp", "qos map",
     "priority-flow-control", "route-map", "router bfd", "router bgp", "ip tacacs",
     r"platform trident mmu queue profile \S+ apply",
     "platform trident mmu headroom-pool", "management ssh", "end",
@@ -235,6 +236,24 @@ def test_an_account_with_a_key_alone_has_a_password_that_nobody_can_type() -> No
         "network-admin",
         "none",
     )
+
+
+def test_the_cpu_lets_in_telemetry_at_the_port_asked_for() -> None:
+    body = "\n".join(lines("trident-settings"))
+    assert "\nsystem control-plane\n   ip access-group FABRICC-CONTROL-PLANE vrf MGMT in\n" in body
+    rules = body.split("\nip access-list FABRICC-CONTROL-PLANE\n")[1].split("\n!")[0].split("\n")
+    ports = [rule.rpartition(" eq ")[2] for rule in rules if " eq " in rule]
+    assert ports == ["ssh", "https", "snmp", "ntp", "9339"]
+    assert not any("deny" in rule for rule in rules)
+
+
+def test_telemetry_at_eos_s_own_port_leaves_eos_s_own_list_in_place() -> None:
+    switch = variant("trident-settings")
+    switch = replace(switch, management=replace(switch.management, gnmi_port=6030))
+    files = EOS.render(switch)
+    assert "control-plane" not in files[FILE].lower()
+    assert "6030" not in files[FILE]
+    assert EOS.read(files).facts == EOS.planned(switch)
 
 
 def test_telemetry_never_runs_in_the_clear() -> None:
