@@ -161,7 +161,7 @@ TITLES: dict[str, str] = {
     "FAB5115": "No account with a key",
     "FAB5116": "BFD timers out of range",
     "FAB5117": "Load balancing that EOS does not have",
-    "FAB5118": "No flowlet pause in EOS",
+    "FAB5118": "No flowlet pause on this family of EOS",
     "FAB5119": "Queue pairs cannot be hashed in this release",
     "FAB5120": "No commands for trimming or link-layer retry",
     "FAB5121": "Command to try on a switch first",

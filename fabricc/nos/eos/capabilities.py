@@ -74,19 +74,21 @@ PACKETS = Capability(
     lambda switch: switch.load_balancing.mode is Spreading.PACKET,
 )
 
+PAUSE = Capability(
+    "FAB5118",
+    SETTINGS["load_balancing/flowlet_idle_us"],
+    "ip hardware fib load-balance distribution dynamic inactivity-threshold … microseconds",
+    {TRIDENT: RELEASES[0], SAND: None},
+    "RoCE templates for 7060X6 (michaely-cb/cluster-cp, commit 5cd969f); release and range are in no public document",
+    "leave `flowlet_idle_us` out",
+    lambda switch: switch.load_balancing.flowlet_idle_us is not None,
+)
+
 CAPABILITIES = (
     HASH_SEED,
     FLOWLETS,
     PACKETS,
-    Capability(
-        "FAB5118",
-        SETTINGS["load_balancing/flowlet_idle_us"],
-        "",
-        {TRIDENT: None, SAND: None},
-        f"{_MANUAL}, names `inactivity` and neither its unit nor its range; AVD 6.4 leaves it out",
-        "leave `flowlet_idle_us` out",
-        lambda switch: switch.load_balancing.flowlet_idle_us is not None,
-    ),
+    PAUSE,
     Capability(
         "FAB5119",
         SETTINGS["load_balancing/queue_pairs"],

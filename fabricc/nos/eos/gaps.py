@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.facts import SETTINGS
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
-from fabricc.nos.eos.capabilities import PACKETS, has, lacking
+from fabricc.nos.eos.capabilities import PACKETS, PAUSE, has, lacking
 from fabricc.nos.eos.vocabulary import (
     ALPHAS,
     BFD_INTERVAL_RANGE_MS,
@@ -167,6 +167,14 @@ def _commands(switch: Switch) -> Iterator[Gap]:
             PACKETS.feature,
             "the manual's syntax has `member-selection` before `optimal always`, its example has not, and no "
             f"switch was at hand ({PACKETS.source})",
+            "type the line on one switch before you load the configuration, which it may fail",
+            fatal=False,
+        )
+    if PAUSE.asked(switch) and has(switch, PAUSE):
+        yield Gap(
+            "FAB5121",
+            PAUSE.feature,
+            f"the manual names `inactivity` and neither its unit nor its range ({PAUSE.source})",
             "type the line on one switch before you load the configuration, which it may fail",
             fatal=False,
         )

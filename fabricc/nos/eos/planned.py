@@ -159,7 +159,7 @@ def _platform(facts: Facts, switch: Switch) -> None:
 
 
 def _services(facts: Facts, switch: Switch) -> None:
-    """The settings that EOS expresses: all but a flowlet pause, and on sand dynamic load balancing."""
+    """The settings that EOS expresses: all but, on sand, dynamic load balancing."""
     management = switch.management
     interface = management_interface(switch)
     facts["management/interface"] = interface
@@ -168,7 +168,7 @@ def _services(facts: Facts, switch: Switch) -> None:
     stated = setting_facts(switch)
     if switch.load_balancing.mode is not Spreading.HASH and not is_trident(switch):
         del stated["load_balancing/mode"]
-    stated.pop("load_balancing/flowlet_idle_us", None)
+        stated.pop("load_balancing/flowlet_idle_us", None)
     facts |= stated
     facts["management/queue_monitor"] = QUEUE_MONITOR
     facts["lldp/hold_s"] = LLDP_HOLD * management.lldp_interval_s

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.nos.eos.read_blocks import depth
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _VRF = ["vrf", MANAGEMENT_VRF]
 _DLB = "ip hardware fib load-balance distribution dynamic"
 _PER_PACKET = _DLB + " member-selection optimal always"
+_PAUSE = re.compile(_DLB + r" inactivity-threshold (\d{1,9}) microseconds")
 _UDF = (
     "port-channel load-balance trident udf eth-type TYPE ip-protocol udp header outer l4 offset AT mask 0xFF"
 )
@@ -237,6 +239,9 @@ class Services:
             self.put("platform/hash_seed", int(words[3]), number)
             return True
         text = " ".join(words)
+        if (pause := _PAUSE.fullmatch(text)) and self.dynamic:
+            self.put("load_balancing/flowlet_idle_us", int(pause[1]), number)
+            return True
         if text == _DLB:
             self.dynamic = True
             self.put("load_balancing/mode", "flowlet", number)

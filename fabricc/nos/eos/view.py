@@ -158,6 +158,7 @@ class SwitchView:
         mmu_default: the buffer profile of ports that apply none, the one with the most headroom.
         hash_seed: the tier's, None where EOS has no word for it.
         dynamic, per_packet: whether dynamic load balancing is on, and judges each packet by itself.
+        flowlet_idle_us: after how long a pause a flow may move; None for EOS's own.
         service_ports: names of the cages that are not for the fabric.
         queue_pair_fields: (Ethernet type, offset) of each byte hashed of the queue pair, trident family.
         queue_pair_profile: name of the hash profile that does so, sand family.
@@ -185,6 +186,7 @@ class SwitchView:
     hash_seed: int | None
     dynamic: bool
     per_packet: bool
+    flowlet_idle_us: int | None
     queue_pair_fields: list[tuple[str, int]]
     queue_pair_profile: str | None
 
@@ -219,6 +221,7 @@ def switch_view(switch: Switch) -> SwitchView:
         hash_seed=HASH_SEEDS[switch.tier_index] if has(switch, HASH_SEED) else None,
         dynamic=trident and switch.load_balancing.mode is not Spreading.HASH,
         per_packet=trident and switch.load_balancing.mode is Spreading.PACKET,
+        flowlet_idle_us=switch.load_balancing.flowlet_idle_us if trident else None,
         queue_pair_fields=_queue_pair_fields(switch) if trident else [],
         queue_pair_profile=QUEUE_PAIR_PROFILE if switch.load_balancing.queue_pairs and not trident else None,
     )

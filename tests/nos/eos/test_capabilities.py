@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import LoadBalancing, Spreading
-from fabricc.nos.eos import EOS
+from fabricc.nos.eos import EOS, FILE
 from fabricc.nos.eos.capabilities import CAPABILITIES, RELEASES, number
 from tests.nos.eos.variants import variant
 
@@ -59,9 +59,25 @@ def test_spraying_is_said_to_be_untried() -> None:
     assert [(gap.code, gap.fatal) for gap in gaps if gap.code != "FAB5111"] == [("FAB5121", False)]
 
 
-def test_a_pause_trimming_and_link_layer_retry_have_no_commands() -> None:
-    switch = balanced("trident-numbered", "4.34", LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=64))
+def test_a_flowlet_pause_is_written_where_there_is_dynamic_load_balancing() -> None:
+    wanted = LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=64)
+    switch = balanced("trident-numbered", "4.34", wanted)
+    start = "\nip hardware fib load-balance distribution dynamic"
+    text = EOS.render(switch)[FILE]
+    assert f"{start}{start} inactivity-threshold 64 microseconds\n" in text
+    reading = EOS.read({FILE: text})
+    assert (reading.unknown, reading.facts) == ([], EOS.planned(switch))
+    assert reading.facts["load_balancing/flowlet_idle_us"] == 64
+    assert ("FAB5121", False) in [(gap.code, gap.fatal) for gap in EOS.gaps(switch)]
+    assert fatal(switch) == set()
+    assert fatal(balanced("sand-numbered", "4.34", wanted)) == {"FAB5117", "FAB5118"}
+    alone = EOS.read({FILE: text.replace(start, "", 1)})
+    assert alone.unknown
+
+
+def test_trimming_and_link_layer_retry_have_no_commands() -> None:
+    switch = variant("trident-numbered")
     qos = replace(switch.qos, trimming=Trimming(256, 10, 4, (0,)), link_retry=True)
     gaps = [gap for gap in EOS.gaps(replace(switch, qos=qos)) if gap.fatal]
-    assert [gap.code for gap in gaps] == ["FAB5118", "FAB5120", "FAB5120"]
+    assert [gap.code for gap in gaps] == ["FAB5120", "FAB5120"]
     assert all("(" in gap.reason for gap in gaps)
