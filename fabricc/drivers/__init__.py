@@ -24,6 +24,16 @@ DRIVERS: Mapping[str, str] = {
 NAPALM looks into `custom_napalm` first, so ours for EOS, Junos and NX-OS bear names that hide nothing.
 """
 
+PROOFS: Mapping[str, frozenset[str]] = {
+    "cumulus": frozenset({"key", "password"}),
+    "eos": frozenset({"password"}),  # eAPI (arista-eosplus/pyeapi issue 156)
+    "frr": frozenset({"key", "password"}),
+    "junos": frozenset({"key", "password"}),
+    "nxos": frozenset({"password"}),  # NX-API
+    "sonic": frozenset({"key", "password"}),
+}
+"""Network operating system -> what its driver can prove a login by."""
+
 
 def driver_class(nos: str) -> Any:
     """The NAPALM driver class of a network operating system.

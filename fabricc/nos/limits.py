@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.logins import refusal
 from fabricc.nos.base import Gap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile, TrafficClass, Watchdog
@@ -90,6 +92,20 @@ def bfd(
             f"BFD every {interval} ms, {bgp.bfd_multiplier} times",
             f"{nos} takes {low} to {high} ms and a multiplier from {few} to {many}{source}",
             "set BFD within these ranges",
+        )
+
+
+def login(code: str, switch: Switch, transport: str, proofs: Collection[str]) -> Iterator[Gap]:
+    """No account could log in as the driver does, which proves a login by `proofs` over `transport`."""
+    users = switch.management.users
+    facts = setting_facts(switch) | {f"user[{user.name}]/ssh_key": user.ssh_key for user in users}
+    if users and all(refusal(facts, user.name, proofs) for user in users):
+        yield Gap(
+            code,
+            f"a login of `fabricc push` over {transport}",
+            f"{transport} takes a password, and accounts have a key alone: what a push has loaded refuses the push",
+            "name TACACS+ servers under `management`, which check the password, or load the files over SSH",
+            fatal=False,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.drivers import PROOFS
 from fabricc.fabric.facts import SETTINGS
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
@@ -46,7 +47,8 @@ def gaps(switch: Switch) -> list[Gap]:
     reason = (
         "a full replace leaves only EOS's own `admin`, which without a password logs in at the console only"
     )
-    return [*found, *limits.accounts("FAB5115", switch, reason)]
+    found += limits.accounts("FAB5115", switch, reason)
+    return [*found, *limits.login("FAB5672", switch, "eAPI", PROOFS["eos"])]
 
 
 def _ports(switch: Switch) -> Iterator[Gap]:

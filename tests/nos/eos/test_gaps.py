@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.fabric.model import Tacacs
 from fabricc.fabric.qos import Watchdog
 from fabricc.nos.eos import EOS
 from tests.nos.eos.variants import VARIANTS, variant
@@ -29,8 +30,10 @@ FATAL = {
 
 
 def fitting() -> Switch:
-    """A switch EOS expresses fully: the sample with a poll interval of half its shorter timer."""
-    return watched(Watchdog(200, 400, 100, "drop"))
+    """A switch EOS expresses fully: the sample with servers that check passwords."""
+    switch = watched(Watchdog(200, 400, 100, "drop"))
+    tacacs = Tacacs(("172.16.0.5",), "FABRICC-SECRET-tacacs")
+    return replace(switch, management=replace(switch.management, tacacs=tacacs))
 
 
 def watched(watchdog: Watchdog) -> Switch:
@@ -85,6 +88,7 @@ CASES = {
     "FAB5116": with_bgp(bfd_interval_ms=10),
     "FAB5670": managed(gnmi_port=6030),
     "FAB5671": managed(address="2001:db8::b/64", gateway="2001:db8::1", gnmi_port=9339),
+    "FAB5672": managed(tacacs=None),
 }
 
 
