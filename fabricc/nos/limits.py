@@ -103,7 +103,7 @@ def login(code: str, switch: Switch, transport: str, proofs: Collection[str]) ->
         yield Gap(
             code,
             f"a login of `fabricc push` over {transport}",
-            f"{transport} takes a password, and accounts have a key alone: what a push has loaded refuses the push",
+            f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",
             "name TACACS+ servers under `management`, which check the password, or load the files over SSH",
             fatal=False,
         )
