@@ -112,6 +112,8 @@ def _express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
             del alike[f"headroom/{name}"]
         return
     alike["headroom/dynamic_th"] = alpha_exponent(profile.headroom.dynamic_th)
+    if not profile.headroom.xon_bytes:
+        del alike["headroom/xon_bytes"]
     alike["headroom/priority_groups"] = ",".join(sorted(str(c.priority) for c in lossless))
     for traffic_class in lossless:
         alike[f"queue[{traffic_class.priority}]/egress_dynamic_th"] = EGRESS_LOSSLESS_EXPONENT

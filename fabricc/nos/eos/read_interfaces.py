@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _LOOPBACK = "Loopback0"
 _MMU_QUEUE = ["platform", "trident", "mmu", "queue"]
-_APPLYING = ((["interface-profile"], []), (["profile"], ["apply"]))  # the words before and after the name
+# The words before and after the name of a buffer profile that an interface applies.
+_APPLYING: tuple[tuple[list[str], list[str]], ...] = ((["interface-profile"], []), (["profile"], ["apply"]))
 
 
 class InterfaceBlock:

@@ -129,7 +129,7 @@ class QosProfileView:
 
 @dataclass(frozen=True, slots=True)
 class MmuProfileView:
-    """One `platform trident mmu queue profile`; thresholds are EOS words, sizes bytes."""
+    """One `platform trident mmu queue profile`; thresholds are EOS words, sizes bytes, 0 to resume where EOS does."""
 
     name: str
     threshold: str

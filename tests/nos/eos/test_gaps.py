@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.fabric.model import Tacacs
 from fabricc.fabric.qos import Watchdog
-from fabricc.nos.eos import EOS
+from fabricc.nos.eos import EOS, FILE
 from tests.nos.eos.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -123,6 +123,16 @@ def test_the_watchdog_polls_at_most_at_half_of_its_shorter_timer() -> None:
     facts = EOS.planned(watched(Watchdog(205, 400, 200, "drop")))
     assert facts["watchdog/detect_ms"] == 210
     assert facts["watchdog/poll_ms"] == 105
+
+
+def test_a_platform_without_an_absolute_resume_point_keeps_eos_s_own() -> None:
+    switch = with_profile(headroom={"xon_bytes": 0})
+    first = switch.ports[4].profile
+    text = EOS.render(switch)[FILE]
+    assert first == switch.qos.profiles[0].name
+    assert "resume 0" not in text
+    assert text.count("ingress resume") == len(switch.qos.profiles) - 1
+    assert EOS.read({FILE: text}).facts == EOS.planned(switch)
 
 
 def test_an_alpha_beyond_the_list_becomes_the_nearest() -> None:
