@@ -257,6 +257,7 @@ TITLES: dict[str, str] = {
     "FAB5670": "A certificate is needed",
     "FAB5671": "A gNMI port that EOS shuts over IPv6",
     "FAB5672": "A push could not log in again",
+    "FAB5673": "Headroom pool beyond the known range",
     "FAB5701": "Release not known",
     "FAB5702": "No word for a port speed",
     "FAB5703": "MTU out of range",

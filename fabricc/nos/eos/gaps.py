@@ -14,6 +14,7 @@ from fabricc.nos.eos.vocabulary import (
     BFD_INTERVAL_RANGE_MS,
     BFD_MULTIPLIER_RANGE,
     GRPC_PORT,
+    HEADROOM_POOL_BYTES,
     MAXIMUM_MTU,
     MAXIMUM_PATHS,
     MAXIMUM_PRIORITY,
@@ -111,6 +112,16 @@ def _buffers(switch: Switch) -> Iterator[Gap]:
             f"alpha 2^{exponent} for lossless priority groups",
             f"EOS has thresholds from {ALPHAS[low]} to {ALPHAS[high]}; the nearest of them is written",
             f"choose a dynamic threshold from {low} to {high}",
+            fatal=False,
+        )
+    pool = switch.qos.pools.headroom_bytes if switch.qos.pools else 0
+    if pool > HEADROOM_POOL_BYTES:
+        yield Gap(
+            "FAB5673",
+            f"a headroom pool of {pool} bytes",
+            f"EOS's help has `headroom-pool limit` up to {HEADROOM_POOL_BYTES} bytes, and no document has the "
+            "range of this switch (aristanetworks/avd issue 4921)",
+            "type the line on one switch before you load the configuration, which it may fail",
             fatal=False,
         )
 

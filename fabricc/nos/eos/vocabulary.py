@@ -80,6 +80,8 @@ ALPHAS: dict[int, str] = {
     -7: "1/128", -6: "1/64", -5: "1/32", -4: "1/16", -3: "1/8", -2: "1/4", -1: "1/2",
     0: "1", 1: "2", 2: "4", 3: "8",
 }  # fmt: skip
+# The most that `headroom-pool limit bytes` takes, by EOS's help on some switch (aristanetworks/avd issue 4921).
+HEADROOM_POOL_BYTES = 33_554_432
 ALPHA_OF = {text: exponent for exponent, text in ALPHAS.items()}
 EGRESS_LOSSLESS_EXPONENT = 3  # the largest: PFC, not the egress limit, is to hold a lossless queue back
 

@@ -64,6 +64,13 @@ def with_bgp(**changes: Any) -> Switch:
     return replace(switch, bgp=replace(switch.bgp, **changes))
 
 
+def with_pool(headroom_bytes: int) -> Switch:
+    switch = fitting()
+    assert switch.qos.pools
+    pools = replace(switch.qos.pools, headroom_bytes=headroom_bytes)
+    return replace(switch, qos=replace(switch.qos, pools=pools))
+
+
 def managed(**changes: Any) -> Switch:
     switch = fitting()
     return replace(switch, management=replace(switch.management, **changes))
@@ -89,11 +96,13 @@ CASES = {
     "FAB5670": managed(gnmi_port=6030),
     "FAB5671": managed(address="2001:db8::b/64", gateway="2001:db8::1", gnmi_port=9339),
     "FAB5672": managed(tacacs=None),
+    "FAB5673": with_pool(33_554_433),
 }
 
 
 def test_a_switch_that_fits_has_no_gap() -> None:
     assert EOS.gaps(fitting()) == []
+    assert EOS.gaps(with_pool(33_554_432)) == []
 
 
 @pytest.mark.parametrize("code", CASES)
