@@ -87,7 +87,7 @@ def _everywhere(tors: int, spines: int) -> dict[str, Any]:
         },
         **_custom(
             qos={"map": {"dscp": [f"{dscp} to traffic-class {QUEUES.get(dscp, 0)}" for dscp in range(64)],
-                         "traffic_class": [f"{queue} to tx-queue {queue}" for queue in (0, 3, 6)]}},
+                         "traffic_class": [f"{queue} to uc-tx-queue {queue}" for queue in (0, 3, 6)]}},
             priority_flow_control={"watchdog": {"action": "drop", "timeout": "0.60", "recovery_time": "0.60",
                                                 "polling_interval": "0.300"}},
             router_bfd={"interval": 300, "min_rx": 300, "multiplier": 3},
@@ -154,7 +154,7 @@ def _settings(kind: str, speed: str) -> dict[str, Any]:
         "speed": speed,
         "error_correction_encoding": {"reed_solomon": True},
         "service_profile": f"ROCE-{kind}",
-        "eos_cli": f"platform trident mmu queue profile MMU-{kind} apply",
+        "eos_cli": f"platform trident mmu queue interface-profile MMU-{kind}",
     }
 
 
@@ -203,9 +203,8 @@ def _lossless(*kinds: str) -> dict[str, Any]:
         {
             "name": f"MMU-{kind}",
             "ingress": {
-                "threshold": "1",
+                "priority_groups": [{"id": 3, "threshold": "1"}],
                 "headroom": {"unit": "bytes", "memory": HEADROOM[kind]},
-                "resume": 0,
             },
             "unicast_queues": [{"id": 3, "threshold": "8"}],
         }
@@ -228,8 +227,8 @@ def _qos_profile(kind: str) -> dict[str, Any]:
         },
         "uc_tx_queues": [
             {"id": 0, "priority": "no priority", "bandwidth_percent": 10},
-            {"id": 3, "priority": "no priority", "bandwidth_guaranteed_percent": 90,
-             "random_detect": {"ecn": {"threshold": threshold}}},
+            {"id": 3, "priority": "no priority", "bandwidth_percent": 90, "bandwidth_guaranteed_percent": 1,
+             "random_detect": {"ecn": {"count": True, "threshold": threshold}}},
             {"id": 6, "priority": "priority strict"},
         ],
     }  # fmt: skip
