@@ -85,8 +85,8 @@ HEADROOM_POOL_BYTES = 33_554_432
 ALPHA_OF = {text: exponent for exponent, text in ALPHAS.items()}
 EGRESS_LOSSLESS_EXPONENT = 3  # the largest: PFC, not the egress limit, is to hold a lossless queue back
 
-# What a watched queue is given of the link before all scheduling: the watchdog asks for some, and as it goes before
-# strict queues too, it is the least there is.
+# What a watched queue is given of the link before all scheduling: the watchdog asks for some, and as it may go
+# before strict queues too (assumed), it is the least there is.
 GUARANTEED_PERCENT = 1
 QUEUE_MONITOR = "length"  # what EOS samples of its queues
 WATCHDOG_ACTIONS = {"drop": "drop", "forward": "notify-only"}
