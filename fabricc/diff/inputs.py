@@ -13,9 +13,10 @@ from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.diff.causes import spec_changes
 from fabricc.diff.policy import NAME as POLICY_NAME
 from fabricc.diff.policy import spec_policy
-from fabricc.diff.revision import Repository, RevisionError
+from fabricc.diff.revision import SpecHistory, unreadable
 from fabricc.diff.run import Context
 from fabricc.diff.sides import Nothing, SpecSide, sharing
+from fabricc.foreign.git import GitError
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ def inputs(first: Path, second: Path | None, base: str | None, head: str | None)
             return
         try:
             yield _revisions(first, base or "HEAD", head, Path(scratch))
-        except RevisionError as error:
-            raise InputError((error.diagnostic,)) from None
+        except GitError as error:
+            raise InputError((unreadable(error),)) from None
 
 
 def _two(first: Path, second: Path) -> Inputs:
@@ -95,28 +96,28 @@ def _side(path: Path) -> Side:
 
 
 def _revisions(spec: Path, base: str, head: str | None, scratch: Path) -> Inputs:
-    repository = Repository.of(spec)
+    history = SpecHistory.of(spec)
     if head is None:
         new, label = _compiled(spec, str(spec)), f"{spec} as it is here"
     else:
-        label = f"{head} ({repository.commit(head)[:12]})"
-        path = _extracted(repository, repository.commit(head), spec, scratch / "head")
+        label = f"{head} ({history.commit(head)[:12]})"
+        path = _extracted(history, history.commit(head), spec, scratch / "head")
         if path is None:
-            raise RevisionError(f"{head} has no {spec.name} in this folder")
-        new = _compiled(path, str(spec), f"{head}:{repository.prefix}{spec.name}")
-    commit = repository.merge_base(base, head or "HEAD")
+            raise GitError(f"{head} has no {spec.name} in this folder")
+        new = _compiled(path, str(spec), f"{head}:{history.prefix}{spec.name}")
+    commit = history.merge_base(base, head or "HEAD")
     base_label = f"{base} ({commit[:12]})"
-    path = _extracted(repository, commit, spec, scratch / "base")
+    path = _extracted(history, commit, spec, scratch / "base")
     if path is None:
         return _specs(None, new, f"{base_label}, which has no such spec", label, str(spec))
-    policy = repository.blob(commit, POLICY_NAME)
-    shown = f"{base}:{repository.prefix}{spec.name}"
+    policy = history.file(commit, POLICY_NAME)
+    shown = f"{base}:{history.prefix}{spec.name}"
     return replace(_specs(_compiled(path, shown, shown), new, base_label, label, str(spec)), policy=policy)
 
 
-def _extracted(repository: Repository, commit: str, spec: Path, folder: Path) -> Path | None:
+def _extracted(history: SpecHistory, commit: str, spec: Path, folder: Path) -> Path | None:
     folder.mkdir()
-    return repository.extract(commit, spec, folder)
+    return history.extract(commit, spec, folder)
 
 
 def _compiled(path: Path, shown: str, where: str = "") -> Front:

@@ -1,0 +1,1 @@
+"""What others wrote, and the only doors through which it comes in: files, git, text."""

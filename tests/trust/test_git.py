@@ -1,0 +1,416 @@
+"""Git is called from one place, and nothing that a repository brings runs: each way in is planted and shown to work."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pty
+import shlex
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fabricc
+from fabricc.cli.entry import run
+from fabricc.diff.revision import SpecHistory
+from fabricc.foreign import git as door
+from fabricc.foreign.git import GitError, Repository
+from tests.diff.conftest import INVENTORIES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+SOURCE = Path(fabricc.__file__).parent
+ABSENT = "1234567890123456789012345678901234567890"
+
+
+@pytest.fixture(autouse=True)
+def _own_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+
+
+def git(folder: Path, *arguments: str, check: bool = True, stdin: str = "") -> str:
+    environment = {name: value for name, value in os.environ.items() if "EDITOR" not in name}
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    done = subprocess.run(
+        command, check=check, capture_output=True, text=True, env=environment, input=stdin, timeout=60
+    )
+    return done.stdout.strip()
+
+
+def on_a_terminal(folder: Path, arguments: Sequence[str], stdin: str) -> None:
+    """Run git with a terminal for its output, so that it uses a pager; what it prints is dropped."""
+    ours, its = pty.openpty()
+    command = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments]
+    environment = {n: v for n, v in os.environ.items() if "EDITOR" not in n and "PAGER" not in n}
+    subprocess.run(
+        command, check=False, stdout=its, stderr=its, env=environment, input=stdin.encode(), timeout=60
+    )
+    os.close(its)
+    os.close(ours)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    shutil.copytree(INVENTORIES / "lab-smallest", folder / "site")
+    git(tmp_path, "init", "-q", "-b", "main", str(folder))
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "base")
+    git(folder, "commit", "-qm", "more", "--allow-empty")
+    return folder
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> tuple[str, Path]:
+    """A command that leaves a mark, and the mark."""
+    mark, command = tmp_path / "ran", tmp_path / "trap"
+    command.write_text(f"#!/bin/sh\ntouch {shlex.quote(str(mark))}\nexit 1\n", "utf-8")
+    command.chmod(0o755)
+    return str(command), mark
+
+
+def used(folder: Path) -> None:
+    """Everything that fabricc asks of a repository, once with what is there and once with what is not."""
+    try:
+        found = Repository.of(folder)
+        commit = found.commit("HEAD")
+        found.merge_base(commit, found.commit("HEAD~1"))
+        entries = found.entries(commit, "site")
+        assert entries
+        for entry in entries:
+            found.blob(entry)
+        list(found.digests(entries))
+    except GitError:
+        pass  # a damaged repository may be refused; what counts is that nothing runs
+    for revision in ("HEAD", ABSENT, "nowhere"):
+        run(["diff", str(folder / "cluster.yaml"), "--base", revision])
+
+
+def config(repository: Path, text: str) -> None:
+    with (repository / ".git" / "config").open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+PLANTED: dict[str, tuple[str, Sequence[str]]] = {
+    "alias": ("[alias]\n\tx = !{trap}\n", ("x",)),
+    "ext transport": (
+        '[remote "origin"]\n\turl = ext::{trap}\n[protocol]\n\tallow = always\n[protocol "ext"]\n\tallow = always\n',
+        ("fetch", "origin"),
+    ),
+    "git proxy": (
+        '[core]\n\tgitProxy = {trap}\n[remote "origin"]\n\turl = git://localhost/x\n',
+        ("fetch", "origin"),
+    ),
+    "ssh command": (
+        '[core]\n\tsshCommand = {trap}\n[remote "origin"]\n\turl = ssh://localhost/x\n',
+        ("fetch", "origin"),
+    ),
+    "upload pack": (
+        '[remote "origin"]\n\turl = {top}\n\tuploadpack = {trap}\n[protocol "file"]\n\tallow = always\n',
+        ("fetch", "origin"),
+    ),
+    "lazy fetch": (
+        '[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tpartialClone = evil\n[remote "evil"]\n\turl = {top}\n'
+        '\tuploadpack = {trap}\n\tpromisor = true\n[protocol "file"]\n\tallow = always\n',
+        ("cat-file", "-p", ABSENT),
+    ),
+    "fsmonitor": ("[core]\n\tfsmonitor = {trap}\n", ("status",)),
+    "pager": ("[core]\n\tpager = {trap}\n", ("-p", "log")),
+    "pager of one command": ("[pager]\n\tcat-file = {trap}\n", ("cat-file", "-p", "HEAD")),
+    "editor": ("[core]\n\teditor = {trap}\n", ("commit", "--allow-empty")),
+    "credential helper": ("[credential]\n\thelper = {trap}\n", ("credential", "fill")),
+    "filter": (
+        '[filter "evil"]\n\tsmudge = {trap}\n\tclean = {trap}\n\tprocess = {trap}\n',
+        ("cat-file", "--filters", "HEAD:site/cluster.yaml"),
+    ),
+    "text conversion": (
+        '[diff "evil"]\n\ttextconv = {trap}\n\tcommand = {trap}\n',
+        ("cat-file", "--textconv", "HEAD:site/cluster.yaml"),
+    ),
+    "external diff": ("[diff]\n\texternal = {trap}\n", ("diff", "--no-index", "/dev/null", "{trap}")),
+    "references of alternates": (
+        "[core]\n\talternateRefsCommand = {trap}\n",
+        ("rev-list", "--alternate-refs"),
+    ),
+    "hooks path": ("[core]\n\thooksPath = {top}/hooks\n", ("commit", "--allow-empty", "-m", "x")),
+    "included file": ("[include]\n\tpath = {top}/more\n", ("status",)),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_no_command_that_a_repository_names_runs(
+    repository: Path, trap: tuple[str, Path], tmp_path: Path, name: str
+) -> None:
+    command, mark = trap
+    text, control = PLANTED[name]
+    for hook in ("pre-commit", "post-checkout", "reference-transaction", "post-index-change"):
+        (tmp_path / "hooks").mkdir(exist_ok=True)
+        shutil.copy(command, tmp_path / "hooks" / hook)
+    (tmp_path / "more").write_text(f"[core]\n\tfsmonitor = {command}\n", "utf-8")
+    (repository / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil\n", "utf-8")
+    git(tmp_path, "init", "-q", "--bare", "other.git")
+    (repository / ".git" / "objects" / "info" / "alternates").write_text(
+        f"{tmp_path}/other.git/objects\n", "utf-8"
+    )
+    config(repository, text.format(trap=command, top=tmp_path))
+    asked = [word.format(trap=command) for word in control]
+    on_a_terminal(repository, asked, "protocol=https\nhost=localhost\n\n")
+    assert mark.exists(), "the trap is not set"
+    mark.unlink()
+    used(repository / "site")
+    assert not mark.exists()
+
+
+STEERING = {
+    "GIT_DIR": "{top}/evil.git",
+    "GIT_EXTERNAL_DIFF": "{trap}",
+    "GIT_SSH_COMMAND": "{trap}",
+    "GIT_PAGER": "{trap}",
+    "GIT_EXEC_PATH": "{top}/hooks",
+    "GIT_TRACE": "{top}/ran",
+    "GIT_TRACE2_EVENT": "{top}/ran",
+    "GIT_CONFIG_PARAMETERS": "'core.fsmonitor={trap}'",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.worktree",
+    "GIT_CONFIG_VALUE_0": "/",
+    "GIT_OBJECT_DIRECTORY": "{top}/nothing",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES": "{top}/nothing",
+    "GIT_ATTR_SOURCE": "nowhere",
+    "GIT_REPLACE_REF_BASE": "refs/heads/",
+    "GIT_NAMESPACE": "x",
+    "GIT_CEILING_DIRECTORIES": "",
+}
+
+
+@pytest.mark.parametrize("name", [*STEERING, "GIT_INDEX_FILE", "GIT_COMMON_DIR"])
+def test_the_environment_does_not_steer_git(
+    repository: Path,
+    trap: tuple[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    before = Repository.of(repository / "site").commit("HEAD")
+    value = STEERING.get(name, "{top}/nothing").format(trap=trap[0], top=tmp_path)
+    monkeypatch.setenv(name, value)
+    assert Repository.of(repository / "site").commit("HEAD") == before
+    assert not trap[1].exists()
+    kept = door.environment().get(name)
+    assert kept != value or name == "GIT_CEILING_DIRECTORIES"
+
+
+@pytest.fixture
+def embedded(tmp_path: Path, trap: tuple[str, Path]) -> Path:
+    """A clone whose folder `clusters/a` has a spec, and is a bare repository with a command to fetch by."""
+    inner = tmp_path / "clone" / "clusters" / "a"
+    inner.mkdir(parents=True)
+    git(tmp_path, "init", "-q", str(tmp_path / "clone"))
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(inner))
+    (inner / "config").write_text(
+        f'[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n[extensions]\n\tpartialClone = evil\n[remote "evil"]\n'
+        f'\turl = {tmp_path}\n\tuploadpack = {trap[0]}\n\tpromisor = true\n[protocol "file"]\n\tallow = always\n',
+        "utf-8",
+    )
+    (inner / "refs" / "heads" / "main").write_text(f"{ABSENT}\n", "utf-8")
+    for name in ("cluster.yaml", "fabricc.lock"):
+        shutil.copy(INVENTORIES / "lab-smallest" / name, inner)
+    return inner
+
+
+def test_an_embedded_bare_repository_is_refused(
+    embedded: Path, trap: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(embedded, "cat-file", "-p", "HEAD", check=False)
+    assert trap[1].exists(), "the trap is not set"
+    trap[1].unlink()
+    assert run(["diff", str(embedded / "cluster.yaml")]) == 1
+    assert not trap[1].exists()
+    told = capsys.readouterr().err
+    assert "FAB9020" in told
+    assert "is inside a bare Git repository" in told
+
+
+@pytest.mark.parametrize(
+    "settings", ["\tbare = true\n", "\tbare = false\n\tworktree = .\n", "\tbare = false\n"]
+)
+def test_an_older_git_does_not_use_it_either(
+    embedded: Path, trap: tuple[str, Path], monkeypatch: pytest.MonkeyPatch, settings: str
+) -> None:
+    monkeypatch.setattr(
+        door, "_SETTINGS", [each for each in door._SETTINGS if not each.startswith("safe.bareRepository")]
+    )
+    text = (embedded / "config").read_text("utf-8")
+    (embedded / "config").write_text(text.replace("\tbare = true\n", settings), "utf-8")
+    with pytest.raises(GitError):
+        Repository.of(embedded)
+    assert run(["diff", str(embedded / "cluster.yaml")]) == 1
+    assert not trap[1].exists()
+
+
+def test_a_git_without_the_switch_for_lazy_fetches_fetches_nothing(
+    repository: Path, trap: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(door._ENVIRONMENT, "GIT_NO_LAZY_FETCH")
+    config(repository, PLANTED["lazy fetch"][0].format(trap=trap[0], top=tmp_path))
+    used(repository / "site")
+    with pytest.raises(GitError):
+        Repository.of(repository).commit(ABSENT)
+    assert not trap[1].exists()
+
+
+def test_a_blob_that_a_partial_clone_lacks_is_no_spec_that_is_not_there(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = git(repository, "rev-parse", "HEAD:site/cluster.yaml")
+    (repository / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    assert run(["diff", str(repository / "site" / "cluster.yaml")]) == 1
+    assert "Git cannot read site/cluster.yaml" in capsys.readouterr().err
+
+
+def test_replaced_and_grafted_objects_count_for_nothing(repository: Path) -> None:
+    real = git(repository, "rev-parse", "HEAD:site/cluster.yaml")
+    (repository / "other").write_text("forged\n", "utf-8")
+    forged = git(repository, "hash-object", "-w", "other")
+    git(repository, "replace", real, forged)
+    found = Repository.of(repository / "site")
+    head, first = found.commit("HEAD"), found.commit("HEAD~1")
+    (repository / ".git" / "info" / "grafts").write_text(f"{head}\n", "utf-8")
+    assert git(repository, "merge-base", head, first, check=False) == "", "the graft is not set"
+    assert found.merge_base(head, first) == first
+    entry = found.entry(head, "site/cluster.yaml")
+    assert entry is not None
+    assert found.blob(entry) == (repository / "site" / "cluster.yaml").read_bytes()
+
+
+def test_a_repository_that_does_not_answer_is_given_up(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(repository / ".git" / "more")
+    config(repository, "[include]\n\tpath = more\n")
+    monkeypatch.setattr(door, "_SECONDS", 0.5)
+    begin = time.monotonic()
+    with pytest.raises(GitError, match="did not answer within"):
+        Repository.of(repository)
+    assert time.monotonic() - begin < 10
+
+
+def test_what_is_larger_than_asked_for_is_not_read(repository: Path) -> None:
+    (repository / "site" / "large").write_bytes(bytes(3 << 20))
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "large")
+    found = Repository.of(repository)
+    entry = found.entry(found.commit("HEAD"), "site/large")
+    assert entry is not None
+    assert len(found.blob(entry)) == 3 << 20
+    with pytest.raises(GitError, match="larger than 1 MiB"):
+        found.blob(entry, 1 << 20)
+    with pytest.raises(GitError, match="answers more than fabricc reads"):
+        door._asked(repository, "cat-file", "blob", entry.object, limit=1 << 20)
+
+
+@pytest.mark.parametrize(
+    "revision", ["--upload-pack=x", "-h", "--all", "", "HEAD\n--all", "HEAD\0", "HEAD:site"]
+)
+def test_what_is_no_commit_is_refused(repository: Path, revision: str) -> None:
+    with pytest.raises(GitError, match="knows no revision"):
+        Repository.of(repository).commit(revision)
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", "/etc/passwd", "site/../../x", "", ".", "site//x", "site/./x", "x\0"]
+)
+def test_a_path_never_climbs(repository: Path, path: str) -> None:
+    found = Repository.of(repository)
+    with pytest.raises(GitError, match="no path inside"):
+        found.entry(found.commit("HEAD"), path)
+
+
+@pytest.mark.parametrize("name", ["cluster.yaml", "fabricc.lock", "own-catalog.yaml"])
+@pytest.mark.parametrize("made", ["link", "gitlink"])
+def test_a_link_in_a_revision_is_not_read(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, made: str
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("cluster: s3cret\n", "utf-8")
+    site = repository / "site"
+    if name == "own-catalog.yaml":
+        with (site / "cluster.yaml").open("a", encoding="utf-8") as file:
+            file.write(f"catalog: [{name}]\n")
+        git(repository, "commit", "-qam", "catalog")
+    head = git(repository, "rev-parse", "HEAD")
+    target = git(repository, "rev-parse", "HEAD") if made == "gitlink" else None
+    if target is None:
+        (repository / "target").write_text(str(secret), "utf-8")
+        target = git(repository, "hash-object", "-w", "target")
+    mode = "160000" if made == "gitlink" else "120000"
+    git(repository, "update-index", "--add", "--cacheinfo", f"{mode},{target},site/{name}")
+    git(repository, "commit", "-qm", "link")
+    status = run(["diff", str(site / "cluster.yaml"), "--base", head, "--head", "HEAD"])
+    streams = capsys.readouterr()
+    assert status == 1
+    assert f"site/{name} is " in streams.err
+    assert "s3cret" not in streams.out + streams.err
+
+
+def test_a_spec_that_is_a_link_does_not_choose_the_repository(repository: Path, embedded: Path) -> None:
+    spec = repository / "site" / "linked.yaml"
+    spec.symlink_to(embedded / "cluster.yaml")
+    assert SpecHistory.of(spec).repository.folder == repository / "site"
+
+
+def test_git_is_not_taken_from_the_folder_that_fabricc_runs_in(
+    repository: Path, trap: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(trap[0], repository / "git")
+    monkeypatch.chdir(repository)
+    monkeypatch.setenv("PATH", f".:{os.environ['PATH']}")
+    assert Repository.of(repository / "site").prefix == "site/"
+    assert not trap[1].exists()
+
+
+def test_a_repository_of_another_user_is_refused_and_can_be_trusted(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder away")
+    for path in (repository, repository / ".git"):
+        os.chown(path, 12345, 12345)
+    with pytest.raises(GitError, match="belongs to another user") as caught:
+        Repository.of(repository / "site")
+    assert "safe.directory" in caught.value.help
+    own = tmp_path / "own"
+    own.write_text(f"[safe]\n\tdirectory = {repository}\n", "utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
+    assert Repository.of(repository / "site").prefix == "site/"
+
+
+def test_git_is_started_from_one_place() -> None:
+    def words(tree: ast.AST) -> set[str]:
+        """Whole texts, and the first words of command lines, that stand in calls and lists."""
+        found = set()
+        for node in ast.walk(tree):
+            parts = node.args if isinstance(node, ast.Call) else getattr(node, "elts", ())
+            texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+            found |= {text.split()[0] for text in texts if isinstance(text, str) and text.split()}
+        return found
+
+    def starts_git(path: Path) -> bool:
+        tree = ast.parse(path.read_text("utf-8"))
+        named = {Path(word).name for word in words(tree)}
+        starts = any(
+            isinstance(node, ast.Import | ast.ImportFrom)
+            and any("subprocess" in name.name or name.name in ("os", "pty", "asyncio") for name in node.names)
+            for node in ast.walk(tree)
+        )
+        return starts and "git" in named
+
+    assert [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if starts_git(path)] == [
+        "foreign/git.py"
+    ]
