@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -44,8 +45,8 @@ class Inputs:
     A change is not held to a policy that it brings itself, as long as the older side has one.
 
     Attributes:
-        policy: bytes of the policy file that the base revision has, or None.
-        spec_policy: the policy in the spec of the older side, else that of the newer.
+        policy: bytes of the policy file that the base revision has now, or None.
+        spec_policy: the policy in the spec that the base revision has now, else of the older side, else of the newer.
     """
 
     base: Side
@@ -108,11 +109,23 @@ def _revisions(spec: Path, base: str, head: str | None, scratch: Path) -> Inputs
     commit = history.merge_base(base, head or "HEAD")
     base_label = f"{base} ({commit[:12]})"
     path = _extracted(history, commit, spec, scratch / "base")
+    held = partial(_held, history=history, tip=history.commit(base), spec=spec)
     if path is None:
-        return _specs(None, new, f"{base_label}, which has no such spec", label, str(spec))
-    policy = history.file(commit, POLICY_NAME)
+        return held(_specs(None, new, f"{base_label}, which has no such spec", label, str(spec)))
     shown = f"{base}:{history.prefix}{spec.name}"
-    return replace(_specs(_compiled(path, shown, shown), new, base_label, label, str(spec)), policy=policy)
+    return held(_specs(_compiled(path, shown, shown), new, base_label, label, str(spec)))
+
+
+def _held(sides: Inputs, history: SpecHistory, tip: str, spec: Path) -> Inputs:
+    """The sides under the policies that the base has now: a branch that is older than a policy is held to it too."""
+    from fabricc.spec.load import read_spec
+    from fabricc.spec.yaml_loader import parse_yaml
+
+    policy, text = history.file(tip, POLICY_NAME), history.file(tip, spec.name)
+    if text is None or read_spec(text, spec.name).spec is None:
+        return replace(sides, policy=policy)
+    stated = spec_policy(parse_yaml(text, spec.name)) or sides.spec_policy
+    return replace(sides, policy=policy, spec_policy=stated)
 
 
 def _extracted(history: SpecHistory, commit: str, spec: Path, folder: Path) -> Path | None:

@@ -414,3 +414,27 @@ def test_git_is_started_from_one_place() -> None:
     assert [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if starts_git(path)] == [
         "foreign/git.py"
     ]
+
+
+def test_a_branch_that_is_older_than_the_policy_is_held_to_it(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = repository / "site" / "cluster.yaml"
+    text = spec.read_text("utf-8")
+    for where in ("file", "spec"):
+        git(repository, "checkout", "-qB", "topic", "main")
+        spec.write_text(text.replace("dscp: 26", "dscp: 34"), "utf-8")
+        git(repository, "commit", "-qam", "topic")
+        git(repository, "checkout", "-qB", where, "main")
+        if where == "file":
+            (repository / "site" / "fabricc-policy.yaml").write_text("max_impact: none\n", "utf-8")
+        else:
+            spec.write_text(f"{text}\npolicy: {{max_impact: none}}\n", "utf-8")
+        git(repository, "add", "-A")
+        git(repository, "commit", "-qm", "policy")
+        capsys.readouterr()
+        assert run(["diff", str(spec), "--base", where, "--head", "topic"]) == 1
+        assert "FAB9012" in capsys.readouterr().out
+        git(repository, "checkout", "-q", "topic")
+        assert run(["diff", str(spec), "--base", where]) == 1
+        assert run(["diff", str(spec), "--base", "main", "--head", "topic"]) == 0
