@@ -26,13 +26,29 @@ from fabricc.diagnostics.wording import plural
     type=click.Path(path_type=Path),
     help="InfiniBand: also compare the cabling with this output of ibnetdiscover; repeatable.",
 )
+@click.option(
+    "--committed",
+    metavar="REV",
+    help="Instead: compare what this Git revision has at TREE, or at the folder of trees, whole with a fresh build "
+    "of the --spec that it has.",
+)
 @output.templates_option
 @output.jobs_option
 @output.format_option
 def command(
-    tree: Path, spec: Path | None, sim: bool, found: tuple[Path, ...], jobs: int | None, format_: str
+    tree: Path,
+    spec: Path | None,
+    sim: bool,
+    found: tuple[Path, ...],
+    committed: str | None,
+    jobs: int | None,
+    format_: str,
 ) -> int:
     """Read back every file of TREE (build/<cluster>) and compare it with a fresh plan of its spec."""
+    if committed is not None:
+        if spec is None or sim or found:
+            raise click.UsageError("--committed needs --spec, and goes with neither --sim nor --found.")
+        return _committed(tree, committed, spec, jobs, format_)
     from fabricc.build.recheck import check_tree
 
     with output.progress() as bar:
@@ -48,5 +64,19 @@ def command(
         click.echo(
             f"{tree}: {verdict}; {plural(result.files, 'file')}, {plural(devices, 'device')}, "
             f"{plural(result.links, 'link')} compared at both ends, {output.tally(result.diagnostics)}"
+        )
+    return result.exit_status
+
+
+def _committed(folder: Path, revision: str, spec: Path, jobs: int | None, format_: str) -> int:
+    from fabricc.build.committed import check_committed
+
+    with output.progress() as bar:
+        result, sources = check_committed(folder, revision, spec, jobs=jobs, progress=bar)
+    output.tell(result.diagnostics, format_, sources)
+    if format_ == "text":
+        verdict = "as a fresh build writes it" if result.exit_status == 0 else "not shown to be a fresh build"
+        click.echo(
+            f"{folder} at {revision}: {verdict}; {plural(result.files, 'file')}, {output.tally(result.diagnostics)}"
         )
     return result.exit_status

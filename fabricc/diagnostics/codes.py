@@ -317,6 +317,11 @@ TITLES: dict[str, str] = {
     "FAB6014": "Built from another state of its inputs",
     "FAB6015": "The spec of a tree is not found",
     "FAB6016": "Simulation of a fabric that has no subnet manager",
+    "FAB6030": "A committed file is not as a fresh build",
+    "FAB6031": "A file of the build is not committed",
+    "FAB6032": "A committed file is not of the build",
+    "FAB6033": "A committed file is a link or has another mode",
+    "FAB6034": "The revision has no such tree",
     "FAB6101": "The ends of a link disagree",
     "FAB6102": "A link end without another",
     # Invariants of a lossless fabric, see docs/invariants.md.

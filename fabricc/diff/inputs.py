@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from fabricc.build.revision import SpecHistory, unreadable
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.diff.causes import spec_changes
 from fabricc.diff.policy import NAME as POLICY_NAME
 from fabricc.diff.policy import spec_policy
-from fabricc.diff.revision import SpecHistory, unreadable
 from fabricc.diff.run import Context
 from fabricc.diff.sides import Nothing, SpecSide, sharing
 from fabricc.foreign.git import GitError

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fabricc
+from fabricc.build.revision import SpecHistory
 from fabricc.cli.entry import run
-from fabricc.diff.revision import SpecHistory
 from fabricc.foreign import git as door
 from fabricc.foreign.git import GitError, Repository
 from tests.diff.conftest import INVENTORIES

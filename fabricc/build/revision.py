@@ -88,11 +88,14 @@ class SpecHistory:
 
 
 def _named(text: bytes) -> Iterator[str]:
-    """Catalog files and overlays that the spec names, all of them below its folder."""
+    """Catalog files, overlays and GUIDs that the spec names, all of them below its folder."""
     from fabricc.spec.load import read_spec
 
     spec = read_spec(text, "base").spec
-    names = (*spec.catalog_files, *(entry.file for entry in spec.overlays)) if spec else ()
+    if spec is None:
+        return iter(())
+    guids = spec.infiniband and spec.infiniband.guids
+    names = (*spec.catalog_files, *(entry.file for entry in spec.overlays), *((guids,) if guids else ()))
     return (name for name in names if _below(name))
 
 
