@@ -71,7 +71,7 @@ def check_committed(
             if (own := history.extract(commit, spec, inputs)) is None:
                 raise GitError(f"{revision} has no {spec.name} in this folder")
             built, texts = build(own, out, jobs=jobs, frozen=True, progress=progress)
-            result, sources = _told(built, texts, inputs, f"{revision}:{history.prefix}")
+            result, sources = _told(built, texts, inputs, spec.parent)
             if built.tree is None:
                 return replace(result, tree=None), sources
             found = _compared(history.repository, commit, path, _files(built.tree), built.cluster)
@@ -153,9 +153,10 @@ def _below(top: Path, folder: Path) -> str:
 
 
 def _told(
-    result: BuildResult, sources: Mapping[str, str], folder: Path, name: str
+    result: BuildResult, sources: Mapping[str, str], folder: Path, own: Path
 ) -> tuple[BuildResult, dict[str, str]]:
-    """The result with the name of the revision in place of the scratch folder."""
+    """The result with the spec's own folder in place of the scratch folder."""
+    name = "" if own == Path() else f"{own}/"
 
     def renamed(text: str) -> str:
         return text.replace(f"{folder}/", name)

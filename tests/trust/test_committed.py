@@ -215,7 +215,7 @@ def test_a_lock_that_was_not_committed_is_refused(repository: Path, check: Calla
     assert "fabricc-committed-" not in told
 
 
-def test_a_spec_that_does_not_compile_is_told_by_its_revision(
+def test_a_spec_that_does_not_compile_is_told_by_its_own_name(
     repository: Path, check: Callable[..., Checked]
 ) -> None:
     (repository / "cluster.yaml").write_text("cluster: [\n", "utf-8")
@@ -223,7 +223,7 @@ def test_a_spec_that_does_not_compile_is_told_by_its_revision(
     committed(repository)
     status, told = check()
     assert status == 1
-    assert "HEAD:cluster.yaml:" in told
+    assert "\ncluster.yaml:" in f"\n{told}"
     assert "fabricc-committed-" not in told
 
 
