@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fabricc import __version__
 from fabricc.cli import output
 
 STARTER = Path(__file__).parent / "starter"
@@ -14,12 +15,19 @@ FILES = {
     "cluster.yaml": "cluster.yaml",
     "gitignore": ".gitignore",
     "workflow.yml": ".github/workflows/fabricc.yml",
-    "action.yml": ".github/actions/fabricc-diff/action.yml",
-    "review.sh": ".github/actions/fabricc-diff/review.sh",
-    "post.sh": ".github/actions/fabricc-diff/post.sh",
-    "label.sh": ".github/actions/fabricc-diff/label.sh",
     "codeowners": ".github/CODEOWNERS",
+    "requirements.txt": "ci/requirements.txt",
+    "pin.sh": "ci/pin.sh",
+    "install.sh": "ci/install.sh",
+    "run.sh": "ci/run.sh",
+    "prove.sh": "ci/prove.sh",
+    "review.sh": "ci/review.sh",
+    "github-fetch.sh": "ci/github-fetch.sh",
+    "github-post.sh": "ci/github-post.sh",
+    "github-label.sh": "ci/github-label.sh",
     "gitlab-ci.yml": "ci/fabricc.gitlab-ci.yml",
+    "gitlab-review.sh": "ci/gitlab-review.sh",
+    "gitlab.py": "ci/gitlab.py",
     "policy.yaml": "fabricc-policy.yaml",
     "pre-commit.yaml": ".pre-commit-config.yaml",
     "readme.md": "README.md",
@@ -59,6 +67,6 @@ def command(folder: Path) -> int:
     where = "" if folder == Path() else f"cd {folder} && "
     click.echo(
         f"{folder}: {', '.join([*FILES.values(), 'fabricc.lock', _SCHEMA])}\n"
-        f"Next: `{where}fabricc build cluster.yaml`"
+        f"Next: `{where}fabricc build cluster.yaml`; once, for CI: `bash ci/pin.sh fabricc=={__version__}`"
     )
     return 0

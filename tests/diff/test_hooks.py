@@ -107,7 +107,6 @@ def test_hooks_pass_what_is_in_order_and_stop_what_is_not(repository: Path, else
 
 CI = [
     ("github-workflows", FILES["workflow.yml"]),
-    ("github-actions", FILES["action.yml"]),
     ("gitlab-ci", FILES["gitlab-ci.yml"]),
     ("github-actions", "action.yml"),
 ]
@@ -142,5 +141,5 @@ def test_the_action_at_the_top_runs_scripts_that_are_there_and_takes_no_expressi
         for script in scripts
         if script.startswith("bash ")
     ]
-    assert len(named) == 3
+    assert len(named) == 6
     assert all((TOP / name).is_file() for name in named)

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Writes ci/requirements.txt: fabricc and all that it needs, one version each, pinned by hash. Run it where you trust the
+# network, with the Python and the system that CI has, and read what changed before you commit it.
+#   ci/pin.sh fabricc==0.1.0                              # from your package index
+#   ci/pin.sh ./ci/wheels/fabricc-0.1.0-py3-none-any.whl  # from a wheel that you keep in ci/wheels/
+set -euo pipefail
+[ $# -gt 0 ] || { sed -n '2,5p' "$0" >&2; exit 2; }
+here="$(cd "$(dirname "$0")" && pwd)"
+report="$(mktemp)"
+trap 'rm -f "$report" "$report.new"' EXIT
+"${PYTHON:-python3}" -I -m pip --disable-pip-version-check install --quiet --dry-run --ignore-installed \
+  --report "$report" "$@" setuptools wheel
+"${PYTHON:-python3}" -I - "$report" >"$report.new" <<'PYTHON'
+import json, platform, re, sys
+
+print(f"# Written by ci/pin.sh for Python {platform.python_version()} on {platform.system()} {platform.machine()}.")
+for item in sorted(json.load(open(sys.argv[1]))["install"], key=lambda item: item["metadata"]["name"].lower()):
+    name = re.sub(r"[-_.]+", "-", item["metadata"]["name"]).lower()
+    print(f"{name}=={item['metadata']['version']} --hash=sha256:{item['download_info']['archive_info']['hashes']['sha256']}")
+PYTHON
+cat "$report.new" >"$here/requirements.txt"
