@@ -35,6 +35,11 @@ TREE = "build/zone-a"
 BOT = {"login": "github-actions[bot]", "type": "Bot"}
 SECRETS = ("t0ken", "CI_JOB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN")
 
+LABELS_STATED = (
+    "${{ github.event.action == 'labeled' && toJSON(github.event.pull_request.labels.*.name) || '[]' }}"
+)
+"""Labels count in the run that setting one starts, not in that of a later commit."""
+
 GH = """#!{python}
 import json, os, pathlib, subprocess, sys
 assert os.environ["GH_TOKEN"] == "t0ken"
@@ -117,7 +122,7 @@ class Forge:
             "refs/remotes/origin/${{ github.base_ref }}": "refs/remotes/origin/main",
             "${{ github.event.pull_request.head.sha || github.sha }}": head,
             "${{ github.event.pull_request.number }}": "7",
-            "${{ toJSON(github.event.pull_request.labels.*.name) }}": '["a b", "$(touch hacked)", "--policy=x"]',
+            LABELS_STATED: '["a b", "$(touch hacked)", "--policy=x"]',
         }  # fmt: skip
         job, done = workflow["jobs"][name], {}
         for step in job["steps"]:
@@ -434,6 +439,24 @@ def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
     assert "DO NOT MATCH THE HASHES" in done.stderr
 
 
+def test_what_pin_writes_is_what_install_takes(forge: Forge) -> None:
+    index = forge.folder / "index"
+    index.mkdir()
+    for name in ("setuptools", "wheel"):
+        wheel(index, name, "1.0", "")
+    kept = forge.trusted / "ci" / "wheels"
+    kept.mkdir()
+    own = wheel(kept, "fabricc", "0.1.0", "print('the real one')")
+    env = forge.environment(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index), PYTHON=sys.executable)
+    command = ["bash", "ci/pin.sh", f"./ci/wheels/{own.name}"]
+    subprocess.run(command, cwd=forge.trusted, env=env, check=True, capture_output=True)
+    lines = (forge.trusted / "ci" / "requirements.txt").read_text("utf-8").splitlines()
+    assert [line.split("==")[0] for line in lines[1:]] == ["fabricc", "setuptools", "wheel"]
+    assert all(re.fullmatch(r"[a-z]+==[\d.]+ --hash=sha256:[0-9a-f]{64}", line) for line in lines[1:])
+    done = installed(forge, index)
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_action_is_pinned_by_commit_and_no_script_takes_an_expression(forge: Forge) -> None:
     workflow = parsed(forge.trusted / ".github" / "workflows" / "fabricc.yml")
     action = parsed(TOP / "action.yml")
@@ -451,6 +474,8 @@ def test_a_token_is_in_no_step_that_reads_what_is_proposed(forge: Forge) -> None
     prove, post = workflow["jobs"]["prove"], workflow["jobs"]["post"]
     assert prove["permissions"] == {"contents": "read"}
     assert post["permissions"] == {"contents": "read", "pull-requests": "write"}
+    (review,) = [step for step in prove["steps"] if step.get("name") == "review"]
+    assert review["env"]["LABELS"] == LABELS_STATED
     with_token = [step["name"] for step in prove["steps"] if "token" in json.dumps(step).lower()]
     assert with_token == ["fetch"]
     for job in (prove, post):

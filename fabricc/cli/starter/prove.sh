@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compares the tree that the commit $HEAD has, whole, with a fresh build of the spec and the lock that it has, and leaves
-# the fabric as one page in $WORK/out/report.html. The commit is read as objects; nothing of it is run or checked out here.
+# the fabric as one page in $WORK/out/report.html. The commit is read as objects, and nothing of it is run.
 set -euo pipefail
 # shellcheck source=/dev/null
 . "$(dirname "$0")/run.sh"
