@@ -14,6 +14,7 @@ from fabricc.build.tables import Fragments
 from fabricc.build.workers import spread
 from fabricc.check.invariants import Census
 from fabricc.check.links import Meeting, broken_findings
+from fabricc.foreign.text import csv_text
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -121,11 +122,11 @@ class Outcome:
         first = fabric.switch(next(iter(fabric.switch_ids())))
         shares = [share for rows in self._rows for share in rows.shares]
         texts = {
-            "plan/classes.csv": tables.csv_text([tables.CLASSES, *tables.class_rows(first)]),
+            "plan/classes.csv": csv_text([tables.CLASSES, *tables.class_rows(first)]),
             "plan/qos.csv": tables.qos_text(shares),
         }
         for number, (name, header) in enumerate(tables.SIZED):
-            texts[f"plan/{name}.csv"] = "".join([tables.csv_text([header]), *self.rows(number)])
+            texts[f"plan/{name}.csv"] = "".join([csv_text([header]), *self.rows(number)])
         return [(path, text.encode()) for path, text in sorted(texts.items())]
 
 
@@ -136,7 +137,7 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     summary = tables.fabric_summary(fabric, spec.assumptions)
     sheets = worksheets(spec, fabric)
     yield "plan/fabric.json", tables.json_text(summary)
-    yield "plan/worksheet.csv", tables.csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
+    yield "plan/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
     yield "plan/worksheet.json", tables.json_text(tables.worksheet_summary(sheets))
 
 

@@ -19,7 +19,7 @@ from fabricc.build.device import Work
 from fabricc.build.gathered import put_text
 from fabricc.build.grouped import Grouped
 from fabricc.build.outcome import Outcome, manifest_inputs, plan_texts
-from fabricc.build.tables import SIZED, csv_text, qos_text
+from fabricc.build.tables import SIZED, qos_text
 from fabricc.build.workers import beside
 from fabricc.check.invariants import CODES
 from fabricc.check.invariants.census import changed_attributes
@@ -28,6 +28,7 @@ from fabricc.diagnostics import Severity
 from fabricc.emit import Patch
 from fabricc.emit import manifest as manifests
 from fabricc.fabric.altered import altered, outline
+from fabricc.foreign.text import csv_text
 from fabricc.spec.load import accepted
 
 if TYPE_CHECKING:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction, TierName
+from fabricc.foreign.text import csv_text
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -42,17 +41,11 @@ Row = tuple[object, ...]
 TextRow = tuple[str, ...]
 
 
-def csv_text(rows: Iterable[Row]) -> str:
-    """Rows as CSV, a line each."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue()
-
-
 def joined(rows: Iterable[TextRow]) -> str:
-    """As `csv_text`, of rows of one length that are text: joined, which is right unless a field needs quotes.
+    """As `csv_text`, of rows of one length that are names, ports and addresses, which the schema and the planner spell.
 
-    That one does shows in the counts of what separates fields and rows.
+    Joined, which is right unless a field needs quotes; that one does shows in the counts of what separates fields and
+    rows.
     """
     listed = list(rows)
     text = "".join([",".join(row) + "\n" for row in listed])

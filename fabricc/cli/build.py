@@ -46,14 +46,14 @@ def command(
     output.tell(result.diagnostics, format_, sources)
     if format_ == "text":
         if result.tree is None:
-            click.echo(f"nothing written: {output.tally(result.diagnostics)}", err=True)
+            output.err(f"nothing written: {output.tally(result.diagnostics)}")
         else:
-            click.echo(summary(result, spec, not no_check, time.perf_counter() - begin))
+            output.out(*summary(result, spec, not no_check, time.perf_counter() - begin))
     return result.exit_status
 
 
-def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> str:
-    """The table at the end of a build."""
+def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> list[str]:
+    """The lines at the end of a build."""
     counts = result.counts
     switches = ", ".join(
         plural(counts[name], noun)
@@ -80,7 +80,8 @@ def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> s
         ("time", f"{seconds:.1f} s"),
     ]
     following = f"fabricc plan {shlex.quote(str(spec))}"
-    return f"{result.cluster}: {result.tree}\n{output.table(rows)}\nNext: `{following}` shows the plan behind it."
+    next_step = f"Next: `{following}` shows the plan behind it."
+    return [f"{result.cluster}: {result.tree}", *output.columns(rows), next_step]
 
 
 def _some(devices: int) -> str:

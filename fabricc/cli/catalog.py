@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,13 @@ import click
 
 from fabricc.cli import output
 from fabricc.diagnostics.wording import plural
+from fabricc.foreign.text import json_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import Catalog, HostModel, NicModel, SwitchModel
+    from fabricc.foreign.text import Rendered
 
 
 @click.command("catalog", short_help="List the hardware known, or one model with its figures and sources.")
@@ -30,7 +31,10 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     catalog, found = load_catalog(list(extra))
     output.tell(found, "text", {})
     if name is None:
-        click.echo(_list_json(catalog) if format_ == "json" else _list_text(catalog))
+        if format_ == "json":
+            output.document(_list_json(catalog))
+        else:
+            output.out(*_list_text(catalog))
         return exit_status(found)
     model = catalog.switches.get(name) or catalog.hosts.get(name) or catalog.nics.get(name)
     if model is None:
@@ -47,26 +51,26 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
             {"figure": path, "value": value, "source": source}
             for path, value, source in model_page.figures(model)
         ]
-        click.echo(json.dumps({"name": model.name, "title": model.title, "figures": rows}, indent=2))
+        output.document(json_document({"name": model.name, "title": model.title, "figures": rows}))
     else:
-        click.echo(model_page.page(model))
+        output.out(*model_page.page(model))
     return exit_status(found)
 
 
-def _list_text(catalog: Catalog) -> str:
-    parts = []
+def _list_text(catalog: Catalog) -> list[str]:
+    lines: list[str] = []
     for heading, models in _sections(catalog):
         rows = [(model.name, model.title, _gist(model)) for _, model in sorted(models.items())]
-        parts.append(f"{heading}\n{_columns(rows)}")
-    return "\n\n".join(parts)
+        lines += [*([""] if lines else []), heading, *_columns(rows)]
+    return lines
 
 
-def _list_json(catalog: Catalog) -> str:
+def _list_json(catalog: Catalog) -> Rendered:
     table = {
         heading: [{"name": m.name, "title": m.title, "summary": _gist(m)} for _, m in sorted(models.items())]
         for heading, models in _sections(catalog)
     }
-    return json.dumps(table, indent=2)
+    return json_document(table)
 
 
 def _sections(catalog: Catalog) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -92,6 +96,6 @@ def _gist(model: SwitchModel | HostModel | NicModel) -> str:
     return model.driver
 
 
-def _columns(rows: list[tuple[str, str, str]]) -> str:
+def _columns(rows: list[tuple[str, str, str]]) -> list[str]:
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
-    return "\n".join(f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
+    return [f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows]

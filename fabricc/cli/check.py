@@ -61,7 +61,7 @@ def command(
     if format_ == "text":
         devices = sum(result.counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts"))
         verdict = "proved" if result.exit_status == 0 else "not proved"
-        click.echo(
+        output.out(
             f"{tree}: {verdict}; {plural(result.files, 'file')}, {plural(devices, 'device')}, "
             f"{plural(result.links, 'link')} compared at both ends, {output.tally(result.diagnostics)}"
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from fabricc.cli import output
+
 
 @click.command("completion", short_help="Print the script that completes fabricc's commands in a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -18,4 +20,4 @@ def command(shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is None:
         raise click.UsageError(f"no completion for {shell}")
-    click.echo(kind(cli, {}, "fabricc", "_FABRICC_COMPLETE").source())
+    output.out(*kind(cli, {}, "fabricc", "_FABRICC_COMPLETE").source().split("\n"))

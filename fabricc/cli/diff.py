@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,7 +78,7 @@ def command(
         if format_ == "md":
             from fabricc.diff.markdown import FORGES, failure
 
-            click.echo(failure(error.diagnostics, str(spec), FORGES[forge]), nl=False)
+            output.document(failure(error.diagnostics, str(spec), FORGES[forge]))
         return exit_status(error.diagnostics) or 1
     found = replace(found, violations=violations(rules, found, frozenset(labels), str(spec)))
     _tell(found, format_, forge, details_url)
@@ -110,17 +109,17 @@ def _tell(review: Review, format_: str, forge: str, details_url: str) -> None:
     if format_ == "text":
         from fabricc.diff import terminal
 
-        terminal.show(review, colour="NO_COLOR" not in os.environ)
+        output.show(terminal.parts(review))
     elif format_ == "md":
         from fabricc.diff import markdown
 
-        click.echo(markdown.render(review, markdown.FORGES[forge], details_url), nl=False)
+        output.document(markdown.render(review, markdown.FORGES[forge], details_url))
     elif format_ == "json":
         from fabricc.diff import machine
 
-        click.echo(machine.render(review), nl=False)
+        output.document(machine.render(review))
     else:
-        from fabricc.diagnostics.render import render
+        from fabricc.diagnostics.render import document
         from fabricc.diff.findings import as_diagnostics
 
-        click.echo(render(as_diagnostics(review, format_), format_, {}), nl=False)
+        output.document(document(as_diagnostics(review, format_), format_))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from fabricc import __version__
+from fabricc.cli import output
 
 VERBS = {
     "init": "Start a GitOps repository with a spec that builds as it stands.",
@@ -82,17 +84,19 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as error:
-        error.show()
+        told = io.StringIO()
+        error.show(told)
+        output.err(*told.getvalue().splitlines())
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        print("fabricc: interrupted; nothing was changed by half", file=sys.stderr)
+        output.err("fabricc: interrupted; nothing was changed by half")
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
-        print(f"error[FAB7001]: {error.strerror or error}{place}", file=sys.stderr)
+        output.err(f"error[FAB7001]: {error.strerror or error}{place}")
         return ENVIRONMENT
     except Exception as error:
         return _internal(error)
@@ -105,19 +109,17 @@ def _internal(error: Exception) -> int:
 
     if isinstance(error, EmitError):
         from fabricc.build.result import exit_status
-        from fabricc.cli import output
 
         output.tell([error.diagnostic], "text", {})
         return exit_status([error.diagnostic])
     if os.environ.get("FABRICC_DEBUG") == "1":
         import traceback
 
-        traceback.print_exc()
+        output.err(*traceback.format_exc().splitlines())
     reason = str(error).strip().rpartition("\n")[2] or "no message"
-    print(
-        f"error[FAB7999]: internal error, {type(error).__name__}: {reason}\n"
+    output.err(
+        f"error[FAB7999]: internal error, {type(error).__name__}: {reason}",
         f"  fabricc {__version__} has a defect. Please report it with the spec and the output of the same command "
         "run with FABRICC_DEBUG=1.",
-        file=sys.stderr,
     )
     return ENVIRONMENT

@@ -166,21 +166,18 @@ def _line(
 
 def _tell_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> None:
     import dataclasses
-    import json
 
     from fabricc.explain.machine import plain
+    from fabricc.foreign.text import json_document
 
     findings = [dataclasses.asdict(each) for each in found]
     whole = {"explanation": plain(explanation) if explanation else None, "findings": findings}
-    click.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    output.document(json_document(whole))
 
 
 def _show(explanation: Explanation) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
     from fabricc.explain.text import lines
+    from fabricc.foreign.screen import Line
 
-    console = Console(highlight=False, soft_wrap=True)
-    for line in lines(explanation, max(60, min(console.width, 120))):
-        console.print(Text(line.text, _STYLES[line.style]))
+    told = lines(explanation, max(60, min(output.width(), 120)))
+    output.show(Line(each.text, _STYLES[each.style]) for each in told)

@@ -46,7 +46,7 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
     output.tell(found, format_, sources)
     failed = any(d.severity is Severity.ERROR for d in found)
     if format_ == "text" and not failed:
-        click.echo(f"{plural(len(files), 'file')}: {changed} laid out anew")
+        output.out(f"{plural(len(files), 'file')}: {changed} laid out anew")
     return exit_status(found)
 
 

@@ -45,10 +45,9 @@ def command(folder: Path) -> int:
     """
     taken = [name for name in (*FILES.values(), "fabricc.lock", _SCHEMA) if (folder / name).exists()]
     if taken:
-        click.echo(
-            f"error[FAB7011]: {folder} already has {', '.join(taken)}; nothing was written\n"
+        output.err(
+            f"error[FAB7011]: {folder} already has {', '.join(taken)}; nothing was written",
             "  help: choose an empty folder.",
-            err=True,
         )
         return 1
     from fabricc.build.front import run_front
@@ -65,8 +64,8 @@ def command(folder: Path) -> int:
         return 1
     (folder / "fabricc.lock").write_text(front.lock_text, encoding="utf-8")
     where = "" if folder == Path() else f"cd {folder} && "
-    click.echo(
-        f"{folder}: {', '.join([*FILES.values(), 'fabricc.lock', _SCHEMA])}\n"
-        f"Next: `{where}fabricc build cluster.yaml`; once, for CI: `bash ci/pin.sh fabricc=={__version__}`"
+    output.out(
+        f"{folder}: {', '.join([*FILES.values(), 'fabricc.lock', _SCHEMA])}",
+        f"Next: `{where}fabricc build cluster.yaml`; once, for CI: `bash ci/pin.sh fabricc=={__version__}`",
     )
     return 0

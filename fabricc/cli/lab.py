@@ -83,7 +83,7 @@ def _open(name: str | None, folder: Path | None) -> Lab:
 def up(spec: Path, units: int | None, sample: bool, state: Path | None, swap: tuple[str, str] | None) -> int:
     """Boot the fabric of SPEC: every switch a box with FRR, every host a namespace, every cable a veth pair."""
     lab, _ = _boot(spec, units, sample, state, swap)
-    click.echo(f"Next: `fabricc lab test -l {lab.record.cluster}` compares it with its plan.")
+    output.out(f"Next: `fabricc lab test -l {lab.record.cluster}` compares it with its plan.")
     return 0
 
 
@@ -100,7 +100,7 @@ def _boot(
         ends = (_end(swap[0]), _end(swap[1])) if swap else None
         lab, source = lifecycle.up(spec, state, units=units, sample=sample, swap=ends, progress=bar)
     for sentence in source.differences:
-        click.echo(f"note: {sentence}", err=True)
+        output.err(f"note: {sentence}")
     network = Network.of(lab, source.fabric)
     settled = observe.settle(lab, network.predict(network.miswired()), SETTLE_S)
     if settled is None:
@@ -111,11 +111,10 @@ def _boot(
         )
     lab = lifecycle.note_boot(lab, time.monotonic() - begin)
     record = lab.record
-    click.echo(
+    output.err(
         f"{record.cluster}: {plural(len(record.switches), 'switch')} with FRR {record.frr}, "
         f"{plural(len(record.hosts), 'host')}, {plural(len(record.cables), 'cable')}; "
-        f"every planned route in every kernel after {record.boot_s:.1f} s. State: {lab.folder}",
-        err=True,
+        f"every planned route in every kernel after {record.boot_s:.1f} s. State: {lab.folder}"
     )
     return lab, network
 
@@ -134,7 +133,7 @@ def down(name: str | None, state: Path | None) -> int:
     from fabricc.lab import state as states
 
     record = lifecycle.down(states.folder_of(name, state))
-    click.echo(f"{record.cluster}: gone")
+    output.out(f"{record.cluster}: gone")
     return 0
 
 
@@ -147,10 +146,10 @@ def status(name: str | None, state: Path | None) -> int:
     from fabricc.lab.status import rows
 
     lab = _open(name, state)
-    click.echo(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
-    click.echo(output.table(rows(lab)))
+    output.out(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
+    output.out(*output.columns(rows(lab)))
     for broken, fault in sorted(faults.faults(lab).items()):
-        click.echo(f"broken: {broken}{' (silent)' if fault.silent else ''}")
+        output.out(f"broken: {broken}{' (silent)' if fault.silent else ''}")
     return 0
 
 
@@ -179,7 +178,7 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
     lab = _open(name, state)
     with _held(lab):
         ends = faults.break_(lab, target, silent=silent)
-    click.echo(f"{target}: {plural(len(ends), 'link')} {'silent' if silent else 'down'}")
+    output.out(f"{target}: {plural(len(ends), 'link')} {'silent' if silent else 'down'}")
     return 0
 
 
@@ -194,7 +193,7 @@ def heal(name: str | None, state: Path | None, target: str | None) -> int:
     lab = _open(name, state)
     with _held(lab):
         healed = faults.heal(lab, target)
-    click.echo(f"healed: {', '.join(healed) or 'nothing was broken'}")
+    output.out(f"healed: {', '.join(healed) or 'nothing was broken'}")
     return 0
 
 
@@ -233,7 +232,10 @@ def test(
     finally:
         if spec:
             lifecycle.down(lab.folder)
-    click.echo({"text": report.text, "json": report.as_json, "junit": report.as_junit}[format_](trial))
+    if format_ == "text":
+        output.out(*report.lines(trial))
+    else:
+        output.document(report.as_json(trial) if format_ == "json" else report.as_junit(trial))
     return 1 if trial.wrong else 0
 
 
@@ -255,7 +257,7 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
         trial.events.append(growth.grow(step, trial))
         compare_steady(step.after, trial)
         trial.memory_kib = step.after.lab.memory_kib()
-    click.echo(report.text(trial))
+    output.out(*report.lines(trial))
     return 1 if trial.wrong else 0
 
 
@@ -292,8 +294,8 @@ def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool)
         output.tell([error.diagnostic], "text", {})
         return ENVIRONMENT
     for sentence in written.notes:
-        click.echo(f"note: {sentence}", err=True)
-    click.echo(f"{written.topology}: {plural(written.nodes, 'node')}, {plural(written.links, 'link')}")
+        output.err(f"note: {sentence}")
+    output.out(f"{written.topology}: {plural(written.nodes, 'node')}, {plural(written.links, 'link')}")
     return 0
 
 

@@ -52,8 +52,7 @@ def command(specs: tuple[Path, ...], check: bool, repin: bool, format_: str) -> 
         found += wrong
     output.tell(found, format_, sources)
     if format_ == "text":
-        for line in told:
-            click.echo(line)
+        output.out(*told)
     return exit_status(found)
 
 

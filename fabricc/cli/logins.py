@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
+from fabricc.cli import output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,5 +29,5 @@ def access(spec: Path, stated: Path | None) -> Access:
         )
     found = read_access(path)
     if found.unverified:
-        click.echo(f"warning: {path} turns off the verification of host keys or certificates", err=True)
+        output.err(f"warning: {path} turns off the verification of host keys or certificates")
     return found

@@ -22,8 +22,8 @@ _COLUMNS = (
 )
 
 
-def page(model: SwitchModel | HostModel | NicModel) -> str:
-    """The page of a model; sources are numbered and stand at its end."""
+def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
+    """The lines of a model's page; sources are numbered and stand at its end."""
     sources: dict[str, int] = {}
     lines = [f"{model.name}: {model.title}"]
     if isinstance(model, SwitchModel):
@@ -51,7 +51,7 @@ def page(model: SwitchModel | HostModel | NicModel) -> str:
     ]
     if sources:
         lines += ["", "sources", *(f"  [{number}] {source}" for source, number in sources.items())]
-    return "\n".join(lines)
+    return lines
 
 
 def _cages(group: CageGroup) -> str:

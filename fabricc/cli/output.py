@@ -1,4 +1,8 @@
-"""How verbs talk: findings, small tables and progress, each on its own stream."""
+"""How verbs talk: the one place that prints, where every text of others is escaped.
+
+`out` and `err` take lines, `show` takes lines in a style and tables, `tell` takes findings, `document` takes what is
+already in the format of a program. A line feed inside a line is shown and breaks nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,22 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from fabricc.diagnostics.wording import plural
+from fabricc.foreign.screen import Line
+from fabricc.foreign.text import Terminal, line, neutral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from rich.table import Table as Drawn
+
     from fabricc.diagnostics import Diagnostic
+    from fabricc.foreign.screen import Part, Table
+    from fabricc.foreign.text import Markdown, Rendered
 
 _LARGEST_SOURCE = 8 << 20
 FORMATS = ("text", "json", "sarif", "github", "junit")
@@ -44,9 +54,8 @@ def _use_templates(_context: click.Context, _option: click.Parameter, folders: t
     for folder in folders:
         set_template_path([folder])
         if not override_digests():
-            click.echo(
-                f"warning[FAB7013]: {folder} replaces no built-in template: it has no file such as eos/bgp.j2",
-                err=True,
+            err(
+                f"warning[FAB7013]: {folder} replaces no built-in template: it has no file such as eos/bgp.j2"
             )
     set_template_path(folders)
 
@@ -63,16 +72,91 @@ templates_option = click.option(
 )
 
 
+def out(*lines: str) -> None:
+    """Print lines on standard output, each escaped unless it is `Terminal` already."""
+    _print(lines, sys.stdout)
+
+
+def err(*lines: str) -> None:
+    """Print lines on standard error, as `out` does."""
+    _print(lines, sys.stderr)
+
+
+def document(text: Rendered | Markdown) -> None:
+    """Print a whole document on standard output, as UTF-8."""
+    click.echo(text.encode(), nl=False)
+
+
+def show(parts: Iterable[Part]) -> None:
+    """Print lines in their style, and tables, on standard output."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, no_color="NO_COLOR" in os.environ)
+    with console.capture() as captured:
+        for part in parts:
+            if isinstance(part, Line):
+                text = Text(line(part.text), part.style)
+                console.print(text.append(line(part.rest), "default") if part.rest else text, soft_wrap=True)
+            else:
+                console.print(_drawn(part), soft_wrap=not part.title)
+    _write(captured.get(), sys.stdout)
+
+
+def width() -> int:
+    """Columns of the terminal, 80 where there is none."""
+    from rich.console import Console
+
+    return Console().width
+
+
+def _drawn(table: Table) -> Drawn:
+    from rich import box
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    if table.title:
+        drawn = Drawn(
+            title=Text(line(table.title), "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+        )
+    else:
+        drawn = Drawn(box=None, pad_edge=False, header_style="bold")
+    for index, name in enumerate(table.head):
+        numeric = table.title and all(isinstance(row[index], int | float) for row in table.rows)
+        drawn.add_column(
+            Text(line(name)),
+            justify="right" if numeric else "left",
+            overflow="fold" if table.title else "ellipsis",
+        )
+    for row in table.rows:
+        drawn.add_row(*(Text(f"{cell:,}" if type(cell) in (int, float) else line(str(cell))) for cell in row))
+    return drawn
+
+
+def _print(lines: Sequence[str], stream: TextIO) -> None:
+    if lines:
+        _write(Terminal("\n").join([*lines, Terminal()]), stream)
+
+
+def _write(text: str, stream: TextIO) -> None:
+    """Print what is laid out: nothing in it is obeyed by a runner, and what the stream cannot encode is escaped."""
+    encoding = stream.encoding or "utf-8"
+    shown = neutral(text).encode(encoding, "backslashreplace").decode(encoding)
+    click.echo(shown, file=stream, nl=False)
+
+
 def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, str]) -> None:
     """Print findings: text on standard error, machine formats on standard output (also when there are none)."""
-    if format_ == "text" and not diagnostics:
-        return
-    from fabricc.diagnostics.render import render
-
     if format_ == "text":
-        sources = _with_files(diagnostics, sources)
-    text = render(diagnostics, format_, sources, colour=sys.stderr.isatty() and "NO_COLOR" not in os.environ)
-    click.echo(text, err=format_ == "text", nl=not text.endswith("\n"))
+        if diagnostics:
+            from fabricc.diagnostics.text import render_text
+
+            colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+            _write(render_text(diagnostics, _with_files(diagnostics, sources), colour=colour), sys.stderr)
+        return
+    from fabricc.diagnostics.render import document as rendered
+
+    document(rendered(diagnostics, format_))
 
 
 def _with_files(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> dict[str, str]:
@@ -93,11 +177,11 @@ def tally(diagnostics: Iterable[Diagnostic]) -> str:
     return ", ".join(parts) or "no findings"
 
 
-def table(rows: Iterable[tuple[str, str]]) -> str:
-    """Two aligned columns."""
+def columns(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Lines of two aligned columns."""
     pairs = list(rows)
-    width = max((len(name) for name, _ in pairs), default=0)
-    return "\n".join(f"  {name:<{width}}  {value}" for name, value in pairs)
+    wide = max((len(name) for name, _ in pairs), default=0)
+    return [f"  {name:<{wide}}  {value}" for name, value in pairs]
 
 
 @contextmanager
@@ -110,13 +194,14 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    words = TextColumn("{task.description}", markup=False)
+    bars = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*bars, console=console, transient=True) as bar:
         tasks = {}
 
         def advance(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
+                tasks[what] = bar.add_task(line(what), total=total)
             bar.update(tasks[what], completed=done)
 
         yield advance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,14 @@ import click
 
 from fabricc.cli import output
 from fabricc.diagnostics.wording import plural, ranges
+from fabricc.foreign.screen import Table
+from fabricc.foreign.text import csv_text, json_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rich.console import Console
-
     from fabricc.fabric.fabric import Fabric
+    from fabricc.foreign.text import Rendered
     from fabricc.planning.quality import Sheet
     from fabricc.spec.model import ClusterSpec
 
@@ -56,27 +58,27 @@ def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, pictur
 
         sheets = worksheets(front.spec, computed)
     if format_ == "json":
-        click.echo(_json(fabric, front.spec, found, sheets if qos else None), nl=False)
+        output.document(_json(fabric, front.spec, found, sheets if qos else None))
     else:
         output.tell(found, "text", front.sources)
         if qos and computed is not None:
-            _show(_worksheet_tables(sheets))
+            output.show(starmap(Table, _worksheet_tables(sheets)))
             if fabric is not None and not sheets:
-                click.echo("No lossless class: there is nothing to compute.")
+                output.out("No lossless class: there is nothing to compute.")
         elif fabric is not None and front.spec is not None:
-            _show(_tables(fabric, front.spec))
+            output.show(starmap(Table, _tables(fabric, front.spec)))
     if picture is not None and computed is not None:
         _draw(f"{computed.cluster}: lossless thresholds", sheets, picture)
-        click.echo(str(picture), err=True)
+        output.err(str(picture))
     if csv_folder is not None and fabric is not None:
         names = _write_csv(fabric, sheets, csv_folder)
-        click.echo(f"{csv_folder}: {', '.join(names)}", err=True)
+        output.err(f"{csv_folder}: {', '.join(names)}")
     return exit_status(found)
 
 
 def _json(
     fabric: Fabric | None, spec: ClusterSpec | None, found: Iterable[object], sheets: Sequence[Sheet] | None
-) -> str:
+) -> Rendered:
     import dataclasses
 
     from fabricc.build import tables
@@ -86,7 +88,7 @@ def _json(
     whole = {"plan": plan, "findings": findings}
     if sheets is not None:
         whole["worksheet"] = tables.worksheet_summary(sheets)
-    return tables.json_text(whole)
+    return json_document(whole, sort_keys=True)
 
 
 def _draw(title: str, sheets: Iterable[Sheet], file: Path) -> None:
@@ -152,17 +154,9 @@ def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[st
     ]
     for name, head, rows in parts:
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            file.write(tables.csv_text([tuple(head)]))
+            file.write(csv_text([tuple(head)]))
             file.writelines(tables.in_chunks(rows))
     return [name for name, _, _ in parts]
-
-
-def _show(tables: Iterable[_Table]) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=False)
-    for title, head, rows in tables:
-        _print(console, title, head, rows)
 
 
 def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
@@ -171,20 +165,6 @@ def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
         rows = [(line.label, line.value, line.unit, line.source) for line in sheet.rows]
         title = f"{sheet.switches}, {sheet.model.title}: {sheet.profile.name}"
         yield title, ("step", "value", "unit", "rule or source"), rows
-
-
-def _print(console: Console, title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, name in enumerate(head):
-        numeric = all(isinstance(row[index], int | float) for row in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(f"{cell:,}" if type(cell) in (int, float) else str(cell)) for cell in row))
-    console.print(table)
 
 
 def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:

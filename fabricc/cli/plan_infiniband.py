@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import click
 
 from fabricc.cli import output
 from fabricc.diagnostics.wording import plural
+from fabricc.foreign.screen import Table
+from fabricc.foreign.text import json_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from fabricc.build.front import Front
+    from fabricc.foreign.text import Rendered
     from fabricc.infiniband.model import InfinibandFabric
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
@@ -40,10 +44,10 @@ def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_o
     if ethernet_only:
         raise click.UsageError("--qos and --plot are of lossless Ethernet; InfiniBand has link credits.")
     if format_ == "json":
-        click.echo(_json(ib, front), nl=False)
+        output.document(_json(ib, front))
     else:
         output.tell(front.diagnostics, "text", front.sources)
-        _show(_tables(ib, front))
+        output.show(starmap(Table, _tables(ib, front)))
     if csv_folder is not None:
         names = []
         try:
@@ -54,13 +58,12 @@ def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_o
                     names.append(name)
         except OSError as error:
             raise click.UsageError(f"cannot write {csv_folder}: {error.strerror}") from None
-        click.echo(f"{csv_folder}: {', '.join(names)}", err=True)
+        output.err(f"{csv_folder}: {', '.join(names)}")
     return exit_status(front.diagnostics)
 
 
-def _json(ib: InfinibandFabric, front: Front) -> str:
+def _json(ib: InfinibandFabric, front: Front) -> Rendered:
     import dataclasses
-    import json
 
     from fabricc.infiniband.tables import summary
 
@@ -69,26 +72,7 @@ def _json(ib: InfinibandFabric, front: Front) -> str:
         "plan": summary(ib, assumptions),
         "findings": [dataclasses.asdict(each) for each in front.diagnostics],
     }
-    return json.dumps(whole, indent=2, sort_keys=True) + "\n"
-
-
-def _show(tables: Iterator[_Table]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False, soft_wrap=False)
-    for title, head, rows in tables:
-        table = Table(
-            title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
-        )
-        for index, name in enumerate(head):
-            numeric = all(isinstance(row[index], int | float) for row in rows)
-            table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(f"{c:,}" if type(c) in (int, float) else str(c)) for c in row))
-        console.print(table)
+    return json_document(whole, sort_keys=True)
 
 
 def _tables(ib: InfinibandFabric, front: Front) -> Iterator[_Table]:

@@ -156,14 +156,14 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
         chosen["max_drops"], chosen["max_pauses"], chosen["max_marks"], Congestion(chosen["congestion"]),
         chosen["allow_alarms"],
     )  # fmt: skip
-    teller = Teller(lambda text: click.echo(text, err=True), bar or (lambda *_: None))
+    teller = Teller(output.err, bar or (lambda *_: None))
     access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
     path = chosen["journal"] or journal.default_path(source.fabric.cluster)
     setting = Setting(source, access, path, options, teller, chosen["only"])
 
     def stop(*_: object) -> None:
         if not setting.stop.is_set():
-            click.echo("Stopping: switches in the midst of their change are brought back first.", err=True)
+            output.err("Stopping: switches in the midst of their change are brought back first.")
             setting.stop.set()
 
     before = {sign: signal.signal(sign, stop) for sign in (signal.SIGINT, signal.SIGTERM)}
@@ -178,7 +178,7 @@ def _export(setting: Setting, folder: Path) -> int:
     from fabricc.devices.inventory import export
 
     for path in export(setting.source.fabric, setting.access, folder):
-        click.echo(str(path))
+        output.out(str(path))
     return 0
 
 
@@ -186,7 +186,7 @@ def _preview(setting: Setting, *, ask: bool) -> int:
     from fabricc.push import confirming, report, start
 
     found: Preview = start.preview(setting) if ask else start.planned(setting)
-    click.echo(report.preview(found, setting.options))
+    output.out(*report.preview(found, setting.options))
     output.tell(confirming.remarks(setting, list(found.effects)), "text", {})
     return 0
 
@@ -203,12 +203,12 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
     else:
         outcome = start.push(setting)
     output.tell(outcome.diagnostics, "text", {})
-    click.echo(report.outcome(outcome))
+    output.out(report.outcome(outcome))
     return outcome.exit_status
 
 
 def _status(journal: Path, number: int | None) -> int:
     from fabricc.push import report, start
 
-    click.echo(report.status(start.status(journal, number), whole=number is not None))
+    output.out(*report.status(start.status(journal, number), whole=number is not None))
     return 0

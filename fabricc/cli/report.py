@@ -32,14 +32,14 @@ def command(spec: Path, target: Path) -> int:
 
     text = html(front)
     if str(target) == "-":
-        click.echo(text.encode(), nl=False)
+        output.document(text)
         return exit_status(front.diagnostics)
     try:
         changed = _write(target, text)
     except EmitError as error:
         output.tell([error.diagnostic], "text", {})
         return exit_status([error.diagnostic])
-    click.echo(f"{target}: {len(text.encode()) / 1000:,.0f} kB" + ("" if changed else ", as it was"))
+    output.out(f"{target}: {len(text.encode()) / 1000:,.0f} kB" + ("" if changed else ", as it was"))
     return exit_status(front.diagnostics)
 
 

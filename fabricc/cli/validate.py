@@ -32,5 +32,5 @@ def command(specs: tuple[Path, ...], format_: str) -> int:
         verdicts.append(f"{spec}: {verdict}, {output.tally(front.diagnostics)}")
     output.tell(found, format_, sources)
     if format_ == "text":
-        click.echo("\n".join(verdicts))
+        output.out(*verdicts)
     return exit_status(found)

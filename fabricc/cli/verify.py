@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +97,8 @@ def _show(report: Report, format_: str) -> None:
     from fabricc.verify import report as told
 
     if format_ == "table":
-        told.show(report, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-        return
-    text = {"json": told.as_json, "junit": told.as_junit, "markdown": told.as_markdown}[format_](report)
-    click.echo(text, nl=False)
+        output.show(told.parts(report))
+    elif format_ == "markdown":
+        output.document(told.as_markdown(report))
+    else:
+        output.document(told.as_json(report) if format_ == "json" else told.as_junit(report))

@@ -8,23 +8,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.diagnostics.model import Diagnostic
+    from fabricc.foreign.text import Rendered, Safe
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
 
 
 def render(
     diagnostics: Iterable[Diagnostic], format: str, sources: Mapping[str, str], *, colour: bool = False
-) -> str:
+) -> Safe:
     """The findings in one of `FORMATS`; `sources` (file -> text) and `colour` matter for `text` only.
 
     Raises:
         ValueError: no such format.
     """
-    from fabricc.diagnostics import machine, text
+    if format == "text":
+        from fabricc.diagnostics.text import render_text
+
+        return render_text(diagnostics, sources, colour=colour)
+    return document(diagnostics, format)
+
+
+def document(diagnostics: Iterable[Diagnostic], format: str) -> Rendered:
+    """The findings for a program, in one of `FORMATS` but `text`.
+
+    Raises:
+        ValueError: no such format.
+    """
+    from fabricc.diagnostics import machine
 
     match format:
-        case "text":
-            return text.render_text(diagnostics, sources, colour=colour)
         case "json":
             return machine.render_json(diagnostics)
         case "sarif":

@@ -7,6 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics.model import Severity
+from fabricc.foreign.text import Terminal, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,15 +15,14 @@ if TYPE_CHECKING:
     from fabricc.diagnostics.model import Diagnostic, Position
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
-TAB = "    "
 WIDTH = 100
-COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.NOTE: "\x1b[1;36m"}
-BOLD, DIM, RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
+BOLD, DIM = "1", "2"
 
 
 def render_text(
     diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], *, colour: bool = False
-) -> str:
+) -> Terminal:
     """All findings and a count; the empty text when there is none.
 
     Args:
@@ -32,10 +32,10 @@ def render_text(
     """
     found = list(diagnostics)
     if not found:
-        return ""
+        return Terminal()
     lines = {file: LINE_BREAK.split(text) for file, text in sources.items()}
     blocks = [_block(each, lines, colour) for each in found]
-    return "\n".join([*blocks, summary(found)]) + "\n"
+    return Terminal("\n").join([*blocks, summary(found), Terminal()])
 
 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
@@ -45,28 +45,23 @@ def summary(diagnostics: Iterable[Diagnostic]) -> str:
     return ", ".join(f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count)
 
 
-def printable(text: str) -> str:
-    """The text without anything a terminal obeys or cannot show."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\u00a0" else "\ufffd" for c in text)
-
-
-def _block(each: Diagnostic, lines: Mapping[str, list[str]], colour: bool) -> str:
-    tint, bold, dim, reset = (COLOURS[each.severity], BOLD, DIM, RESET) if colour else ("", "", "", "")
-    place = each.position
-    where = f"{bold}{printable(place.file)}:{place.line}:{place.column}:{reset} " if place else ""
-    parts = [f"{where}{tint}{each.severity} {each.code}:{reset} {printable(each.message)}"]
+def _block(each: Diagnostic, lines: Mapping[str, list[str]], colour: bool) -> Terminal:
+    tint, bold, dim = (COLOURS[each.severity], BOLD, DIM) if colour else ("", "", "")
+    styled, place = Terminal.styled, each.position
+    where = styled(bold, f"{place.file}:{place.line}:{place.column}:") + " " if place else Terminal()
+    head = styled(tint, f"{each.severity} {each.code}:")
+    parts = [Terminal("{}{} {}").format(where, head, each.message)]
     gutter = ""
     if place is not None and 0 < place.line <= len(lines.get(place.file, ())):
         gutter = " " * len(str(place.line))
         source, offset = _excerpt(lines[place.file][place.line - 1], place)
-        parts.append(f"{dim}{place.line} |{reset} {source}".rstrip())
-        parts.append(f"{dim}{gutter} |{reset} {' ' * offset}{tint}^{reset}")
+        bar = styled(dim, f"{place.line} |")
+        parts.append(Terminal("{} {}").format(bar, source.rstrip()) if source.strip() else bar)
+        parts.append(Terminal("{} {}{}").format(styled(dim, f"{gutter} |"), " " * offset, styled(tint, "^")))
     if each.help:
         indent = f"{gutter} = " if gutter else "  "
-        parts.append(f"{dim}{indent}help:{reset} {printable(each.help)}")
-    return "\n".join(parts) + "\n"
+        parts.append(Terminal("{} {}").format(styled(dim, f"{indent}help:"), each.help))
+    return Terminal("\n").join([*parts, Terminal()])
 
 
 def _excerpt(line: str, place: Position) -> tuple[str, int]:
@@ -74,14 +69,10 @@ def _excerpt(line: str, place: Position) -> tuple[str, int]:
     column = min(max(place.column - 1, 0), len(line))
     start = max(0, column - WIDTH // 2) if len(line) > WIDTH else 0
     end = min(len(line), start + WIDTH)
-    before, after = _shown(line[start:column]), _shown(line[column:end])
+    before, after = visible(line[start:column]), visible(line[column:end])
     if start:
         before = "…" + before
     return before + after + ("…" if end < len(line) else ""), sum(map(_cells, before))
-
-
-def _shown(text: str) -> str:
-    return printable(text.replace("\t", TAB))
 
 
 def _cells(character: str) -> int:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diff import wording
 from fabricc.diff.phrases import phrases
+from fabricc.foreign.text import json_document
 
 if TYPE_CHECKING:
     from fabricc.diagnostics import Diagnostic
     from fabricc.diff.model import Fleet, Group, Review
+    from fabricc.foreign.text import Rendered
 
 FORMAT = 1
 
 
-def render(review: Review) -> str:
+def render(review: Review) -> Rendered:
     """The JSON text, the same for the same review."""
-    return json.dumps(as_json(review), indent=2, ensure_ascii=False) + "\n"
+    return json_document(as_json(review))
 
 
 def as_json(review: Review) -> dict[str, Any]:

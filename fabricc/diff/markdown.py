@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from html import escape
+import shlex
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Severity
@@ -11,10 +10,11 @@ from fabricc.diff import wording
 from fabricc.diff.model import Impact
 from fabricc.diff.names import fold
 from fabricc.diff.phrases import phrases
+from fabricc.foreign.text import Markdown
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from fabricc.diagnostics import Diagnostic, Position
     from fabricc.diff.model import Group, Review, SpecChange
@@ -42,7 +42,7 @@ FORGES = {
 }
 """Limits: atlantis' clients for GitHub, Bitbucket and Azure DevOps; GitLab, docs.gitlab.com instance limits."""
 _SIGNS = {"none": "⚪", "low": "🟢", "medium": "🟡", "high": "🔴"}
-_SPARE = re.compile(r"\n{3,}")
+_BLANK = Markdown()
 _RESERVE = 1_500
 _FIGURES_FOLDED = 12
 _SPEC_SHOWN = 12
@@ -50,7 +50,7 @@ _FINDINGS_SHOWN = 10
 _GROUPS_SHOWN = 40
 
 
-def render(review: Review, forge: Forge, details_url: str = "") -> str:
+def render(review: Review, forge: Forge, details_url: str = "") -> Markdown:
     """The comment; what does not fit is left out by whole sections, least grave first, and said to be."""
     head, foot = _head(review), _foot(review, forge)
     sections = [_section(group, forge) for group in review.groups[:_GROUPS_SHOWN]]
@@ -70,165 +70,165 @@ def render(review: Review, forge: Forge, details_url: str = "") -> str:
         elif extra:
             dropped += 1
     note = _left_out(dropped, hidden, details_url)
-    return _SPARE.sub("\n\n", "\n".join([head, *taken, *_fleets(review, forge), note, foot]))
+    return _lines([head, *taken, *_fleets(review, forge), note, foot]).unspaced()
 
 
-def failure(diagnostics: Sequence[Diagnostic], spec: str, forge: Forge) -> str:
+def failure(diagnostics: Sequence[Diagnostic], spec: str, forge: Forge) -> Markdown:
     """The comment when there is nothing to compare."""
     errors = [d for d in diagnostics if d.severity is Severity.ERROR]
-    lines = ["### 🔴 fabricc: nothing could be compared", ""]
+    lines = [Markdown("### 🔴 fabricc: nothing could be compared"), _BLANK]
     for each in errors[:_FINDINGS_SHOWN]:
-        lines += [_finding(each), *([f"  - {_text(each.help)}"] if each.help else [])]
+        lines += [_finding(each), *([Markdown("  - {}").format(each.help)] if each.help else [])]
     if len(errors) > _FINDINGS_SHOWN:
-        lines.append(f"- and {len(errors) - _FINDINGS_SHOWN} more")
-    return "\n".join([*lines, "", f"Next: `fabricc validate {_code(spec)}`", "", _hidden(spec, forge), ""])
+        lines.append(Markdown("- and {} more").format(len(errors) - _FINDINGS_SHOWN))
+    following = Markdown("Next: {}").format(Markdown.code(f"fabricc validate {shlex.quote(spec)}"))
+    return _lines([*lines, _BLANK, following, _BLANK, _hidden(spec, forge), _BLANK])
 
 
-def _hidden(subject: str, forge: Forge) -> str:
-    marker = wording.marker(subject)
-    return f"<!-- {marker} -->" if forge.folds else f"[//]: # ({marker})"
+def _lines(parts: Iterable[Markdown]) -> Markdown:
+    return Markdown("\n").join(parts)
 
 
-def _bytes(text: str) -> int:
+def _hidden(subject: str, forge: Forge) -> Markdown:
+    return Markdown.hidden(wording.marker(subject), html=forge.folds)
+
+
+def _bytes(text: Markdown) -> int:
     return len(text.encode()) + 2
 
 
-def _head(review: Review) -> str:
-    lines = [f"### {_SIGNS[review.risk]} fabricc: {wording.verdict_line(review)}", ""]
-    lines += [f"{_text(review.cluster)}: `{_code(review.base)}` → `{_code(review.head)}`", ""]
+def _head(review: Review) -> Markdown:
+    code = Markdown.code
+    lines = [Markdown("### {} fabricc: {}").format(_SIGNS[review.risk], wording.verdict_line(review)), _BLANK]
+    lines += [Markdown("{}: {} → {}").format(review.cluster, code(review.base), code(review.head)), _BLANK]
     for violation in review.violations:
-        lines.append(f"- ⛔ **{violation.code}** {_text(violation.message)}. {_text(violation.help)}")
+        told = violation.code, violation.message, violation.help
+        lines.append(Markdown("- ⛔ **{}** {}. {}").format(*told))
     if review.violations:
-        lines.append("")
+        lines.append(_BLANK)
     if review.differs:
-        lines += ["| impact | |", "|--|--|"]
-        lines += [f"| {name} | {_text(value)} |" for name, value in wording.impact_rows(review)]
-        lines.append("")
+        lines += [Markdown("| impact | |"), Markdown("|--|--|")]
+        lines += [Markdown("| {} | {} |").format(name, value) for name, value in wording.impact_rows(review)]
+        lines.append(_BLANK)
     for step in wording.drain_steps(review):
-        lines.append(f"**{_bold(step)}")
+        first, _, rest = step.partition(" ")
+        lines += [Markdown("**{}** {}").format(first, Markdown.told(rest)), _BLANK]
     lines += _causes(review)
     changed = [figure for figure in review.figures if figure.changed]
     if changed and review.differs:
-        lines += ["", "| plan | before | after |", "|--|--|--|"]
-        lines += [f"| {f.name} | {f.before or '-'} | {f.after or '-'} |" for f in changed[:_FIGURES_FOLDED]]
+        lines += [_BLANK, Markdown("| plan | before | after |"), Markdown("|--|--|--|")]
+        lines += [
+            Markdown("| {} | {} | {} |").format(f.name, f.before or "-", f.after or "-")
+            for f in changed[:_FIGURES_FOLDED]
+        ]
     if review.differs and (same := wording.key_figures(review)):
-        lines += ["", f"Plan, unchanged: {_text(same)}."]
+        lines += [_BLANK, Markdown("Plan, unchanged: {}.").format(same)]
     lines += _findings(review)
-    return "\n".join([*lines, ""])
+    return _lines([*lines, _BLANK])
 
 
-def _bold(step: str) -> str:
-    first, _, rest = step.partition(" ")
-    return f"{first}** {_text(rest, code=True)}\n"
-
-
-def _causes(review: Review) -> list[str]:
+def _causes(review: Review) -> list[Markdown]:
     if not review.spec_changes:
         return []
     shown = [_cause(change) for change in review.spec_changes[:_SPEC_SHOWN]]
     rest = len(review.spec_changes) - len(shown)
-    more = [f"- and {rest} more"] if rest > 0 else []
-    return ["", "**Spec**", *shown, *more]
+    more = [Markdown("- and {} more").format(rest)] if rest > 0 else []
+    return [_BLANK, Markdown("**Spec**"), *shown, *more]
 
 
-def _cause(change: SpecChange) -> str:
-    place = _place(change.position)
+def _cause(change: SpecChange) -> Markdown:
+    path, place = Markdown.code(change.path), _place(change.position)
     if change.before == change.after:
-        return f"- `{_code(change.path)}` changed{place}"
-    before = "absent" if change.before is None else f"`{_code(change.before)}`"
-    after = "absent" if change.after is None else f"`{_code(change.after)}`"
-    return f"- `{_code(change.path)}`: {before} → {after}{place}"
+        return Markdown("- {} changed{}").format(path, place)
+    before, after = _side(change.before), _side(change.after)
+    return Markdown("- {}: {} → {}{}").format(path, before, after, place)
 
 
-def _findings(review: Review) -> list[str]:
+def _side(value: str | None) -> Markdown:
+    return Markdown("absent") if value is None else Markdown.code(value)
+
+
+def _findings(review: Review) -> list[Markdown]:
     shown = [d for d in review.findings if d.severity is not Severity.NOTE][:_FINDINGS_SHOWN]
     if not shown:
         return []
-    return ["", "**New findings**", *(_finding(each) for each in shown)]
+    return [_BLANK, Markdown("**New findings**"), *(_finding(each) for each in shown)]
 
 
-def _finding(each: Diagnostic) -> str:
-    return f"- {each.severity.value} {each.code}: {_text(each.message)}{_place(each.position)}"
+def _finding(each: Diagnostic) -> Markdown:
+    stated = each.severity.value, each.code, each.message, _place(each.position)
+    return Markdown("- {} {}: {}{}").format(*stated)
 
 
-def _place(position: Position | None) -> str:
-    return f" (`{_code(position.file)}:{position.line}`)" if position else ""
+def _place(position: Position | None) -> Markdown:
+    if position is None:
+        return Markdown()
+    return Markdown(" ({})").format(Markdown.code(f"{position.file}:{position.line}"))
 
 
-def _section(group: Group, forge: Forge) -> tuple[str, str]:
+def _section(group: Group, forge: Forge) -> tuple[Markdown, Markdown]:
     """A group without and with the diff of its files."""
-    title = _text(wording.title(group))
-    lines = [f"- **{_text(p.theme)}**: {_text(p.text)}" for p in phrases(group)]
-    why = _why(group)
-    body = [f"`{fold(group.devices)}`", "", *lines, *why]
+    title = wording.title(group)
+    lines = [Markdown("- **{}**: {}").format(phrase.theme, phrase.text) for phrase in phrases(group)]
+    body = [Markdown.code(fold(group.devices)), _BLANK, *lines, *_why(group)]
     same = "" if len(group.devices) == 1 else f", {group.devices[0]} for all"
     diffs = []
     for file in group.files:
-        fence = "````" if "```" in file.text else "```"
-        diffs += [
-            "",
-            f"`{file.path}` (+{file.added} -{file.removed}{same})",
-            f"{fence}diff",
-            file.text,
-            fence,
-        ]
+        counts = Markdown("{} (+{} -{}{})").format(Markdown.code(file.path), file.added, file.removed, same)
+        diffs += [_BLANK, counts, Markdown.fenced(file.text, "diff")]
     return _folded(title, body, forge), _folded(title, [*body, *diffs], forge)
 
 
-def _why(group: Group) -> list[str]:
+def _why(group: Group) -> list[Markdown]:
     found: dict[str, None] = {}
     for line in group.lines:
         if line.verdict.impact >= Impact.SESSION_RESET:
             source = "" if line.verdict.source == "evident" else f" ({line.verdict.source})"
             found[f"{line.verdict.impact.label}: {line.verdict.why}{source}"] = None
-    causes = ", ".join(f"`{_code(cause)}`" for cause in group.causes[:6])
-    return ["", *(f"  _{_text(text)}_  " for text in found), *([f"from {causes}"] if causes else [])]
+    reasons = [Markdown("  _{}_  ").format(text) for text in found]
+    causes = Markdown(", ").join(map(Markdown.code, group.causes[:6]))
+    return [_BLANK, *reasons, *([Markdown("from {}").format(causes)] if causes else [])]
 
 
-def _folded(title: str, body: list[str], forge: Forge) -> str:
+def _folded(title: str, body: list[Markdown], forge: Forge) -> Markdown:
     if not forge.folds:
-        return "\n".join([f"#### {title}", "", *body, ""])
-    return "\n".join([f"<details><summary>{title}</summary>", "", *body, "", "</details>", ""])
+        return _lines([Markdown("#### {}").format(title), _BLANK, *body, _BLANK])
+    summary = Markdown("<details><summary>{}</summary>").format(Markdown.html(title))
+    return _lines([summary, _BLANK, *body, _BLANK, Markdown("</details>"), _BLANK])
 
 
-def _fleets(review: Review, forge: Forge) -> list[str]:
+def _fleets(review: Review, forge: Forge) -> list[Markdown]:
     return [
-        _folded(title, [f"`{fold(names, 40)}`"], forge) if len(names) > 40 else f"{title}: `{fold(names)}`  "
+        _folded(title, [Markdown.code(fold(names, 40))], forge)
+        if len(names) > 40
+        else Markdown("{}: {}  ").format(title, Markdown.code(fold(names)))
         for title, names in wording.fleets(review)
     ]
 
 
-def _left_out(diffs: int, groups: int, url: str) -> str:
+def _left_out(diffs: int, groups: int, url: str) -> Markdown:
     if not diffs and not groups:
-        return ""
+        return _BLANK
     parts = [f"the diffs of {diffs} groups"] if diffs else []
     parts += [f"{groups} groups of lesser risk"] if groups else []
-    where = f"[the whole review]({url})" if url else "`fabricc diff --format md --for none` shows them"
-    return f"\n> Left out to fit the size of a comment: {' and '.join(parts)}; {where}.\n"
+    where = Markdown("`fabricc diff --format md --for none` shows them")
+    if url:
+        where = Markdown.link("the whole review", url)
+    told = " and ".join(parts)
+    return Markdown("\n> Left out to fit the size of a comment: {}; {}.\n").format(told, where)
 
 
-def _foot(review: Review, forge: Forge) -> str:
+def _foot(review: Review, forge: Forge) -> Markdown:
     following = wording.next_command(review)
-    hidden = _hidden(review.spec or review.cluster, forge)
-    lines = [f"Next: `{following}`"] if following else []
-    return "\n".join(
+    labels = Markdown(", ").join(map(Markdown.code, wording.labels(review)))
+    return _lines(
         [
-            "",
-            *lines,
-            "",
-            f"Labels: {', '.join(f'`{label}`' for label in wording.labels(review))}",
-            "",
-            hidden,
-            "",
+            _BLANK,
+            *([Markdown("Next: {}").format(Markdown.code(following))] if following else []),
+            _BLANK,
+            Markdown("Labels: {}").format(labels),
+            _BLANK,
+            _hidden(review.spec or review.cluster, forge),
+            _BLANK,
         ]
     )
-
-
-def _text(text: str, code: bool = False) -> str:
-    """Text without effect as Markdown or HTML; `code` leaves spans in backticks alone."""
-    escaped = escape(text, quote=False).replace("|", "\\|").replace("\n", " ")
-    return escaped if code else escaped.replace("*", "\\*").replace("_", "\\_").replace("`", "\\`")
-
-
-def _code(text: str) -> str:
-    return text.replace("`", "'").replace("\n", " ").replace("|", "\\|")

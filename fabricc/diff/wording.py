@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.diagnostics.wording import plural
 from fabricc.diff.model import Impact
 from fabricc.diff.names import fold, listed
+from fabricc.foreign.text import inert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -231,7 +232,7 @@ def labels(review: Review) -> list[str]:
 
 def marker(subject: str) -> str:
     """What finds the comment on a spec (or the tree of a cluster) again, so that it is edited and not posted twice."""
-    return f"fabricc:diff:{subject.replace('--', '-')}"
+    return inert(f"fabricc:diff:{subject}")
 
 
 def fleets(review: Review) -> list[tuple[str, Sequence[str]]]:

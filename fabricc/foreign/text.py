@@ -49,7 +49,7 @@ class Safe(str):
     __slots__ = ()
 
 
-class Document(Safe):
+class Rendered(Safe):
     """A whole document: JSON, SARIF, XML, HTML, workflow commands."""
 
     __slots__ = ()
@@ -252,11 +252,11 @@ def html(text: object) -> Markup:
     return Markup(_unobeyed(str(escape("\n".join(map(visible, _BREAK.split(str(text))))))))
 
 
-def html_document(template: Template, **values: object) -> Document:
+def html_document(template: Template, **values: object) -> Rendered:
     """A page from a template whose environment escapes (`html` as its `finalize`)."""
     if not template.environment.autoescape:
         raise ValueError("the template does not escape")
-    return Document(template.render(**values))
+    return Rendered(template.render(**values))
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
@@ -276,7 +276,7 @@ def cell(value: object) -> object:
     return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.match(shown) else shown
 
 
-def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) -> Document:
+def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) -> Rendered:
     """A value as JSON: nothing in it is obeyed where it is printed, and whoever reads it gets every text as it was.
 
     Half a surrogate pair, which no UTF-8 holds, becomes U+FFFD.
@@ -284,7 +284,7 @@ def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) ->
     text = json.dumps(value, indent=indent, sort_keys=sort_keys, ensure_ascii=False)
     if not text.isascii() or "\x7f" in text:
         text = "".join([c if _shows(c) or c == "\n" else _json_escape(c) for c in text])
-    return Document(_LOGGED.sub(r"\\u0023", text) + "\n")
+    return Rendered(_LOGGED.sub(r"\\u0023", text) + "\n")
 
 
 def _json_escape(character: str) -> str:
@@ -298,7 +298,7 @@ def sarif_message(text: str) -> str:
     return block(text).replace("](", "] (")
 
 
-def xml_document(root: Element) -> Document:
+def xml_document(root: Element) -> Rendered:
     """An XML document, indented; its texts and attributes as lines of a terminal."""
     from xml.etree import ElementTree
 
@@ -308,20 +308,20 @@ def xml_document(root: Element) -> Document:
             element.set(name, _seen(value))
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
-    return Document(f'<?xml version="1.0" encoding="UTF-8"?>\n{_unobeyed(text)}\n')
+    return Rendered(f'<?xml version="1.0" encoding="UTF-8"?>\n{_unobeyed(text)}\n')
 
 
 def _seen(text: str) -> str:
     return "\n".join(map(visible, _BREAK.split(text)))
 
 
-def workflow_commands(commands: Iterable[tuple[str, Mapping[str, str], str]]) -> Document:
+def workflow_commands(commands: Iterable[tuple[str, Mapping[str, str], str]]) -> Rendered:
     """Commands of GitHub's runner, a line each: name, properties, message."""
     lines = []
     for name, properties, message in commands:
         stated = ",".join(f"{key}={_property(line(value))}" for key, value in properties.items())
         lines.append(f"::{name} {stated}::{_data(block(message))}\n")
-    return Document("".join(lines))
+    return Rendered("".join(lines))
 
 
 def _data(text: str) -> str:

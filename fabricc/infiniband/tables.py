@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
 from fabricc.fabric.model import TierName
+from fabricc.foreign.text import csv_text
 from fabricc.infiniband.identity import MOST_LIDS, guid_text, is_placeholder
 from fabricc.infiniband.ports import ports_by_name, speed_word
 from fabricc.infiniband.wiring import Subnet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.shape import Slot
     from fabricc.infiniband.model import InfinibandFabric
@@ -31,10 +31,10 @@ Row = tuple[object, ...]
 
 def plan_files(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Name and text of every file of the plan."""
-    yield "cabling.csv", _csv(CABLING, cabling_rows(ib))
-    yield "lids.csv", _csv(LIDS, lid_rows(ib))
-    yield "partitions.csv", _csv(PARTITIONS, partition_rows(ib))
-    yield "classes.csv", _csv(CLASSES, class_rows(ib))
+    yield "cabling.csv", csv_text(chain([CABLING], cabling_rows(ib)))
+    yield "lids.csv", csv_text(chain([LIDS], lid_rows(ib)))
+    yield "partitions.csv", csv_text(chain([PARTITIONS], partition_rows(ib)))
+    yield "classes.csv", csv_text(chain([CLASSES], class_rows(ib)))
     yield "fabric.json", json.dumps(summary(ib, assumptions), indent=2, sort_keys=True) + "\n"
 
 
@@ -111,11 +111,3 @@ def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str
 
 def _plain(value: object) -> bool:
     return value is None or isinstance(value, bool | int | float | str | list)
-
-
-def _csv(head: tuple[str, ...], rows: Iterable[Row]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return buffer.getvalue()

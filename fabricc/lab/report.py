@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import quoteattr
 
+from fabricc.foreign.text import json_document, xml_document
 from fabricc.lab.steady import STEADY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from fabricc.foreign.text import Rendered
     from fabricc.lab.agreement import Check, Event, Trial
     from fabricc.lab.flows import Outage
 
@@ -21,24 +21,22 @@ _EVENT = (
 )  # fmt: skip
 
 
-def text(trial: Trial) -> str:
-    """The trial as tables."""
+def lines(trial: Trial) -> list[str]:
+    """The trial as tables, a blank line between them."""
     parts = [_head(trial), _grid(("fact", "predicted", "facts", "agreed"), _rows(trial.checks))]
     if trial.events:
         parts.append(_grid(_EVENT, [_event(event) for event in trial.events]))
     for check in trial.wrong:
         more = len(check.wrong) - _SHOWN
-        parts.append(
-            f"{check.group}: {check.name} (predicted: {check.predicted})\n"
-            + "\n".join(f"  {line}" for line in check.wrong[:_SHOWN])
-            + (f"\n  and {more} more" if more > 0 else "")
-        )
+        told = [f"{check.group}: {check.name} (predicted: {check.predicted})"]
+        told += [f"  {line}" for line in check.wrong[:_SHOWN]]
+        parts.append([*told, *([f"  and {more} more"] if more > 0 else [])])
     verdict = "the live network agrees with the plan" if not trial.wrong else "plan and network DISAGREE"
-    parts.append(f"{trial.agreed:,} of {trial.facts:,} facts agree: {verdict}.")
-    return "\n\n".join(parts)
+    parts.append([f"{trial.agreed:,} of {trial.facts:,} facts agree: {verdict}."])
+    return [line for part in parts for line in ("", *part)][1:]
 
 
-def _head(trial: Trial) -> str:
+def _head(trial: Trial) -> list[str]:
     memory = sum(trial.memory_kib.values()) / 1024
     each = memory / max(1, len(trial.memory_kib))
     boot = f", planned state {trial.boot_s:.1f} s after start" if trial.boot_s is not None else ""
@@ -48,7 +46,7 @@ def _head(trial: Trial) -> str:
     ]
     lines += [f"  differs: {sentence}" for sentence in trial.differences]
     lines += [f"  added to every frr.conf: {line}" for line in trial.overlay]
-    return "\n".join(lines)
+    return lines
 
 
 def _rows(checks: Iterable[Check]) -> list[Sequence[str]]:
@@ -98,34 +96,30 @@ def _seconds(value: float | None) -> str:
     return "never" if value is None else f"{value:.2f} s"
 
 
-def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     table = [head, *rows]
     widths = [max(len(row[column]) for row in table) for column in range(len(head))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
 
 
-def as_json(trial: Trial) -> str:
+def as_json(trial: Trial) -> Rendered:
     """The trial as JSON, every fact's kind with its count and every disagreement."""
-    return json.dumps({**asdict(trial), "facts": trial.facts, "agreed": trial.agreed}, indent=1)
+    return json_document({**asdict(trial), "facts": trial.facts, "agreed": trial.agreed}, indent=1)
 
 
-def as_junit(trial: Trial) -> str:
+def as_junit(trial: Trial) -> Rendered:
     """The trial as a JUnit file: a test case a kind of fact."""
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
-    lines.append(
-        f"<testsuite name={quoteattr(f'fabricc lab {trial.cluster}')} tests={quoteattr(str(len(trial.checks)))} "
-        f"failures={quoteattr(str(len(trial.wrong)))}>"
-    )
+    from xml.etree.ElementTree import Element, SubElement
+
+    counts = {"tests": str(len(trial.checks)), "failures": str(len(trial.wrong))}
+    suite = Element("testsuite", {"name": f"fabricc lab {trial.cluster}", **counts})
     for check in trial.checks:
         name = f"{check.name} ({check.predicted}): {check.agreed} of {check.facts}"
-        opening = f"  <testcase classname={quoteattr(check.group)} name={quoteattr(name)}"
-        if check.agreed == check.facts:
-            lines.append(f"{opening}/>")
-        else:
-            message = "; ".join(check.wrong[:_SHOWN])
-            lines.append(f"{opening}><failure message={quoteattr(message)}/></testcase>")
-    return "\n".join([*lines, "</testsuite>"])
+        case = SubElement(suite, "testcase", {"classname": check.group, "name": name})
+        if check.agreed != check.facts:
+            SubElement(case, "failure", {"message": "; ".join(check.wrong[:_SHOWN])})
+    return xml_document(suite)

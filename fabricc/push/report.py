@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _MEMBERS = 6
 
 
-def preview(found: Preview, options: Options) -> str:
-    """Diffs when switches were asked, then the waves with what each leaves."""
+def preview(found: Preview, options: Options) -> list[str]:
+    """Lines: diffs when switches were asked, then the waves with what each leaves."""
     from fabricc.push.start import minutes
 
     lines = []
@@ -28,11 +28,11 @@ def preview(found: Preview, options: Options) -> str:
         if one.diff:
             lines += [
                 f"--- {name} ({one.effect.impact.label}) {one.effect.why}".rstrip(),
-                masked(one.diff),
+                *masked(one.diff).split("\n"),
                 "",
             ]
     if not found.effects:
-        return "\n".join([*lines, "Every switch runs what the tree says."])
+        return [*lines, "Every switch runs what the tree says."]
     for number, wave in enumerate(found.waves, 1):
         drains = sum(1 for name in wave.members if found.effects[name].disruptive)
         words = [f"{len(wave.members)} switches" if len(wave.members) > 1 else "1 switch"]
@@ -50,7 +50,7 @@ def preview(found: Preview, options: Options) -> str:
             f"{found.assumed} switches were never pushed to: their change is counted as disruptive; "
             "--dry-run asks them"
         )
-    return "\n".join(lines)
+    return lines
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -71,7 +71,9 @@ def outcome(found: Outcome) -> str:
     return f"run {found.run}: {counts or 'nothing to do'}"
 
 
-def status(runs: Sequence[tuple[Run, Mapping[str, tuple[State, str, str, int]]]], *, whole: bool) -> str:
+def status(
+    runs: Sequence[tuple[Run, Mapping[str, tuple[State, str, str, int]]]], *, whole: bool
+) -> list[str]:
     """Runs, a line each; with every switch when `whole`."""
     lines = []
     for run, states in runs:
@@ -85,4 +87,4 @@ def status(runs: Sequence[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]
         for name, (state, intent, detail, wave) in states.items():
             about = f", about to {intent}" if intent else ""
             lines.append(f"  {name}  wave {wave}  {state.value}{about}{'  ' + detail if detail else ''}")
-    return "\n".join(lines)
+    return lines

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
+
+from fabricc.foreign.text import html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -85,7 +86,7 @@ def panel_svg(panel: Panel, key: str) -> str:
         body = body.replace(f'"{colour}"', f'"var(--plot-{name}, {colour})"')
     return (
         f'<svg class="plot" viewBox="0 28 {WIDTH} {PANEL_HEIGHT - 28}" role="img" aria-labelledby="{key}-title">'
-        f'<title id="{key}-title">{escape(panel.title)}</title>\n{body}\n</svg>'
+        f'<title id="{key}-title">{html(panel.title)}</title>\n{body}\n</svg>'
     )
 
 
@@ -180,5 +181,5 @@ def _text(
 ) -> str:
     return (
         f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" fill="{fill}" '
-        f'font-weight="{weight}" stroke="{_PAPER}" stroke-width="3" paint-order="stroke">{escape(text)}</text>'
+        f'font-weight="{weight}" stroke="{_PAPER}" stroke-width="3" paint-order="stroke">{html(text)}</text>'
     )

@@ -8,6 +8,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fabricc.foreign.text import html as escaped
+from fabricc.foreign.text import html_document
 from fabricc.nos.templating import built_in
 from fabricc.report.compose import compose
 
@@ -16,13 +18,14 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from fabricc.build.front import Front
+    from fabricc.foreign.text import Rendered
 
 FOLDER = "report"
 GENERATOR = '<meta name="generator" content="fabricc report">'
 """What tells a report from any other file."""
 
 
-def html(front: Front) -> str:
+def html(front: Front) -> Rendered:
     """The report of a planned spec; the same inputs give the same text.
 
     Raises:
@@ -40,10 +43,9 @@ def html(front: Front) -> str:
             "form-action 'none'",
         )
     )
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(page=compose(front), style=style, script=script, policy=policy, generator=GENERATOR)
+    template = _environment().get_template("page.html.j2")
+    return html_document(
+        template, page=compose(front), style=style, script=script, policy=policy, generator=GENERATOR
     )
 
 
@@ -56,6 +58,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(built_in() / FOLDER),
         undefined=StrictUndefined,
         autoescape=True,
+        finalize=escaped,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -77,9 +80,9 @@ def is_report(beginning: bytes) -> bool:
 
 def _told(text: str) -> Markup:
     """A text with what stands between backquotes as code; everything is escaped."""
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
 
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escaped(text))))
 
 
 def _hash(text: str) -> str:

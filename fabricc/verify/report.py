@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from fabricc.devices import readings
 from fabricc.diagnostics import Severity
 from fabricc.diagnostics.codes import TITLES
-from fabricc.diagnostics.machine import NOT_XML
 from fabricc.drivers.lossless import KINDS
+from fabricc.foreign.screen import Line, Table
+from fabricc.foreign.text import Markdown, json_document, xml_document
 from fabricc.verify import lossless
 from fabricc.verify.model import Aspect, Found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from rich.console import Console
-
+    from fabricc.foreign.screen import Part
+    from fabricc.foreign.text import Rendered
     from fabricc.verify.model import Report
 
 FORMATS = ("table", "json", "junit", "markdown")
@@ -85,60 +85,43 @@ def failures(report: Report) -> Iterator[str]:
         yield from (one.message for one in diagnostics)
 
 
-def show(report: Report, *, colour: bool) -> None:
-    """Print the table on standard output; of each aspect the first findings."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False, soft_wrap=True, no_color=not colour)
-    table = Table("compared", "switches", "with", "result", box=None, pad_edge=False, header_style="bold")
-    for row in rows(report):
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
-    _show_counters(console, list(counters(report)))
+def parts(report: Report) -> Iterator[Part]:
+    """What to show of it; of each aspect the first findings."""
+    yield Table("", ("compared", "switches", "with", "result"), list(rows(report)))
+    yield from _counted(list(counters(report)))
     for aspect in report.aspects:
-        _show_findings(console, aspect, [one for one in report.found if one.aspect is aspect])
+        yield from _findings(aspect, [one for one in report.found if one.aspect is aspect])
     if report.moves:
-        console.print(Text("\nmoves", style="bold"))
+        yield from (Line(), Line("moves", "bold"))
         for number, move in enumerate((move for moves in report.moves for move in moves), 1):
-            console.print(Text(f"  {number}. {move.words}"))
+            yield Line(f"  {number}. {move.words}")
     if report.unasked:
-        console.print(Text("\nnot asked", style="bold"))
+        yield from (Line(), Line("not asked", "bold"))
         for line in list(failures(report))[:_SHOWN]:
-            console.print(Text(f"  {line}", style="yellow"))
+            yield Line(f"  {line}", "yellow")
     for line in remarks(report):
-        console.print(Text(f"\n{line}", style="dim"))
-    console.print(Text(f"\n{verdict(report)}", style="bold"))
+        yield from (Line(), Line(line, "dim"))
+    yield from (Line(), Line(verdict(report), "bold"))
 
 
-def _show_counters(console: Console, told: list[tuple[str, ...]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
+def _counted(told: list[tuple[str, ...]]) -> Iterator[Part]:
     if not told:
         return
-    console.print()
-    table = Table("counted since it was cleared", *_KINDS, box=None, pad_edge=False, header_style="bold")
-    for row in told[:_SHOWN]:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+    yield Line()
+    yield Table("", ("counted since it was cleared", *_KINDS), told[:_SHOWN])
     if len(told) > _SHOWN:
-        console.print(Text(f"and {len(told) - _SHOWN:,} more switches; --format json has them all"))
+        yield Line(f"and {len(told) - _SHOWN:,} more switches; --format json has them all")
 
 
-def _show_findings(console: Console, aspect: Aspect, found: list[Found]) -> None:
-    from rich.text import Text
-
+def _findings(aspect: Aspect, found: list[Found]) -> Iterator[Line]:
     if not found:
         return
-    console.print(Text(f"\n{aspect.value}", style="bold"))
+    yield from (Line(), Line(aspect.value, "bold"))
     for one in found[:_SHOWN]:
-        line = Text(f"  {one.diagnostic.code} ", style=_COLOURS[one.diagnostic.severity])
-        line.append(f"{one.diagnostic.message}{_place(one)}", style="default")
-        console.print(line)
+        told = f"{one.diagnostic.message}{_place(one)}"
+        yield Line(f"  {one.diagnostic.code} ", _COLOURS[one.diagnostic.severity], told)
     if len(found) > _SHOWN:
-        console.print(Text(f"  and {len(found) - _SHOWN:,} more; --format json has them all"))
+        yield Line(f"  and {len(found) - _SHOWN:,} more; --format json has them all")
 
 
 def _place(one: Found) -> str:
@@ -146,43 +129,41 @@ def _place(one: Found) -> str:
     return f" ({position.file}:{position.line})" if position else ""
 
 
-def as_markdown(report: Report) -> str:
+def as_markdown(report: Report) -> Markdown:
     """For a comment or a ticket."""
     lines = [
-        f"**{verdict(report)}**",
-        "",
-        "| compared | switches | with | result |",
-        "| --- | ---: | ---: | --- |",
+        Markdown("**{}**").format(verdict(report)),
+        Markdown(),
+        Markdown("| compared | switches | with | result |"),
+        Markdown("| --- | ---: | ---: | --- |"),
+        *map(_row, rows(report)),
     ]
-    lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows(report)]
     if told := list(counters(report)):
+        lines += [Markdown(), _row(("counted since it was cleared", *_KINDS))]
         lines += [
-            "",
-            f"| counted since it was cleared | {' | '.join(_KINDS)} |",
-            "| --- |" + " ---: |" * len(_KINDS),
+            Markdown("| --- |") + Markdown("").join([Markdown(" ---: |")] * len(_KINDS)),
+            *map(_row, told),
         ]
-        lines += [f"| {' | '.join(row)} |" for row in told]
     if report.moves:
-        lines += ["", "Moves, in this order:", ""]
+        lines += [Markdown(), Markdown("Moves, in this order:"), Markdown()]
         moves = (move for moves in report.moves for move in moves)
-        lines += [f"{number}. {_cell(move.words)}" for number, move in enumerate(moves, 1)]
+        lines += [Markdown("{}. {}").format(number, move.words) for number, move in enumerate(moves, 1)]
     if report.found:
-        lines += ["", "| code | finding |", "| --- | --- |"]
-        lines += [
-            f"| {one.diagnostic.code} | {_cell(one.diagnostic.message + _place(one))} |"
-            for one in report.found
-        ]
+        lines += [Markdown(), Markdown("| code | finding |"), Markdown("| --- | --- |")]
+        lines += [_row((one.diagnostic.code, one.diagnostic.message + _place(one))) for one in report.found]
     if report.unasked:
-        lines += ["", "Not asked:", "", *(f"- {_cell(line)}" for line in failures(report))]
-    lines += ["", *(f"{line}." for line in remarks(report))] if remarks(report) else []
-    return "\n".join(lines) + "\n"
+        lines += [Markdown(), Markdown("Not asked:"), Markdown()]
+        lines += [Markdown("- {}").format(line) for line in failures(report)]
+    if told_too := remarks(report):
+        lines += [Markdown(), *(Markdown("{}.").format(line) for line in told_too)]
+    return Markdown("\n").join([*lines, Markdown()])
 
 
-def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+def _row(cells: Iterable[str]) -> Markdown:
+    return Markdown("| {} |").format(Markdown(" | ").join(cells))
 
 
-def as_json(report: Report) -> str:
+def as_json(report: Report) -> Rendered:
     """Everything, for programs; `moves` has a list for each disturbance."""
     answer: dict[str, Any] = {
         "tree": report.tree,
@@ -218,10 +199,10 @@ def as_json(report: Report) -> str:
         "unknown_lines": report.unknown_lines,
         "remarks": list(report.remarks),
     }
-    return json.dumps(answer, indent=2, ensure_ascii=False) + "\n"
+    return json_document(answer)
 
 
-def as_junit(report: Report) -> str:
+def as_junit(report: Report) -> Rendered:
     """JUnit XML: a suite for each aspect, a case for each switch; an error for one that could not be asked."""
     from xml.etree import ElementTree
 
@@ -238,7 +219,7 @@ def as_junit(report: Report) -> str:
         names = dict.fromkeys((*report.compared[aspect], *wrong, *silent, *report.unasked))
         for name in names:
             case = ElementTree.SubElement(
-                suite, "testcase", {"classname": f"fabricc.{aspect.value}", "name": _xml(name)}
+                suite, "testcase", {"classname": f"fabricc.{aspect.value}", "name": name}
             )
             counts["tests"] += 1
             if judged := _judge(case, report, aspect, name, wrong.get(name, [])):
@@ -248,8 +229,7 @@ def as_junit(report: Report) -> str:
             totals[key] += count
     for key, count in totals.items():
         root.set(key, str(count))
-    ElementTree.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+    return xml_document(root)
 
 
 def _judge(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Found]) -> str:
@@ -260,19 +240,15 @@ def _judge(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Fou
     text = "\n".join(f"{one.diagnostic.code}: {one.diagnostic.message}{_place(one)}" for one in wrong)
     if errors:
         first = errors[0].diagnostic
-        SubElement(case, "failure", {"type": first.code, "message": _xml(first.message)}).text = _xml(text)
+        SubElement(case, "failure", {"type": first.code, "message": first.message}).text = text
         return "failures"
     if name in report.unasked and name not in report.compared[aspect]:
         first = report.unasked[name][0]
-        SubElement(case, "error", {"type": first.code, "message": _xml(first.message)})
+        SubElement(case, "error", {"type": first.code, "message": first.message})
         return "errors"
     if name in report.unanswered.get(aspect, ()):
         SubElement(case, "skipped", {"message": "its driver cannot tell"})
         return "skipped"
     if wrong:
-        SubElement(case, "system-out").text = _xml(text)
+        SubElement(case, "system-out").text = text
     return ""
-
-
-def _xml(text: str) -> str:
-    return NOT_XML.sub("\ufffd", text)

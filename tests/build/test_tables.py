@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fabricc.build import tables
 from fabricc.build.front import run_front
 from fabricc.fabric.links import layout
+from fabricc.foreign.text import csv_text
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
 
@@ -21,9 +22,9 @@ def test_the_switches_cables_are_the_cabling_plan(name: str) -> None:
     assert fabric is not None
     each = ((fabric.switch(place), layout(fabric, place)) for place in fabric.switch_ids())
     rows = tables.fragments(each, ()).cabling
-    assert rows == tables.csv_text(tables.cabling_rows(fabric))
+    assert rows == csv_text(tables.cabling_rows(fabric))
 
 
 @given(st.lists(st.lists(st.text("ab,\"\n\r ;'", max_size=4), min_size=3, max_size=3)))
 def test_rows_joined_are_rows_as_csv_has_them(rows: list[list[str]]) -> None:
-    assert tables.joined([tuple(row) for row in rows]) == tables.csv_text([tuple(row) for row in rows])
+    assert tables.joined([tuple(row) for row in rows]) == csv_text([tuple(row) for row in rows])

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fabricc.build import tables
+from fabricc.foreign.text import csv_text
 from fabricc.jobs.files import executable, job_files
 from tests.planning.support import document, planned
 
@@ -62,7 +63,7 @@ def write_tree(name: str, folder: Path) -> Path:
         target.chmod(0o755 if executable(path, text) else 0o644)
     (folder / "plan").mkdir()
     rows = [tables.CABLING, *tables.cabling_rows(fabric(name))]
-    (folder / "plan/cabling.csv").write_text(tables.csv_text(rows))
+    (folder / "plan/cabling.csv").write_text(csv_text(rows))
     return folder
 
 

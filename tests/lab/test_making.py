@@ -226,8 +226,8 @@ def trial() -> Trial:
 
 def test_a_disagreement_stands_in_every_form_of_the_report() -> None:
     found = trial()
-    assert "2 of 3 facts agree: plan and network DISAGREE." in report.text(found)
-    assert "su001-tor1a 10.0.0.0/30: predicted 2, <observed> 1" in report.text(found)
+    assert "2 of 3 facts agree: plan and network DISAGREE." in report.lines(found)
+    assert "  su001-tor1a 10.0.0.0/30: predicted 2, <observed> 1" in report.lines(found)
     read = json.loads(report.as_json(found))
     assert (read["facts"], read["agreed"]) == (3, 2)
     suite = ElementTree.fromstring(report.as_junit(found))
@@ -238,4 +238,4 @@ def test_a_disagreement_stands_in_every_form_of_the_report() -> None:
 def test_agreement_is_said_plainly() -> None:
     found = trial()
     found.checks[0] = replace(found.checks[0], agreed=2, wrong=[])
-    assert report.text(found).endswith("3 of 3 facts agree: the live network agrees with the plan.")
+    assert report.lines(found)[-1] == "3 of 3 facts agree: the live network agrees with the plan."

@@ -1,0 +1,111 @@
+"""Only the sink prints, and only the module that escapes says that a text is escaped: read off the source itself."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import fabricc
+
+ROOT = Path(fabricc.__file__).parent
+SINK = "cli/output.py"
+ALLOWED = {
+    SINK: "the sink itself",
+    "drivers/frr_agent.py": "runs alone on a switch and prints its answer, one line of JSON in ASCII, to the driver",
+}
+PRINTS = {"echo", "secho", "echo_via_pager", "print", "pprint", "print_json", "print_exc", "print_exception"}
+OF = {"", "click", "rich", "console", "traceback", "pprint"}
+STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
+KINDS = {"Safe", "Rendered", "Terminal", "Markdown", "Markup"}
+MAKERS = {
+    "foreign/text.py": "makes what it escapes",
+    "report/page.py": "gives what was escaped a tag of ours",
+}
+
+
+def prints(tree: ast.AST) -> list[int]:
+    """Lines that print, or take hold of what prints."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            of, _, name = ast.unparse(node.func).rpartition(".")
+            shown = (of, name) == ("error", "show") and not node.args
+            if (name in PRINTS and of in OF) or name == "Console" or shown:
+                found.append(node.lineno)
+        elif isinstance(node, ast.Attribute) and node.attr in ("write", "writelines", "buffer"):
+            stream = node.value
+            if isinstance(stream, ast.Attribute) and stream.attr in STREAMS:
+                found.append(node.lineno)
+        elif (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "sys"
+            and STREAMS & {each.name for each in node.names}
+        ):
+            found.append(node.lineno)
+    return found
+
+
+def makes(tree: ast.AST) -> list[int]:
+    """Lines that call a text escaped which is not written there in full."""
+    found = []
+    for node in ast.walk(tree):
+        name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Call) and name in KINDS:
+            literal = all(
+                isinstance(each, ast.Constant) and isinstance(each.value, str) for each in node.args
+            )
+            if not literal or node.keywords:
+                found.append(node.lineno)
+    return found
+
+
+def where(finder: object, allowed: dict[str, str]) -> list[str]:
+    assert callable(finder)
+    files = {path.relative_to(ROOT).as_posix(): path for path in sorted(ROOT.rglob("*.py"))}
+    assert allowed.keys() <= files.keys(), "a reason is given for a file that is not there"
+    parsed = {name: ast.parse(path.read_bytes()) for name, path in files.items()}
+    for name, reason in allowed.items():
+        assert finder(parsed[name]), f"{name} needs no exception: {reason}"
+    return [f"{name}:{line}" for name, tree in parsed.items() if name not in allowed for line in finder(tree)]
+
+
+def test_only_the_sink_prints() -> None:
+    assert where(prints, ALLOWED) == []
+
+
+def test_only_the_escapes_call_a_text_escaped() -> None:
+    assert where(makes, MAKERS) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print(x)",
+        "click.echo(x)",
+        "click.secho(x)",
+        "console.print(x)",
+        "sys.stdout.write(x)",
+        "sys.stderr.buffer.write(x)",
+        "from sys import stdout",
+        "Console(stderr=True)",
+        "rich.console.Console()",
+        "rich.print(x)",
+        "error.show()",
+        "traceback.print_exc()",
+    ],
+)
+def test_each_way_to_print_is_seen(source: str) -> None:
+    assert prints(ast.parse(source)) != []
+
+
+@pytest.mark.parametrize(
+    "source", ["Markdown(x)", "text.Terminal(f'{x}')", "Rendered(a + b)", "Safe(*parts)"]
+)
+def test_each_way_to_call_a_text_escaped_is_seen(source: str) -> None:
+    assert makes(ast.parse(source)) == [1]
+
+
+def test_a_literal_of_ours_may_say_so() -> None:
+    assert makes(ast.parse("Markdown('- {}').format(x); Terminal()")) == []

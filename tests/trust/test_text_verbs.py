@@ -1,0 +1,336 @@
+"""What verbs print when the files, devices and neighbours are hostile: text, whatever the format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from fabricc.cli import entry, output
+from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.diff.findings import as_diagnostics
+from fabricc.diff.machine import render as review_json
+from fabricc.diff.markdown import FORGES, failure, render
+from fabricc.diff.model import FileDiff, Fleet, Impact, SpecChange
+from fabricc.diff.terminal import parts as review_parts
+from fabricc.lab import report as lab_report
+from fabricc.lab.agreement import Trial
+from fabricc.push import report as push_report
+from fabricc.push.impact import Effect
+from fabricc.push.journal import Run, State
+from fabricc.push.machine import Asked
+from fabricc.push.options import Options
+from fabricc.push.start import Preview
+from fabricc.push.waves import Wave
+from fabricc.verify import report as verify_report
+from fabricc.verify.model import Aspect, Report, found
+from tests.diff.conftest import Bench
+from tests.trust.hostile import ALL, BIDI, COMMANDS, ESCAPES, LONE, anything, harmless
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fabricc.diff.model import Review
+
+    Said = Callable[..., tuple[str, str]]
+
+NAMES = (
+    "\x1b]0;x\x07\x1b[2J.yaml",
+    "::error title=x:",
+    "a\n::error::b.yaml",
+    "##[error]c.yaml",
+    "[bold]d.yaml",
+)
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Said:
+    """What is printed by a run of the command line, or by a call."""
+
+    def call(*words: str, by: Callable[[], object] | None = None) -> tuple[str, str]:
+        capsys.readouterr()
+        if by is None:
+            entry.run([*words])
+        else:
+            by()
+        told = capsys.readouterr()
+        return told.out, told.err
+
+    return call
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "verb", ["validate", "plan", "lock", "fmt", "build", "check", "report", "explain", "diff"]
+)
+def test_the_name_of_a_spec_is_text(
+    said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("cluster: [\x1b[31m::error::x\n")
+    more = {"explain": ["10.0.0.1"], "diff": [name]}.get(verb, [])
+    out, err = said(verb, name, *more)
+    assert out + err
+    assert harmless(out)
+    assert harmless(err)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("format_", ["json", "sarif", "junit", "github", "md"])
+def test_the_name_of_a_spec_is_text_for_programs(
+    said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: str, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("clust\u202eer: [\n")
+    verb = ("diff", name, name) if format_ == "md" else ("validate", name)
+    out, _ = said(*verb, "--format", format_)
+    if format_ == "github":
+        assert all(line.startswith("::error ") for line in out.splitlines())
+        out = out.replace("::error ", "")
+    assert harmless(out)
+
+
+@pytest.mark.parametrize("text", [ESCAPES, BIDI, *COMMANDS])
+def test_bad_usage_repeats_nothing_that_is_obeyed(said: Said, text: str) -> None:
+    clean = text.replace("\x00", "")
+    option, value = ("plan", "x", f"--{clean}"), ("build", "x", "--jobs", clean)
+    for words in (option, value, (clean,), ("catalog", clean), ("explain", clean)):
+        _, err = said(*words)
+        assert err
+        assert harmless(err)
+
+
+@pytest.mark.parametrize("debug", ["0", "1"])
+@pytest.mark.parametrize(
+    "error", [ValueError(f"{ESCAPES}\n::error::no"), OSError(5, "no\x1b[2J", "::error::\nf"), KeyError(BIDI)]
+)
+def test_a_failure_repeats_nothing_that_is_obeyed(
+    said: Said, monkeypatch: pytest.MonkeyPatch, error: Exception, debug: str
+) -> None:
+    def fails(*_: object, **__: object) -> int:
+        raise error
+
+    monkeypatch.setenv("FABRICC_DEBUG", debug)
+    monkeypatch.setattr(entry.cli, "main", fails)
+    _, err = said()
+    assert "error[FAB7" in err
+    assert harmless(err)
+
+
+def test_a_line_of_ours_is_one_line_whatever_is_in_it(said: Said) -> None:
+    out, err = said(by=lambda: (output.out("a", "b\nrun 7: done\x1b[2J"), output.err("c\rd")))
+    assert out == "a\nb\\nrun 7: done\\x1b[2J\n"
+    assert err == "c\\rd\n"
+
+
+def test_what_a_stream_cannot_encode_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+    import sys
+
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    output.out("→ 网", LONE)
+    stream.seek(0)
+    assert stream.read() == "\\u2192 \\u7f51\na\\ud800b\\udcffc\n"
+
+
+def test_a_command_does_not_begin_a_line_by_wrapping(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fabricc.foreign.screen import Table
+
+    monkeypatch.setenv("COLUMNS", "40")
+    cell = " ".join(["x" * 30, "::error::no"] * 9)
+    out, _ = said(by=lambda: output.show([Table("a [bold]title", ("one", "[red]two"), [(cell, cell)])]))
+    assert "::error" in out
+    assert "[bold]title" in out
+    assert "[red]two" in out
+    assert harmless(out)
+
+
+def hostile_report(text: str) -> Report:
+    """A verification in which a neighbour, a device and a file are hostile."""
+    place = Position(text, 3)
+    wrong = found(Aspect.CABLING, text, "FAB9211", f"port swp1 hears {text}", position=place)
+    failed = Diagnostic("FAB9104", Severity.ERROR, f"{text} cannot be logged in to: {text}", None, text)
+    silent: dict[Aspect, tuple[str, ...]] = {Aspect.CABLING: (text,)}
+    counters: Any = {text: {"pfc_rx": {text: {"3": 7}}}}
+    compared, unasked = {Aspect.CABLING: {text: 3}}, {text: (failed,)}
+    return Report(
+        text, (Aspect.CABLING,), compared, unasked, silent, (wrong,), (), 2, (text,), counters
+    )  # fmt: skip
+
+
+TEXT = ("text", "text_special", "softbreak", "code_inline")
+
+
+def skeleton(markdown: str) -> list[tuple[str, str]]:
+    """The structure of Markdown without its words: what a forge would make of it."""
+    flat = [part for token in READER.parse(markdown) for part in [token, *(token.children or ())]]
+    return [(token.type, token.info) for token in flat if token.type not in TEXT]
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_a_verification_shows_neighbours_as_text(
+    said: Said, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    report = hostile_report(text)
+    out, _ = said(by=lambda: output.show(verify_report.parts(report)))
+    clean, _ = said(by=lambda: output.show(verify_report.parts(hostile_report("x"))))
+    assert harmless(out)
+    assert out.count("\n") == clean.count("\n"), "no name makes a line"
+    for document in (
+        verify_report.as_json(report),
+        verify_report.as_junit(report),
+        verify_report.as_markdown(report),
+    ):
+        assert harmless(document)
+    json.loads(verify_report.as_json(report))
+    ElementTree.fromstring(verify_report.as_junit(report))
+    assert skeleton(verify_report.as_markdown(report)) == skeleton(
+        verify_report.as_markdown(hostile_report("x"))
+    )
+
+
+def test_the_journal_is_text(said: Said) -> None:
+    for text in ALL:
+        run = Run(1, text, text, text, {}, 0.0, None, text)
+        states = {text: (State.UNKNOWN, text, text, 1)}
+        out, _ = said(
+            by=lambda run=run, states=states: output.out(*push_report.status([(run, states)], whole=True))
+        )
+        assert harmless(out)
+        assert len(out.split("\n")) == 3, "no row of the journal makes another"
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_a_dry_run_shows_the_switches_diffs_as_text(said: Said, text: str) -> None:
+    effect = Effect(text, Impact.TRAFFIC_LOSS, text)
+    wave = Wave((text,), True, Fraction(1), text, Fraction(1, 2))
+    asked = {text: Asked(text, f"+{text}", effect, (text,))}
+    seen = Preview({text: effect}, [wave], 3.0, text, asked, 1, (text,))
+    out, _ = said(by=lambda: output.out(*push_report.preview(seen, Options())))
+    assert harmless(out)
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_a_trial_shows_routers_as_text(said: Said, text: str) -> None:
+    made = Trial(text, text, 6, 4, 8.0, {"a": 2048}, differences=(text,), overlay=(text,))
+    check = made.check(text, text, text)
+    check.add(False, text)
+    out, _ = said(by=lambda: output.out(*lab_report.lines(made)))
+    assert harmless(out)
+    assert harmless(lab_report.as_json(made))
+    suite = ElementTree.fromstring(lab_report.as_junit(made))
+    assert len(suite) == 1
+
+
+@pytest.fixture(scope="module")
+def review(tmp_path_factory: pytest.TempPathFactory) -> Review:
+    return Bench(tmp_path_factory.mktemp("review")).review("rack-zone-512", ("dscp: 26", "dscp: 34"))
+
+
+def filled(review: Review, text: str) -> Review:
+    """The review with the text in every place that a spec, a path, a tree or a device reaches."""
+    place = Position(text, 1)
+    wrong = Diagnostic("FAB2014", Severity.WARNING, text, place, text)
+    changes = tuple(SpecChange(text, text, after, place) for after in (text, text + "!"))
+    files = (FileDiff(text, "\n".join(f"+{line}" for line in text.split("\n")), 1, 0),)
+    first = review.groups[0]
+    lines = tuple(
+        replace(
+            line,
+            example=text,
+            verdict=line.verdict._replace(why=text),
+            statement=line.statement._replace(after=text),
+        )
+        for line in first.lines[:1]
+    )
+    group = replace(first, devices=(text,), files=files, causes=(text,), platform=text, lines=lines)
+    figure = replace(review.figures[0], name=text, before=text, after=text + "!")
+    fleet = Fleet({"tor": (text,)}, 1)
+    stated: dict[str, Any] = {
+        "cluster": text,
+        "base": text,
+        "head": text,
+        "spec": text or "x",
+        "lock": (f"+{text}",),
+    }
+    made = {
+        "groups": (group,),
+        "figures": (figure,),
+        "spec_changes": changes,
+        "added": fleet,
+        "removed": fleet,
+    }
+    return replace(review, **stated, **made, findings=(wrong,), violations=(wrong,), drain_hosts=(text,))
+
+
+def comments(review: Review, text: str, forge: str) -> list[str]:
+    """What is posted of the review with the text everywhere, and where nothing could be compared."""
+    wrong = [Diagnostic("FAB0001", Severity.ERROR, text, Position(text, 1), text or "x")]
+    return [render(filled(review, text), FORGES[forge]), failure(wrong, text, FORGES[forge])]
+
+
+@pytest.mark.parametrize("forge", ["github", "gitlab", "bitbucket", "azure"])
+def test_a_comment_has_the_structure_of_a_clean_one(review: Review, forge: str) -> None:
+    clean = [skeleton(comment) for comment in comments(review, "x", forge)]
+    begins = "<!-- fabricc:diff:" if FORGES[forge].folds else "[//]: # (fabricc:diff:"
+
+    @given(anything)
+    def holds(text: str) -> None:
+        found = comments(review, text, forge)
+        assert all(map(harmless, found))
+        assert [skeleton(comment) for comment in found] == clean
+        assert all(comment.strip().split("\n")[-1].startswith(begins) for comment in found)
+
+    for text in ALL:
+        holds = example(text)(holds)
+    holds()
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_a_review_is_text_on_a_terminal_and_for_programs(said: Said, review: Review, text: str) -> None:
+    found_ = filled(review, text)
+    out, _ = said(by=lambda: output.show(review_parts(found_)))
+    assert harmless(out)
+    assert harmless(review_json(found_))
+    json.loads(review_json(found_))
+    for format_ in ("json", "sarif", "junit"):
+        out, _ = said(by=lambda format_=format_: output.tell(as_diagnostics(found_), format_, {}))
+        assert harmless(out)
+        assert "](" not in out or format_ != "sarif"
+
+
+def test_ticks_in_an_overlay_do_not_close_the_fence(review: Review) -> None:
+    ticks = "+ok\n+`````\n+# out [x](https://evil.example) @octocat"
+    group = replace(review.groups[0], files=(FileDiff("f", ticks, 3, 0),))
+    comment = render(replace(review, groups=(group,)), FORGES["github"])
+    fences = [token.content for token in READER.parse(comment) if token.type == "fence"]
+    assert fences == [ticks + "\n"]
+    assert "\n``````diff\n" in comment
+
+
+def test_a_table_for_a_spreadsheet_calculates_nothing(said: Said, tmp_path: Path) -> None:
+    from fabricc.build.tables import WORKSHEET
+    from fabricc.foreign.text import csv_text
+
+    rows = [WORKSHEET, ("a", "b", "c", "d", -5, "-", '=HYPERLINK("https://evil.example")')]
+    assert csv_text(rows).splitlines()[1] == 'a,b,c,d,-5,-,"\'=HYPERLINK(""https://evil.example"")"'
+
+
+@given(st.sampled_from(Severity), anything, anything, anything)
+def test_any_finding_is_text_for_people(severity: Severity, file: str, message: str, source: str) -> None:
+    from fabricc.diagnostics.render import render as rendered
+    from fabricc.foreign.text import neutral
+
+    finding = Diagnostic("FAB0001", severity, message, Position(file, 1, 2), message)
+    assert harmless(neutral(rendered([finding], "text", {file: source})))
