@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from fabricc.cli import output
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 def access(spec: Path, stated: Path | None) -> Access:
     """The access file named, or the one beside the spec; warns when it turns verification off.
 
+    From here on, libraries log what switches say only to a handler that someone set up: none of it is escaped.
+
     Raises:
         RefusedError: FAB9101, there is none.
         DeviceError: FAB9101 or FAB9102, it cannot be used.
@@ -22,6 +25,7 @@ def access(spec: Path, stated: Path | None) -> Access:
     from fabricc.devices.access import NAME, read_access
     from fabricc.push.source import refused
 
+    logging.getLogger().addHandler(logging.NullHandler())
     path = stated or spec.parent / NAME
     if stated is None and not path.exists():
         raise refused(

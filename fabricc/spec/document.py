@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.foreign.text import visible
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def clip(text: str, longest: int = LONGEST_SHOWN) -> str:
     """Text safe and short enough for a message: control characters escaped, the end cut off."""
     if len(text) > longest:
         text = text[: longest - 1] + "…"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return visible(text)
 
 
 def shown(value: Any) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -133,9 +136,6 @@ def test_a_line_of_ours_is_one_line_whatever_is_in_it(said: Said) -> None:
 
 
 def test_what_a_stream_cannot_encode_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    import io
-    import sys
-
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", stream)
     output.out("→ 网", LONE)
@@ -153,6 +153,18 @@ def test_a_command_does_not_begin_a_line_by_wrapping(said: Said, monkeypatch: py
     assert "[bold]title" in out
     assert "[red]two" in out
     assert harmless(out)
+
+
+def test_libraries_log_nothing_of_what_switches_say(tmp_path: Path) -> None:
+    (tmp_path / "fabricc-access.yaml").write_text("username: fabricc\npassword: {env: NONE}\n")
+    speaks = "import logging; logging.getLogger('paramiko.transport').error('banner: \\x1b[2J')"
+    file = tmp_path / "fabricc-access.yaml"
+    opens = f"import pathlib; from fabricc.cli.logins import access; access(None, pathlib.Path('{file}'))"
+    told = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
+        for code in (speaks, f"{opens}; {speaks}")
+    ]
+    assert told == ["banner: \x1b[2J\n", ""]
 
 
 def hostile_report(text: str) -> Report:
