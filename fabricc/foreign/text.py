@@ -37,6 +37,8 @@ _BRACKETS = re.compile(r"^\s*\[|!\[|\[[\[^]|\][(\[:]")
 """Where a bracket may be more than itself: an image, a link, its definition, a footnote, the box of a task."""
 _BLOCK = re.compile(r"^(#{1,6}|[-+=]|[-+=]{2,}|\d{1,9}[.)])(?=\s|$)|^(-{2,}|={2,})")
 """What makes a heading, a list or a rule of the line that it begins."""
+_OPENING = re.compile(r"\s|::|/[a-z_]+(?=\s|$)")
+"""What means more where a line begins: code, a command whose rest the next text may bring, a quick action of GitLab."""
 _FORMULA = re.compile(r"^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?%?$|-$")
 _SIGNS = ("=", "+", "-", "@", " ")
@@ -101,11 +103,6 @@ class Terminal(_Template):
     def escaped(cls, text: str) -> Self:
         """One line of foreign text."""
         return cls(line(text))
-
-    @classmethod
-    def lines(cls, text: str) -> Self:
-        """Several lines of foreign text."""
-        return cls(block(text))
 
     @classmethod
     def styled(cls, style: str, text: str) -> Self:
@@ -217,8 +214,7 @@ def _prose(text: str) -> str:
         at = begins.end() - 1
         shown = f"{shown[:at]}\\{shown[at:]}"
     shown = _unlinked(shown)
-    # A colon or a blank that a line begins with: the rest of a command may follow in the next text.
-    return f"&#{ord(shown[0])};{shown[1:]}" if shown[:1].isspace() or shown.startswith("::") else shown
+    return f"&#{ord(shown[0])};{shown[1:]}" if _OPENING.match(shown) else shown
 
 
 def _entities(text: str) -> str:

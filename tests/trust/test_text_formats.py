@@ -113,6 +113,7 @@ def test_prose_of_markdown_is_text_alone(text: str) -> None:
     expected = foreign.visible(text.replace("\r\n", " ").replace("\n", " "))
     assert shown.replace(APART, "").strip() == expected.strip()
     assert calls_nobody(shown)
+    assert not re.match(r"/[a-z_]+(\s|$)", source), "a quick action of GitLab"
 
 
 @given(anything, anything, anything)
