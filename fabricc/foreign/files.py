@@ -1,0 +1,270 @@
+"""The one door to files that others wrote: regular ones, bounded in size, inside their root, never through a link out.
+
+A repository, a tree or a folder that somebody else filled may hold links to secrets, FIFOs, devices and files without
+end. `read` opens one file that a user or a spec names, `Folder` the files of a tree by their relative names.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from pathlib import Path
+from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISLNK, S_ISREG, S_ISSOCK
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LIMIT = 64 << 20
+"""Bytes of a file that is read whole, unless a caller says otherwise."""
+STREAMED = 4 << 30
+"""Bytes of a file of which only a digest is taken."""
+_CHUNK = 1 << 18
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+_KINDS = (
+    (S_ISDIR, "a folder"),
+    (S_ISLNK, "a symbolic link"),
+    (S_ISFIFO, "a FIFO"),
+    (S_ISSOCK, "a socket"),
+    (S_ISCHR, "a device"),
+    (S_ISBLK, "a device"),
+)
+
+
+class ForeignFileError(OSError):
+    """A file that fabricc does not open or does not read to its end; `strerror` says why in words."""
+
+    def __init__(self, reason: str, path: Path | str) -> None:
+        super().__init__(errno.EINVAL, reason, str(path))
+
+
+def read(path: Path, *, root: Path | None = None, limit: int = LIMIT) -> bytes:
+    """The bytes of a file that a user or a spec names.
+
+    Links are followed as long as they stay inside `root`.
+
+    Args:
+        path: the file.
+        root: the folder that it has to be in; None for the repository of `path`, see `repository`.
+        limit: the most bytes that the file may have.
+
+    Raises:
+        ForeignFileError: it is outside its root, no regular file, or too large.
+        OSError: it is not there or must not be read.
+    """
+    handle = _open_named(path, root)
+    try:
+        return _content(handle, path, limit)
+    finally:
+        os.close(handle)
+
+
+def digest(path: Path, *, root: Path | None = None, limit: int = STREAMED) -> str:
+    """SHA-256 (hex) of such a file, in little memory.
+
+    Raises:
+        ForeignFileError, OSError: as `read`.
+    """
+    handle = _open_named(path, root)
+    try:
+        return _digest(handle, path, limit)
+    finally:
+        os.close(handle)
+
+
+def repository(path: Path) -> Path:
+    """The folder that what is named may refer to: the nearest above it with a `.git`, else the one it is in.
+
+    A folder that a link of an outer repository leads to is no root of its own.
+    """
+    named = _absolute(path)
+    found: Path | None = None
+    for folder in named.parents:
+        if os.path.lexists(folder / ".git") and (found is None or not _leads_into(found, folder)):
+            found = folder
+    return found or named.parent
+
+
+class Folder:
+    """The files of one folder by their relative names, through no link in any component; for one thread at a time.
+
+    Folders on the way to the last file stay open, so that the files of a sorted list cost one opening each.
+    """
+
+    __slots__ = ("_held", "_names", "path")
+
+    def __init__(self, path: Path, *, root: Path | None = None) -> None:
+        """Open the folder itself, which may be a link inside `root`, None for its repository.
+
+        Raises:
+            ForeignFileError: it is outside its root.
+            OSError: it is not there, no folder, or must not be read.
+        """
+        self._held: list[int] = []
+        self._names: list[str] = []
+        self.path = path
+        self._held.append(_open_named(path, root, _FOLDER))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the handles back."""
+        while self._held:
+            os.close(self._held.pop())
+        self._names.clear()
+
+    def read(self, name: str, *, limit: int = LIMIT) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            ForeignFileError: its name is no clean relative one, it is a link, behind one, no regular file or too large.
+            OSError: it is not there or must not be read.
+        """
+        handle = self._open(name)
+        try:
+            return _content(handle, self.path / name, limit)
+        finally:
+            os.close(handle)
+
+    def digest(self, name: str, *, limit: int = STREAMED) -> str:
+        """SHA-256 (hex) of a file, in little memory.
+
+        Raises:
+            ForeignFileError, OSError: as `read`.
+        """
+        handle = self._open(name)
+        try:
+            return _digest(handle, self.path / name, limit)
+        finally:
+            os.close(handle)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a regular file of that name, behind no link."""
+        try:
+            handle = self._open(name)
+        except OSError:
+            return False
+        try:
+            return S_ISREG(os.fstat(handle).st_mode)
+        finally:
+            os.close(handle)
+
+    def _open(self, name: str) -> int:
+        *folders, last = parts = name.split("/")
+        if not {"", ".", ".."}.isdisjoint(parts):
+            raise ForeignFileError("its name is no clean relative path", name)
+        shared = 0
+        for ours, wanted in zip(self._names, folders, strict=False):
+            if ours != wanted:
+                break
+            shared += 1
+        while len(self._names) > shared:
+            self._names.pop()
+            os.close(self._held.pop())
+        at = self.path
+        for part in folders[shared:]:
+            at /= part
+            self._held.append(_open_in(self._held[-1], part, _FOLDER, at))
+            self._names.append(part)
+        return _open_in(self._held[-1], last, _FILE, name)
+
+
+def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
+    """A handle on what a path leads to, inside its root; the way from the root there has no link any more."""
+    try:
+        above = repository(path) if root is None else _absolute(root)
+        top, real = os.path.realpath(above), os.path.realpath(path)
+    except ValueError:
+        raise _unnameable(path) from None
+    if real != top and not real.startswith(top.rstrip("/") + "/"):
+        by_link = _absolute(path).is_relative_to(above)
+        raise ForeignFileError(
+            f"a symbolic link leads out of {above}" if by_link else f"outside of {above}", path
+        )
+    handle = os.open(top, _FOLDER)
+    try:
+        *folders, last = real[len(top) :].strip("/").split("/")
+        for part in folders:
+            handle, upper = _open_in(handle, part, _FOLDER, path), handle
+            os.close(upper)
+        return _open_in(handle, last or ".", how, path)
+    finally:
+        os.close(handle)
+
+
+def _open_in(folder: int, name: str, how: int, path: Path | str) -> int:
+    try:
+        return os.open(name, how, dir_fd=folder)
+    except ValueError:
+        raise _unnameable(path) from None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(folder, name):
+            raise ForeignFileError("a symbolic link, which is not followed", path) from None
+        if error.errno == errno.ENXIO:  # a socket
+            raise ForeignFileError("not a regular file", path) from None
+        error.filename = str(path)
+        raise
+
+
+def _is_link(folder: int, name: str) -> bool:
+    return S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+
+
+def _unnameable(path: Path | str) -> ForeignFileError:
+    return ForeignFileError("its name is none that a file can have", ascii(str(path)))
+
+
+def _size(handle: int, path: Path, limit: int) -> int:
+    """Bytes of an open file, which has to be a regular one of at most `limit` bytes."""
+    entry = os.fstat(handle)
+    if not S_ISREG(entry.st_mode):
+        kind = next((name for fits, name in _KINDS if fits(entry.st_mode)), "something else")
+        raise ForeignFileError(f"{kind}, not a regular file", path)
+    if entry.st_size > limit:
+        raise _too_large(path, limit)
+    return entry.st_size
+
+
+def _chunks(handle: int, path: Path, limit: int) -> Iterator[bytes]:
+    """An open file in parts, the first of them all of it unless it is large."""
+    left = limit
+    size = min(_size(handle, path, limit), _CHUNK) + 1
+    while chunk := os.read(handle, size):
+        left -= len(chunk)
+        if left < 0:  # it grows, or does not tell its size
+            raise _too_large(path, limit)
+        yield chunk
+        size = _CHUNK
+
+
+def _content(handle: int, path: Path, limit: int) -> bytes:
+    return b"".join(_chunks(handle, path, limit))
+
+
+def _digest(handle: int, path: Path, limit: int) -> str:
+    sum_ = hashlib.sha256()
+    for chunk in _chunks(handle, path, limit):
+        sum_.update(chunk)
+    return sum_.hexdigest()
+
+
+def _too_large(path: Path, limit: int) -> ForeignFileError:
+    return ForeignFileError(f"larger than {limit:,} bytes", path)
+
+
+def _absolute(path: Path) -> Path:
+    """The path from the root, `..` taken out by its text: where links lead is looked at afterwards."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - `Path.absolute` leaves `..`
+
+
+def _leads_into(path: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
