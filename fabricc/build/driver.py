@@ -14,6 +14,7 @@ from fabricc.build.gathered import Gathered
 from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.emit import EmitError
+from fabricc.emit.patch import pending
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -56,9 +57,10 @@ def build(
     """
     options = f"check={check}{_templates()}"
     known = None if repin else record.last(out, spec_path, options)
+    half = known is not None and pending(known.tree)
     front = None
     changed = known.changed_inputs() if known is not None else None
-    if known is not None and changed == [] and known.unedited():
+    if known is not None and changed == [] and not half and known.unedited():
         return known.result(), {}
     if known is not None and changed == [spec_path.resolve()] and known.alone and known.ledger:
         front, done = _patched(known, spec_path, jobs, check, progress)
@@ -79,6 +81,10 @@ def build(
         result, files, ledger = _emit(front, front.spec, fabric, out, jobs, check, progress)
     except EmitError as error:
         return replace(result, diagnostics=(*front.diagnostics, error.diagnostic)), sources
+    if result.tree is None:
+        from fabricc.build.recheck import texts_of
+
+        sources |= texts_of(result.diagnostics, out / f".{result.cluster}.rejected")
     if result.exit_status == 0:
         inputs = dict(front.inputs)
         inputs[str(front.lock_path.resolve())] = hashlib.sha256(front.lock_text.encode()).hexdigest()

@@ -1,7 +1,8 @@
 """The ledger of the last build: what every device brought to the tables and to the proof of the whole fabric.
 
-It stands beside the record and lets a build that concerns a few devices leave the others alone: their rows keep their
-places in the tables, and the rules about the whole fabric are asked again with the few digests that are new.
+It stands beside the record, in this user's state, and lets a build that concerns a few devices leave the others alone:
+their rows keep their places in the tables, and the rules about the whole fabric are asked again with the few digests
+that are new.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from fabricc.build.workers import beside, usable_cpus
+from fabricc.emit.state import state_of
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -68,23 +70,24 @@ class Ledger:
 
 @contextmanager
 def kept(out: Path, cluster: str, ledger: Ledger | None) -> Iterator[Callable[[], str]]:
-    """Keep a ledger beside the tree, or remove what is there when there is none; of a large fabric meanwhile.
+    """Keep a ledger of a tree, or remove what is there when there is none; of a large fabric meanwhile.
 
     What is yielded waits until it is kept, and gives its digest: "" when it could not be written.
     """
-    if ledger is None:
-        with suppress(OSError):
-            _path(out, cluster).unlink(missing_ok=True)
+    path = _path(out, cluster, make=True)
+    if path is None or ledger is None:
+        if path is not None:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
         yield str
     elif len(ledger.sizes) < _WORTH_A_PROCESS or usable_cpus() < 2:
-        yield lambda: _save(out, cluster, ledger)
+        yield lambda: _save(path, ledger)
     else:
-        with beside(lambda: _save(out, cluster, ledger)) as digest:
+        with beside(lambda: _save(path, ledger)) as digest:
             yield digest
 
 
-def _save(out: Path, cluster: str, ledger: Ledger) -> str:
-    path = _path(out, cluster)
+def _save(path: Path, ledger: Ledger) -> str:
     with _no_collection():
         content = pickle.dumps(ledger, pickle.HIGHEST_PROTOCOL)
     try:
@@ -99,8 +102,9 @@ def _save(out: Path, cluster: str, ledger: Ledger) -> str:
 
 def load(out: Path, cluster: str, digest: str) -> Ledger | None:
     """The ledger of that digest, when it is there."""
+    path = _path(out, cluster)
     with suppress(OSError):
-        content = _path(out, cluster).read_bytes()
+        content = path.read_bytes() if path is not None else b""
         if hashlib.sha256(content).hexdigest() == digest:
             with _no_collection():
                 found: Ledger = _Unpickler(io.BytesIO(content)).load()
@@ -127,5 +131,6 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} has no place in a ledger")
 
 
-def _path(out: Path, cluster: str) -> Path:
-    return out / f".{cluster}.ledger"
+def _path(out: Path, cluster: str, *, make: bool = False) -> Path | None:
+    state = state_of(out, make=make)
+    return state / f"{cluster}.ledger" if state is not None else None

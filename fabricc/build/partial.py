@@ -28,6 +28,7 @@ from fabricc.diagnostics import Severity
 from fabricc.emit import Patch
 from fabricc.emit import manifest as manifests
 from fabricc.fabric.altered import altered, outline
+from fabricc.foreign.files import STREAMED, Folder
 from fabricc.foreign.text import csv_text
 from fabricc.spec.load import accepted
 
@@ -111,6 +112,7 @@ class _Part:
         self._ledger = ledger
         self._patch = patch
         self._sums: dict[str, str] = {}
+        self._present = Folder(last.tree)
 
     def build(
         self,
@@ -139,7 +141,7 @@ class _Part:
             self._manifest(front)
             if not unedited():
                 raise _WholeBuildError
-            self._patch.commit([*self._sums])
+            self._patch.commit(self._sums)
             result = replace(
                 self._last.result(),
                 diagnostics=(*front.diagnostics, *found),
@@ -239,7 +241,7 @@ class _Part:
             starts = [*accumulate(sizes, initial=len(csv_text([header])))]
             spans = [(starts[number], starts[number + 1]) for number in places.values()]
             path = f"plan/{name}.csv"
-            with (self._last.tree / path).open("rb") as file:
+            with self._present.open(path, limit=STREAMED) as file:
                 if os.fstat(file.fileno()).st_size != starts[-1]:
                     raise _WholeBuildError
                 if all(_part(file, *span) == row for span, row in zip(spans, rows, strict=True)):
@@ -255,13 +257,12 @@ class _Part:
 
     def _manifest(self, front: Front) -> None:
         """State the digests of what changed; every name is in the manifest already."""
-        text = (self._last.tree / manifests.NAME).read_bytes()
+        text = self._present.read(manifests.NAME, limit=manifests.LIMIT)
         files = text.index(b'\n  "files": {')
         parts = [*_restated(text, 0, files, manifest_inputs(front, self._spec)),
                  *_restated(text, files, len(text), self._sums)]  # fmt: skip
         if self._sums or b"".join(parts) != text:
-            self._patch.write(manifests.NAME, parts)
-            self._sums[manifests.NAME] = ""
+            self._sums[manifests.NAME] = self._patch.write(manifests.NAME, parts)
 
     def _put(self, path: str, content: bytes) -> None:
         self._take(self._patch.put(path, content))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +12,16 @@ from fabricc.build.result import BuildResult
 from fabricc.check.tree import read_manifest, verify_manifest
 from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.emit import EmitError
+from fabricc.foreign import files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fabricc.emit import Manifest
+
+_QUOTED = 1 << 20  # bytes of a file of which lines are quoted
+_QUOTED_FILES = 256
 
 
 def check_tree(
@@ -38,6 +44,18 @@ def check_tree(
     Returns:
         What was found, and the text of the files that diagnostics point into, by name.
     """
+    result, sources = _checked(tree, spec_path, jobs, progress, simulate=simulate)
+    return result, {**texts_of(result.diagnostics, tree), **sources}
+
+
+def _checked(
+    tree: Path,
+    spec_path: Path | None,
+    jobs: int | None,
+    progress: Callable[[str, int, int], None] | None,
+    *,
+    simulate: bool,
+) -> tuple[BuildResult, Mapping[str, str]]:
     manifest, missing = read_manifest(tree)
     if manifest is None:
         return BuildResult(diagnostics=(missing,) if missing else ()), {}
@@ -54,7 +72,7 @@ def check_tree(
     from fabricc.spec.load import accepted
 
     front = run_front(spec_path, gaps=False, infiniband=True)
-    sources = dict(front.sources)
+    sources = front.sources
     if front.infiniband is not None and front.sound:
         from fabricc.build.infiniband import check_infiniband
 
@@ -75,8 +93,9 @@ def check_tree(
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
     workers = job_count(front.fabric, jobs)
     altered = _altered(tree, bytes_) if inputs == manifest.inputs else frozenset()
-    files = DeviceFiles.of(tree, manifest)
-    work = Work(front.fabric, pieces_of(front.fabric, workers), None, files, altered=altered)
+    work = Work(
+        front.fabric, pieces_of(front.fabric, workers), None, DeviceFiles.of(tree, manifest), altered=altered
+    )
     outcome = Outcome(work, workers)
     try:
         outcome.run(progress, "devices read back")
@@ -105,12 +124,16 @@ def _same_inputs(now: Mapping[str, str], then: Mapping[str, str]) -> bool:
 
 
 def find_spec(tree: Path, manifest: Manifest) -> Path | None:
-    """The spec of the tree: on record, or of its name in a folder above."""
+    """The spec of the tree: on this user's record, or of its name above the tree and inside its repository."""
     recorded = record.spec_of(tree)
     if recorded is not None and recorded.is_file():
         return recorded
-    above = (folder / Path(manifest.spec).name for folder in tree.resolve().parents)
-    return next((path for path in above if path.is_file()), None)
+    if manifest.spec.startswith("."):
+        return None
+    real = Path(os.path.realpath(tree))
+    clone = files.clone_of(real)
+    above = [folder for folder in real.parents if folder.is_relative_to(clone)] if clone else real.parents[:2]
+    return next((path for folder in above if (path := folder / manifest.spec).is_file()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +142,39 @@ class DeviceFiles:
 
     tree: Path
     names: Mapping[str, tuple[str, ...]]
+    _folder: files.Folder
 
     @staticmethod
     def of(tree: Path, manifest: Manifest) -> DeviceFiles:
-        """The files of every device in the manifest."""
+        """The files of every device in the manifest.
+
+        Raises:
+            OSError: the tree cannot be read.
+        """
         table: dict[str, list[str]] = {}
         for path in manifest.files:
             parts = path.split("/", 2)
             if len(parts) == 3:
                 table.setdefault(f"{parts[0]}/{parts[1]}", []).append(parts[2])
-        return DeviceFiles(tree, {folder: tuple(sorted(names)) for folder, names in table.items()})
+        names = {folder: tuple(sorted(names)) for folder, names in table.items()}
+        return DeviceFiles(tree, names, files.Folder(tree))
 
     def __call__(self, folder: str) -> dict[str, str]:
-        """The text of a device's files; one that is missing or a link is left out, the manifest tells."""
+        """The text of a device's files; what is missing, a link or too large is left out, the manifest tells."""
         texts = {}
         for name in self.names.get(folder, ()):
-            path = self.tree / folder / name
-            if path.is_file() and not path.is_symlink():
-                texts[name] = path.read_text(encoding="utf-8", errors="replace")
+            with suppress(OSError):
+                texts[name] = self._folder.read(f"{folder}/{name}").decode(errors="replace")
         return texts
+
+
+def texts_of(diagnostics: Iterable[Diagnostic], tree: Path) -> dict[str, str]:
+    """The text of files in a tree that diagnostics point into, by name: of as many as anybody reads about."""
+    below = f"{tree}/"
+    named = {d.position.file for d in diagnostics if d.position and d.position.file.startswith(below)}
+    texts = {}
+    with suppress(OSError), files.Folder(tree) as folder:
+        for name in sorted(named)[:_QUOTED_FILES]:
+            with suppress(OSError):
+                texts[name] = folder.read(name.removeprefix(below), limit=_QUOTED).decode(errors="replace")
+    return texts

@@ -1,7 +1,7 @@
-"""The record of the last build, kept beside the tree: enough to see that there is nothing to do, or little.
+"""The record of the last build, kept in this user's state: enough to see that there is nothing to do, or little.
 
-It is a cache for this machine and no part of the output: without it, or when anything differs, a build compares
-every byte instead.
+It is a cache and no part of the output, and nothing that a repository brings is taken for it (`emit/state.py`): without
+it, or when anything differs, a build compares every byte instead.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.emit import EmitError
+from fabricc.emit.state import state_of
+from fabricc.foreign import files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -32,19 +34,14 @@ _WORTH_A_PROCESS = 20_000
 PACKAGE = Path(__file__).parents[1]
 
 
-def record_path(out: Path, cluster: str) -> Path:
-    """Where the record of `out/cluster` is."""
-    return out / f".{cluster}.record"
-
-
 def tool_stamp() -> str:
     """A number that changes when fabricc's own code, templates or catalog do."""
     digest = hashlib.sha256()
     tops = [PACKAGE] + [top for name in ("templates", "schemas") if (top := PACKAGE.parent / name).is_dir()]
     for top in tops:
-        for folder, folders, files in os.walk(top):
+        for folder, folders, names in os.walk(top):
             folders[:] = sorted(name for name in folders if name != "__pycache__")
-            for name in sorted(files):
+            for name in sorted(names):
                 entry = os.lstat(f"{folder}/{name}")
                 digest.update(f"{folder}/{name} {entry.st_size} {entry.st_mtime_ns}\n".encode())
     return digest.hexdigest()
@@ -136,7 +133,7 @@ def save(
     spec: Path,
     inputs: Mapping[str, str],
     options: str,
-    files: Iterable[str],
+    paths: Iterable[str],
     ledger: Callable[[], str],
 ) -> None:
     """Record a build that went well; a failure to do so costs the next build time, nothing else.
@@ -147,42 +144,48 @@ def save(
         spec: the spec's path.
         inputs: absolute path -> SHA-256 of everything read, "" for a file that is not there.
         options: what else decides the output, as text.
-        files: the tree's own files, by their path in it.
+        paths: of the tree's own files, in it.
         ledger: gives the digest of the ledger that belongs to it, "" without one.
     """
     if result.tree is None:
         return
+    state = state_of(out, make=True)
+    if state is None:
+        return
     with suppress(OSError, EmitError):
-        paths = sorted(files)
-        names = ["", *_folders(paths), *paths]
+        own = sorted(paths)
+        names = ["", *_folders(own), *own]
         stated = {
             "format": _FORMAT,
             "tool": tool_stamp(),
             "spec": str(spec.resolve()),
             "options": options,
             "cluster": result.cluster,
-            "files": len(paths),
+            "files": len(own),
         }
         states = _all_states(result.tree, names)
         stated |= _outcome(result, inputs, ledger())
-        _store(out, Last(result.tree, stated, "\n".join(names).encode(), states))
+        _store(state, Last(result.tree, stated, "\n".join(names).encode(), states))
 
 
 def amend(
     last: Last, result: BuildResult, inputs: Mapping[str, str], changed: Iterable[str], ledger: str
 ) -> None:
     """Record a build that changed a few files of the last one's and neither added nor removed any; see `save`."""
+    state = state_of(last.tree.parent)
+    if state is None:
+        return
     with suppress(OSError):
         names = last.paths
-        files = len(names) - last.stated["files"]
+        first = len(names) - last.stated["files"]
         folders = {path[:at] for path in changed for at in _upper_folders(path)} | {""}
-        touched = [bisect_left(names, folder, 0, files) for folder in folders]
-        touched += [bisect_left(names, path, files) for path in changed]
+        touched = [bisect_left(names, folder, 0, first) for folder in folders]
+        touched += [bisect_left(names, path, first) for path in changed]
         states = bytearray(last.states)
         for at in touched:
             states[at * _STATE : (at + 1) * _STATE] = _states(last.tree, [names[at]])
         stated = {**last.stated, **_outcome(result, inputs, ledger)}
-        _store(last.tree.parent, replace(last, stated=stated, states=bytes(states)))
+        _store(state, replace(last, stated=stated, states=bytes(states)))
 
 
 def _outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) -> dict[str, Any]:
@@ -195,9 +198,9 @@ def _outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) -> dic
     }
 
 
-def _store(out: Path, build: Last) -> None:
+def _store(state: Path, build: Last) -> None:
     """Write a record: a line of JSON, the names, an empty line, the states."""
-    path = record_path(out, build.stated["cluster"])
+    path = state / f"{build.stated['cluster']}.record"
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     head = json.dumps(build.stated, separators=(",", ":")).encode()
@@ -254,9 +257,13 @@ def _all_states(tree: Path, names: Sequence[str]) -> bytes:
 
 
 def spec_of(tree: Path) -> Path | None:
-    """The spec that this machine last built the tree from; None when it is not on record."""
+    """The spec that this user last built the tree from; None when it is not on record."""
+    real = Path(os.path.realpath(tree))
+    state = state_of(real.parent)
     try:
-        with record_path(tree.parent, tree.name).open("rb") as file:
+        if state is None:
+            return None
+        with (state / f"{real.name}.record").open("rb") as file:
             stated = _head(file.readline())
     except OSError:
         return None
@@ -265,22 +272,29 @@ def spec_of(tree: Path) -> Path | None:
 
 def last(out: Path, spec: Path, options: str) -> Last | None:
     """The last build of the spec below `out`, when it was by this tool with the same options."""
+    state = state_of(out)
+    if state is None:
+        return None
     try:
         wanted = str(spec.resolve())
-        for path in sorted(out.glob(".*.record")):
+        for path in sorted(state.glob("*.record")):
             head, _, rest = path.read_bytes().partition(b"\n")
             stated = _head(head)
             if stated and stated["spec"] == wanted and stated["options"] == options:
                 names, _, states = rest.partition(b"\n\n")
                 tree = out / stated["cluster"]
-                return Last(tree, stated, names, states) if stated["tool"] == tool_stamp() else None
+                known = tree.is_dir() and stated["tool"] == tool_stamp()
+                return Last(tree, stated, names, states) if known else None
     except (OSError, KeyError, TypeError):
         return None
     return None
 
 
 def _digest_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    try:
+        return files.digest(path)
+    except FileNotFoundError:
+        return ""
 
 
 def _head(line: bytes) -> dict[str, Any] | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
-from fabricc.emit import EmitError, patch
 from fabricc.emit import manifest as manifests
+from fabricc.emit import patch
+from fabricc.foreign.files import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,37 +21,44 @@ _REBUILD = "Build again; edits belong in the spec."
 
 
 def read_manifest(tree: Path) -> tuple[Manifest | None, Diagnostic | None]:
-    """The tree's manifest, or FAB6013 saying why there is none."""
-    path = tree / manifests.NAME
+    """The tree's manifest, or FAB6013 or FAB6020 saying why there is none; FAB6021 for one that no build writes."""
+    at = Position(str(tree / manifests.NAME), 1)
     try:
-        patch.settle(tree)
-        return manifests.Manifest.parse(path.read_bytes()), None
-    except EmitError as error:
-        return None, error.diagnostic
+        if patch.pending(tree):
+            message = f"a build of {tree} is moving its files into place, or was ended while it did"
+            return None, Diagnostic(
+                "FAB6020", Severity.ERROR, message, None, "Build again, which completes it."
+            )
+        with Folder(tree) as folder:
+            return manifests.Manifest.parse(folder.read(manifests.NAME, limit=manifests.LIMIT)), None
     except OSError as error:
-        reason = error.strerror or str(error)
-    except ValueError as error:
-        reason = str(error)
-    message = f"{tree} is no output tree: cannot read its manifest.json ({reason})"
-    return None, Diagnostic("FAB6013", Severity.ERROR, message, None, "Give a folder that `build` wrote.")
+        message = f"{tree} is no output tree: cannot read its manifest.json ({error.strerror or error})"
+        return None, Diagnostic("FAB6013", Severity.ERROR, message, None, "Give a folder that `build` wrote.")
+    except manifests.ManifestError as error:
+        message = f"{tree} is no output tree: its manifest.json is none that a build writes ({error})"
+        at = Position(at.file, error.line)
+        return None, Diagnostic(
+            "FAB6021", Severity.ERROR, message, at, "Build again, or give another folder."
+        )
 
 
 def verify_manifest(tree: Path, manifest: Manifest) -> list[Diagnostic]:
-    """FAB6010 for each changed file, FAB6011 for a missing one, FAB6012 for one that the manifest lacks."""
+    """FAB6010 for each changed file, FAB6011 for a missing one, FAB6012 for one that the manifest lacks.
+
+    Raises:
+        OSError: the tree went meanwhile.
+    """
     wrong = []
-    for path, stated in sorted(manifest.files.items()):
-        place = f"{tree}/{path}"
-        try:
-            handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW)
-        except OSError as error:
+    with Folder(tree) as folder:
+        for path, stated in sorted(manifest.files.items()):
             at = Position(str(tree / path), 1)
-            message = f"{path} is in the manifest and cannot be read: {error.strerror}"
-            wrong.append(Diagnostic("FAB6011", Severity.ERROR, message, at, _REBUILD))
-            continue
-        with os.fdopen(handle, "rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != stated:
-                message, at = f"{path} was changed after the build wrote it", Position(str(tree / path), 1)
-                wrong.append(Diagnostic("FAB6010", Severity.ERROR, message, at, _REBUILD))
+            try:
+                if folder.digest(path) != stated:
+                    message = f"{path} was changed after the build wrote it"
+                    wrong.append(Diagnostic("FAB6010", Severity.ERROR, message, at, _REBUILD))
+            except OSError as error:
+                message = f"{path} is in the manifest and cannot be read: {error.strerror}"
+                wrong.append(Diagnostic("FAB6011", Severity.ERROR, message, at, _REBUILD))
     for path in sorted({*_below(str(tree))} - manifest.files.keys() - {manifests.NAME}):
         message = f"{path} is in the tree and not in its manifest"
         wrong.append(Diagnostic("FAB6012", Severity.WARNING, message, Position(str(tree / path), 1)))

@@ -317,6 +317,8 @@ TITLES: dict[str, str] = {
     "FAB6014": "Built from another state of its inputs",
     "FAB6015": "The spec of a tree is not found",
     "FAB6016": "Simulation of a fabric that has no subnet manager",
+    "FAB6020": "A build of the tree is not complete",
+    "FAB6021": "A manifest that no build writes",
     "FAB6030": "A committed file is not as a fresh build",
     "FAB6031": "A file of the build is not committed",
     "FAB6032": "A committed file is not of the build",

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from fabricc.emit.failure import EmitError
+from fabricc.emit.file import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,8 @@ def exclusive(path: Path, tree: Path) -> Iterator[None]:
     Raises:
         EmitError: FAB7003 another build holds it, FAB7001 it cannot be opened.
     """
+    make_folder(path.parent)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise EmitError.from_os(error) from None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.emit.names import is_cluster, is_path
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -13,7 +15,19 @@ if TYPE_CHECKING:
 
 NAME = "manifest.json"
 FORMAT = 1
+LIMIT = 128 << 20
+"""Bytes; the manifest of a million files."""
 _MARK = b'"made_by": "fabricc"'
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LONGEST = 300
+
+
+class ManifestError(ValueError):
+    """A manifest that this version does not take; `line` is where in it, from 1."""
+
+    def __init__(self, reason: str, line: int = 1) -> None:
+        super().__init__(reason)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +66,56 @@ class Manifest:
         """The manifest that the bytes state.
 
         Raises:
-            ValueError: they state none of a format that this version reads.
+            ManifestError: they state none of a format that this version reads, or a file that no tree can have.
         """
         try:
             stated = json.loads(content)
         except RecursionError:
-            raise ValueError("nested too deeply") from None
+            raise ManifestError("nested too deeply") from None
+        except ValueError as error:
+            raise ManifestError(str(error), getattr(error, "lineno", 1)) from None
         if not isinstance(stated, dict) or stated.get("made_by") != "fabricc":
-            raise ValueError("not written by fabricc")
+            raise ManifestError("not written by fabricc")
         if stated.get("format") != FORMAT:
-            raise ValueError(f"format {stated.get('format')!r}, this version reads {FORMAT}")
-        cluster, version, spec = (_text(stated.get(key)) for key in ("cluster", "version", "spec"))
-        return Manifest(cluster, version, spec, _table(stated.get("inputs")), _table(stated.get("files")))
+            raise ManifestError(f"format {ascii(stated.get('format'))[:40]}, this version reads {FORMAT}")
+        cluster, version, spec = (_text(stated, key) for key in ("cluster", "version", "spec"))
+        if not is_cluster(cluster):
+            raise ManifestError(f"{ascii(cluster)[:80]} is no cluster's name", _line(content, cluster))
+        if "/" in spec:
+            raise ManifestError(f"{ascii(spec)[:80]} is no file name", _line(content, spec))
+        inputs, files = (_table(stated, key, content) for key in ("inputs", "files"))
+        for path, digest in files.items():
+            if not is_path(path):
+                raise ManifestError(f"{ascii(path)[:80]} is no file name in a tree", _line(content, path))
+            if not digest:
+                raise ManifestError(f"{path[:80]} has no digest", _line(content, path))
+        return Manifest(cluster, version, spec, inputs, files)
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a field is missing or of the wrong type")
+def _text(stated: Mapping[str, object], key: str) -> str:
+    value = stated.get(key)
+    if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
+        raise ManifestError(f"`{key}` is missing or no plain text")
     return value
 
 
-def _table(value: object) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise ValueError("a table is missing or of the wrong type")
-    return {key: _text(text) for key, text in value.items()}
+def _table(stated: Mapping[str, object], name: str, content: bytes) -> dict[str, str]:
+    """A table of names and digests; the digest of an input that was not there is empty."""
+    table = stated.get(name)
+    if not isinstance(table, dict):
+        raise ManifestError(f"`{name}` is missing or no table")
+    for key, value in table.items():
+        if (len(key) > _LONGEST and name != "files") or not key.isprintable():
+            raise ManifestError(f"{ascii(key)[:80]} is no name of a file", _line(content, key))
+        if not isinstance(value, str) or (value and not _SHA256.fullmatch(value)):
+            raise ManifestError(f"{ascii(key)[:80]} has no SHA-256", _line(content, key))
+    return table
+
+
+def _line(content: bytes, text: str) -> int:
+    """The line on which a text stands, as `format` writes it; 1 where it is written otherwise."""
+    at = content.find(json.dumps(text).encode())
+    return content.count(b"\n", 0, at) + 1 if at >= 0 else 1
 
 
 def is_ours(content: bytes) -> bool:

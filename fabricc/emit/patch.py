@@ -3,31 +3,33 @@
 Putting a whole tree in the place of another costs time for every file in it. When few change, those few are written
 to a hidden folder, a record names where each belongs, and each is renamed to its place. Until the record stands the
 tree is the old one; once it stands the new one is certain: a build killed among the renames is completed by the next
-command that opens the tree (`settle`), as a database does with its log.
+build (`complete`), as a database does with its log. The record is in the user's own state folder and has every file's
+digest, so that a patch that came with a repository is nobody's, and never moved.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import signal
 import threading
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.emit import swap
-from fabricc.emit.exclusive import exclusive
 from fabricc.emit.failure import EmitError
 from fabricc.emit.names import checked_path
-from fabricc.emit.stage import CREATE, Written, read_file
+from fabricc.emit.stage import CREATE, Written, stands
+from fabricc.emit.state import state_of
+from fabricc.foreign.files import Folder, ForeignFileError
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
-_RECORD = "record.json"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -53,7 +55,7 @@ class Patch:
         folder = folder_of(target)
         try:
             swap.remove(folder)
-            folder.mkdir()
+            folder.mkdir(mode=0o700)
         except OSError as error:
             raise EmitError.from_os(error) from None
         return Patch(target, folder)
@@ -66,39 +68,57 @@ class Patch:
             OSError: it cannot be written; the tree is as it was.
         """
         digest = sha256 or hashlib.sha256(content).hexdigest()
-        found, runs = read_file(self.target / path)
-        if found == content and runs == bool(mode & 0o100):
+        if stands(f"{self.target}/{path}") == (content, bool(mode & 0o100)):
             return Written(path, digest, changed=False, edited=False)
         self.write(path, [content], mode=mode)
         return Written(path, digest, changed=True, edited=False)
 
-    def write(self, path: str, content: Iterable[bytes], *, mode: int = 0o644) -> None:
-        """Stage one file that is known to differ.
+    def write(self, path: str, content: Iterable[bytes], *, mode: int = 0o644) -> str:
+        """Stage one file that is known to differ; its SHA-256 (hex).
 
         Raises:
             EmitError, OSError: as `put`.
         """
+        digest = hashlib.sha256()
         with os.fdopen(os.open(_staged(self.folder, path), CREATE, mode), "wb") as file:
-            file.writelines(content)
+            for part in content:
+                digest.update(part)
+                file.write(part)
+        return digest.hexdigest()
 
-    def commit(self, paths: Iterable[str]) -> None:
+    def commit(self, digests: Mapping[str, str]) -> None:
         """Put staged files in their places: those of these paths, by whichever process they were staged.
 
+        Args:
+            digests: path -> SHA-256 (hex) of what was staged.
+
         Raises:
-            EmitError: FAB7001; before the record stands the tree is as it was, afterwards `settle` goes on.
+            EmitError: FAB7001; before the record stands the tree is as it was, afterwards `complete` goes on.
         """
         try:
-            draft = self.folder / "draft"
-            draft.write_text(json.dumps(list(paths)), encoding="utf-8")
             with _uninterrupted():
-                draft.rename(self.folder / _RECORD)
-                _apply(self.target, self.folder)
+                self.stated(digests)
+                _apply(self.target, self.folder, digests)
+                _drop(self.target, self.folder)
         except OSError as error:
             raise EmitError.from_os(error) from None
 
+    def stated(self, digests: Mapping[str, str]) -> None:
+        """Write the record; from here on the patch is certain.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        record = _record(self.target, make=True)
+        if record is None:
+            raise OSError(errno.EACCES, "there is no state folder of the user's own")
+        draft = record.with_name(record.name + ".new")
+        draft.write_text(json.dumps(dict(digests)), encoding="utf-8")
+        draft.replace(record)
+
     def abandon(self) -> None:
         """Drop what is staged, unless it is to be completed."""
-        if not (self.folder / _RECORD).exists():
+        if not pending(self.target):
             with suppress(OSError):
                 swap.remove(self.folder)
 
@@ -108,34 +128,57 @@ def folder_of(target: Path) -> Path:
     return target.with_name(f".{target.name}.patch")
 
 
-def settle(target: Path) -> None:
-    """Complete the patch that a killed build left half applied, if there is one.
-
-    Raises:
-        EmitError: FAB7001; FAB7003, another build has the tree.
-    """
-    target = target.absolute()
-    if target.name and (folder_of(target) / _RECORD).is_file():
-        with exclusive(target.with_name(f".{target.name}.lock"), target):
-            complete(target)
+def pending(target: Path) -> bool:
+    """Whether a build of this user's was ended, or is, while it moved files into the tree."""
+    record = _record(Path(os.path.realpath(target)))
+    return record is not None and record.is_file()
 
 
 def complete(target: Path) -> None:
-    """As `settle`, for who holds the tree's lock; a patch that was not recorded goes.
+    """Complete the patch that a killed build of this user's left half applied; for who holds the tree's lock.
+
+    What is staged without a record, or has other bytes than the record says, goes.
 
     Raises:
         EmitError: FAB7001.
     """
     folder = folder_of(target)
     try:
-        if (folder / _RECORD).is_file():
-            with _uninterrupted():
-                _apply(target, folder)
-        elif folder.exists():
-            swap.remove(folder)
-    except (OSError, ValueError) as error:
-        failure = error if isinstance(error, OSError) else OSError(str(error))
-        raise EmitError.from_os(failure, f"complete the build that ended in {folder}:") from None
+        with _uninterrupted():
+            if (digests := _recorded(target)) and not target.is_symlink() and not folder.is_symlink():
+                with suppress(
+                    ForeignFileError, FileNotFoundError
+                ):  # the whole build that follows makes it right
+                    _apply(target, folder, _genuine(folder, digests))
+            _drop(target, folder)
+    except OSError as error:
+        raise EmitError.from_os(error, f"complete the build that ended in {folder}:") from None
+
+
+def _record(target: Path, *, make: bool = False) -> Path | None:
+    state = state_of(target.parent, make=make)
+    return state / f"{target.name}.patch" if state and target.name else None
+
+
+def _recorded(target: Path) -> dict[str, str]:
+    """What the record says, nothing where there is none."""
+    record = _record(target)
+    try:
+        stated = json.loads(record.read_text(encoding="utf-8")) if record else {}
+    except (FileNotFoundError, ValueError):
+        return {}
+    return stated if isinstance(stated, dict) else {}
+
+
+def _genuine(folder: Path, digests: Mapping[str, str]) -> dict[str, str]:
+    """Those that still wait, with the bytes that were staged."""
+    found = {}
+    with Folder(folder) as staged:
+        for path, digest in digests.items():
+            with suppress(OSError):
+                if staged.digest(_waiting(path)) == digest:
+                    found[path] = digest
+    return found
 
 
 def _staged(folder: Path, path: str) -> Path:
@@ -144,17 +187,32 @@ def _staged(folder: Path, path: str) -> Path:
     Raises:
         EmitError: FAB7004, the path is not a plain one inside the tree.
     """
-    return folder / hashlib.sha256(checked_path(path).encode()).hexdigest()
+    return folder / _waiting(path)
 
 
-def _apply(target: Path, folder: Path) -> None:
-    """Move every staged file that is still there, then remove the record before the rest."""
-    for path in json.loads((folder / _RECORD).read_text(encoding="utf-8")):
-        staged = _staged(folder, path)
-        if staged.exists():
-            staged.rename(target / path)
-    (folder / _RECORD).unlink()
-    swap.remove(folder)
+def _waiting(path: str) -> str:
+    return hashlib.sha256(checked_path(path).encode()).hexdigest()
+
+
+def _apply(target: Path, folder: Path, paths: Iterable[str]) -> None:
+    """Move staged files to their places, through no link.
+
+    Raises:
+        ForeignFileError: a folder of the tree is a link.
+        OSError: a file is not there or cannot be moved.
+    """
+    with Folder(folder) as staged, Folder(target) as tree:
+        for path in paths:
+            with tree.above(path) as (place, name):
+                os.rename(_waiting(path), name, src_dir_fd=staged.handle, dst_dir_fd=place)
+
+
+def _drop(target: Path, folder: Path) -> None:
+    """Remove the record before the rest."""
+    if (record := _record(target)) is not None:
+        record.unlink(missing_ok=True)
+    if os.path.lexists(folder):
+        swap.remove(folder)
 
 
 @contextmanager

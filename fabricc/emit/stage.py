@@ -19,6 +19,7 @@ from fabricc.emit import folders, swap
 from fabricc.emit import manifest as manifests
 from fabricc.emit.failure import EmitError
 from fabricc.emit.names import checked_cluster, checked_path
+from fabricc.foreign import files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Stage:
         digest = sha256 or hashlib.sha256(content).hexdigest()
         edited = False
         if path in self.present:
-            found, runs = read_file(self.target / path)
+            found, runs = stands(f"{self.target}/{path}")
             if found == content and runs == bool(mode & 0o100):
                 return Written(path, digest, changed=False, edited=False)
             stated = self.before.files.get(path) if self.before else None
@@ -214,7 +215,7 @@ def _own(target: Path) -> Manifest | None:
         return None
     if not target.is_dir():
         raise EmitError("FAB7002", f"{target} is a file, not an output tree", remedy)
-    content, _ = read_file(target / manifests.NAME)
+    content, _ = stands(f"{target}/{manifests.NAME}", manifests.LIMIT)
     if content is None:
         if any(target.iterdir()):
             raise EmitError("FAB7002", f"{target} has files but no manifest.json: not an output tree", remedy)
@@ -227,17 +228,12 @@ def _own(target: Path) -> Manifest | None:
         raise EmitError("FAB7002", f"{target}/manifest.json is none of fabricc's: {error}", remedy) from None
 
 
-def read_file(path: Path) -> tuple[bytes | None, bool]:
-    """A regular file's bytes and whether it is executable; None when there is none or it is a link."""
+def stands(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
+    """The bytes of a file and whether it is executable; None when it is none, a link, or of no usual size."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return files.plain(path, limit=limit)
     except OSError:
         return None, False
-    with os.fdopen(handle, "rb") as file:
-        try:
-            return file.read(), bool(os.fstat(handle).st_mode & 0o100)
-        except IsADirectoryError:
-            return None, False
 
 
 def _about_links(target: Path, replaced: set[str]) -> tuple[Diagnostic, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISLNK, S_ISREG, S_ISSOCK
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,10 @@ class ForeignFileError(OSError):
 
     def __init__(self, reason: str, path: Path | str) -> None:
         super().__init__(errno.EINVAL, reason, str(path))
+
+
+class TooLargeError(ForeignFileError):
+    """A file with more bytes than its kind has."""
 
 
 def read(path: Path, *, root: Path | None = None, limit: int = LIMIT) -> bytes:
@@ -74,26 +79,47 @@ def digest(path: Path, *, root: Path | None = None, limit: int = STREAMED) -> st
         os.close(handle)
 
 
-def repository(path: Path) -> Path:
-    """The folder that what is named may refer to: the nearest above it with a `.git`, else the one it is in.
+def plain(path: str | Path, *, limit: int = LIMIT) -> tuple[bytes, bool]:
+    """The bytes of a regular file that is itself no link, and whether its owner may run it.
 
-    A folder that a link of an outer repository leads to is no root of its own.
+    For folders that the caller has walked: the way to the file is not looked at.
+
+    Raises:
+        ForeignFileError: it is a link, no regular file, or too large.
+        OSError: it is not there or must not be read.
     """
-    named = _absolute(path)
+    handle = _open_in(None, str(path), _FILE, path)
+    try:
+        return _content(handle, path, limit), bool(os.fstat(handle).st_mode & 0o100)
+    finally:
+        os.close(handle)
+
+
+def clone_of(path: Path) -> Path | None:
+    """The nearest folder above a path that has a `.git`; None where no repository is.
+
+    A folder that a link of an outer repository leads to is no repository of its own.
+    """
     found: Path | None = None
-    for folder in named.parents:
+    for folder in _absolute(path).parents:
         if os.path.lexists(folder / ".git") and (found is None or not _leads_into(found, folder)):
             found = folder
-    return found or named.parent
+    return found
+
+
+def repository(path: Path) -> Path:
+    """The folder that what is named may refer to: its repository, else the folder it is in."""
+    return clone_of(path) or _absolute(path).parent
 
 
 class Folder:
-    """The files of one folder by their relative names, through no link in any component; for one thread at a time.
+    """The files of one folder by their relative names, through no link in any component.
 
-    Folders on the way to the last file stay open, so that the files of a sorted list cost one opening each.
+    Folders on the way to the last file stay open, so that the files of a sorted list cost one opening each. Threads
+    and forked processes may share it.
     """
 
-    __slots__ = ("_held", "_names", "path")
+    __slots__ = ("_idle", "handle", "path")
 
     def __init__(self, path: Path, *, root: Path | None = None) -> None:
         """Open the folder itself, which may be a link inside `root`, None for its repository.
@@ -102,10 +128,10 @@ class Folder:
             ForeignFileError: it is outside its root.
             OSError: it is not there, no folder, or must not be read.
         """
-        self._held: list[int] = []
-        self._names: list[str] = []
+        self._idle: list[_Way] = []
+        self.handle = -1
         self.path = path
-        self._held.append(_open_named(path, root, _FOLDER))
+        self.handle = _open_named(path, root, _FOLDER)
 
     def __enter__(self) -> Self:
         return self
@@ -118,9 +144,11 @@ class Folder:
 
     def close(self) -> None:
         """Give the handles back."""
-        while self._held:
-            os.close(self._held.pop())
-        self._names.clear()
+        while self._idle:
+            self._idle.pop().back_to(0)
+        if self.handle >= 0:
+            os.close(self.handle)
+            self.handle = -1
 
     def read(self, name: str, *, limit: int = LIMIT) -> bytes:
         """The bytes of a file.
@@ -129,7 +157,8 @@ class Folder:
             ForeignFileError: its name is no clean relative one, it is a link, behind one, no regular file or too large.
             OSError: it is not there or must not be read.
         """
-        handle = self._open(name)
+        with self.above(name) as (folder, last):
+            handle = _open_in(folder, last, _FILE, name)
         try:
             return _content(handle, self.path / name, limit)
         finally:
@@ -141,41 +170,82 @@ class Folder:
         Raises:
             ForeignFileError, OSError: as `read`.
         """
-        handle = self._open(name)
+        with self.above(name) as (folder, last):
+            handle = _open_in(folder, last, _FILE, name)
         try:
             return _digest(handle, self.path / name, limit)
         finally:
             os.close(handle)
 
+    def open(self, name: str, *, limit: int = LIMIT) -> BinaryIO:
+        """A file to read from.
+
+        Raises:
+            ForeignFileError, OSError: as `read`.
+        """
+        with self.above(name) as (folder, last):
+            handle = _open_in(folder, last, _FILE, name)
+        try:
+            _size(handle, self.path / name, limit)
+        except OSError:
+            os.close(handle)
+            raise
+        return os.fdopen(handle, "rb")
+
     def has(self, name: str) -> bool:
         """Whether there is a regular file of that name, behind no link."""
         try:
-            handle = self._open(name)
-        except OSError:
+            with self.above(name) as (folder, last):
+                return S_ISREG(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode)
+        except (OSError, ValueError):
             return False
-        try:
-            return S_ISREG(os.fstat(handle).st_mode)
-        finally:
-            os.close(handle)
 
-    def _open(self, name: str) -> int:
+    @contextmanager
+    def above(self, name: str) -> Iterator[tuple[int, str]]:
+        """A handle on the folder that a file is in, for use with `dir_fd`, and the file's name there.
+
+        Raises:
+            ForeignFileError, OSError: as `read`, of the folders on the way.
+        """
         *folders, last = parts = name.split("/")
         if not {"", ".", ".."}.isdisjoint(parts):
             raise ForeignFileError("its name is no clean relative path", name)
+        try:
+            way = self._idle.pop()
+        except IndexError:
+            way = _Way()
+        try:
+            yield way.go(self.handle, folders, name), last
+        finally:
+            self._idle.append(way)
+
+
+class _Way:
+    """The open folders from a folder down to where it was last asked for a file."""
+
+    __slots__ = ("_handles", "_names")
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._handles: list[int] = []
+
+    def go(self, top: int, folders: list[str], path: str) -> int:
+        """A handle on the innermost of these folders."""
         shared = 0
         for ours, wanted in zip(self._names, folders, strict=False):
             if ours != wanted:
                 break
             shared += 1
-        while len(self._names) > shared:
+        self.back_to(shared)
+        for name in folders[shared:]:
+            self._handles.append(_open_in(self._handles[-1] if self._handles else top, name, _FOLDER, path))
+            self._names.append(name)
+        return self._handles[-1] if self._handles else top
+
+    def back_to(self, depth: int) -> None:
+        while len(self._names) > depth:
             self._names.pop()
-            os.close(self._held.pop())
-        at = self.path
-        for part in folders[shared:]:
-            at /= part
-            self._held.append(_open_in(self._held[-1], part, _FOLDER, at))
-            self._names.append(part)
-        return _open_in(self._held[-1], last, _FILE, name)
+            os.close(self._handles.pop())
 
 
 def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
@@ -201,7 +271,7 @@ def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
         os.close(handle)
 
 
-def _open_in(folder: int, name: str, how: int, path: Path | str) -> int:
+def _open_in(folder: int | None, name: str, how: int, path: Path | str) -> int:
     try:
         return os.open(name, how, dir_fd=folder)
     except ValueError:
@@ -215,7 +285,7 @@ def _open_in(folder: int, name: str, how: int, path: Path | str) -> int:
         raise
 
 
-def _is_link(folder: int, name: str) -> bool:
+def _is_link(folder: int | None, name: str) -> bool:
     return S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
@@ -223,18 +293,22 @@ def _unnameable(path: Path | str) -> ForeignFileError:
     return ForeignFileError("its name is none that a file can have", ascii(str(path)))
 
 
-def _size(handle: int, path: Path, limit: int) -> int:
+def kind_of(mode: int) -> str:
+    """What a file is that is no regular one, by its `st_mode`."""
+    return next((name for fits, name in _KINDS if fits(mode)), "something else")
+
+
+def _size(handle: int, path: Path | str, limit: int) -> int:
     """Bytes of an open file, which has to be a regular one of at most `limit` bytes."""
     entry = os.fstat(handle)
     if not S_ISREG(entry.st_mode):
-        kind = next((name for fits, name in _KINDS if fits(entry.st_mode)), "something else")
-        raise ForeignFileError(f"{kind}, not a regular file", path)
+        raise ForeignFileError(f"{kind_of(entry.st_mode)}, not a regular file", path)
     if entry.st_size > limit:
         raise _too_large(path, limit)
     return entry.st_size
 
 
-def _chunks(handle: int, path: Path, limit: int) -> Iterator[bytes]:
+def _chunks(handle: int, path: Path | str, limit: int) -> Iterator[bytes]:
     """An open file in parts, the first of them all of it unless it is large."""
     left = limit
     size = min(_size(handle, path, limit), _CHUNK) + 1
@@ -246,19 +320,19 @@ def _chunks(handle: int, path: Path, limit: int) -> Iterator[bytes]:
         size = _CHUNK
 
 
-def _content(handle: int, path: Path, limit: int) -> bytes:
+def _content(handle: int, path: Path | str, limit: int) -> bytes:
     return b"".join(_chunks(handle, path, limit))
 
 
-def _digest(handle: int, path: Path, limit: int) -> str:
+def _digest(handle: int, path: Path | str, limit: int) -> str:
     sum_ = hashlib.sha256()
     for chunk in _chunks(handle, path, limit):
         sum_.update(chunk)
     return sum_.hexdigest()
 
 
-def _too_large(path: Path, limit: int) -> ForeignFileError:
-    return ForeignFileError(f"larger than {limit:,} bytes", path)
+def _too_large(path: Path | str, limit: int) -> TooLargeError:
+    return TooLargeError(f"larger than {limit:,} bytes", path)
 
 
 def _absolute(path: Path) -> Path:

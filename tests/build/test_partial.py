@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import functools
+import hashlib
 import os
 import random
 import shutil
@@ -19,7 +20,8 @@ from fabricc.build import partial, record
 from fabricc.build.driver import build
 from fabricc.build.recheck import check_tree
 from fabricc.diagnostics import Severity
-from fabricc.emit import patch
+from fabricc.emit import EmitError, patch
+from fabricc.emit.state import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +66,12 @@ def whole(tmp_path: Path, spec: Path, **options: Any) -> tuple[BuildResult, Path
     result, _ = build(other / "cluster.yaml", other / "out", **options)
     assert result.proved is None
     return result, other / "out/zone"
+
+
+def state(tree: Path) -> Path:
+    found = state_of(tree.parent)
+    assert found
+    return found
 
 
 def told(result: BuildResult) -> list[tuple[str, str]]:
@@ -163,7 +171,7 @@ def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
         (lambda tree: (tree / "hosts/su002-host01/README").write_text("mine\n"), "FAB7007"),
         (lambda tree: (tree / "jobs/hostfile").write_text("edited\n"), "FAB7006"),
         (lambda tree: (tree / "plan/qos.csv").unlink(), None),
-        (lambda tree: (tree.parent / ".zone.ledger").write_bytes(b"damaged"), None),
+        (lambda tree: (state(tree) / "zone.ledger").write_bytes(b"damaged"), None),
     ],
     ids=["foreign file", "edited", "removed", "ledger"],
 )  # fmt: skip
@@ -211,34 +219,32 @@ def test_a_kill_among_the_renames_leaves_the_old_tree_or_is_completed(
     child = os.fork()
     if child == 0:
         left = [renames]
-        real = os.rename
+        real, replace = os.rename, os.replace
 
-        def rename(source: object, target: object, **where: object) -> None:
-            if not left[0]:
-                os.kill(os.getpid(), signal.SIGKILL)
-            left[0] -= 1
-            real(source, target, **where)  # type: ignore[arg-type]
+        def counted(move: Callable[..., None], *names: object, **where: object) -> None:
+            if where or ".patch" in str(names[-1]):
+                if not left[0]:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                left[0] -= 1
+            move(*names, **where)
 
-        os.rename = rename  # type: ignore[assignment]
+        os.rename = functools.partial(counted, real)  # type: ignore[assignment]
+        os.replace = functools.partial(counted, replace)  # type: ignore[assignment]
         build(spec, out)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status) == (renames < 3), "a record and two files are renamed"
-    found = check_tree(tree, spec)[0]
-    now = bytes_of(tree)
-    codes = {d.code for d in found.diagnostics if d.severity is Severity.ERROR}
-    if renames:
-        assert not codes
-        assert now == bytes_of(whole(tmp_path, spec)[1])
-    else:
-        assert now == before
+    half = bytes_of(tree)
+    codes = {d.code for d in check_tree(tree, spec)[0].diagnostics if d.severity is Severity.ERROR}
+    assert (codes == {"FAB6020"}) == (renames in (1, 2))
+    assert bytes_of(tree) == half, "who reads completes nothing"
+    assert (half == before) == (renames < 2)
     build(spec, out)
     assert bytes_of(tree) == bytes_of(whole(tmp_path, spec)[1])
     assert not patch.folder_of(tree).exists()
 
 
 def test_a_ledger_runs_nothing(out: Path, spec: Path) -> None:
-    import hashlib
     import pickle
 
     class Evil:
@@ -246,17 +252,18 @@ def test_a_ledger_runs_nothing(out: Path, spec: Path) -> None:
             return os.system, ("false",)
 
     content = pickle.dumps(Evil())
-    (out / ".zone.ledger").write_bytes(content)
+    (state(out / "zone") / "zone.ledger").write_bytes(content)
     with pytest.raises(pickle.UnpicklingError, match="no place in a ledger"):
         ledgers.load(out, "zone", hashlib.sha256(content).hexdigest())
 
 
 def test_a_record_with_a_path_outside_the_tree_moves_nothing(out: Path, spec: Path) -> None:
-    folder = patch.folder_of(out / "zone")
-    folder.mkdir()
-    (folder / "record.json").write_text(json.dumps(["../escaped"]))
-    found = check_tree(out / "zone", spec)[0]
-    assert [d.code for d in found.diagnostics] == ["FAB7004"]
+    tree, digest = out / "zone", hashlib.sha256(b"x").hexdigest()
+    made = patch.Patch.open(tree)
+    (made.folder / hashlib.sha256(b"../escaped").hexdigest()).write_bytes(b"x")
+    made.stated({"../escaped": digest})
+    with pytest.raises(EmitError, match="no file name"):
+        patch.complete(tree)
     assert not (out / "escaped").exists()
 
 

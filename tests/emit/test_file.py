@@ -25,15 +25,28 @@ def test_the_same_content_leaves_the_file_alone(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["page.html"]  # noqa: PTH208 - hidden files count
 
 
-def test_mode_and_link_stay(tmp_path: Path) -> None:
+def test_the_mode_stays(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(b"one")
+    path.chmod(0o640)
+    assert write_file(path, b"two")
+    assert path.stat().st_mode & 0o7777 == 0o640
+
+
+@pytest.mark.parametrize("target", ["real.html", "missing.html"])
+def test_a_link_is_not_written_through(tmp_path: Path, target: str) -> None:
     real, link = tmp_path / "real.html", tmp_path / "link.html"
     real.write_bytes(b"one")
-    real.chmod(0o640)
-    link.symlink_to(real)
-    assert write_file(link, b"two")
-    assert link.is_symlink()
-    assert real.read_bytes() == b"two"
-    assert real.stat().st_mode & 0o7777 == 0o640
+    link.symlink_to(target)
+    with pytest.raises(EmitError, match="a symbolic link stands there"):
+        write_file(link, b"two")
+    assert real.read_bytes() == b"one"
+    assert sorted(os.listdir(tmp_path)) == ["link.html", "real.html"]  # noqa: PTH208 - hidden files count
+
+
+def test_parts_are_one_file(tmp_path: Path) -> None:
+    assert write_file(tmp_path / "table.csv", (part for part in (b"one", b"two")))
+    assert (tmp_path / "table.csv").read_bytes() == b"onetwo"
 
 
 @pytest.mark.parametrize("place", ["", "missing/page.html"])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from fabricc.emit import EmitError, Patch, patch
-from fabricc.emit.exclusive import exclusive
 from tests.emit.samples import emit, files
 
 NEW = {"switches/s1/frr.conf": b"new one\n", "switches/s2/frr.conf": b"new two\n"}
+
+DIGESTS = {path: hashlib.sha256(content).hexdigest() for path, content in NEW.items()}
 
 
 @pytest.fixture
@@ -35,7 +38,7 @@ def content(tree: Path) -> dict[str, bytes]:
 
 def test_files_take_their_places_and_nothing_stays_behind(tree: Path) -> None:
     untouched = (tree / "switches/s3/frr.conf").stat()
-    put(tree, NEW).commit(NEW)
+    put(tree, NEW).commit(DIGESTS)
     assert content(tree) == NEW
     assert (tree / "switches/s3/frr.conf").stat() == untouched
     assert sorted(path.name for path in tree.parent.iterdir()) == [".zone.lock", "zone"]
@@ -63,50 +66,63 @@ def test_a_full_disk_before_the_record_leaves_the_tree(tree: Path, monkeypatch: 
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(EmitError) as failed:
-        made.commit(NEW)
+        made.commit(DIGESTS)
     assert failed.value.diagnostic.code == "FAB7001"
     made.abandon()
     assert content(tree) == before
     assert not made.folder.exists()
 
 
-def test_a_failure_after_the_record_is_completed_by_who_comes_next(
+def test_a_failure_after_the_record_is_completed_by_the_next_build(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, real = put(tree, NEW), Path.rename
+    made, real = put(tree, NEW), os.rename
 
-    def rename(self: Path, target: Path) -> Path:
-        if target.name == "frr.conf":
+    def rename(source: str, target: str, **where: int) -> None:
+        if target == "frr.conf":
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return real(self, target)
+        real(source, target, **where)
 
-    monkeypatch.setattr(Path, "rename", rename)
+    monkeypatch.setattr(os, "rename", rename)
     with pytest.raises(EmitError):
-        made.commit(NEW)
+        made.commit(DIGESTS)
     made.abandon()
     monkeypatch.undo()
-    patch.settle(tree)
+    assert patch.pending(tree)
+    patch.complete(tree)
     assert content(tree) == NEW
+    assert not made.folder.exists()
+    assert not patch.pending(tree)
+
+
+def test_without_a_folder_for_the_record_nothing_is_moved(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, made = content(tree), put(tree, NEW)
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
+    with pytest.raises(EmitError, match="state folder"):
+        made.commit(DIGESTS)
+    made.abandon()
+    assert content(tree) == before
     assert not made.folder.exists()
 
 
-def test_a_build_at_work_is_not_disturbed(tree: Path) -> None:
-    made = put(tree, NEW)
-    (made.folder / "record.json").write_text("[]")
-    with exclusive(tree.with_name(".zone.lock"), tree), pytest.raises(EmitError) as failed:
-        patch.settle(tree)
-    assert failed.value.diagnostic.code == "FAB7003"
+@pytest.mark.parametrize("ignored", [False, True])
+def test_an_interrupt_waits_until_the_tree_is_whole(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, ignored: bool
+) -> None:
+    made, real = put(tree, NEW), os.rename
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
 
-
-def test_an_interrupt_waits_until_the_tree_is_whole(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, real = put(tree, NEW), Path.rename
-
-    def rename(self: Path, target: Path) -> Path:
+    def rename(source: str, target: str, **where: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        return real(self, target)
+        real(source, target, **where)
 
-    monkeypatch.setattr(Path, "rename", rename)
-    with pytest.raises(KeyboardInterrupt):
-        made.commit(NEW)
+    monkeypatch.setattr(os, "rename", rename)
+    try:
+        with nullcontext() if ignored else pytest.raises(KeyboardInterrupt):
+            made.commit(DIGESTS)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert content(tree) == NEW
     assert not made.folder.exists()

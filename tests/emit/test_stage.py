@@ -202,8 +202,9 @@ def test_the_lock_is_free_after_a_build_although_a_child_forked_meanwhile_still_
 
 
 def test_manifest_is_sorted_and_reads_back(tmp_path: Path) -> None:
-    one = Manifest("z", "1", "c.yaml", {"b": "2", "a": "1"}, {"y": "2", "x": "1"})
-    other = Manifest("z", "1", "c.yaml", {"a": "1", "b": "2"}, {"x": "1", "y": "2"})
+    first, second = "1" * 64, "2" * 64
+    one = Manifest("z", "1", "c.yaml", {"b": second, "a": first}, {"y": second, "x": first})
+    other = Manifest("z", "1", "c.yaml", {"a": first, "b": second}, {"x": first, "y": second})
     assert one.format() == other.format()
     assert Manifest.parse(one.format().encode()) == one
 

@@ -1,0 +1,153 @@
+"""A manifest that a clone brought names files of its tree alone, and these are plain files of a bounded size."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.check.tree import read_manifest
+from fabricc.emit.manifest import Manifest, ManifestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.trust.conftest import Clone
+
+READING = (
+    ("check", "build/lab"),
+    ("verify", "build/lab"),
+    ("diff", "build/lab", "build/lab"),
+    ("push", "build/lab", "--plan"),
+)
+NAMES = (
+    "../../../home/secret",
+    "/etc/passwd",
+    "/dev/zero",
+    "switches/../../../../home/secret",
+    "switches/a\0b",
+    "\ud800",
+    "switches/\udcff/frr.conf",
+    "./x",
+    "",
+    ".git/config",
+    "switches//x",
+    "a\nb",
+    "x" * 5000,
+)
+CONF = "switches/su001-tor1a/frr.conf"
+
+
+def rewrite(clone: Clone, change: Callable[[dict[str, Any]], object]) -> int:
+    """Change what the manifest says, one entry a line; the number of lines."""
+    place = clone.tree / "manifest.json"
+    stated = json.loads(place.read_text())
+    change(stated)
+    text = json.dumps(stated, indent=2) + "\n"
+    place.write_text(text)
+    return text.count("\n")
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_name_outside_the_tree_is_a_finding_with_its_line(clone: Clone, name: str) -> None:
+    lines = rewrite(clone, lambda stated: stated["files"].__setitem__(name, "0" * 64))
+    manifest, found = read_manifest(clone.tree)
+    assert manifest is None
+    assert found is not None
+    assert found.code == "FAB6021"
+    assert found.position is not None
+    assert found.position.line == lines - 2, "the last entry"
+    assert found.message.isprintable()
+    assert len(found.message) < 400
+
+
+@pytest.mark.parametrize("verb", READING, ids=lambda verb: " ".join(verb[:1]))
+@pytest.mark.parametrize("name", NAMES[:6], ids=ascii)
+def test_no_verb_reads_or_prints_it(clone: Clone, name: str, verb: tuple[str, ...]) -> None:
+    rewrite(clone, lambda stated: stated["files"].__setitem__(name, "0" * 64))
+    status, told = clone.reading(*verb)
+    assert status != 0
+    assert "FAB6021" in told
+    assert "root:" not in told
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stated: stated["files"].update({CONF: "abc"}),
+        lambda stated: stated["files"].update({CONF: ""}),
+        lambda stated: stated["files"].update({CONF: 7}),
+        lambda stated: stated["files"].update({CONF: "A" * 64}),
+        lambda stated: stated["inputs"].update({"spec": "../x"}),
+        lambda stated: stated["inputs"].update({"\x1b[2J": "0" * 64}),
+        lambda stated: stated.update(cluster="../x"),
+        lambda stated: stated.update(cluster=["x"]),
+        lambda stated: stated.update(spec="../../home/secret"),
+        lambda stated: stated.update(version="\ud800"),
+        lambda stated: stated.update(files=[CONF]),
+        lambda stated: stated.update(format=2),
+        lambda stated: stated.update(format="\x1b[2J" * 1000),
+    ],
+)
+def test_what_no_build_writes_is_refused(clone: Clone, change: Callable[[dict[str, Any]], object]) -> None:
+    rewrite(clone, change)
+    status, told = clone.reading("check", "build/lab")
+    assert status != 0
+    assert "FAB6021" in told
+    assert "\x1b" not in told
+
+
+@pytest.mark.parametrize("content", [b"[" * 1_000_000, b"\xff", b"", b'"a', b"{}", b'{"made_by": "fabricc"}'])
+def test_damaged_manifests_are_refused(clone: Clone, content: bytes) -> None:
+    (clone.tree / "manifest.json").write_bytes(content)
+    assert "FAB6021" in clone.reading("check", "build/lab")[1]
+    with pytest.raises(ManifestError):
+        Manifest.parse(content)
+
+
+def put(place: Path, kind: str) -> None:
+    place.unlink(missing_ok=True)
+    if kind == "fifo":
+        os.mkfifo(place)
+    elif kind == "huge":
+        with place.open("wb") as file:
+            file.truncate(1 << 40)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to(kind)
+
+
+KINDS = ("fifo", "huge", "folder", "/dev/zero", "/etc/passwd", "{home}/secret", "nowhere", "frr.conf")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["manifest.json", CONF, "plan/fabric.json", "plan/cabling.csv"])
+def test_oddities_in_a_tree_are_findings_at_once_and_in_little_memory(
+    clone: Clone, name: str, kind: str
+) -> None:
+    put(clone.tree / name, kind.format(home=clone.home))
+    begin = time.monotonic()
+    tracemalloc.start()
+    for verb in (("check", "build/lab"), ("diff", "build/lab", "build/lab"), ("push", "build/lab", "--plan")):
+        status, told = clone.reading(*verb)
+        if verb[0] == "check":
+            assert status != 0, told
+    assert tracemalloc.get_traced_memory()[1] < 256 << 20
+    tracemalloc.stop()
+    assert time.monotonic() - begin < 30
+
+
+def test_a_folder_of_a_device_that_leads_elsewhere_is_not_read(clone: Clone) -> None:
+    folder = clone.tree / "switches" / "su001-tor1a"
+    folder.rename(clone.home / "away")
+    folder.symlink_to(clone.home / "away")
+    status, told = clone.reading("check", "build/lab")
+    assert status != 0
+    assert "FAB6011" in told
+    assert "symbolic link" in told

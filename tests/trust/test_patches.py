@@ -1,0 +1,137 @@
+"""A patch that a clone brought is nobody's: no verb moves a file of it, through a link or not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.trust.conftest import SPEC
+
+if TYPE_CHECKING:
+    from tests.trust.conftest import Clone
+
+READING = (
+    ("check", "build/lab"),
+    ("verify", "build/lab"),
+    ("diff", "build/lab", "build/lab"),
+    ("push", "build/lab", "--plan"),
+    ("explain", "build/lab/switches/su001-tor1a/frr.conf:1"),
+    ("check", "build/lab", "--spec", "cluster.yaml"),
+    ("plan", "cluster.yaml"),
+    ("validate", "cluster.yaml"),
+)
+
+
+def plant(clone: Clone, name: str, content: bytes) -> None:
+    """A patch as a killed build leaves it, of the present and of an earlier form."""
+    folder = clone.tree.with_name(".lab.patch")
+    folder.mkdir()
+    digest = hashlib.sha256(content).hexdigest()
+    for said in (name, f"./{name}"):
+        (folder / hashlib.sha256(said.encode()).hexdigest()).write_bytes(content)
+    (folder / "record.json").write_text(json.dumps([name]))
+    (folder / "patch.json").write_text(json.dumps({"tree": str(clone.tree), "files": {name: digest}}))
+
+
+@pytest.mark.parametrize("verb", READING, ids=lambda verb: " ".join(verb[:1]))
+def test_no_verb_that_reads_completes_it_through_a_link(clone: Clone, verb: tuple[str, ...]) -> None:
+    clone.tree.rename(clone.top / "build" / "real")
+    clone.tree.symlink_to(clone.home)
+    plant(clone, "secret", b"overwritten\n")
+    clone.reading(*verb)
+
+
+@pytest.mark.parametrize("verb", READING, ids=lambda verb: " ".join(verb[:1]))
+def test_no_verb_that_reads_completes_it_in_the_tree(clone: Clone, verb: tuple[str, ...]) -> None:
+    plant(clone, "switches/su001-tor1a/frr.conf", b"hostname theirs\n")
+    clone.reading(*verb)
+
+
+def test_build_drops_it(clone: Clone) -> None:
+    before = (clone.tree / "switches/su001-tor1a/frr.conf").read_bytes()
+    plant(clone, "switches/su001-tor1a/frr.conf", b"hostname theirs\n")
+    status, told = clone.fabricc("build", "cluster.yaml")
+    assert status == 0, told
+    assert (clone.tree / "switches/su001-tor1a/frr.conf").read_bytes() == before
+    assert not clone.tree.with_name(".lab.patch").exists()
+
+
+def test_build_follows_no_link_in_the_place_of_the_tree_or_the_patch(clone: Clone) -> None:
+    clone.tree.with_name(".lab.patch").symlink_to(clone.home)
+    clone.tree.with_name(".lab.next").symlink_to(clone.home)
+    clone.tree.with_name(".lab.rejected").symlink_to(clone.home)
+    assert clone.fabricc("build", "cluster.yaml")[0] == 0
+    clone.tree.rename(clone.top / "build" / "real")
+    clone.tree.symlink_to(clone.home)
+    status, told = clone.fabricc("build", "cluster.yaml")
+    assert status != 0
+    assert "symbolic link" in told
+
+
+def test_build_writes_into_no_folder_that_a_link_of_the_clone_leads_to(clone: Clone) -> None:
+    (clone.top / "build").rename(clone.top / "was")
+    (clone.top / "build").symlink_to(clone.home)
+    status, told = clone.fabricc("build", "cluster.yaml")
+    assert status != 0
+    assert "leads out of" in told
+
+
+def test_a_patch_of_our_own_goes_through_no_link(clone: Clone) -> None:
+    """A folder of the tree is exchanged for a link while a patch of this user's waits."""
+    assert clone.fabricc("build", "cluster.yaml")[0] == 0
+    from fabricc.emit import Patch, patch
+
+    made = Patch.open(clone.tree)
+    made.put("switches/su001-tor1a/secret", b"overwritten\n")
+    made.stated({"switches/su001-tor1a/secret": hashlib.sha256(b"overwritten\n").hexdigest()})
+    folder = clone.tree / "switches" / "su001-tor1a"
+    folder.rename(clone.top / "was")
+    folder.symlink_to(clone.home)
+    patch.complete(clone.tree)
+    assert (clone.home / "secret").read_text() != "overwritten\n"
+    assert not patch.pending(clone.tree)
+
+
+def test_staged_bytes_that_were_exchanged_are_not_moved(clone: Clone) -> None:
+    assert clone.fabricc("build", "cluster.yaml")[0] == 0
+    from fabricc.emit import Patch, patch
+
+    name = "switches/su001-tor1a/frr.conf"
+    before = (clone.tree / name).read_bytes()
+    made = Patch.open(clone.tree)
+    made.put(name, b"ours\n")
+    made.stated({name: hashlib.sha256(b"ours\n").hexdigest()})
+    for staged in made.folder.iterdir():
+        staged.write_bytes(b"theirs\n")
+    patch.complete(clone.tree)
+    assert (clone.tree / name).read_bytes() == before
+
+
+def test_a_patch_of_our_own_is_told_of_and_completed_by_build_alone(clone: Clone) -> None:
+    assert clone.fabricc("build", "cluster.yaml")[0] == 0
+    from fabricc.emit import Patch
+
+    name = "switches/su001-tor1a/frr.conf"
+    made = Patch.open(clone.tree)
+    made.put(name, b"half way\n")
+    made.stated({name: hashlib.sha256(b"half way\n").hexdigest()})
+    for verb in (("check", "build/lab"), ("diff", "build/lab", "build/lab"), ("push", "build/lab", "--plan")):
+        status, told = clone.reading(*verb)
+        assert status != 0
+        assert "FAB6020" in told, told
+    assert clone.fabricc("build", "cluster.yaml")[0] == 0
+    assert clone.reading("check", "build/lab")[0] == 0
+
+
+def test_without_a_state_folder_everything_is_built_whole(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
+    for more in ("", "overrides: {su001-tor1a: {drain: true}}\n"):
+        (clone.top / "cluster.yaml").write_text(SPEC + more)
+        status, told = clone.fabricc("build", "cluster.yaml")
+        assert status == 0, told
+        assert clone.reading("check", "build/lab")[0] == 0
