@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from pathlib import Path
 
 import click
@@ -43,7 +43,7 @@ def command(folder: Path) -> int:
 
     Nothing that exists is overwritten.
     """
-    taken = [name for name in (*FILES.values(), "fabricc.lock", _SCHEMA) if (folder / name).exists()]
+    taken = [name for name in (*FILES.values(), "fabricc.lock", _SCHEMA) if os.path.lexists(folder / name)]
     if taken:
         output.err(
             f"error[FAB7011]: {folder} already has {', '.join(taken)}; nothing was written",
@@ -51,18 +51,18 @@ def command(folder: Path) -> int:
         )
         return 1
     from fabricc.build.front import run_front
+    from fabricc.emit.file import make_folder, write_file
     from fabricc.spec.resources import schema_path
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for source, name in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(STARTER / source, folder / name)
-    shutil.copyfile(schema_path("cluster"), folder / _SCHEMA)
+    sources = {name: STARTER / source for source, name in FILES.items()} | {_SCHEMA: schema_path("cluster")}
+    for name, source in sources.items():
+        make_folder((folder / name).parent)
+        write_file(folder / name, source.read_bytes())
     front = run_front(folder / "cluster.yaml")
     output.tell(front.diagnostics, "text", front.sources)
     if not front.sound:
         return 1
-    (folder / "fabricc.lock").write_text(front.lock_text, encoding="utf-8")
+    write_file(folder / "fabricc.lock", front.lock_text.encode())
     where = "" if folder == Path() else f"cd {folder} && "
     output.out(
         f"{folder}: {', '.join([*FILES.values(), 'fabricc.lock', _SCHEMA])}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import starmap
+from itertools import chain, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,22 +95,19 @@ def _draw(title: str, sheets: Iterable[Sheet], file: Path) -> None:
     """Write the picture; a .png is rendered by whichever program for it is installed.
 
     Raises:
-        click.ClickException: the file cannot be written, or nothing here renders SVG.
+        click.ClickException: nothing here renders SVG.
+        EmitError: the file cannot be written.
     """
     from fabricc.qos.plot import panel_of, svg
 
     panels = [panel_of(f"{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows) for s in sheets]
     text = svg(title, panels)
-    try:
-        if file.suffix == ".svg":
-            file.write_text(text, "utf-8")
-        else:
-            _render_png(text, file)
-    except OSError as error:
-        raise click.ClickException(f"cannot write {file}: {error.strerror}") from None
+    from fabricc.emit.file import write_file
+
+    write_file(file, text.encode() if file.suffix == ".svg" else _png(text))
 
 
-def _render_png(text: str, file: Path) -> None:
+def _png(text: str) -> bytes:
     import shutil
     import subprocess
 
@@ -118,16 +115,16 @@ def _render_png(text: str, file: Path) -> None:
         if (found := shutil.which(program)) is not None:
             done = subprocess.run([found, *arguments], input=text.encode(), capture_output=True, check=False)
             if done.returncode == 0 and done.stdout:
-                file.write_bytes(done.stdout)
-                return
+                return done.stdout
     names = ", ".join(program for program, _ in _RENDERERS)
     raise click.ClickException(f"a .png needs one of {names}; write a .svg, or install one")
 
 
 def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[str]:
     from fabricc.build import tables
+    from fabricc.emit.file import make_folder, write_file
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     shares: list[tables.Share] = []
 
     def addresses() -> Iterator[tables.Row]:
@@ -153,9 +150,8 @@ def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[st
         ("worksheet.csv", tables.WORKSHEET, tables.worksheet_rows(sheets)),
     ]
     for name, head, rows in parts:
-        with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            file.write(csv_text([tuple(head)]))
-            file.writelines(tables.in_chunks(rows))
+        texts = chain([csv_text([tuple(head)])], tables.in_chunks(rows))
+        write_file(folder / name, (text.encode() for text in texts))
     return [name for name, _, _ in parts]
 
 

@@ -49,15 +49,13 @@ def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_o
         output.tell(front.diagnostics, "text", front.sources)
         output.show(starmap(Table, _tables(ib, front)))
     if csv_folder is not None:
-        names = []
-        try:
-            csv_folder.mkdir(parents=True, exist_ok=True)
-            for name, text in plan_files(ib, spec.assumptions):
-                if name.endswith(".csv"):
-                    (csv_folder / name).write_text(text, "utf-8")
-                    names.append(name)
-        except OSError as error:
-            raise click.UsageError(f"cannot write {csv_folder}: {error.strerror}") from None
+        from fabricc.emit.file import make_folder, write_file
+
+        make_folder(csv_folder)
+        files = [(name, text) for name, text in plan_files(ib, spec.assumptions) if name.endswith(".csv")]
+        for name, text in files:
+            write_file(csv_folder / name, text.encode())
+        names = [name for name, _ in files]
         output.err(f"{csv_folder}: {', '.join(names)}")
     return exit_status(front.diagnostics)
 

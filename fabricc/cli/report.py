@@ -51,11 +51,12 @@ def _write(target: Path, text: str) -> bool:
     """
     from fabricc.emit import EmitError
     from fabricc.emit.file import write_file
+    from fabricc.foreign.files import Folder
     from fabricc.report.page import is_report
 
-    if target.is_file():
+    if target.is_file() and not target.is_symlink():
         try:
-            with target.open("rb") as file:
+            with Folder(target.parent, root=Path("/")) as folder, folder.open(target.name) as file:
                 beginning = file.read(_BEGINNING)
         except OSError as error:
             raise EmitError.from_os(error, "read") from None

@@ -57,6 +57,8 @@ def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
         DeviceError: FAB9103, the folder cannot be written.
     """
     from fabricc.devices.connection import driver_name
+    from fabricc.emit import EmitError
+    from fabricc.emit.file import make_folder, write_file
 
     hosts: dict[str, Any] = {}
     groups: dict[str, Any] = {}
@@ -80,13 +82,13 @@ def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
         )
     written = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         for name, content in (("hosts", hosts), ("groups", groups), ("defaults", {})):
             path = folder / f"{name}.yaml"
-            path.write_text(_yaml(content))
+            write_file(path, _yaml(content).encode())
             written.append(path)
-    except OSError as error:
-        raise DeviceError("FAB9103", f"cannot write the inventory to {folder}: {error.strerror}") from None
+    except EmitError as error:
+        raise DeviceError("FAB9103", f"the inventory: {error.diagnostic.message}") from None
     return written
 
 
