@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
+from contextlib import suppress
 from dataclasses import field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.build.naming import Naming
-from fabricc.diagnostics import Diagnostic, Severity
+from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.foreign import files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Switch
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 LOCK_NAME = "fabricc.lock"
 _SHOWN = 3
+_QUOTED = 4 << 20  # bytes of a file of which lines are quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
     extra = [spec_path.parent / name for name in spec.catalog_files]
     catalog, found = load_catalog(extra)
     diagnostics += found
+    sources |= quoted(d.position.file for d in found if d.position)
     lock_before, unread = read_lock(lock_path)
     diagnostics += unread
     lock: Lock = EMPTY_LOCK
@@ -132,14 +135,24 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
 def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
     """The lock's text, None when there is no lock; FAB7010 when it cannot be read."""
     try:
-        return path.read_bytes().decode(), []
+        return files.read(path).decode(), []
     except FileNotFoundError:
         return None, []
     except OSError as error:
-        return None, [Diagnostic("FAB7010", Severity.ERROR, f"cannot read {path}: {error.strerror}")]
+        why = f"cannot read {path}: {error.strerror}"
     except UnicodeDecodeError:
-        remedy = "Take it from Git again."
-        return None, [Diagnostic("FAB7010", Severity.ERROR, f"{path} is not UTF-8 text", None, remedy)]
+        why = f"{path} is not UTF-8 text"
+    at = Position(str(path), 1)
+    return None, [Diagnostic("FAB7010", Severity.ERROR, why, at, "Take it from Git again.")]
+
+
+def quoted(names: Iterable[str]) -> dict[str, str]:
+    """The text of files that findings point into, of those that can be read."""
+    found = {}
+    for name in dict.fromkeys(names):
+        with suppress(OSError):
+            found[name] = files.read(Path(name), limit=_QUOTED).decode(errors="replace")
+    return found
 
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:
@@ -147,7 +160,7 @@ def digests(paths: Iterable[Path]) -> dict[str, str]:
     table = {}
     for path in paths:
         try:
-            table[str(path.resolve())] = hashlib.sha256(path.read_bytes()).hexdigest()
+            table[str(path.resolve())] = files.digest(path)
         except OSError:
             table[str(path.resolve())] = ""
     return table

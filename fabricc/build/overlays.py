@@ -11,6 +11,7 @@ from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.emit import EmitError
 from fabricc.fabric.fabric import OverlayPlan
 from fabricc.fabric.model import SECRET_PREFIX, Overlay, TierName
+from fabricc.foreign import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,12 +61,11 @@ def _read(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFile) -> st
             return spec.error("FAB2110", f"{path} leads out of the folder of the spec", *at)
         if not path.is_file():
             return spec.error("FAB2110", f"there is no file {path}", *at)
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        raw = files.read(path, root=folder, limit=MAX_BYTES)
+    except files.TooLargeError:
+        return spec.error("FAB2110", f"{path} is larger than 1 MiB", *at)
     except OSError as error:
         return spec.error("FAB2110", f"{path} cannot be read: {error.strerror}", *at)
-    if len(raw) > MAX_BYTES:
-        return spec.error("FAB2110", f"{path} is larger than 1 MiB", *at)
     try:
         return raw.decode().removeprefix("\ufeff").replace("\r\n", "\n")
     except UnicodeDecodeError:

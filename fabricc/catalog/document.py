@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.foreign import files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -66,13 +67,10 @@ def read_document(path: Path) -> Document | Diagnostic:
     file = str(path)
     start = Position(file, 1, 1)
     try:
-        with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            return error(
-                "FAB2101", "the catalog file is larger than 4 MB", start, "Split it, or check the path."
-            )
+        content = files.read(path, limit=MAX_BYTES)
         text = content.decode("utf-8-sig")
+    except files.TooLargeError:
+        return error("FAB2101", "the catalog file is larger than 4 MB", start, "Split it, or check the path.")
     except UnicodeDecodeError as failure:
         line = content[: failure.start].count(b"\n") + 1
         return error(

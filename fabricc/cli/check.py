@@ -54,8 +54,10 @@ def command(
     with output.progress() as bar:
         result, sources = check_tree(tree, spec, jobs=jobs, progress=bar, simulate=sim)
     if found:
+        from fabricc.build.front import quoted
         from fabricc.infiniband.cabling import compare_files
 
+        sources |= quoted(map(str, found))
         result = replace(result, diagnostics=(*result.diagnostics, *compare_files(tree, found)))
     output.tell(result.diagnostics, format_, sources)
     if format_ == "text":

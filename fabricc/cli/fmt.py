@@ -52,12 +52,14 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
 
 def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
     """What is wrong with the file, its text, and its canonical text."""
+    from fabricc.foreign import files
     from fabricc.spec.canonical import canonical
-    from fabricc.spec.yaml_loader import MAX_BYTES, parse_yaml
+    from fabricc.spec.yaml_loader import MAX_BYTES, parse_yaml, too_large
 
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        raw = files.read(path, limit=MAX_BYTES)
+    except files.TooLargeError:
+        return (too_large(str(path)),), "", ""
     except OSError as error:
         message = f"the file cannot be read: {error.strerror}"
         help_ = "Name files: specs, policies or files of the catalog, such as `inventories/*/cluster.yaml`."

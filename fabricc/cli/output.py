@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fabricc.foreign.screen import Part, Table
     from fabricc.foreign.text import Markdown, Rendered
 
-_LARGEST_SOURCE = 8 << 20
 FORMATS = ("text", "json", "sarif", "github", "junit")
 
 format_option = click.option(
@@ -152,20 +151,11 @@ def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, 
             from fabricc.diagnostics.text import render_text
 
             colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-            _write(render_text(diagnostics, _with_files(diagnostics, sources), colour=colour), sys.stderr)
+            _write(render_text(diagnostics, sources, colour=colour), sys.stderr)
         return
     from fabricc.diagnostics.render import document as rendered
 
     document(rendered(diagnostics, format_))
-
-
-def _with_files(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> dict[str, str]:
-    """The sources, and the text of further files that findings point into."""
-    known = dict(sources)
-    for name in {d.position.file for d in diagnostics if d.position} - known.keys():
-        with suppress(OSError), Path(name).open(encoding="utf-8", errors="replace") as file:
-            known[name] = file.read(_LARGEST_SOURCE)
-    return known
 
 
 def tally(diagnostics: Iterable[Diagnostic]) -> str:

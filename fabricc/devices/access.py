@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.devices.failure import DeviceError
 from fabricc.devices.secrets import KINDS, REFERENCE, Reference, Secret, fits
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.foreign import files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fabricc.devices.inventory import Device
 
 NAME = "fabricc-access.yaml"
+_LARGEST = 4 << 20  # bytes
 _KEYS = {"username", "password", "ssh_key", "known_hosts", "ca_file", "verify", "timeout_s", "port", "driver",
          "options"}  # fmt: skip
 _PATHS = ("ssh_key", "known_hosts", "ca_file")
@@ -160,7 +162,7 @@ def read_access(path: Path) -> Access:
     import yaml
 
     try:
-        stated = yaml.safe_load(path.read_text("utf-8")) or {}
+        stated = yaml.safe_load(files.read(path, limit=_LARGEST).decode()) or {}
     except OSError as error:
         raise DeviceError("FAB9101", f"cannot read {path}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError):

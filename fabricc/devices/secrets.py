@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path
 
 from fabricc.devices.failure import DeviceError
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.foreign.files import Folder
 from fabricc.values import dataclass
 
 KINDS = ("env", "file", "keyring")
@@ -77,16 +77,16 @@ def fits(value: str) -> bool:
 def _from_file(path: Path) -> str:
     """The first line of a file that only its owner may read (mode 0600 or less)."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with Folder(path.parent, root=Path("/")) as folder, folder.open(path.name) as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
+                raise DeviceError(
+                    "FAB9102", f"{path} holds a secret and others may read it", f"Run `chmod 600 {path}`."
+                )
+            value = file.read(_LONGEST).decode().partition("\n")[0].rstrip("\r")
     except OSError as error:
         raise _missing(f"{path}: {error.strerror}") from None
-    with os.fdopen(handle, encoding="utf-8", errors="strict") as file:
-        state = os.fstat(file.fileno())
-        if not stat.S_ISREG(state.st_mode) or state.st_mode & 0o077:
-            raise DeviceError(
-                "FAB9102", f"{path} holds a secret and others may read it", f"Run `chmod 600 {path}`."
-            )
-        value = file.read(_LONGEST).partition("\n")[0].rstrip("\r")
+    except UnicodeDecodeError:
+        raise _missing(f"{path} is not UTF-8 text") from None
     if not value:
         raise _missing(f"{path} is empty")
     return value

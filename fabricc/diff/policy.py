@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.diagnostics.wording import plural
 from fabricc.diff.model import Impact
+from fabricc.foreign import files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -47,9 +48,11 @@ class Policy:
 
 def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnostic, ...]]:
     """The policy at `path`, or the one in the folder, or one that forbids nothing; FAB9023 for what is wrong."""
+    from fabricc.spec.yaml_loader import MAX_BYTES
+
     named = path or folder / NAME
     try:
-        raw = named.read_bytes()
+        raw = files.read(named, limit=MAX_BYTES)
     except FileNotFoundError:
         if path is None:
             return Policy(), ()

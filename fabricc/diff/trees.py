@@ -7,6 +7,7 @@ import ipaddress
 import json
 from dataclasses import field
 from fractions import Fraction
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from fabricc import nos as back_ends
@@ -18,17 +19,19 @@ from fabricc.diff.sides import Scale
 from fabricc.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
+from fabricc.foreign.files import Folder
 from fabricc.hosts import back_end as host_files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from fabricc.diff.sides import Side
     from fabricc.emit import Manifest
     from fabricc.fabric.facts import Facts, Reading
 
+_LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB
 _TIERS = ("tor", "spine", "core")
 _RANK = {"host": 0, "spine": 1, "core": 2}
 Cable = tuple[str, str, str, str, int, str]
@@ -126,8 +129,9 @@ def tree_side(tree: Path) -> TreeSide | Diagnostic:
     if manifest is None:
         return missing or Diagnostic("FAB6013", Severity.ERROR, f"{tree} is no output tree")
     try:
-        plan = json.loads((tree / "plan" / "fabric.json").read_text("utf-8"))
-        rows = list(_rows(tree / "plan" / "cabling.csv"))
+        with Folder(tree) as folder:
+            plan = json.loads(folder.read("plan/fabric.json"))
+            rows = list(csv.DictReader(StringIO(folder.read("plan/cabling.csv", limit=_LARGEST).decode())))
         kinds, cables = _devices(rows, manifest)
         side = TreeSide(
             str(tree), tree, manifest, plan, kinds, cables, DeviceFiles.of(tree, manifest), _digests(manifest)
@@ -137,11 +141,6 @@ def tree_side(tree: Path) -> TreeSide | Diagnostic:
         message = f"{tree}/plan cannot be read: {error}"
         return Diagnostic("FAB9021", Severity.ERROR, message, None, "Build the tree again.")
     return side
-
-
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file)
 
 
 def _devices(

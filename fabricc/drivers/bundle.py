@@ -14,6 +14,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabricc.foreign.files import Folder, read
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -80,8 +82,10 @@ def candidate_files(filename: str | None, config: str | None, alone: str) -> dic
     if filename is not None:
         place = Path(filename)
         if place.is_dir():
-            return {one.name: one.read_text("utf-8") for one in sorted(place.iterdir()) if one.is_file()}
-        return unpack(place.read_text("utf-8"), alone)
+            with Folder(place, root=Path("/")) as folder:
+                names = sorted(one.name for one in place.iterdir() if folder.has(one.name))
+                return {name: folder.read(name).decode() for name in names}
+        return unpack(read(place, root=Path("/")).decode(), alone)
     if config is None:
         raise ValueError("neither a file name nor a configuration is given")
     return unpack(config, alone)

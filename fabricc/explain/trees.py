@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.explain.lines import Place, Texts
 from fabricc.explain.model import SubjectError
+from fabricc.foreign.files import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -86,9 +86,13 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
         help_ = "Ask about a device, a port, an address or an ASN that it names: `fabricc explain SPEC NAME`."
         message = f"{path} belongs to no device: its lines are tables and settings of the whole"
         raise SubjectError(Diagnostic("FAB9272", Severity.ERROR, message, None, help_))
-    if not file.is_file() or file.is_symlink():
-        raise SubjectError(_refused(f"{file} is in the manifest and not in the tree", "Build again."))
-    count = len(file.read_text("utf-8", "replace").splitlines())
+    try:
+        with Folder(tree) as folder:
+            count = len(folder.read(path).decode(errors="replace").splitlines())
+    except OSError:
+        raise SubjectError(
+            _refused(f"{file} is in the manifest and not in the tree", "Build again.")
+        ) from None
     if not 1 <= line <= count:
         raise SubjectError(
             _refused(f"{file} has {count:,} lines, and so no line {line:,}", "Lines count from 1.")
@@ -136,7 +140,9 @@ def stale(line: TreeLine, front: Front) -> list[Diagnostic]:
         help_ = "What follows is explained by the spec as it is now; build again."
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, help_))
     file = line.tree / line.path
-    if hashlib.sha256(file.read_bytes()).hexdigest() != line.manifest.files[line.path]:
+    with Folder(line.tree) as folder:
+        changed = folder.digest(line.path) != line.manifest.files[line.path]
+    if changed:
         message = f"{line.path} was changed after the build wrote it"
         at, help_ = Position(str(file), line.place.line), "Build again; edits belong in the spec."
         found.append(Diagnostic("FAB6010", Severity.WARNING, message, at, help_))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.foreign.files import Folder, read
 from fabricc.infiniband.found import compare, names_of
 from fabricc.infiniband.sm_files import TOPOLOGY
 from fabricc.infiniband.topology import read_topology
@@ -38,9 +40,11 @@ def compare_files(tree: Path, files: Sequence[Path]) -> list[Diagnostic]:
         files: output of `ibnetdiscover`, a file for each subnet that is to be looked at; each is compared with the
             subnet that it has most devices of.
     """
-    expected = {
-        path: read_topology(path.read_text("utf-8")) for path in sorted(tree.glob(f"subnets/*/{TOPOLOGY}"))
-    }
+    expected = {}
+    for path in sorted(tree.glob(f"subnets/*/{TOPOLOGY}")):
+        with suppress(OSError), Folder(tree) as folder:
+            text = folder.read(path.relative_to(tree).as_posix(), limit=MAX_BYTES)
+            expected[path] = read_topology(text.decode(errors="replace"))
     if not expected:
         message = f"{tree} has no InfiniBand subnet to compare with"
         help_ = "Cables of Ethernet are compared by `fabricc verify`."
@@ -50,9 +54,7 @@ def compare_files(tree: Path, files: Sequence[Path]) -> list[Diagnostic]:
 
 def _file(expected: dict[Path, ReadTopology], file: Path) -> Iterator[Diagnostic]:
     try:
-        if file.stat().st_size > MAX_BYTES:
-            raise OSError(0, f"larger than {MAX_BYTES:,} bytes")
-        found = read_topology(file.read_text("utf-8", errors="replace"))
+        found = read_topology(read(file, limit=MAX_BYTES).decode(errors="replace"))
     except OSError as error:
         message = f"{file} cannot be read: {error.strerror}"
         yield Diagnostic("FAB6335", Severity.ERROR, message, None, _HOW)

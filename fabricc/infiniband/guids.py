@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.fabric.yaml_text import compose
+from fabricc.foreign import files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -37,10 +38,9 @@ def read_guids(
 
     start = Position(str(path), 1, 1)
     try:
-        raw = path.read_bytes()
-        if len(raw) > MAX_BYTES:
-            return {}, [_wrong(f"the file of GUIDs is larger than {MAX_BYTES:,} bytes", start, _FORM)]
-        root = compose(raw.decode("utf-8-sig"))
+        root = compose(files.read(path, limit=MAX_BYTES).decode("utf-8-sig"))
+    except files.TooLargeError as error:
+        return {}, [_wrong(f"the file of GUIDs is {error.strerror}", start, _FORM)]
     except OSError as error:
         message = f"the file of GUIDs cannot be read: {path}: {error.strerror}"
         return {}, [_wrong(message, asked_at or start, "Its path counts from the spec's folder.")]

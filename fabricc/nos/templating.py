@@ -10,17 +10,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabricc.foreign import files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from types import TracebackType
 
-    from jinja2 import BytecodeCache, Environment
+    from jinja2 import BaseLoader, BytecodeCache, Environment
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FIXED = ("hosts", "jobs", "report")
 """Folders of the built-in templates that other modules fill in; a user's are not looked for."""
+_LARGEST = 1 << 20
+"""Bytes of a template of the user's own."""
 _overrides: tuple[Path, ...] = ()
 
 
@@ -67,15 +70,13 @@ def override_digests() -> dict[str, str]:
     Raises:
         OSError: a folder or file cannot be read.
     """
-    import hashlib
-
     found: dict[str, str] = {}
     for folder in _overrides:
         known = (each for each in folder.iterdir() if (built_in() / each.name).is_dir())
         for nos in sorted(each for each in known if each.name not in _FIXED):
             for file in sorted(nos.glob("*.j2")):
                 name = f"{nos.name}/{file.name}"
-                found.setdefault(name, hashlib.sha256(file.read_bytes()).hexdigest())
+                found.setdefault(name, files.digest(file, root=files.clone_of(file) or folder))
     return found
 
 
@@ -112,7 +113,7 @@ def _files() -> Iterable[Path]:
 
 def _is_text(file: Path) -> bool:
     try:
-        file.read_text(encoding="utf-8")
+        files.read(file, limit=_LARGEST).decode()
     except UnicodeDecodeError:
         return False
     return True
@@ -134,14 +135,16 @@ def environment(nos: str, *, objects: bool = False) -> Environment:
 
 @cache
 def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     from fabricc.nos import compiling
 
     kind = ImmutableSandboxedEnvironment if overrides else Environment
     made = kind(
-        loader=FileSystemLoader([folder / nos for folder in (*overrides, built_in())]),
+        loader=ChoiceLoader(
+            [*(_loader(folder, nos) for folder in overrides), FileSystemLoader(built_in() / nos)]
+        ),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -153,6 +156,20 @@ def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Enviro
     if not overrides:
         made.code_generator_class = compiling.AttributeTemplates if objects else compiling.JoinedTemplates
     return made
+
+
+def _loader(folder: Path, nos: str) -> BaseLoader:
+    """Templates of the user's own, which may include one another and nothing else."""
+    from jinja2 import FunctionLoader
+
+    def load(name: str) -> tuple[str, str, Callable[[], bool]] | None:
+        file = folder / nos / name
+        if ".." in name.split("/") or not file.is_file():
+            return None
+        text = files.read(file, root=files.clone_of(file) or folder, limit=_LARGEST).decode()
+        return text, str(file), lambda: True
+
+    return FunctionLoader(load)
 
 
 def _compiled() -> BytecodeCache | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.diagnostics import Diagnostic, Position, Severity, worst
 from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.foreign import files
 from fabricc.spec.document import Findings, clip
 from fabricc.spec.model import (
     Acceptance,
@@ -126,7 +126,7 @@ def _shortened(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
 
 def _read(path: FilePath) -> bytes | Diagnostic:
     """At most one byte more than the limit, so that the reader refuses what is larger."""
-    from fabricc.spec.yaml_loader import MAX_BYTES
+    from fabricc.spec.yaml_loader import MAX_BYTES, too_large
 
     def refused(code: str, message: str, help: str = "") -> Diagnostic:
         return Diagnostic(code, Severity.ERROR, message, Position(path.as_posix(), 1, 1), help)
@@ -134,15 +134,15 @@ def _read(path: FilePath) -> bytes | Diagnostic:
     try:
         if str(path) == "-":
             return sys.stdin.buffer.read(MAX_BYTES + 1)
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            return refused("FAB0002", "this is a directory, not a spec", _nearby(path))
-        if not stat.S_ISREG(mode):
-            return refused("FAB0002", "this is not a regular file", "Use `-` to read standard input.")
-        with path.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
+        return files.read(path, limit=MAX_BYTES)
     except FileNotFoundError:
         return refused("FAB0001", "there is no such file", _nearby(path.parent))
+    except files.TooLargeError:
+        return too_large(path.as_posix())
+    except files.ForeignFileError as error:
+        if path.is_dir():
+            return refused("FAB0002", "this is a directory, not a spec", _nearby(path))
+        return refused("FAB0002", f"this is no spec: {error.strerror}", "Use `-` to read standard input.")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return refused("FAB0001", f"the file cannot be read: {why}")

@@ -62,6 +62,15 @@ def parse_yaml(source: bytes | str, file: str) -> Document:
     )
 
 
+def too_large(file: str) -> Diagnostic:
+    """What to say about a file of more than `MAX_BYTES`."""
+    limit = f"{MAX_BYTES // 1024 // 1024} MiB"
+    help_ = "A spec of the largest clusters fits in a few kilobytes: count hosts instead of listing them."
+    return Diagnostic(
+        "FAB0003", Severity.ERROR, f"the file is larger than {limit}", Position(file, 1, 1), help_
+    )
+
+
 def decode_error(source: bytes, error: UnicodeDecodeError, file: str) -> Diagnostic:
     """What to say about bytes that are not UTF-8, at the line and column of the first bad one."""
     if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -86,16 +95,8 @@ def decode_error(source: bytes, error: UnicodeDecodeError, file: str) -> Diagnos
 
 
 def _decode(source: bytes | str, file: str) -> str | Diagnostic:
-    start = Position(file, 1, 1)
     if len(source) > MAX_BYTES:
-        limit = f"{MAX_BYTES // 1024 // 1024} MiB"
-        return Diagnostic(
-            "FAB0003",
-            Severity.ERROR,
-            f"the file is larger than {limit}",
-            start,
-            "A spec of the largest clusters fits in a few kilobytes: count hosts instead of listing them.",
-        )
+        return too_large(file)
     if isinstance(source, bytes):
         try:
             text = source.decode("utf-8")

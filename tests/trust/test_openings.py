@@ -1,0 +1,139 @@
+"""Files are opened by `foreign/files.py`: any other opening in the product is listed here with its reason."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import fabricc
+
+TOP = Path(fabricc.__file__).parent
+OPENING = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "fdopen", "copyfile", "copy", "copy2",
+           "copytree", "file_digest", "readlines"}  # fmt: skip
+PACKAGED = "a file of the product itself"
+STATE = "the user's own state, whose folder nobody else may write in"
+LAB = "a folder that the lab made and owns"
+SIMULATION = "a folder that the simulation made and owns"
+KERNEL = "a file of /proc or /sys, or a namespace"
+FACTORY = "opens no file: a constructor of that name"
+SESSION = "opens no file: a session with a device"
+
+ALLOWED = {
+    ("foreign/files.py", "open"): "the door",
+    ("foreign/files.py", "fdopen"): "the door",
+    ("emit/exclusive.py", "open"): "the lock file of a tree, O_NOFOLLOW",
+    ("emit/file.py", "open"): "a draft made anew, O_EXCL and O_NOFOLLOW; and the door",
+    ("emit/file.py", "fdopen"): "that draft",
+    ("emit/patch.py", "open"): "a staged file made anew, O_EXCL and O_NOFOLLOW",
+    ("emit/patch.py", "fdopen"): "that file",
+    ("emit/patch.py", "read_text"): STATE,
+    ("emit/patch.py", "write_text"): STATE,
+    ("emit/stage.py", "open"): "a staged file made anew, O_EXCL and O_NOFOLLOW",
+    ("emit/stage.py", "copy2"): "a file of the present tree where it cannot be linked; follows no link",
+    ("emit/state.py", "read_bytes"): STATE,
+    ("emit/state.py", "write_bytes"): STATE,
+    ("build/record.py", "open"): STATE,
+    ("build/record.py", "read_bytes"): STATE,
+    ("build/ledger.py", "read_bytes"): STATE,
+    ("build/ledger.py", "write_bytes"): STATE,
+    ("build/driver.py", "open"): FACTORY,
+    ("build/partial.py", "open"): FACTORY + "; and the door",
+    ("lab/export/write.py", "open"): FACTORY,
+    ("cli/lab.py", "open"): FACTORY,
+    ("cli/report.py", "open"): "the door",
+    ("devices/secrets.py", "open"): "the door",
+    ("cli/entry.py", "open"): "/dev/null",
+    ("cli/init.py", "read_bytes"): PACKAGED,
+    ("catalog/rates.py", "read_text"): PACKAGED,
+    ("catalog/validate.py", "read_text"): PACKAGED,
+    ("catalog/library.py", "read_text"): PACKAGED,
+    ("diff/impact.py", "read_text"): PACKAGED,
+    ("diff/policy.py", "read_text"): PACKAGED,
+    ("drivers/frr.py", "read_bytes"): PACKAGED,
+    ("drivers/sonic.py", "read_text"): PACKAGED,
+    ("explain/codes.py", "read_text"): PACKAGED,
+    ("explain/rules.py", "read_text"): PACKAGED,
+    ("hosts/templating.py", "read_text"): PACKAGED,
+    ("jobs/shipped.py", "read_text"): PACKAGED,
+    ("nos/templating.py", "read_bytes"): PACKAGED,
+    ("report/page.py", "read_text"): PACKAGED,
+    ("spec/resources.py", "read_text"): PACKAGED,
+    ("diff/revision.py", "write_bytes"): "a folder made for one comparison, its names below it",
+    ("lab/", ""): LAB,
+    ("infiniband/sim/", ""): SIMULATION,
+    ("push/", ""): "the journal and what is pushed, see the tests of push",
+    ("devices/connection.py", ""): SESSION,
+    ("drivers/frr_agent.py", ""): "runs on a switch, on files of the switch",
+    ("drivers/eos.py", "open"): SESSION,
+    ("drivers/frr.py", "open"): SESSION,
+    ("drivers/junos.py", "open"): SESSION,
+    ("drivers/linux_session.py", "open"): SESSION,
+    ("drivers/nxos.py", "open"): SESSION,
+    ("check/placing.py", "open"): "opens no file: ports that are still free",
+    ("nos/junos/tree.py", "open"): "opens no file: a block of a configuration",
+    ("nos/nxos/reading.py", "open"): "opens no file: a block of a configuration",
+}
+COPYING = {"copy", "copytree", "copy2", "copyfile"}
+
+
+def openings(source: str) -> set[str]:
+    """The names of calls that open files, with `open` handed on as a value too."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and node.attr in OPENING:
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            if node.attr not in COPYING or owner == "shutil":
+                found.add(node.attr)
+        elif isinstance(node, ast.Name) and node.id == "open" and isinstance(node.ctx, ast.Load):
+            found.add("open")
+    return found
+
+
+def reason(module: str, name: str) -> str:
+    """Why a module may open files by a call of this name; "" when it may not."""
+    for (where, call), why in ALLOWED.items():
+        if (where == module or (where.endswith("/") and module.startswith(where))) and call in ("", name):
+            return why
+    return ""
+
+
+MODULES = sorted(path.relative_to(TOP).as_posix() for path in TOP.rglob("*.py"))
+
+
+def test_every_opening_of_the_product_is_the_door_or_has_a_reason() -> None:
+    found = {(module, name) for module in MODULES for name in openings((TOP / module).read_text())}
+    assert sorted(pair for pair in found if not reason(*pair)) == []
+
+
+def test_no_reason_has_outlived_its_opening() -> None:
+    found = {(module, name) for module in MODULES for name in openings((TOP / module).read_text())}
+    unused = [
+        (where, call)
+        for where, call in ALLOWED
+        if not any(
+            (module == where or module.startswith(where)) and call in ("", name) for module, name in found
+        )
+    ]
+    assert unused == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open('x')",
+        "with open(x) as f: pass",
+        "Path(x).read_text()",
+        "p.read_bytes()",
+        "p.open('rb')",
+        "os.open(p, 0)",
+        "io.open(p)",
+        "shutil.copyfile(a, b)",
+        "list(map(open, names))",
+        "hashlib.file_digest(f, 'sha256')",
+        "f = Path.read_bytes",
+    ],
+)
+def test_an_opening_is_seen(source: str) -> None:
+    assert openings(source)
