@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc import __version__
 from fabricc.build import record
 from fabricc.build.gathered import Gathered
+from fabricc.build.quoting import input_texts, tree_texts
 from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Severity
 from fabricc.emit import EmitError
@@ -61,7 +62,8 @@ def build(
     front = None
     changed = known.changed_inputs() if known is not None else None
     if known is not None and changed == [] and not half and known.unedited():
-        return known.result(), {}
+        same = known.result()
+        return same, input_texts(same.diagnostics)
     if known is not None and changed == [spec_path.resolve()] and known.alone and known.ledger:
         front, done = _patched(known, spec_path, jobs, check, progress)
         if done is not None:
@@ -82,9 +84,7 @@ def build(
     except EmitError as error:
         return replace(result, diagnostics=(*front.diagnostics, error.diagnostic)), sources
     if result.tree is None:
-        from fabricc.build.recheck import texts_of
-
-        sources |= texts_of(result.diagnostics, out / f".{result.cluster}.rejected")
+        sources |= tree_texts(result.diagnostics, out / f".{result.cluster}.rejected")
     if result.exit_status == 0:
         inputs = dict(front.inputs)
         inputs[str(front.lock_path.resolve())] = hashlib.sha256(front.lock_text.encode()).hexdigest()

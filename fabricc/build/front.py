@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.build.naming import Naming
+from fabricc.build.quoting import input_texts
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.foreign import files
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Switch
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 LOCK_NAME = "fabricc.lock"
 _SHOWN = 3
-_QUOTED = 4 << 20  # bytes of a file of which lines are quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
     extra = [spec_path.parent / name for name in spec.catalog_files]
     catalog, found = load_catalog(extra)
     diagnostics += found
-    sources |= quoted(d.position.file for d in found if d.position)
+    sources |= input_texts(found)
     lock_before, unread = read_lock(lock_path)
     diagnostics += unread
     lock: Lock = EMPTY_LOCK
@@ -144,15 +143,6 @@ def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
         why = f"{path} is not UTF-8 text"
     at = Position(str(path), 1)
     return None, [Diagnostic("FAB7010", Severity.ERROR, why, at, "Take it from Git again.")]
-
-
-def quoted(names: Iterable[str]) -> dict[str, str]:
-    """The text of files that findings point into, of those that can be read."""
-    found = {}
-    for name in dict.fromkeys(names):
-        with suppress(OSError):
-            found[name] = files.read(Path(name), limit=_QUOTED).decode(errors="replace")
-    return found
 
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:

@@ -38,7 +38,8 @@ def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock
         wanted: whether the caller can do something with an InfiniBand fabric.
     """
     from fabricc.build.accept import settled
-    from fabricc.build.front import digests, quoted
+    from fabricc.build.front import digests
+    from fabricc.build.quoting import input_texts
     from fabricc.infiniband.plan import plan
     from fabricc.spec.lock import format_lock
 
@@ -57,13 +58,12 @@ def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
     inputs = digests([spec_path, *(spec_path.parent / name for name in files), front.lock_path])
     text = format_lock(planned.lock)
-    named = {d.position.file for d in planned.diagnostics if d.position} - front.sources.keys()
     return replace(
         front,
         infiniband=planned.fabric,
         lock_text=text,
         diagnostics=tuple(found),
-        sources={**front.sources, **quoted(sorted(named))},
+        sources={**input_texts(planned.diagnostics), **front.sources},
         inputs=inputs,
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.build import record
+from fabricc.build.quoting import tree_texts
 from fabricc.build.result import BuildResult
 from fabricc.check.tree import read_manifest, verify_manifest
 from fabricc.diagnostics import Diagnostic, Severity
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fabricc.emit import Manifest
-
-_QUOTED = 1 << 20  # bytes of a file of which lines are quoted
-_QUOTED_FILES = 256
 
 
 def check_tree(
@@ -45,7 +43,7 @@ def check_tree(
         What was found, and the text of the files that diagnostics point into, by name.
     """
     result, sources = _checked(tree, spec_path, jobs, progress, simulate=simulate)
-    return result, {**texts_of(result.diagnostics, tree), **sources}
+    return result, {**tree_texts(result.diagnostics, tree), **sources}
 
 
 def _checked(
@@ -166,15 +164,3 @@ class DeviceFiles:
             with suppress(OSError):
                 texts[name] = self._folder.read(f"{folder}/{name}").decode(errors="replace")
         return texts
-
-
-def texts_of(diagnostics: Iterable[Diagnostic], tree: Path) -> dict[str, str]:
-    """The text of files in a tree that diagnostics point into, by name: of as many as anybody reads about."""
-    below = f"{tree}/"
-    named = {d.position.file for d in diagnostics if d.position and d.position.file.startswith(below)}
-    texts = {}
-    with suppress(OSError), files.Folder(tree) as folder:
-        for name in sorted(named)[:_QUOTED_FILES]:
-            with suppress(OSError):
-                texts[name] = folder.read(name.removeprefix(below), limit=_QUOTED).decode(errors="replace")
-    return texts

@@ -59,17 +59,20 @@ def verify_manifest(tree: Path, manifest: Manifest) -> list[Diagnostic]:
             except OSError as error:
                 message = f"{path} is in the manifest and cannot be read: {error.strerror}"
                 wrong.append(Diagnostic("FAB6011", Severity.ERROR, message, at, _REBUILD))
-    for path in sorted({*_below(str(tree))} - manifest.files.keys() - {manifests.NAME}):
+    for path in sorted({*_below(tree)} - manifest.files.keys() - {manifests.NAME}):
         message = f"{path} is in the tree and not in its manifest"
         wrong.append(Diagnostic("FAB6012", Severity.WARNING, message, Position(str(tree / path), 1)))
     return wrong
 
 
-def _below(folder: str, above: str = "") -> Iterator[str]:
-    """Every file of a folder, by its path below it; a link is a file."""
-    with suppress(PermissionError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _below(entry.path, f"{above}{entry.name}/")
-            else:
-                yield f"{above}{entry.name}"
+def _below(tree: Path) -> Iterator[str]:
+    """Every file of a tree, by its path below it; a link is a file, and what cannot be looked into has none."""
+    waiting = [""]
+    while waiting:
+        above = waiting.pop()
+        with suppress(OSError), os.scandir(f"{tree}/{above}") as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{above}{entry.name}/")
+                else:
+                    yield f"{above}{entry.name}"

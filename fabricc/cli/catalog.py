@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     """List every switch, host and NIC, or show model NAME: each figure with its source."""
-    from fabricc.build.front import quoted
+    from fabricc.build.quoting import input_texts
     from fabricc.build.result import exit_status
     from fabricc.catalog.load import load_catalog
 
     catalog, found = load_catalog(list(extra))
-    output.tell(found, "text", quoted(d.position.file for d in found if d.position))
+    output.tell(found, "text", input_texts(found))
     if name is None:
         if format_ == "json":
             output.document(_list_json(catalog))

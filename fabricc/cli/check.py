@@ -54,11 +54,12 @@ def command(
     with output.progress() as bar:
         result, sources = check_tree(tree, spec, jobs=jobs, progress=bar, simulate=sim)
     if found:
-        from fabricc.build.front import quoted
+        from fabricc.build.quoting import input_texts
         from fabricc.infiniband.cabling import compare_files
 
-        sources |= quoted(map(str, found))
-        result = replace(result, diagnostics=(*result.diagnostics, *compare_files(tree, found)))
+        compared = compare_files(tree, found)
+        result = replace(result, diagnostics=(*result.diagnostics, *compared))
+        sources = {**input_texts(compared), **sources}
     output.tell(result.diagnostics, format_, sources)
     if format_ == "text":
         devices = sum(result.counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts"))

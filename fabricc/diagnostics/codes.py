@@ -319,6 +319,7 @@ TITLES: dict[str, str] = {
     "FAB6016": "Simulation of a fabric that has no subnet manager",
     "FAB6020": "A build of the tree is not complete",
     "FAB6021": "A manifest that no build writes",
+    "FAB6022": "A subnet that is not simulated",
     "FAB6030": "A committed file is not as a fresh build",
     "FAB6031": "A file of the build is not committed",
     "FAB6032": "A committed file is not of the build",

@@ -137,7 +137,7 @@ def tree_side(tree: Path) -> TreeSide | Diagnostic:
             str(tree), tree, manifest, plan, kinds, cables, DeviceFiles.of(tree, manifest), _digests(manifest)
         )
         _ = side.scale, side.figures(), plan["tiers"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         message = f"{tree}/plan cannot be read: {error}"
         return Diagnostic("FAB9021", Severity.ERROR, message, None, "Build the tree again.")
     return side

@@ -212,6 +212,7 @@ def test_check_names_each_line_that_was_altered_and_shows_it_first(repo: Path, f
 
 
 def test_check_finds_the_spec_of_a_moved_tree(repo: Path, fabricc: Fabricc) -> None:
+    (repo / ".git").mkdir()
     fabricc("build", "cluster.yaml")
     shutil.copytree(repo / "build/lab", repo / "deep/er/lab")
     assert fabricc("check", "deep/er/lab").status == 0

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.foreign.files import Folder
 from fabricc.infiniband.proof import Finding
 from fabricc.infiniband.sim import judge
 from fabricc.infiniband.sim.inputs import Needs, adapter_id, prepare
 from fabricc.infiniband.sim.processes import PACKAGES, SimulatedSubnet, SimulationError, missing
 from fabricc.infiniband.sim.routes import ranks
-from fabricc.infiniband.sm_files import CONF, LIDS, TOPOLOGY, subnet_folder
+from fabricc.infiniband.sm_files import CONF, LIDS, TOPOLOGY, sm_files, subnet_folder
 from fabricc.infiniband.topology import read_topology
+from fabricc.infiniband.wiring import Subnet
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from fabricc.infiniband.topology import ReadTopology
 
 _QUIET_S = 0.3
+
+_LARGEST = 1 << 30  # bytes of a file of the subnet manager
+_REBUILD = "Build again, or see who changed it."
 
 
 @dataclass(slots=True)
@@ -73,12 +78,15 @@ def simulate_tree(
     for plane in range(ib.planes):
         if progress is not None:
             progress("subnets simulated", plane, ib.planes)
-        folder = tree / subnet_folder(plane)
-        files = {
-            str(path.relative_to(folder)): path.read_text("utf-8", "replace")
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and not path.is_symlink()
-        }
+        folder, files = tree / subnet_folder(plane), dict(sm_files(Subnet(ib, plane)))
+        if altered := _altered(tree, subnet_folder(plane), files):
+            message = (
+                f"not simulated: {altered} is not what the build writes, and opensm runs what its files name"
+            )
+            result.append(
+                Diagnostic("FAB6022", Severity.ERROR, message, Position(str(folder / altered), 1), _REBUILD)
+            )
+            continue
         report = simulate(ib, files)
         for found in report.findings:
             at = Position(str(folder / found.file), max(1, found.line)) if found.file else None
@@ -87,6 +95,18 @@ def simulate_tree(
             at = Position(str(folder / CONF), 1)
             result.append(Diagnostic("FAB6329", Severity.NOTE, report.sentence(), at))
     return result
+
+
+def _altered(tree: Path, folder: str, files: Mapping[str, str]) -> str:
+    """The first file of a subnet in a tree that differs from what a build writes; "" when none does."""
+    with Folder(tree) as present:
+        for name, text in sorted(files.items()):
+            try:
+                if present.read(f"{folder}/{name}", limit=_LARGEST) != text.encode():
+                    return name
+            except OSError:
+                return name
+    return ""
 
 
 def simulate(ib: InfinibandFabric, files: Mapping[str, str]) -> Report:

@@ -1,0 +1,39 @@
+"""A tree that a clone brought makes the subnet manager run nothing: its files are run only as a build writes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.infiniband.sim import run
+from tests.infiniband.support import document
+
+if TYPE_CHECKING:
+    from tests.trust.conftest import Clone
+
+
+@pytest.mark.parametrize("line", ["event_plugin_name evil", "dump_files_dir /home", "# nothing"])
+def test_a_setting_of_opensm_that_no_build_writes_is_not_run(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    (clone.top / "cluster.yaml").write_text(json.dumps(document(), indent=1))
+    (clone.top / "fabricc.lock").unlink()
+    assert clone.fabricc("build", "cluster.yaml")[0] == 0
+    ran: list[object] = []
+    monkeypatch.setattr(run, "missing", list)
+    monkeypatch.setattr(run, "simulate", lambda *_: ran.append(1) or run.Report())
+    tree = clone.top / "build" / "test"
+    assert "not simulated" not in clone.reading("check", "--sim", "build/test")[1]
+    sound = len(ran)
+    ran.clear()
+    conf, manifest = tree / "subnets/a/etc/opensm/opensm.conf", tree / "manifest.json"
+    before = hashlib.sha256(conf.read_bytes()).hexdigest()
+    conf.write_text(f"{conf.read_text()}{line}\n")
+    manifest.write_text(manifest.read_text().replace(before, hashlib.sha256(conf.read_bytes()).hexdigest()))
+    status, told = clone.reading("check", "--sim", "build/test")
+    assert status != 0
+    assert "FAB6022" in told
+    assert len(ran) == sound - 1
