@@ -48,9 +48,10 @@ def make_folder(path: Path) -> None:
             present = present.parent
         with _folder(present):
             path.mkdir(parents=True, exist_ok=True)
+    except ForeignFileError as error:
+        raise EmitError("FAB7001", f"cannot write {path}: {error.strerror}", _NAME_IT) from None
     except OSError as error:
-        remedy = _NAME_IT if isinstance(error, ForeignFileError) else ""
-        raise EmitError("FAB7001", f"cannot write {path}: {error.strerror or error}", remedy) from None
+        raise EmitError.from_os(error) from None
 
 
 def _folder(path: Path) -> Folder:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.build.front import LOCK_NAME
+from fabricc.foreign import files
 from fabricc.lab import demands, kernel, lldp, state
 from fabricc.lab.blueprint import blueprint, swapped
 from fabricc.lab.failure import LabError
@@ -159,7 +160,7 @@ def copy_spec(copy: Path, spec: ClusterSpec, lock_text: str) -> None:
         if not target.is_relative_to(copy.resolve()):
             raise LabError("FAB8014", f"the file {name} lies outside the folder of the spec")
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(origin.parent / name, target)
+        target.write_bytes(files.read(origin.parent / name))
     (copy / LOCK_NAME).write_text(lock_text)
 
 

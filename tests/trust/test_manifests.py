@@ -6,12 +6,16 @@ import json
 import os
 import time
 import tracemalloc
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricc.check.tree import read_manifest
 from fabricc.emit.manifest import Manifest, ManifestError
+from fabricc.emit.names import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +112,44 @@ def test_damaged_manifests_are_refused(clone: Clone, content: bytes) -> None:
     assert "FAB6021" in clone.reading("check", "build/lab")[1]
     with pytest.raises(ManifestError):
         Manifest.parse(content)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = ("format", "made_by", "cluster", "version", "spec", "inputs", "files")
+SOUND = {
+    "format": 1,
+    "made_by": "fabricc",
+    "cluster": "z",
+    "version": "1",
+    "spec": "c.yaml",
+    "inputs": {},
+    "files": {},
+}
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=2), st.dictionaries(st.text(), JSON, max_size=3))
+def test_no_manifest_raises_anything_else_and_what_is_taken_is_clean(
+    changed: dict[str, Any], files: dict[str, Any]
+) -> None:
+    content = json.dumps({**SOUND, "files": files, **changed}).encode()
+    told, taken = "", Manifest("z", "1", "c.yaml")
+    try:
+        taken = Manifest.parse(content)
+    except ManifestError as error:
+        told = f"{error}"
+    assert told.isprintable()
+    assert all(is_path(path) and len(digest) == 64 for path, digest in taken.files.items())
+
+
+@given(st.binary(max_size=200), st.integers(0, 200))
+def test_bytes_in_a_manifest_raise_nothing_else(noise: bytes, at: int) -> None:
+    content = json.dumps(SOUND).encode()
+    with suppress(ManifestError):
+        Manifest.parse(content[:at] + noise + content[at:])
 
 
 def put(place: Path, kind: str) -> None:
