@@ -7,7 +7,6 @@ tree's folders, emptied, stay as the hidden folder in which the next build puts 
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,5 +84,6 @@ def retire(top: Path) -> None:
     Raises:
         OSError: something in it cannot be removed.
     """
-    if len(hollow(top)) < KEPT_FROM:
-        shutil.rmtree(top)
+    if len(left := hollow(top)) < KEPT_FROM:
+        prune(top, left)
+        top.rmdir()

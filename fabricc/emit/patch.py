@@ -211,8 +211,7 @@ def _drop(target: Path, folder: Path) -> None:
     """Remove the record before the rest."""
     if (record := _record(target)) is not None:
         record.unlink(missing_ok=True)
-    if os.path.lexists(folder):
-        swap.remove(folder)
+    swap.remove(folder)
 
 
 @contextmanager

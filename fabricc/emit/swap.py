@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import shutil
 from functools import cache
 from typing import TYPE_CHECKING
+
+from fabricc.emit import folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,12 +73,13 @@ def recover(target: Path, aside: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a whole folder; links are never followed.
+    """Remove a file, a link or a whole folder of any depth; links are never followed.
 
     Raises:
         OSError: something in it cannot be removed.
     """
-    if path.is_symlink() or path.is_file():
-        path.unlink()
-    elif path.exists():
-        shutil.rmtree(path)
+    if path.is_dir() and not path.is_symlink():
+        folders.prune(path, folders.hollow(path))
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.cli.entry import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SPEC = """\
 cluster: lab
@@ -65,14 +67,16 @@ class Clone:
 def contents(top: Path, *, state: bool = True) -> dict[str, tuple[object, ...]]:
     """Everything below a folder: mode, and target, bytes or nothing."""
     found: dict[str, tuple[object, ...]] = {}
-    for folder, folders, files in os.walk(top):
-        if not state:
-            folders[:] = [name for name in folders if name != "state"]
-        for name in (*folders, *files):
-            path = Path(folder, name)
+    waiting = [top]
+    while waiting:
+        for path in sorted(waiting.pop().iterdir()):
+            if path.name == "state" and not state:
+                continue
             what: object = None
             if path.is_symlink():
                 what = path.readlink()
+            elif path.is_dir():
+                waiting.append(path)
             elif path.is_file() and path.stat().st_size < 1 << 24:
                 what = hashlib.sha256(path.read_bytes()).hexdigest()
             found[str(path)] = (path.lstat().st_mode, what)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.emit import swap
 from tests.trust.conftest import SPEC
 
 if TYPE_CHECKING:
@@ -135,3 +137,38 @@ def test_without_a_state_folder_everything_is_built_whole(
         status, told = clone.fabricc("build", "cluster.yaml")
         assert status == 0, told
         assert clone.reading("check", "build/lab")[0] == 0
+
+
+@pytest.mark.parametrize("name", [".lab.patch", ".lab.next", ".lab.old", ".lab.rejected", "lab/switches/x"])
+def test_folders_of_any_depth_and_oddities_in_them_are_no_trouble(clone: Clone, name: str) -> None:
+    folder = clone.top / "build" / name
+    folder.mkdir()
+    (folder / "link").symlink_to(clone.home)
+    os.mkfifo(folder / "fifo")
+    handle = os.open(folder, os.O_RDONLY)
+    for _ in range(1100):
+        os.mkdir("d", dir_fd=handle)
+        below = os.open("d", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = below
+    os.close(handle)
+    try:
+        assert clone.reading("check", "build/lab")[0] in (0, 1)
+        assert clone.fabricc("build", "cluster.yaml")[0] == 0
+    finally:
+        swap.remove(clone.top / "build")
+    assert clone.secret.exists()
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "folder"])
+def test_a_lock_file_that_is_none_stops_no_verb(clone: Clone, kind: str) -> None:
+    lock = clone.top / "build" / ".lab.lock"
+    if kind == "fifo":
+        os.mkfifo(lock)
+    elif kind == "link":
+        lock.symlink_to(clone.secret)
+    else:
+        lock.mkdir()
+    assert clone.reading("check", "build/lab")[0] == 0
+    status, told = clone.fabricc("build", "cluster.yaml")
+    assert status == 0 or "FAB7001" in told
