@@ -127,9 +127,11 @@ class Work:
             wrong = switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)
             piece.findings.add(_below(folder, wrong))
             piece.findings.add(piece.survey.add_switch(switch, reading, folder))
-        name = switch.name
+        name, families = switch.name, switch.bgp.families
         return [
-            switch_end(name, port.name, (peer.device, peer.port), reading, port.direction is Direction.HOST)
+            switch_end(
+                name, port.name, (peer.device, peer.port), reading, port.direction is Direction.HOST, families
+            )
             for port in switch.ports
             if (peer := port.peer)
         ]

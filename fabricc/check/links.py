@@ -48,7 +48,8 @@ class End(NamedTuple):
         addresses: both ends' addresses as this end believes them; "" when it states none.
         session: both ends' ASNs as this end believes them; "" without a session.
         fec: forward error correction of the port; "" when not stated.
-        settings: families, BFD and timers of the sessions, BGP's and BFD's; "" without a session.
+        settings: what the sessions carry of the fabric's families, whether with BFD, BGP's timers and BFD's multiplier;
+            "" without a session.
     """
 
     device: str
@@ -86,8 +87,10 @@ class End(NamedTuple):
         return (mtu, speed, self.pfc, self.addresses, self.session, self.fec, self.settings)
 
 
-def switch_end(device: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool) -> End:
-    """The end of a link at a switch port, from the facts of the switch's files."""
+def switch_end(
+    device: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool, families: Iterable[str]
+) -> End:
+    """The end of a link at a switch port, from its files; `families` are those that the fabric routes."""
     facts = reading.facts
     ipv4, ipv6, unnumbered, pfc, mtu, speed, fec = map(facts.get, several(port, _LEAVES))
     first = (device, port) < peer
@@ -113,7 +116,7 @@ def switch_end(device: str, port: str, peer: tuple[str, str], reading: Reading, 
     return End(
         device, port, *peer, False, mtu if isinstance(mtu, int) else 0, speed if isinstance(speed, int) else 0,
         str(pfc), " ".join(addresses), " ".join(session), "" if fec is None else str(fec),
-        _settings(facts, neighbours), *_place(reading, port),
+        _settings(facts, neighbours, families), *_place(reading, port),
     )  # fmt: skip
 
 
@@ -191,19 +194,25 @@ def _session(facts: Facts, first: bool, neighbour: str, transport: str) -> str:
     return f"{transport} " + _ordered(first, str(facts.get("bgp/asn")), str(remote))
 
 
-def _settings(facts: Facts, neighbours: list[str]) -> str:
-    """What both ends of a session have to set alike, as text; "" when there is no session."""
+def _settings(facts: Facts, neighbours: list[str], families: Iterable[str]) -> str:
+    """What both ends of a session have to set alike, as text; "" when there is no session.
+
+    A session carries the families that both ends offer (RFC 4760 section 8), so one that only one end offers counts
+    only where the fabric routes it. BFD runs at the slower of both ends' intervals (RFC 5880 section 6.8.2), so those
+    may differ; with one multiplier neither end takes longer to detect than it would with the slower interval alone.
+    """
     told = []
     for neighbour in neighbours:
         prefix = f"bgp/neighbor[{neighbour}]/"
         if prefix + "remote_asn" in facts:
             bfd = facts.get(prefix + "bfd") == "true"
-            told.append(f"{facts.get(prefix + 'families')} {'with' if bfd else 'without'} BFD")
+            offered = str(facts.get(prefix + "families")).split(",")
+            carried = ",".join(family for family in families if family in offered) or "no family"
+            told.append(f"{carried} {'with' if bfd else 'without'} BFD")
     if not told:
         return ""
     timers = f"timers {facts.get('bgp/keepalive_s')}/{facts.get('bgp/hold_s')} s"
-    bfd_timers = f"BFD {facts.get('bfd/interval_ms')} ms x {facts.get('bfd/multiplier')}"
-    return ", ".join([*told, timers, bfd_timers])
+    return ", ".join([*told, timers, f"BFD x {facts.get('bfd/multiplier')}"])
 
 
 def _neighbour(address: str, family: int) -> str:

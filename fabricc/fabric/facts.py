@@ -242,11 +242,10 @@ def _bgp_facts(facts: Facts, bgp: Bgp) -> None:
         facts["bfd/multiplier"] = bgp.bfd_multiplier
     for aggregate in bgp.aggregates:
         facts[f"bgp/aggregate[{aggregate}]"] = "summary-only"
-    families = [name for name, on in (("ipv4", bgp.ipv4), ("ipv6", bgp.ipv6)) if on]
     groups = {group.name: group for group in bgp.groups}
     bfd = boolean(bgp.bfd_interval_ms is not None)
     carried = {transport: transport.value for transport in Transport}
-    carried[Transport.UNNUMBERED] = ",".join(families)
+    carried[Transport.UNNUMBERED] = ",".join(bgp.families)
     for session in bgp.sessions:
         prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
         group = groups[session.group]

@@ -153,3 +153,8 @@ class Bgp:
     community_lists: tuple[CommunityList, ...]
     route_maps: tuple[RouteMap, ...]
     ttl_security: bool = False
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The address families carried, as facts name them."""
+        return tuple(name for name, on in (("ipv4", self.ipv4), ("ipv6", self.ipv6)) if on)

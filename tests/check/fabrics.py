@@ -87,7 +87,12 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
         found += survey.add_switch(switch, reading, f"switches/{switch.name}")
         ends += [
             switch_end(
-                switch.name, p.name, (p.peer.device, p.peer.port), reading, p.direction is Direction.HOST
+                switch.name,
+                p.name,
+                (p.peer.device, p.peer.port),
+                reading,
+                p.direction is Direction.HOST,
+                switch.bgp.families,
             )
             for p in switch.ports
             if p.peer

@@ -23,7 +23,7 @@ def switch(
     reading.put("bgp/asn", asn, "frr.conf", 20)
     reading.put("qos/dscp[0]/traffic_class", 0, "frr.conf", 21)
     reading.put(f"bgp/neighbor[{remote[0]}]/remote_asn", remote[1], "frr.conf", 22)
-    return switch_end(name, port, peer, reading, to_host=False)
+    return switch_end(name, port, peer, reading, False, ("ipv4",))
 
 
 def tor_end(**facts: Any) -> End:
@@ -76,6 +76,56 @@ def test_each_disagreement_is_found_and_told_with_both_values(field: str, facts:
     assert mine.line > 0
 
 
+SESSION = {"families": "ipv4", "bfd": "true"}
+TIMERS = {"keepalive_s": 3, "hold_s": 9}
+
+
+def session_end(name: str, routed: tuple[str, ...], *, bfd: tuple[int, int], **said: str | int) -> End:
+    """One end of an unnumbered link whose session is stated in full."""
+    peer, asn, remote = ("spine1", 65001, 65000) if name == "tor1" else ("tor1", 65000, 65001)
+    reading = Reading()
+    for key, value in {**BASE, "unnumbered": "true"}.items():
+        reading.put(f"interface[p1]/{key}", value, "frr.conf", 1)
+    for key, value in {**SESSION, "remote_asn": remote, **said}.items():
+        reading.put(f"bgp/neighbor[p1]/{key}", value, "frr.conf", 2)
+    for key, value in {"asn": asn, **TIMERS}.items():
+        reading.put(f"bgp/{key}", value, "frr.conf", 3)
+    reading.put("bfd/interval_ms", bfd[0], "frr.conf", 4)
+    reading.put("bfd/multiplier", bfd[1], "frr.conf", 5)
+    return switch_end(name, "p1", (peer, "p1"), reading, False, routed)
+
+
+@pytest.mark.parametrize(
+    ("routed", "one", "two", "agree"),
+    [
+        (("ipv4",), "ipv4,ipv6", "ipv4", True),
+        (("ipv6",), "ipv4,ipv6", "ipv6", True),
+        (("ipv4", "ipv6"), "ipv4,ipv6", "ipv4,ipv6", True),
+        (("ipv4", "ipv6"), "ipv4,ipv6", "ipv4", False),
+        (("ipv4",), "ipv6", "ipv4", False),
+    ],
+)
+def test_a_session_carries_the_routed_families_that_both_ends_offer(
+    routed: tuple[str, ...], one: str, two: str, agree: bool
+) -> None:
+    ends = [
+        session_end(name, routed, bfd=(300, 3), families=offered)
+        for name, offered in (("tor1", one), ("spine1", two))
+    ]
+    broken = meet(*ends).broken
+    assert list(broken.values()) == ([] if agree else [("session settings",)])
+
+
+@pytest.mark.parametrize(("bfd", "agree"), [((1000, 3), True), ((300, 5), False)])
+def test_ends_may_differ_in_bfd_s_interval_and_not_in_its_multiplier(
+    bfd: tuple[int, int], agree: bool
+) -> None:
+    ends = [session_end("tor1", ("ipv4",), bfd=(300, 3)), session_end("spine1", ("ipv4",), bfd=bfd)]
+    broken = meet(*ends).broken
+    assert list(broken.values()) == ([] if agree else [("session settings",)])
+    assert all(finding.code == "FAB6208" for finding in broken_findings(broken, ends))
+
+
 def test_an_end_without_another_is_found() -> None:
     lonely = tor_end()
     meeting = meet(lonely)
@@ -94,7 +144,7 @@ def test_a_host_may_send_less_than_its_switch_takes_never_more(
     for key, value in {**BASE, "ipv4": "10.0.0.0/31"}.items():
         reading.put(f"interface[p1]/{key}", value, "frr.conf", 1)
     reading.put("qos/dscp[0]/traffic_class", 0, "frr.conf", 2)
-    at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, to_host=True)
+    at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
     at_host = host_end(
         "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.0")], mtu, "3", ("n.yaml", 1)
     )
@@ -105,7 +155,7 @@ def test_a_host_may_send_less_than_its_switch_takes_never_more(
 def test_a_host_with_another_gateway_disagrees() -> None:
     reading = Reading()
     reading.put("interface[p1]/ipv4", "10.0.0.0/31", "frr.conf", 1)
-    at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, to_host=True)
+    at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
     at_host = host_end("host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.2")], 0, "", ("n.yaml", 1))
     assert list(meet(at_switch, at_host).broken.values()) == [("addresses",)]
 

@@ -50,6 +50,16 @@ cores: {model: qfx5240-64od, nos: junos, count: 2}
 overrides:
   pod2-spine01a: {nos: sonic}
 addressing: {family: ipv4}""",
+    "unnumbered-ipv4": """\
+tors: {model: 7060dx5-64s, nos: eos, oversubscription: 1.0}
+spines: {model: 9332d-gx2b, nos: nxos}
+overrides:
+  rack002-tor1a: {nos: sonic}
+addressing: {family: ipv4, fabric_links: unnumbered}""",
+    "unnumbered-ipv6": """\
+tors: {model: 9332d-gx2b, nos: nxos, oversubscription: 1.0}
+spines: {model: qfx5240-64od, nos: junos}
+addressing: {family: ipv6, fabric_links: unnumbered}""",
 }
 
 
@@ -64,6 +74,8 @@ COUNTS = {
     "eos-nxos-sonic": {"eos or nxos": 5, "sonic": 1, "junos": 0, "cumulus": 0},
     "sonic-junos-cumulus": {"eos or nxos": 0, "sonic": 3, "junos": 1, "cumulus": 1},
     "nxos-eos-junos": {"eos or nxos": 7, "sonic": 1, "junos": 2, "cumulus": 0},
+    "unnumbered-ipv4": {"eos or nxos": 5, "sonic": 1, "junos": 0, "cumulus": 0},
+    "unnumbered-ipv6": {"eos or nxos": 4, "sonic": 0, "junos": 1, "cumulus": 0},
 }
 
 
