@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.catalog.model import (
@@ -205,6 +206,7 @@ def _rows(uses: list[Raw], table: Callable[[str], Raw], sources: dict[str, str])
             where = f"{citation(use)} ({where})"
         for cells in found["rows"]:
             row = HeadroomRow(**dict(zip(found["columns"], cells, strict=True)))
+            row = replace(row, dynamic_th=use.get("dynamic_th", row.dynamic_th))
             rows[row.speed_gbps, row.cable_m] = row
             sources[f"buffers.rows.{row.speed_gbps}.{row.cable_m}"] = where
     return tuple(rows[key] for key in sorted(rows))

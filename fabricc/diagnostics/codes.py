@@ -258,6 +258,8 @@ TITLES: dict[str, str] = {
     "FAB5671": "A gNMI port that EOS shuts over IPv6",
     "FAB5672": "A push could not log in again",
     "FAB5673": "Headroom pool beyond the known range",
+    "FAB5680": "BFD slower than asked",
+    "FAB5681": "BFD no faster than the hold time",
     "FAB5701": "Release not known",
     "FAB5702": "No word for a port speed",
     "FAB5703": "MTU out of range",

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.routing import Transport
 from fabricc.nos.cli_dialect.policy_view import group_name
-from fabricc.nos.junos.vocabulary import ONE_HOP_TTL, quoted
+from fabricc.nos.junos.vocabulary import ONE_HOP_TTL, RA_MAX_S, RA_MIN_S, bfd_interval_ms, quoted
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PeerGroup, Session
 
 
@@ -44,7 +45,8 @@ class BgpView:
 
     Attributes:
         aggregates4, aggregates6: prefixes of `aggregate route`, by table.
-        unnumbered: interfaces that announce themselves as routers, which is how neighbours find each other.
+        unnumbered: interfaces that announce themselves as routers, which is how neighbours find each other, every
+            `ra_min_s` to `ra_max_s` seconds.
         ttl: that of packets sent to neighbours; None for Junos's own, which is 1.
         bfd_interval_ms: None without BFD.
     """
@@ -58,22 +60,27 @@ class BgpView:
     bfd_multiplier: int
     aggregates4: list[str]
     aggregates6: list[str]
+    ra_max_s: int
+    ra_min_s: int
     unnumbered: list[str]
     groups: list[GroupView]
 
 
-def bgp_view(bgp: Bgp) -> BgpView:
-    """The view of one BGP process."""
+def bgp_view(switch: Switch) -> BgpView:
+    """The view of a switch's BGP process."""
+    bgp = switch.bgp
     return BgpView(
         asn=bgp.asn,
         router_id=bgp.router_id,
         hold_s=bgp.hold_s,
         ttl=ONE_HOP_TTL if bgp.ttl_security else None,
         multiple_as=bgp.multipath_relax,
-        bfd_interval_ms=bgp.bfd_interval_ms,
+        bfd_interval_ms=bfd_interval_ms(switch),
         bfd_multiplier=bgp.bfd_multiplier,
         aggregates4=[prefix for prefix in bgp.aggregates if ":" not in prefix],
         aggregates6=[prefix for prefix in bgp.aggregates if ":" in prefix],
+        ra_max_s=RA_MAX_S,
+        ra_min_s=RA_MIN_S,
         unnumbered=[f"{s.port}.0" for s in bgp.sessions if s.transport is Transport.UNNUMBERED],
         groups=list(_groups(bgp)),
     )

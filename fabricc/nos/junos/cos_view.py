@@ -17,6 +17,7 @@ from fabricc.nos.junos.vocabulary import (
     fill_levels,
     queue_bytes,
     shared_buffer,
+    shares,
 )
 from fabricc.values import dataclass
 
@@ -85,9 +86,10 @@ class SchedulerMapView:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerView:
-    """One scheduler; `percent` is None for strict priority, `drop_profile` None where nothing is marked."""
+    """One scheduler; `percent` is None for strict priority without a cap, `drop_profile` where nothing is marked."""
 
     name: str
+    strict: bool
     percent: int | None
     drop_profile: str | None
 
@@ -197,13 +199,14 @@ def _scheduler_map(profile: PortProfile | None, classes: tuple[TrafficClass, ...
 
 def _schedulers(switch: Switch, used: set[str]) -> list[SchedulerView]:
     found: dict[str, SchedulerView] = {}
+    percent = shares(switch)
     for traffic_class in switch.qos.classes:
-        percent = None if traffic_class.strict else traffic_class.weight_percent
         for profile in (*switch.qos.profiles, None):
             name = _scheduler_name(traffic_class, profile)
             marked = _drop_name(profile) if profile and traffic_class.ecn and profile.ecn else None
             if name in used:
-                found.setdefault(name, SchedulerView(name, percent, marked))
+                share = percent.get(traffic_class.name)
+                found.setdefault(name, SchedulerView(name, traffic_class.strict, share, marked))
     return list(found.values())
 
 

@@ -22,6 +22,7 @@ from fabricc.nos.junos.vocabulary import (
     POLL_RANGE_MS,
     RECOVERY_RANGE_MS,
     SPEEDS,
+    bfd_interval_ms,
     detection,
     fill_levels,
     queue_bytes,
@@ -201,6 +202,7 @@ def _routing(switch: Switch) -> Iterator[Gap]:
     most = MAXIMUM_ECMP[-1]
     yield from limits.paths("FAB5515", bgp, most, f"`chassis maximum-ecmp` goes up to {most}")
     yield from limits.bfd("FAB5516", bgp, "Junos", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE)
+    yield from _slower_bfd(switch)
     if bgp.keepalive_s != bgp.hold_s // HOLD_PER_KEEPALIVE:
         yield Gap(
             "FAB5517",
@@ -208,6 +210,28 @@ def _routing(switch: Switch) -> Iterator[Gap]:
             f"Junos sends a keepalive every third of the hold time, here {bgp.hold_s // HOLD_PER_KEEPALIVE} s",
             "ask for a hold time of three keepalives",
             fatal=False,
+        )
+
+
+def _slower_bfd(switch: Switch) -> Iterator[Gap]:
+    bgp, held_ms = switch.bgp, bfd_interval_ms(switch)
+    if held_ms is None or held_ms == bgp.bfd_interval_ms:
+        return
+    detection_ms = held_ms * bgp.bfd_multiplier
+    why = f"QFX5000 switches support no interval below {held_ms} ms (Juniper, BFD for OSPF and for RIP)"
+    yield Gap(
+        "FAB5680",
+        f"BFD every {bgp.bfd_interval_ms} ms",
+        f"{why}; written is {held_ms} ms, at which both ends then run",
+        f"none needed, or set `routing.bfd.interval_ms` to {held_ms}",
+        fatal=False,
+    )
+    if detection_ms >= 1000 * bgp.hold_s:
+        yield Gap(
+            "FAB5681",
+            f"BFD beside a hold time of {bgp.hold_s} s",
+            f"{why}, and {bgp.bfd_multiplier} lost packets take {detection_ms} ms, so BGP would notice first",
+            "set `routing.hold_s` above that, or write `bfd: false`",
         )
 
 

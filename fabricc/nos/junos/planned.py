@@ -27,6 +27,7 @@ from fabricc.nos.junos.vocabulary import (
     ONE_HOP_TTL,
     TEMPLATE_CLASS,
     TEMPLATE_USER,
+    buffer_monitor,
     detection,
     fec,
     fill_levels,
@@ -36,6 +37,7 @@ from fabricc.nos.junos.vocabulary import (
     queue_bytes,
     rule_lengths,
     shared_buffer,
+    shares,
 )
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def planned(switch: Switch) -> Facts:
     }
     _ports(facts, switch)
     _lossless(facts, switch)
-    _routing(facts, switch.bgp)
+    _routing(facts, switch)
     _policy(facts, switch.bgp)
     _platform(facts, switch)
     _services(facts, switch)
@@ -83,6 +85,7 @@ def planned(switch: Switch) -> Facts:
 def _ports(facts: Facts, switch: Switch) -> None:
     profiles = {profile.name: profile for profile in switch.qos.profiles}
     received = received_bytes(switch)
+    given = shares(switch)
     for port in switch.ports:
         prefix = f"interface[{port.name}]/"
         if port.children > 1:
@@ -92,6 +95,12 @@ def _ports(facts: Facts, switch: Switch) -> None:
         facts[prefix + "physical_mtu"] = port.mtu + LAYER_2_HEADER_BYTES
         if encoding := fec(port):
             facts[prefix + "fec"] = encoding
+        for each in switch.qos.classes:
+            at = f"{prefix}queue[{each.priority}]/"
+            if not each.strict:
+                facts[at + "scheduler"] = f"dwrr {given[each.name]}"
+            elif each.name in given:
+                facts[at + "strict_percent"] = given[each.name]
         if port.profile and switch.qos.lossless:
             _port_profile(facts, switch, port, profiles[port.profile], received[port.profile])
 
@@ -123,14 +132,21 @@ def _lossless(facts: Facts, switch: Switch) -> None:
         facts["pool/ingress_lossy_percent"] = split.lossy
         facts["pool/egress_lossless_percent"] = split.lossless
         facts["pool/egress_lossy_percent"] = split.lossy
+        if split.dedicated:
+            facts["pool/ingress_dedicated_percent"], facts["pool/egress_dedicated_percent"] = split.dedicated
 
 
-def _routing(facts: Facts, bgp: Bgp) -> None:
+def _routing(facts: Facts, switch: Switch) -> None:
+    bgp = switch.bgp
+    view = bgp_view(switch)
+    if view.bfd_interval_ms is not None:
+        facts["bfd/interval_ms"] = view.bfd_interval_ms
     facts["bgp/keepalive_s"] = bgp.hold_s // HOLD_PER_KEEPALIVE
     facts["bgp/maximum_paths"] = maximum_ecmp(bgp.maximum_paths)
     facts["platform/bgp_log"] = boolean(True)
     facts["platform/load_balance"] = "per-packet"
-    for group in bgp_view(bgp).groups:
+    facts["platform/ecmp_fast_reroute"] = boolean(True)
+    for group in view.groups:
         facts[f"platform/bgp_group[{group.name}]/type"] = "external"
         if bgp.ttl_security:
             facts[f"platform/bgp_group[{group.name}]/ttl"] = ONE_HOP_TTL
@@ -140,6 +156,8 @@ def _routing(facts: Facts, bgp: Bgp) -> None:
         if session.transport is Transport.UNNUMBERED:
             key = neighbor_key(session.transport, session.remote, session.port)
             del facts[f"bgp/neighbor[{key}]/description"]
+            facts[f"interface[{session.port}]/ra_max_s"] = view.ra_max_s
+            facts[f"interface[{session.port}]/ra_min_s"] = view.ra_min_s
 
 
 def _policy(facts: Facts, bgp: Bgp) -> None:
@@ -177,6 +195,8 @@ def _platform(facts: Facts, switch: Switch) -> None:
     facts["platform/hash_seed"] = HASH_SEEDS[switch.tier_index]
     facts["platform/lldp/ports"] = "all"
     facts["platform/lldp/port_id"] = "interface-name"
+    if buffer_monitor(switch):
+        facts["platform/buffer_monitor"] = boolean(True)
 
 
 def _services(facts: Facts, switch: Switch) -> None:

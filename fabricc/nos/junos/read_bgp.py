@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _FAMILIES = {"inet": "ipv4", "inet6": "ipv6"}
 _DEFAULT_HOLD_S = 90
+_ADVERTISED = {"max-advertisement-interval": "ra_max_s", "min-advertisement-interval": "ra_min_s"}
 
 
 class Shared:
@@ -54,7 +55,7 @@ def read_bgp(root: Node, policies: Policies, one_hop: Mapping[str, int], put: Pu
     put("bgp/hold_s", hold, line)
     put("bgp/keepalive_s", hold // HOLD_PER_KEEPALIVE, line)
     shared = {key: Shared() for key in ("redistribute", "multipath", "interval", "multiplier")}
-    announced = {node.word for node in root.below("protocols", "router-advertisement", "interface")}
+    announced = _announced(root, put)
     for group in bgp.below("group"):
         _group(bgp, group, policies, announced, shared, put)
     _ttl_security(bgp, one_hop, put)
@@ -62,6 +63,17 @@ def read_bgp(root: Node, policies: Policies, one_hop: Mapping[str, int], put: Pu
     shared["multipath"].state("bgp/multipath_relax", put)
     shared["interval"].state("bfd/interval_ms", put)
     shared["multiplier"].state("bfd/multiplier", put)
+
+
+def _announced(root: Node, put: Put) -> set[str]:
+    """The interfaces that announce themselves as routers; how often they do is stated."""
+    names = set()
+    for node in root.below("protocols", "router-advertisement", "interface"):
+        names.add(node.word)
+        for word, fact in _ADVERTISED.items():
+            if seconds := node.number(word):
+                put(f"interface[{node.word.removesuffix('.0')}]/{fact}", *seconds)
+    return names
 
 
 def _routing_options(root: Node, policies: Policies, put: Put) -> None:
@@ -73,6 +85,8 @@ def _routing_options(root: Node, policies: Policies, put: Put) -> None:
         if balancing := policies.load_balancing.get(node.word):
             put("platform/load_balance", "per-packet", node.take())
             balancing.take()
+    if line := root.flag("routing-options", "forwarding-table", "ecmp-fast-reroute"):
+        put("platform/ecmp_fast_reroute", "true", line)
     kind = "summary-only" if policies.suppressing else "with specifics"
     for words in (("routing-options",), ("routing-options", "rib", "inet6.0")):
         for route in root.below(*words, "aggregate", "route"):

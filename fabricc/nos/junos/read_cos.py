@@ -145,6 +145,8 @@ def _shared_buffer(cos: Node, found: Cos, put: Put) -> None:
         for partition in cos.below("shared-buffer", direction, "buffer-partition"):
             if percent := partition.number("percent"):
                 put(f"pool/{direction}_{partition.word.replace('-', '_')}_percent", *percent)
+        if percent := cos.number("dedicated-buffer", direction, "percent"):
+            put(f"pool/{direction}_dedicated_percent", *percent)
     if threshold := cos.number(
         "shared-buffer", "ingress", "buffer-partition", "lossless", "dynamic-threshold"
     ):

@@ -43,6 +43,8 @@ class Scheduler:
         """(rest of the path, value, line) of each fact of a queue that uses it."""
         if self.strict:
             yield "scheduler", "strict", self.strict
+            if self.percent:
+                yield "strict_percent", *self.percent
         elif self.percent:
             yield "scheduler", f"dwrr {self.percent[0]}", self.percent[1]
         if self.marking:

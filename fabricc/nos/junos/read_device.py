@@ -27,6 +27,8 @@ def read_device(root: Node, put: Put) -> None:
     _management(root, put)
     if ecmp := root.number("chassis", "maximum-ecmp"):
         put("bgp/maximum_paths", *ecmp)
+    if line := root.flag("chassis", "fpc", "0", "traffic-manager", "buffer-monitor-enable"):
+        put("platform/buffer_monitor", "true", line)
     _balancing(root, put)
 
 

@@ -88,5 +88,6 @@ def _unit(root: Node, unit: Node, prefix: str, physical: tuple[int, int], put: P
             put(f"{prefix}ipv{version}", *address)
         elif family == "inet6" and family in present:
             name = prefix.removeprefix("interface[").removesuffix("]/")
-            if line := root.flag("protocols", "router-advertisement", "interface", f"{name}.0"):
+            if announced := root.get("protocols", "router-advertisement", "interface", f"{name}.0"):
+                line = announced.take() or announced.line
                 put(prefix + "unnumbered", "true" if "inet" in present else "inet6 only", line)

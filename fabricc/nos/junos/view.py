@@ -25,6 +25,7 @@ from fabricc.nos.junos.vocabulary import (
     MANAGEMENT_INTERFACES,
     TEMPLATE_CLASS,
     TEMPLATE_USER,
+    buffer_monitor,
     fec,
     flavour,
     lldp_delay_s,
@@ -148,6 +149,7 @@ class SwitchView:
     name: str
     management: ManagementView
     maximum_ecmp: int
+    buffer_monitor: bool
     chassis_ports: list[ChassisPortView]
     interfaces: list[InterfaceView]
     loopback: list[LoopbackFamilyView]
@@ -167,6 +169,7 @@ def switch_view(switch: Switch) -> SwitchView:
         name=switch.name,
         management=_management(switch),
         maximum_ecmp=maximum_ecmp(switch.bgp.maximum_paths),
+        buffer_monitor=buffer_monitor(switch),
         chassis_ports=[] if evolved else _chassis_ports(switch),
         interfaces=_interfaces(switch, evolved),
         loopback=_loopback(switch, protection),
@@ -179,7 +182,7 @@ def switch_view(switch: Switch) -> SwitchView:
         load_balancing=LOAD_BALANCING_POLICY,
         policy=policy_view(switch.bgp),
         cos=cos_view(switch),
-        bgp=bgp_view(switch.bgp),
+        bgp=bgp_view(switch),
     )
 
 

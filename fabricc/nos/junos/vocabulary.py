@@ -40,6 +40,9 @@ DETECTION_RANGE = (2, 10)
 RECOVERY_RANGE_MS = (200, 10_000)
 BFD_INTERVAL_RANGE_MS = (1, 255_000)
 BFD_MULTIPLIER_RANGE = (1, 255)
+# Router advertisements, by which neighbours find each other on unnumbered links: Junos's own are up to 600 s apart
+# (RFC 4861). FRR's BGP takes 10 s for the same purpose, and 3 s is the least there is.
+RA_MAX_S, RA_MIN_S = 10, 3
 HOLD_PER_KEEPALIVE = 3
 
 # One seed per tier, so that a tier does not repeat the choice of the one below: odd and far apart.
@@ -156,6 +159,29 @@ def detection(watchdog: Watchdog) -> Detection:
     return Detection(watchdog.poll_ms, polls, watchdog.restore_ms)
 
 
+def buffer_monitor(switch: Switch) -> bool:
+    """Whether the switch is to count how full its buffers are: where it can, and something is lossless."""
+    return bool(switch.qos.profiles) and bool(settings(switch).get("buffer_monitor", False))
+
+
+def bfd_interval_ms(switch: Switch) -> int | None:
+    """The interval of BFD in milliseconds, never below the platform's least; None without BFD."""
+    asked = switch.bgp.bfd_interval_ms
+    return None if asked is None else max(asked, int(settings(switch).get("bfd_least_ms", asked)))
+
+
+def shares(switch: Switch) -> dict[str, int]:
+    """Percent of a port that each class is given; of strict ones at most, and then the others share the rest.
+
+    A strict class without a cap has none. All together stay within 100 %.
+    """
+    cap = int(settings(switch).get("cnp_percent", 0))
+    capped = {c.name: cap for c in switch.qos.classes if cap and c.cnp and c.strict}
+    left = 100 - sum(capped.values())
+    weighted = {c.name: c.weight_percent for c in switch.qos.classes if not c.strict}
+    return capped | {name: max(1, weight * left // 100) if weight else 0 for name, weight in weighted.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class FillLevels:
     """Marking thresholds in whole percent of the queue's buffer."""
@@ -188,12 +214,16 @@ def queue_bytes(switch: Switch) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SharedBuffer:
-    """Split of the shared buffer in percent, and the threshold of its lossless part."""
+    """Split of the shared buffer in percent, and the threshold of its lossless part.
+
+    `dedicated` is what is used of the dedicated buffer at (ingress, egress), in percent; None where Junos's own stays.
+    """
 
     lossless: int
     headroom: int
     lossy: int
     dynamic_threshold: int
+    dedicated: tuple[int, int] | None
 
 
 def shared_buffer(switch: Switch) -> SharedBuffer | None:
@@ -212,6 +242,9 @@ def shared_buffer(switch: Switch) -> SharedBuffer | None:
         int(split["headroom_percent"]),
         int(split["lossy_percent"]),
         exponent + ALPHA_OFFSET,
+        (int(split["dedicated_ingress_percent"]), int(split["dedicated_egress_percent"]))
+        if "dedicated_ingress_percent" in split
+        else None,
     )
 
 

@@ -44,7 +44,7 @@ VALUES = {
     "peer-as-list", "minimum-interval", "multiplier", "peer-as", "port-id-subtype", "next",
     "secret", "authentication-order", "events", "port", "local-certificate", "location", "contact", "authorization",
     "advertisement-interval", "transmit-delay", "inactivity-interval", "ttl", "ttl-except", "hop-limit-except",
-    "next-header", "destination-port",
+    "next-header", "destination-port", "max-advertisement-interval", "min-advertisement-interval",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {

@@ -16,6 +16,8 @@ RIGHT = HEAD + (
     '        assumed: true\n        reason: an older release\n        flavour: classic\n        port: "et-0/0/{cage}"\n'
     '        child: "et-0/0/{cage}:{child}"\n'
     "        lossless_percent: 66\n        headroom_percent: 24\n        lossy_percent: 10\n"
+    "        dedicated_ingress_percent: 15\n        dedicated_egress_percent: 30\n        cnp_percent: 5\n"
+    "        bfd_least_ms: 1000\n        buffer_monitor: true\n"
 )
 
 
@@ -36,6 +38,8 @@ def test_every_setting_of_the_back_end_is_taken(tmp_path: Path) -> None:
         ("flavour: classic", "flavor: classic", 8),
         ("lossy_percent: 10", "lossy_percent: 110", 13),
         ("        lossy_percent: 10\n", "", 5),
+        ("dedicated_egress_percent: 30", "dedicated_egress_percent: 10", 15),
+        ("        dedicated_egress_percent: 30\n", "", 5),
         ('child: "et-0/0/{cage}:{child}"', 'child: "et-0/0/{port}"', 10),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from fabricc.fabric.model import Account, Tacacs
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule
 from fabricc.nos import load
-from fabricc.nos.junos import JUNOS
+from fabricc.nos.junos import FILE, JUNOS
 from fabricc.nos.junos.capabilities import CAPABILITIES, RELEASES, lacking, since_release
 from fabricc.nos.junos.vocabulary import fill_levels, maximum_ecmp, queue_bytes
 from tests.nos.junos.variants import VARIANTS, variant
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 FATAL = {
     "FAB5501", "FAB5502", "FAB5503", "FAB5504", "FAB5506", "FAB5511", "FAB5513", "FAB5514", "FAB5515", "FAB5516",
-    "FAB5518", "FAB5519", "FAB5521", "FAB5523",
+    "FAB5518", "FAB5519", "FAB5521", "FAB5523", "FAB5681",
 }  # fmt: skip
 ALWAYS = {"FAB5505", "FAB5507"}  # of every lossless switch
 
@@ -33,9 +34,13 @@ def watched(watchdog: Watchdog) -> Switch:
 
 
 def fitting() -> Switch:
-    """The sample with timers that Junos can hold: polls twice as frequent as detection."""
-    switch = watched(Watchdog(200, 400, 100, "drop"))
-    return replace(switch, bgp=replace(switch.bgp, keepalive_s=3, hold_s=9))
+    """The sample with timers that Junos can hold: polls twice as frequent as detection, BFD once a second."""
+    return timed(watched(Watchdog(200, 400, 100, "drop")))
+
+
+def timed(switch: Switch) -> Switch:
+    """A switch with timers of BGP and BFD that Junos can hold."""
+    return replace(switch, bgp=replace(switch.bgp, keepalive_s=3, hold_s=9, bfd_interval_ms=1000))
 
 
 def with_class(name: str, **changes: Any) -> Switch:
@@ -99,12 +104,14 @@ CASES = {
     ),
     "FAB5522": replace(fitting(), load_balancing=LoadBalancing(queue_pairs=True)),
     "FAB5523": replace(variant("classic-settings"), release="21.4"),
+    "FAB5680": with_bgp(bfd_interval_ms=300),
+    "FAB5681": with_bgp(bfd_interval_ms=300, keepalive_s=1, hold_s=3),
 }
 
 
 def test_a_switch_that_fits_has_only_the_gaps_of_every_lossless_switch() -> None:
     assert {gap.code for gap in JUNOS.gaps(fitting())} == ALWAYS
-    assert JUNOS.gaps(variant("evo-lossy")) == []
+    assert JUNOS.gaps(timed(variant("evo-lossy"))) == []
 
 
 @pytest.mark.parametrize("code", CASES)
@@ -123,6 +130,15 @@ def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
     reading = JUNOS.read(JUNOS.render(switch))
     assert reading.unknown == []
     assert reading.facts == JUNOS.planned(switch)
+
+
+@pytest.mark.parametrize(("asked", "written"), [(300, 1000), (1000, 1000), (1500, 1500), (None, None)])
+def test_bfd_is_no_faster_than_the_platform_supports(asked: int | None, written: int | None) -> None:
+    switch = with_bgp(bfd_interval_ms=asked)
+    text = JUNOS.render(switch)[FILE]
+    assert re.findall(r"minimum-interval (\d+);", text) == ([] if written is None else [str(written)])
+    told = {gap.code for gap in JUNOS.gaps(switch)} - ALWAYS
+    assert told == ({"FAB5680"} if written != asked else set())
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -82,7 +82,7 @@ def test_a_fact_points_at_the_line_that_says_it() -> None:
     assert said("interface[et-0/0/1:1]/ipv4") == "address 10.0.0.2/31;"
     assert said("interface[et-0/0/1:1]/speed_gbps") == "speed 400g;"
     assert said("interface[et-0/0/1:1]/headroom/cable_m") == "cable-length 5;"
-    assert said("interface[et-0/0/3:0]/queue[3]/scheduler") == "transmit-rate percent 90;"
+    assert said("interface[et-0/0/3:0]/queue[3]/scheduler") == "transmit-rate percent 85;"
     assert said("qos/dscp[26]/traffic_class") == "loss-priority low code-points [ 011010 ];"
     assert said("bgp/neighbor[10.64.0.0]/import") == "import FROM-UPSTREAM;"
     assert said("route_map[FROM-UPSTREAM]/10") == "accept;"
@@ -233,7 +233,7 @@ def test_attachments_by_pattern_are_each_interface_s() -> None:
 def test_what_a_group_leaves_to_the_protocol_is_inherited() -> None:
     text = text_of()
     bfd = (
-        "            bfd-liveness-detection {\n                minimum-interval 300;\n"
+        "            bfd-liveness-detection {\n                minimum-interval 1000;\n"
         "                multiplier 3;\n            }\n"
     )
     assert bfd in text
@@ -261,7 +261,7 @@ def test_what_is_inactive_counts_as_unknown(form: str) -> None:
     assert "inactive: protocols lldp interface all" in statements
     assert "platform/lldp/ports" not in reading.facts
     assert any("multiplier" in statement for statement in statements)
-    assert reading.facts["bfd/interval_ms"] == 300
+    assert reading.facts["bfd/interval_ms"] == 1000
 
 
 def test_statements_of_unknown_meaning_are_listed_with_their_lines() -> None:

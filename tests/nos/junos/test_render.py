@@ -98,6 +98,44 @@ def test_an_unused_port_is_disabled_and_has_no_unit() -> None:
     )
 
 
+def test_notifications_go_first_but_cannot_starve_the_others() -> None:
+    text = text_of()
+    strict = section(text, "        S-CNP {")
+    assert "transmit-rate percent 5;" in strict
+    assert "priority strict-high;" in strict
+    for scheduler_map in re.findall(r"SM-\S+ \{", text_of()):
+        names = re.findall(r"scheduler (\S+);", section(text_of(), f"        {scheduler_map}"))
+        rates = [
+            int(rate)
+            for name in names
+            for rate in re.findall(r"transmit-rate percent (\d+);", section(text, f"        {name} {{"))
+        ]
+        assert len(rates) == 3
+        assert sum(rates) <= 100
+
+
+def test_a_model_without_a_cap_leaves_strict_classes_and_shares_alone() -> None:
+    text = text_of("classic-numbered")
+    assert "transmit-rate" not in section(text, "        S-CNP {")
+    assert "transmit-rate percent 10;" in section(text, "        S-DEFAULT {")
+
+
+def test_buffers_are_split_and_counted_as_the_catalog_says() -> None:
+    text = text_of()
+    assert re.findall(r"percent (\d+);", section(text, "    dedicated-buffer {")) == ["15", "30"]
+    assert "buffer-monitor-enable;" in section(text, "chassis {")
+    classic = text_of("classic-numbered")
+    assert "dedicated-buffer" not in classic
+    assert "buffer-monitor-enable" not in classic
+    assert "buffer-monitor-enable" not in text_of("evo-lossy")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_lost_path_is_replaced_in_the_forwarding_table_itself(name: str) -> None:
+    table = section(text_of(name), "    forwarding-table {")
+    assert table.endswith("export PFE-LB;\n        ecmp-fast-reroute;")
+
+
 def test_all_paths_are_used_only_with_a_policy_on_the_forwarding_table() -> None:
     text = text_of()
     assert "    policy-statement PFE-LB {\n        then {\n            load-balance per-packet;" in text
@@ -126,7 +164,9 @@ def test_every_policy_ends_by_rejecting_the_rest(name: str) -> None:
 
 def test_unnumbered_links_find_their_neighbours_by_router_advertisements() -> None:
     text = text_of("evo-unnumbered")
-    assert "    router-advertisement {\n        interface et-0/0/3:0.0;\n" in text
+    announced = section(text, "        interface et-0/0/3:0.0 {")
+    assert "max-advertisement-interval 10;" in announced
+    assert "min-advertisement-interval 3;" in announced
     group = section(text, "        group UPSTREAM-UN-4200001000 {")
     assert "extended-nexthop;" in group
     assert "peer-as-list AS-4200001000;" in group

@@ -1,8 +1,8 @@
 """Juniper's own YANG models accept every statement that is written, and refuse what is wrong.
 
-Class of service and forwarding options of these switches are in the models of the QFX series, everything else is in
-those of Junos OS Evolved; packet filters are judged by both. Models and `yanglint` (Debian `libyang2-tools`) are used
-where they are.
+Chassis, class of service and forwarding options of these switches are in the models of the QFX series, everything else
+is in those of Junos OS Evolved; packet filters are judged by both. Models and `yanglint` (Debian `libyang2-tools`) are
+used where they are.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ pytestmark = [
     pytest.mark.skipif(not MODELS.is_dir(), reason="Juniper's YANG models are not beside the checkout"),
 ]
 SECTIONS = {
-    "evo": ("system", "chassis", "interfaces", "snmp", "policy-options", "firewall", "routing-instances",
-            "routing-options", "protocols"),
-    "qfx": ("class-of-service", "forwarding-options", "firewall"),
+    "evo": ("system", "interfaces", "snmp", "policy-options", "firewall", "routing-instances", "routing-options",
+            "protocols"),
+    "qfx": ("chassis", "class-of-service", "forwarding-options", "firewall"),
 }  # fmt: skip
 
 
@@ -78,16 +78,21 @@ def test_no_section_is_left_unjudged() -> None:
 FAULTS = [
     ("evo", "protocols", "multiple-as;", "multiple-ass;"),
     ("evo", "protocols", "            ttl 255;", "            ttl 254;"),
+    ("evo", "protocols", "min-advertisement-interval 3", "min-advertisement-interval 2"),
     ("evo", "protocols", "advertisement-interval 10", "advertisement-interval 40000"),
     ("evo", "interfaces", "speed 400g", "speed 401g"),
     ("evo", "policy-options", "next policy", "next statement"),
-    ("evo", "chassis", "maximum-ecmp 64", "maximum-ecmp 65"),
+    ("evo", "routing-options", "ecmp-fast-reroute", "ecmp-fast-reroutes"),
+    ("qfx", "chassis", "maximum-ecmp 64", "maximum-ecmp 65"),
+    ("qfx", "chassis", "buffer-monitor-enable", "buffer-monitor"),
     ("evo", "firewall", "hop-limit-except 255", "ttl-except 255"),
     ("evo", "snmp", "authorization read-only", "authorization read"),
     ("evo", "system", "[ tacplus password ]", "[ tacacs password ]"),
     ("evo", "system", "[ login change-log", "[ logins change-log"),
     ("qfx", "firewall", "ttl-except 255", "ttls-except 255"),
     ("qfx", "class-of-service", "fill-level [ 2 6 ]", "fill-level [ 2 106 ]"),
+    ("qfx", "class-of-service", "percent 15", "percent 14"),
+    ("qfx", "class-of-service", "transmit-rate percent 5;", "transmit-rate percent 105;"),
     ("qfx", "class-of-service", "pfc-priority 3", "pfc-priority 8"),
     ("qfx", "class-of-service", "watchdog-action drop", "watchdog-action stop"),
     ("qfx", "class-of-service", "dynamic-threshold 7", "dynamic-threshold 11"),
@@ -100,7 +105,8 @@ FAULTS = [
 def test_the_models_refuse_what_is_wrong(
     tree: str, section: str, right: str, wrong: str, models: Path, tmp_path: Path
 ) -> None:
-    text = JUNOS.render(variant("evo-settings"))[FILE]
+    name = "evo-unnumbered" if "advertisement-interval 3" in right else "evo-settings"
+    text = JUNOS.render(variant(name))[FILE]
     assert right in text
     assert complaints(models, tree, {"right": text}, tmp_path, (section,)) == []
     assert complaints(models, tree, {"planted": text.replace(right, wrong)}, tmp_path, (section,))

@@ -33,14 +33,17 @@ GOLDENS = [name for name in VARIANTS if name.startswith("evo-")] + [
 
 
 def model(flavour: str) -> SwitchModel:
-    """The sample model with Junos settings; only Evolved has a buffer split, as in the catalog."""
+    """The sample model with Junos settings; only Evolved has the buffer settings, as in the catalog."""
     settings: dict[str, Any] = {
         "flavour": flavour,
         "port": "et-0/0/{cage}",
         "child": "et-0/0/{cage}:{child}",
     }
     if flavour == "evo":
-        settings |= {"lossless_percent": 66, "headroom_percent": 24, "lossy_percent": 10}
+        settings |= {
+            "lossless_percent": 66, "headroom_percent": 24, "lossy_percent": 10, "dedicated_ingress_percent": 15,
+            "dedicated_egress_percent": 30, "cnp_percent": 5, "bfd_least_ms": 1000, "buffer_monitor": True,
+        }  # fmt: skip
     return switch_model(junos=settings)
 
 
