@@ -172,14 +172,16 @@ def test_a_value_is_traced_to_the_line_or_default_that_decided_it() -> None:
 
 
 def test_a_value_that_the_system_holds_otherwise_shows_both() -> None:
-    tier = {"model": dict(MODELS)["nxos"], "nos": "nxos"}
+    tier = {"model": dict(MODELS)["junos"], "nos": "junos"}
     known = known_of({**BASE, **FEATURES["ECN marking"], "tors": tier, "spines": tier})
     tor = next(subjects(known))
-    path = "interface[Ethernet1/1]/headroom/xoff_bytes"  # in whole cells there
+    path = next(
+        path for path in tor.planned if path.endswith("/queue[3]/scheduler")
+    )  # of what strict ones leave
+    port = path.removeprefix("interface[").partition("]")[0]
     statement = Explainer(known).fact(tor, path)
-    assert statement.waist == str(tor.waist[path])
-    assert int(statement.value) == tor.planned[path] > tor.waist[path]  # type: ignore[operator]
-    explanation = explain_facts(Explainer(known), tor, "Ethernet1/1", "xoff")
+    assert (statement.waist, statement.value) == ("dwrr 90", "dwrr 85")
+    explanation = explain_facts(Explainer(known), tor, port, "scheduler")
     assert f"  computed  {statement.waist}; held as {statement.value}" in [
         line.text for line in lines(explanation)
     ]

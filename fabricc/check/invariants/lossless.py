@@ -42,16 +42,22 @@ def _pfc(seen: SwitchView, kind: Lossless, links: list[LinkPort], stated: bool) 
     if len(kind.pfc) > most:
         message = f"{where}: PFC for {len(kind.pfc)} priorities, the platform has buffer for {most}"
         yield Breach(13, message, at + "pfc")
-    if stated and kind.pfc and not kind.xoff:
+    if stated and kind.pfc and not kind.xoff and kind.default_to_m is None:
         yield Breach(13, f"{where}: PFC without headroom, so pausing comes too late", at + "pfc")
     if kind.xoff and not kind.pfc:
         yield Breach(13, f"{where}: headroom for a lossless class, and no PFC", at + "headroom/xoff_bytes")
 
 
 def _headroom(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterator[Breach]:
+    where, at = _ports(links), links[0].path + "headroom/"
+    if kind.default_to_m is not None and kind.default_to_m < kind.cable_m:
+        message = (
+            f"{where}: the platform's own buffers hold for cables up to {kind.default_to_m} m, and this one has "
+            f"{kind.cable_m} m"
+        )
+        yield Breach(15, message, at + "default_to_m")
     if not kind.xoff:
         return
-    where, at = _ports(links), links[0].path + "headroom/"
     buffers = seen.switch.model.buffers
     if kind.looked_up_m is not None and kind.looked_up_m < kind.cable_m:
         message = f"{where}: headroom for a cable of {kind.looked_up_m} m on one of {kind.cable_m} m"

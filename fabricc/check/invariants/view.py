@@ -65,7 +65,8 @@ class Lossless:
     """Lossless settings of a port; ports of one kind have equal ones.
 
     Attributes:
-        cable_m: length of the cable; `looked_up_m`: the length that the headroom was chosen for.
+        cable_m: length of the cable; `looked_up_m`: the length that the headroom was chosen for; `default_to_m`: the
+            length up to which the platform's own buffers hold, where it is left to them.
         xoff, xon, size: bytes; `dynamic_th`: exponent of alpha; None where the files do not say.
         schedulers, markings: per queue that the files state, as the platform numbers queues.
         marked: queues with ECN, also where the platform states fill levels rather than bytes.
@@ -81,6 +82,7 @@ class Lossless:
     size: int | None
     dynamic_th: int | None
     looked_up_m: int | None
+    default_to_m: int | None
     schedulers: tuple[tuple[int, str], ...]
     markings: tuple[tuple[int, Marking], ...]
     marked: tuple[int, ...]
@@ -232,7 +234,7 @@ def priorities(value: Value | None) -> tuple[int, ...]:
 
 _LEAVES = (
     "pfc", "speed_gbps", "watchdog", "headroom/xoff_bytes", "headroom/xon_bytes", "headroom/size_bytes",
-    "headroom/dynamic_th", "headroom/cable_m",
+    "headroom/dynamic_th", "headroom/cable_m", "headroom/default_to_m",
 )  # fmt: skip
 _OWN_LEAVES = ("enabled", "mtu", "ipv4", "ipv6", "unnumbered", "routed")
 _QUEUE_LEAVES = ("scheduler", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "ecn_min_fill_percent")
@@ -272,7 +274,7 @@ class _Links:
 
     def _lossless(self, port: Port, stated: list[Value | None]) -> Lossless:
         """The settings that the values of `_leaves`, in that order, come to."""
-        pfc, speed, watchdog, xoff, xon, size, exponent, looked_up = stated[: len(_LEAVES)]
+        pfc, speed, watchdog, xoff, xon, size, exponent, looked_up, default_to = stated[: len(_LEAVES)]
         schedulers, markings, marked = [], [], []
         for at, queue in enumerate(self._queues):
             first = len(_LEAVES) + at * len(_QUEUE_LEAVES)
@@ -287,7 +289,7 @@ class _Links:
         return Lossless(
             as_int(speed) or port.speed_gbps, port.cable_m or 0, port.lanes, priorities(pfc),
             None if watchdog is None else str(watchdog), as_int(xoff), as_int(xon), as_int(size), as_int(exponent),
-            as_int(looked_up), tuple(schedulers), tuple(markings), tuple(marked),
+            as_int(looked_up), as_int(default_to), tuple(schedulers), tuple(markings), tuple(marked),
         )  # fmt: skip
 
 

@@ -9,11 +9,12 @@ from fabricc.fabric.routing import Spreading
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.nxos.capabilities import DYNAMIC_LOAD_BALANCING, MODEL, has
-from fabricc.nos.nxos.lossless import pauses, spare_bytes
+from fabricc.nos.nxos.lossless import is_long, pause_of, pauses
 from fabricc.nos.nxos.vocabulary import (
     BFD_INTERVAL_RANGE_MS,
     BFD_MULTIPLIER_RANGE,
     BREAKOUTS,
+    DEFAULT_PAUSE_M,
     LLDP_RANGE_S,
     MAXIMUM_PATHS,
     MAXIMUM_RESTORE,
@@ -21,7 +22,6 @@ from fabricc.nos.nxos.vocabulary import (
     MTU_RANGE,
     PAUSE_BUFFER_RANGE,
     QUEUES,
-    SILICON_ONE,
     SPEEDS_GBPS,
     breakout,
     family,
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.model import Switch
+
+
+_PAUSE_SOURCE = "Nexus 9000 QoS guide 10.5, priority flow control"
 
 
 def gaps(switch: Switch) -> list[Gap]:
@@ -113,30 +116,35 @@ def _buffers(switch: Switch) -> Iterator[Gap]:
     if not switch.qos.lossless:
         return
     low, high = PAUSE_BUFFER_RANGE
-    for name, pause in sorted(pauses(switch).items()):
-        if not (low <= pause.buffer_bytes <= high and pause.resume_bytes <= pause.pause_bytes):
+    for pause in pauses(switch):
+        if not (
+            low <= pause.buffer_bytes <= high and pause.resume_bytes <= pause.pause_bytes < pause.buffer_bytes
+        ):
             yield Gap(
                 "FAB5407",
-                f"pause buffer of {pause.buffer_bytes} bytes, resuming at {pause.resume_bytes}, on {name}",
-                f"NX-OS takes {low} to {high} bytes and resumes at the pause threshold or below "
+                f"pause buffer of {pause.buffer_bytes} bytes, pausing at {pause.pause_bytes} and resuming at "
+                f"{pause.resume_bytes}, at {pause.speed_gbps} Gb/s over {pause.cable_m} m",
+                f"NX-OS takes {low} to {high} bytes, pauses below that and resumes at the pause threshold or below "
                 "(terraform-provider-nxos, ipqosPause)",
-                "check the headroom figures of the switch model",
+                "check the `pause` figures of the switch model's NX-OS settings",
             )
-    if (spare := spare_bytes(switch)) < 0:
+    yield Gap(
+        "FAB5685",
+        "where lossless classes pause, in bytes",
+        f"up to {DEFAULT_PAUSE_M} m the platform's own buffers hold and are left alone ({_PAUSE_SOURCE}); their sizes "
+        "are not published, so ECN before PFC is proved for the catalog's figures alone",
+        "compare `show queuing interface` of a device with the planned marks",
+        fatal=False,
+    )
+    long = {(p.speed_gbps, p.cable_m) for p in switch.ports if is_long(p) and pause_of(switch, p) is None}
+    for speed_gbps, cable_m in sorted(long, key=str):
         yield Gap(
-            "FAB5408",
-            f"lossless buffers of {sum(1 for p in switch.ports if p.profile)} ports",
-            f"NX-OS gives every port its own headroom, and together they exceed the pool by {-spare} bytes",
-            "use fewer ports, shorter cables or fewer lossless classes",
-            fatal=False,
-        )
-    if family(switch) == SILICON_ONE:
-        yield Gap(
-            "FAB5409",
-            "pause thresholds of lossless classes on Silicon One",
-            "`pause buffer-size` is documented for Cloud Scale; its ranges on Silicon One are not published",
-            "try the input policies on one switch first",
-            fatal=False,
+            "FAB5686",
+            f"a lossless class over {cable_m} m at {speed_gbps} Gb/s",
+            f"beyond {DEFAULT_PAUSE_M} m NX-OS must be given pause thresholds ({_PAUSE_SOURCE}), "
+            "and none are published",
+            f"use cables up to {DEFAULT_PAUSE_M} m, or add Cisco's figures for your switch as `pause` to the model's "
+            "NX-OS settings",
         )
 
 

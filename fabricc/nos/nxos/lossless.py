@@ -1,17 +1,17 @@
-"""The lossless policy in NX-OS's terms: which qos-group a class gets, and static pause thresholds in bytes."""
+"""The lossless policy in NX-OS's terms: which qos-group a class gets, and pause thresholds where cables are long."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.nos.nxos.vocabulary import QUEUES
+from fabricc.nos.nxos.vocabulary import DEFAULT_PAUSE_M, QUEUES, settings
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.fabric.model import Switch
-    from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos, TrafficClass
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
 
 
 def qos_groups(classes: Iterable[TrafficClass]) -> dict[int, int]:
@@ -54,59 +54,39 @@ def priority_level(queue: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Ingress buffer of one lossless class of a port, bytes: full size, where pausing starts, where it ends."""
+    """Ingress buffer of one lossless class of a port: full size, where pausing starts, where it ends; bytes.
 
+    `speed_gbps` and `cable_m` are the speed of the port and the longest cable for which the figures hold.
+    """
+
+    speed_gbps: int
+    cable_m: int
     buffer_bytes: int
     pause_bytes: int
     resume_bytes: int
 
 
-def pauses(switch: Switch) -> dict[str, Pause]:
-    """The pause figures of each port profile.
+def is_long(port: Port) -> bool:
+    """Whether the platform's own buffers of a lossless class do not hold for the port's cable."""
+    return port.profile is not None and (port.cable_m or 0) > DEFAULT_PAUSE_M
 
-    NX-OS's thresholds are static. The dynamic limit of the model, alpha times what is free, settles at
-    alpha S / (1 + alpha n) when all n lossless buffers of the switch want more than their share of the S bytes that
-    guarantees and headroom leave; that is the share written, so all buffers together fit. The headroom above the
-    pause threshold is the model's own xoff. All figures are multiples of the ASIC's cell.
+
+def pause_of(switch: Switch, port: Port) -> Pause | None:
+    """The catalog's figures for a long cable: of its speed and the shortest length that covers it.
+
+    None where the platform's own buffers hold, and where the catalog has no figures.
     """
-    used = _headrooms(switch)
-    count = len(used) * len(switch.qos.lossless)
-    shared = max(0, spare_bytes(switch))
-    cell = max(1, switch.model.buffers.cell_bytes)
-    return {p.name: _pause(p.headroom, shared, count, cell) for p in switch.qos.profiles}
+    if not is_long(port) or not switch.qos.lossless:
+        return None
+    rows = (Pause(**row) for row in settings(switch).get("pause", ()))
+    fitting = (r for r in rows if r.speed_gbps == port.speed_gbps and r.cable_m >= (port.cable_m or 0))
+    return min(fitting, key=lambda row: row.cable_m, default=None)
 
 
-def spare_bytes(switch: Switch) -> int:
-    """What the guarantees and headroom of all ports leave of the lossless pool; negative when they do not fit."""
-    if switch.qos.pools is None:
-        return 0
-    pool = switch.qos.pools.ingress_lossless_bytes
-    if not switch.model.buffers.pools.size_includes_headroom:
-        pool += switch.qos.pools.headroom_bytes
-    taken = sum(_guaranteed(h) + h.xoff_bytes for h in _headrooms(switch))
-    return pool - taken * len(switch.qos.lossless)
-
-
-def _headrooms(switch: Switch) -> list[Headroom]:
-    profiles = {profile.name: profile.headroom for profile in switch.qos.profiles}
-    return [profiles[port.profile] for port in switch.ports if port.profile]
-
-
-def _guaranteed(headroom: Headroom) -> int:
-    """Bytes a class owns below its pause threshold: tables give its size with headroom, or without."""
-    extra = headroom.size_bytes - headroom.xoff_bytes
-    return extra if extra > 0 else headroom.size_bytes
-
-
-def _pause(headroom: Headroom, shared: int, count: int, cell: int) -> Pause:
-    exponent = headroom.dynamic_th
-    numerator, denominator = (1 << exponent, 1) if exponent >= 0 else (1, 1 << -exponent)
-    share = shared * numerator // (denominator + count * numerator)
-    pause = max(1, (_guaranteed(headroom) + share) // cell, -(-headroom.xon_bytes // cell)) * cell
-    resume = headroom.xon_bytes
-    if headroom.xon_offset_bytes is not None:
-        resume = max(resume, pause - headroom.xon_offset_bytes)
-    return Pause(pause + -(-headroom.xoff_bytes // cell) * cell, pause, resume // cell * cell)
+def pauses(switch: Switch) -> list[Pause]:
+    """The figures in use, each once, by speed and length."""
+    found = {pause for port in switch.ports if (pause := pause_of(switch, port))}
+    return sorted(found, key=lambda pause: (pause.speed_gbps, pause.cable_m))
 
 
 def roomiest(qos: SwitchQos) -> PortProfile | None:

@@ -12,6 +12,7 @@ from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction
 from fabricc.nos.cli_dialect.policy_view import group_name
 from fabricc.nos.nxos.bgp_view import bgp_view
+from fabricc.nos.nxos.lossless import pause_of
 from fabricc.nos.nxos.naming import service_ports
 from fabricc.nos.nxos.qos_view import CLASSIFY, input_policy, output_policy, qos_view
 from fabricc.nos.nxos.vocabulary import MANAGEMENT_VRF
@@ -73,7 +74,6 @@ def _policies(facts: Facts, switch: Switch) -> None:
 
 
 def _ports(facts: Facts, switch: Switch) -> None:
-    lossless = bool(switch.qos.lossless)
     if switch.loopback4 or switch.loopback6:
         facts["structure/loopback0/defined"] = ONCE
     if switch.loopback4:
@@ -94,8 +94,8 @@ def _ports(facts: Facts, switch: Switch) -> None:
             continue
         facts[path + "qos input"] = CLASSIFY
         facts[path + "queuing output"] = output_policy(port.profile)
-        if lossless and port.profile:
-            facts[path + "queuing input"] = input_policy(port.profile)
+        if pause := pause_of(switch, port):
+            facts[path + "queuing input"] = input_policy(pause)
 
 
 def _routing(facts: Facts, switch: Switch) -> None:

@@ -9,7 +9,7 @@ from fabricc.fabric.facts import neighbor_key, setting_facts, switch_facts
 from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import Transport
 from fabricc.nos.nxos.bgp_view import families, session_families
-from fabricc.nos.nxos.lossless import pauses, priority_level, qos_groups, strict_queues
+from fabricc.nos.nxos.lossless import pause_of, priority_level, qos_groups, strict_queues
 from fabricc.nos.nxos.named import named_facts
 from fabricc.nos.nxos.naming import service_ports
 from fabricc.nos.nxos.qos_view import qos_view
@@ -21,11 +21,15 @@ from fabricc.nos.nxos.vocabulary import (
     ACCESS_LIST_V6,
     API_ACCESS_LIST,
     COPP_PROFILE,
+    DEFAULT_PAUSE_M,
     GTSM_HOPS,
     LLDP_HOLD,
     MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
     QUEUES,
+    RA_LIFETIME_S,
+    RA_MAX_S,
+    RA_MIN_S,
     SERVER_GROUP,
     SERVICE_DESCRIPTION,
     SYSLOG_SEVERITY,
@@ -39,10 +43,12 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
-# NX-OS sizes its pools itself, and its pause thresholds are static.
+# NX-OS sizes its pools itself, and the buffers of lossless classes but over long cables.
 NOT_EXPRESSED_STARTS = ("pool/",)
 NOT_EXPRESSED_ENDS = (
     "/headroom/size_bytes",
+    "/headroom/xoff_bytes",
+    "/headroom/xon_bytes",
     "/headroom/xon_offset_bytes",
     "/headroom/cable_m",
     "/headroom/dynamic_th",
@@ -94,7 +100,6 @@ def _renumbered(stated: Facts, groups: dict[int, int]) -> Facts:
 
 
 def _ports(facts: Facts, switch: Switch, groups: dict[int, int]) -> None:
-    figures = pauses(switch)
     lossless = ",".join(str(group) for group in sorted(groups[c.priority] for c in switch.qos.lossless))
     strict = strict_queues(switch.qos.classes, groups)
     for name in service_ports(switch.model):
@@ -113,12 +118,19 @@ def _ports(facts: Facts, switch: Switch, groups: dict[int, int]) -> None:
             facts[prefix + "fec_code"] = encoding
         if port.ipv4 or port.ipv6 or port.unnumbered:
             facts[prefix + "redirects"] = "off"
+        if port.unnumbered:
+            facts[prefix + "link_local"] = "bia"
+            facts[prefix + "ra_max_s"], facts[prefix + "ra_min_s"] = RA_MAX_S, RA_MIN_S
+            facts[prefix + "ra_lifetime_s"] = RA_LIFETIME_S
         for group in strict:
             facts[f"{prefix}queue[{group}]/scheduler"] = "strict"
             facts[f"{prefix}queue[{group}]/level"] = priority_level(group)
         if port.profile is None or not lossless:
             continue
-        pause = figures[port.profile]
+        pause = pause_of(switch, port)
+        if pause is None:
+            facts[prefix + "headroom/default_to_m"] = DEFAULT_PAUSE_M
+            continue
         facts[prefix + "headroom/queues"] = lossless
         facts[prefix + "headroom/xoff_bytes"] = pause.buffer_bytes - pause.pause_bytes
         facts[prefix + "headroom/pause_bytes"] = pause.pause_bytes

@@ -109,7 +109,6 @@ def qos_view(switch: Switch) -> QosView:
     """The view of a switch's quality of service."""
     qos = switch.qos
     groups = qos_groups(qos.classes)
-    figures = pauses(switch)
     default = roomiest(qos)
     return QosView(
         network_policy=NETWORK_POLICY,
@@ -121,7 +120,7 @@ def qos_view(switch: Switch) -> QosView:
             if groups[c.priority]
         ],
         input_policies=sorted(
-            (_input(p, figures[p.name], switch, groups) for p in qos.profiles), key=lambda p: natural(p.name)
+            (_input(pause, switch, groups) for pause in pauses(switch)), key=lambda p: natural(p.name)
         ),
         output_policies=_outputs(switch, groups),
         output=output_policy(default.name) if default else LOSSY_POLICY,
@@ -134,9 +133,9 @@ def output_policy(profile: str | None) -> str:
     return f"PM-OUT-{profile.upper()}" if profile else LOSSY_POLICY
 
 
-def input_policy(profile: str) -> str:
-    """The ingress policy of the ports of a profile."""
-    return f"PM-IN-{profile.upper()}"
+def input_policy(pause: Pause) -> str:
+    """The ingress policy of the ports with these pause thresholds."""
+    return f"PM-IN-{pause.speed_gbps}G-{pause.cable_m}M"
 
 
 def _network_classes(classes: tuple[TrafficClass, ...], groups: dict[int, int]) -> list[NetworkClassView]:
@@ -147,10 +146,10 @@ def _network_classes(classes: tuple[TrafficClass, ...], groups: dict[int, int]) 
     ]
 
 
-def _input(profile: PortProfile, pause: Pause, switch: Switch, groups: dict[int, int]) -> InputPolicyView:
+def _input(pause: Pause, switch: Switch, groups: dict[int, int]) -> InputPolicyView:
     lossless = sorted((groups[c.priority] for c in switch.qos.lossless), reverse=True)
     return InputPolicyView(
-        input_policy(profile.name), [InputQueueView(queue_name(group, INPUT), pause) for group in lossless]
+        input_policy(pause), [InputQueueView(queue_name(group, INPUT), pause) for group in lossless]
     )
 
 

@@ -10,6 +10,7 @@ from fabricc.nos.nxos.named import ONCE
 from fabricc.nos.nxos.vocabulary import (
     BREAKOUT_OF,
     DEFAULT_MTU,
+    DEFAULT_PAUSE_M,
     MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
     expanded,
@@ -128,7 +129,24 @@ def _ipv6(block: InterfaceBlock, words: list[str], raw: str, number: int) -> boo
     if words == ["ipv6", "address", "use-link-local-only"]:
         block.link_local = number
         return True
+    if words == ["ipv6", "link-local", "use-bia"]:
+        block.facts["link_local"] = ("bia", number)
+        return True
+    if words[1:2] == ["nd"]:
+        return _advertisement(block, words[2:], number)
     return _address(block, "ipv6", words, number)
+
+
+def _advertisement(block: InterfaceBlock, words: list[str], number: int) -> bool:
+    """`ra-interval MAX min MIN` or `ra-lifetime N`, seconds."""
+    figures = [int(word) for word in words[1::2] if word.isdecimal() and len(word) < 6]
+    if words[::2] == ["ra-interval", "min"] and len(figures) == 2 and len(words) == 4:
+        block.facts["ra_max_s"], block.facts["ra_min_s"] = ((figure, number) for figure in figures)
+    elif words[:1] == ["ra-lifetime"] and len(figures) == 1 and len(words) == 2:
+        block.facts["ra_lifetime_s"] = (figures[0], number)
+    else:
+        return False
+    return True
 
 
 def _address(block: InterfaceBlock, family: str, words: list[str], number: int) -> bool:
@@ -224,9 +242,12 @@ def finish_interfaces(document: Document) -> None:
             if not (block.policies or block.addresses or block.link_local):
                 continue
             applied = block.policies
+            paused = inputs.get(applied.get("queuing input") or system.name("queuing input"))
+            if not paused and prefix + "pfc" in facts:
+                put(prefix + "headroom/default_to_m", DEFAULT_PAUSE_M, lines[prefix + "pfc"][1])
             for stated in (
                 outputs.get(applied.get("queuing output") or system.name("queuing output")),
-                inputs.get(applied.get("queuing input") or system.name("queuing input")),
+                paused,
             ):
                 for path, value, place in stated or ():
                     facts[prefix + path] = value

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
 from fabricc.nos.nxos.bgp_view import BgpView, bgp_view
+from fabricc.nos.nxos.lossless import pause_of
 from fabricc.nos.nxos.naming import service_ports
 from fabricc.nos.nxos.qos_view import CLASSIFY, QosView, input_policy, output_policy, qos_view
 from fabricc.nos.nxos.services_view import DynamicView, ManagementView, dynamic_view, management_view
@@ -13,6 +14,9 @@ from fabricc.nos.nxos.vocabulary import (
     COPP_PROFILE,
     DEFAULT_MTU,
     FEATURES,
+    RA_LIFETIME_S,
+    RA_MAX_S,
+    RA_MIN_S,
     SERVICE_DESCRIPTION,
     breakout,
     fec,
@@ -23,6 +27,7 @@ from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
+    from fabricc.nos.nxos.lossless import Pause
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,15 @@ class PortView:
 
 
 @dataclass(frozen=True, slots=True)
+class AdvertisementView:
+    """Router advertisements of unnumbered ports, seconds."""
+
+    max_s: int
+    min_s: int
+    lifetime_s: int
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchView:
     """Everything `running-config.j2` prints."""
 
@@ -72,6 +86,7 @@ class SwitchView:
     dynamic: DynamicView | None
     qos: QosView
     breakouts: list[BreakoutView]
+    advertisements: AdvertisementView
     ports: list[PortView]
     loopback4: str | None
     loopback6: str | None
@@ -91,8 +106,9 @@ def switch_view(switch: Switch) -> SwitchView:
         dynamic=dynamic_view(switch),
         qos=qos_view(switch),
         breakouts=_breakouts(switch),
+        advertisements=AdvertisementView(RA_MAX_S, RA_MIN_S, RA_LIFETIME_S),
         ports=[
-            *(_port(port, lossless, watchdog) for port in switch.ports),
+            *(_port(port, pause_of(switch, port), lossless, watchdog) for port in switch.ports),
             *(_service_port(name) for name in service_ports(switch.model)),
         ],
         loopback4=switch.loopback4,
@@ -126,6 +142,7 @@ def features(switch: Switch) -> list[str]:
     idle = {
         "bfd": switch.bgp.bfd_interval_ms is None,
         "grpc": switch.management.gnmi_port is None,
+        "openconfig": switch.management.gnmi_port is None,
         "tacacs+": switch.management.tacacs is None,
     }
     return [name for name in FEATURES if not idle.get(name, False)]
@@ -141,7 +158,7 @@ def _breakouts(switch: Switch) -> list[BreakoutView]:
     return [BreakoutView(ranges(numbers), word) for word, numbers in ordered]
 
 
-def _port(port: Port, lossless: bool, watchdog: bool) -> PortView:
+def _port(port: Port, pause: Pause | None, lossless: bool, watchdog: bool) -> PortView:
     used = port.direction is not Direction.UNUSED
     paused = used and lossless and port.profile is not None
     return PortView(
@@ -154,7 +171,7 @@ def _port(port: Port, lossless: bool, watchdog: bool) -> PortView:
         fec=fec(port) if used else None,
         mtu=port.mtu if used and port.mtu != DEFAULT_MTU else None,
         classify=CLASSIFY if used else None,
-        queuing_in=input_policy(port.profile) if paused and port.profile else None,
+        queuing_in=input_policy(pause) if pause else None,
         queuing_out=output_policy(port.profile) if used else None,
         layer3=bool(port.ipv4 or port.ipv6 or port.unnumbered),
         ipv4=port.ipv4,

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 MANAGEMENT_VRF = "management"
 MANAGEMENT_INTERFACE = "mgmt0"
 SYSLOG_SEVERITY = 6
-FEATURES = ("nxapi", "scp-server", "grpc", "tacacs+", "bgp", "lldp", "bfd")
-"""In the order a device prints them; the first two are what NAPALM 5.2 needs to replace a configuration."""
+FEATURES = ("nxapi", "scp-server", "grpc", "openconfig", "tacacs+", "bgp", "lldp", "bfd")
+"""In the order a device prints them; the first two are what NAPALM 5.2 needs to replace a configuration. Without
+`openconfig` the gRPC agent knows Cisco's own paths alone (Cisco Network as Code, nxos.system.grpc)."""
 COPP_PROFILE = "strict"
 
 CLOUDSCALE = "cloudscale"
@@ -64,6 +65,9 @@ BREAKOUT_OF = {word: key for key, word in BREAKOUTS.items()}
 QUEUES = range(8)
 MTU_RANGE = (576, 9216)
 CLASS_MTU = 9216  # of `network-qos`: the largest, so that the interface's own MTU alone decides
+# Up to this length a lossless class needs no `pause buffer-size`, since the platform's own buffers hold; beyond, the
+# command is mandatory (Nexus 9000 QoS guide 10.5, priority flow control, guidelines and limitations).
+DEFAULT_PAUSE_M = 100
 PAUSE_BUFFER_RANGE = (5_000, 268_435_456)
 BFD_INTERVAL_RANGE_MS = (50, 999)
 BFD_MULTIPLIER_RANGE = (1, 50)
@@ -74,6 +78,9 @@ MAXIMUM_RESTORE = 100
 SERVICE_DESCRIPTION = "service port"
 DEFAULT_MTU = 1500
 DEFAULT_TIMERS_S = (60, 180)
+# Router advertisements, by which neighbours find each other on unnumbered links: the shortest that NX-OS takes, and how
+# long one holds. Its own are 600 s apart (Nexus 9000 unicast routing guide 9.3, BGP interface peering).
+RA_MAX_S, RA_MIN_S, RA_LIFETIME_S = 4, 3, 10
 DEFAULT_WATCHDOG_INTERVAL_MS = 100
 DEFAULT_SHUTDOWN = 1
 DEFAULT_RESTORE = 10

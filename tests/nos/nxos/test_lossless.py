@@ -1,23 +1,20 @@
-"""Classes find their queues by NX-OS's rules, and static pause thresholds keep the headroom and fit the pool."""
+"""Classes find their queues by NX-OS's rules, and pause thresholds are written where the platform's own do not hold."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.fabric.qos import BufferPools, Headroom, TrafficClass
+from fabricc.check.invariants import Survey
+from fabricc.fabric.qos import TrafficClass
 from fabricc.nos.nxos import FILE, NXOS
-from fabricc.nos.nxos.lossless import pauses, qos_groups, spare_bytes, strict_queues
+from fabricc.nos.nxos.lossless import qos_groups, strict_queues
 from fabricc.nos.nxos.vocabulary import expanded, ranges
-from tests.nos.nxos.variants import variant
-
-if TYPE_CHECKING:
-    from fabricc.fabric.model import Switch
+from tests.nos.nxos.variants import cabled, variant
 
 
 def traffic_class(priority: int, *, strict: bool = False, lossless: bool = False) -> TrafficClass:
@@ -59,56 +56,48 @@ def test_every_class_gets_a_queue_of_its_own(priorities: set[int], data: st.Data
     assert sorted(strict) == list(range(8 - len(strict), 8))
 
 
-def loaded(pool: int, headroom_pool: int, headroom: Headroom) -> Switch:
-    switch = variant("cloudscale/numbered")
-    pools = BufferPools(pool, headroom_pool, 1, None, False)
-    profiles = tuple(replace(p, headroom=headroom) for p in switch.qos.profiles)
-    return replace(switch, qos=replace(switch.qos, pools=pools, profiles=profiles))
+def pausing(text: str) -> dict[str, str]:
+    """Interface -> the input queuing policy that it names."""
+    blocks = re.findall(r"^interface (\S+)\n((?:  .*\n)+)", text, re.MULTILINE)
+    found = {name: re.search(r"service-policy type queuing input (\S+)", body) for name, body in blocks}
+    return {name: policy[1] for name, policy in found.items() if policy}
 
 
-headrooms = st.builds(
-    Headroom,
-    cable_m=st.just(5),
-    size_bytes=st.integers(0, 500_000),
-    xon_bytes=st.integers(0, 20_000),
-    xoff_bytes=st.integers(1, 500_000),
-    xon_offset_bytes=st.none() | st.integers(0, 20_000),
-    dynamic_th=st.integers(-9, 9),
-    source=st.just("drawn"),
+@pytest.mark.parametrize("family", ["cloudscale", "silicon-one"])
+@pytest.mark.parametrize("cable_m", [3, 100])
+def test_up_to_a_hundred_metres_the_platform_s_own_buffers_are_left_alone(family: str, cable_m: int) -> None:
+    switch = cabled(variant(f"{family}/numbered"), cable_m)
+    text = NXOS.render(switch)[FILE]
+    assert "pause buffer-size" not in text
+    assert "queuing input" not in text
+    facts = NXOS.read({FILE: text}).facts
+    paused = [path for path in facts if path.endswith("/pfc")]
+    assert len(paused) == 5
+    assert all(facts[path.removesuffix("pfc") + "headroom/default_to_m"] == 100 for path in paused)
+    assert not [path for path in facts if path.endswith("/xoff_bytes")]
+    assert {gap.code for gap in NXOS.gaps(switch)} == {"FAB5685"}
+
+
+@pytest.mark.parametrize(
+    ("cable_m", "policy"), [(101, "PM-IN-400G-200M"), (200, "PM-IN-400G-200M"), (201, "PM-IN-400G-300M")]
 )
+def test_beyond_that_the_catalog_s_figures_of_the_next_length_are_written(cable_m: int, policy: str) -> None:
+    switch = cabled(variant("cloudscale/numbered"), cable_m)
+    text = NXOS.render(switch)[FILE]
+    assert pausing(text) == dict.fromkeys(("Ethernet1/3/1", "Ethernet1/4/1"), policy)
+    facts = NXOS.read({FILE: text}).facts
+    assert facts["interface[Ethernet1/3/1]/headroom/pause_bytes"] == 900_000
+    assert "interface[Ethernet1/3/1]/headroom/default_to_m" not in facts
+    assert facts["interface[Ethernet1/1/1]/headroom/default_to_m"] == 100
+    assert text.count("pause buffer-size") == 1
 
 
-@given(headrooms, st.integers(1, 10**8), st.integers(0, 10**7))
-def test_pausing_leaves_the_headroom_and_all_buffers_fit(headroom: Headroom, pool: int, more: int) -> None:
-    switch = loaded(pool, more, headroom)
-    cell = switch.model.buffers.cell_bytes
-    ports = sum(1 for port in switch.ports if port.profile)
-    for pause in pauses(switch).values():
-        assert pause.buffer_bytes - pause.pause_bytes >= headroom.xoff_bytes
-        assert 0 <= pause.resume_bytes <= pause.pause_bytes
-        figures = (pause.buffer_bytes, pause.pause_bytes, pause.resume_bytes)
-        assert not any(figure % cell for figure in figures)
-        if spare_bytes(switch) >= 0:
-            rounding = 2 * cell + headroom.xon_bytes
-            assert ports * (pause.buffer_bytes - rounding) <= pool + more
-
-
-@given(headrooms)
-def test_a_larger_alpha_pauses_no_earlier(headroom: Headroom) -> None:
-    steps = [
-        pauses(loaded(10**8, 0, replace(headroom, dynamic_th=exponent)))["400g-5m"].pause_bytes
-        for exponent in range(-8, 5)
+def test_without_figures_a_long_cable_is_refused() -> None:
+    told = [gap for gap in NXOS.gaps(cabled(variant("cloudscale/numbered"), 301)) if gap.fatal]
+    assert [(gap.code, gap.feature) for gap in told] == [
+        ("FAB5686", "a lossless class over 301 m at 400 Gb/s")
     ]
-    assert all(before <= after for before, after in pairwise(steps))
-
-
-def test_the_share_is_where_the_dynamic_threshold_settles() -> None:
-    # Five ports, alpha 1: each gets a sixth of what guarantees (19456) and headroom (283648) leave of 60 MB.
-    headroom = Headroom(40, 303_104, 19_456, 283_648, 9_216, 0, "table")
-    pause = pauses(loaded(60_000_000, 0, headroom))["400g-40m"]
-    expected = 19_456 + (60_000_000 - 5 * (19_456 + 283_648)) // 6
-    assert pause.pause_bytes == expected // 192 * 192
-    assert pause.resume_bytes == (pause.pause_bytes - 9_216) // 192 * 192
+    assert not any(gap.fatal for gap in NXOS.gaps(cabled(variant("cloudscale/lossy"), 301)))
 
 
 def test_a_moved_class_keeps_its_pause_priority() -> None:
@@ -135,3 +124,17 @@ def test_lists_of_ranges_say_the_same_numbers(numbers: set[int]) -> None:
 @pytest.mark.parametrize("text", ["", "-", "3-", "5-3", "64", "1,,2", "a", "1-2-3", "9999999999"])
 def test_what_is_no_list_of_numbers_is_refused(text: str) -> None:
     assert expanded(text, 63) is None
+
+
+def test_the_proof_holds_the_platform_s_own_buffers_to_their_length() -> None:
+    def told(cable_m: int) -> list[tuple[str, str]]:
+        switch = cabled(variant("cloudscale/numbered"), cable_m)
+        bare = replace(switch.model, nos={"nxos": {**switch.model.nos["nxos"], "pause": []}})
+        found = Survey().add_switch(switch, NXOS.read(NXOS.render(replace(switch, model=bare))), "tor")
+        return [(finding.code, finding.message) for finding in found if "own buffers" in finding.message]
+
+    assert told(100) == []
+    ((code, message),) = told(101)
+    assert code == "FAB6215"
+    assert "Ethernet1/3/1 and 1 more ports" in message
+    assert "up to 100 m, and this one has 101 m" in message

@@ -46,7 +46,7 @@ def test_every_fact_of_a_rendered_file_has_its_line(name: str) -> None:
 
 
 def test_a_fact_points_at_the_line_that_says_it() -> None:
-    text = text_of()
+    text = text_of("cloudscale/long")
     at = {number: line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = NXOS.read({FILE: text}).lines
 
@@ -56,7 +56,8 @@ def test_a_fact_points_at_the_line_that_says_it() -> None:
     assert said("system/hostname") == "hostname su001-tor1a"
     assert said("interface[Ethernet1/1/2]/ipv4") == "ip address 10.0.0.2/31"
     assert said("interface[Ethernet1/1/2]/speed_gbps") == "interface breakout module 1 port 1-4 map 400g-2x"
-    assert said("interface[Ethernet1/1/2]/headroom/xoff_bytes").startswith("pause buffer-size")
+    assert said("interface[Ethernet1/1/1]/headroom/default_to_m") == "priority-flow-control mode on"
+    assert said("interface[Ethernet1/3/1]/headroom/xoff_bytes").startswith("pause buffer-size")
     assert said("interface[Ethernet1/3/1]/queue[3]/scheduler") == "bandwidth remaining percent 90"
     assert said("qos/dscp[26]/traffic_class") == "match dscp 26"
     assert said("qos/dscp[27]/traffic_class") == said("qos/traffic_class[0]/queue") == "set qos-group 0"
@@ -261,7 +262,7 @@ def test_other_spellings_are_understood() -> None:
         ("port 1-4 map", "port 1,2-3,4 map"),
         ("use-vrf management\nip load", "use-vrf management facility local7\nip load"),
         ("router bgp 4200100000", "router bgp 64088.28832"),
-        ("policy-map type queuing PM-IN-400G-5M", "policy-map type queuing match-any PM-IN-400G-5M"),
+        ("policy-map type queuing PM-OUT-400G-5M", "policy-map type queuing match-any PM-OUT-400G-5M"),
     ):  # fmt: skip
         assert old in other or old.startswith("asn"), old
         other = other.replace(old, new)
@@ -290,10 +291,13 @@ def test_policies_of_the_system_hold_where_a_port_names_none() -> None:
     assert named in text
     facts = read(text.replace(named, ""))
     assert facts["interface[Ethernet1/1/1]/queue[3]/ecn_max_bytes"] == 2_048_000
-    applied = "system qos\n  service-policy type queuing input PM-IN-400G-5M\n"
-    named = "  service-policy type queuing input PM-IN-400G-40M\n"
+    text = text_of("cloudscale/long")
+    applied = "system qos\n  service-policy type queuing input PM-IN-400G-200M\n"
+    named = "  service-policy type queuing input PM-IN-400G-200M\n"
+    assert named in text
     facts = read(text.replace(named, "").replace("system qos\n", applied))
-    assert facts["interface[Ethernet1/3/1]/headroom/xoff_bytes"] == 231_552
+    assert facts["interface[Ethernet1/3/1]/headroom/xoff_bytes"] == 1_100_000
+    assert facts["interface[Ethernet1/1/1]/headroom/xoff_bytes"] == 1_100_000
 
 
 def test_a_watchdog_needs_the_switch_and_the_port() -> None:

@@ -89,6 +89,22 @@ def test_a_feature_is_on_before_anything_uses_it(name: str) -> None:
     assert {"feature nxapi", "feature scp-server"} <= set(text)
 
 
+def test_gnmi_knows_openconfig_s_paths() -> None:
+    assert "feature grpc\nfeature openconfig\n" in text_of("cloudscale/settings")
+    assert "openconfig" not in text_of("cloudscale/numbered")
+
+
+@pytest.mark.parametrize("family", ["cloudscale", "silicon-one"])
+def test_unnumbered_ports_are_found_within_seconds_and_told_apart(family: str) -> None:
+    text = text_of(f"{family}/unnumbered")
+    said = (
+        "  ipv6 address use-link-local-only\n  ipv6 link-local use-bia\n"
+        "  ipv6 nd ra-interval 4 min 3\n  ipv6 nd ra-lifetime 10\n"
+    )
+    assert text.count(said) == text.count("use-link-local-only") == 2
+    assert "ra-interval" not in text_of(f"{family}/dual")
+
+
 def test_without_bfd_its_feature_is_off() -> None:
     switch = variant("cloudscale/numbered")
     text = NXOS.render(replace(switch, bgp=replace(switch.bgp, bfd_interval_ms=None)))[FILE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.samples import switch_model, tor, with_settings
 
@@ -22,21 +23,54 @@ CHOICES: dict[str, dict[str, Any]] = {
     "dual-unnumbered": {"dual": True, "unnumbered": True},
     "drained": {"drained": True},
     "lossy": {"lossless": False},
+    "long": {},
 }
 RELEASES = {"cloudscale": "10.4", "silicon-one": "10.5"}
 VARIANTS = [f"{family}/{choice}" for family in RELEASES for choice in (*CHOICES, "settings")]
 GOLDENS = [name for name in VARIANTS if name.startswith("cloudscale")]
+PAUSE = [
+    {
+        "speed_gbps": 400,
+        "cable_m": 200,
+        "buffer_bytes": 2_000_000,
+        "pause_bytes": 900_000,
+        "resume_bytes": 800_000,
+    },
+    {
+        "speed_gbps": 400,
+        "cable_m": 300,
+        "buffer_bytes": 2_500_000,
+        "pause_bytes": 900_000,
+        "resume_bytes": 800_000,
+    },
+    {
+        "speed_gbps": 800,
+        "cable_m": 300,
+        "buffer_bytes": 4_500_000,
+        "pause_bytes": 900_000,
+        "resume_bytes": 800_000,
+    },
+]
+"""Figures for cables of more than 100 m, for tests alone."""
 PATTERNS = {"port": "Ethernet1/{cage}", "child": "Ethernet1/{cage}/{child}"}
 
 
 def variant(name: str) -> Switch:
     """The switch of that name; its uplinks are whole cages on Silicon One."""
     family, _, choice = name.partition("/")
-    model = switch_model(nxos={"family": family, **PATTERNS})
+    model = switch_model(nxos={"family": family, "pause": PAUSE, **PATTERNS})
     if choice == "settings":
         return settings(family, model)
     switch = tor(PORTS, model=model, nos="nxos", release=RELEASES[family], **CHOICES[choice])
+    if choice == "long":
+        switch = cabled(switch, 150)
     return whole_uplinks(switch) if family == "silicon-one" else switch
+
+
+def cabled(switch: Switch, cable_m: int) -> Switch:
+    """The switch with uplinks of that length."""
+    ports = (replace(p, cable_m=cable_m) if p.direction is Direction.UP else p for p in switch.ports)
+    return replace(switch, ports=tuple(ports))
 
 
 def settings(family: str, model: SwitchModel) -> Switch:
