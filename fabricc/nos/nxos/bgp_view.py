@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.routing import Transport
 from fabricc.nos.cli_dialect.order import natural, numbered_sessions, unnumbered_sessions
 from fabricc.nos.cli_dialect.policy_view import (
+    ClauseView,
     clauses,
     community_lists,
     group_name,
     groups_in_use,
     length_words,
 )
-from fabricc.nos.nxos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, GTSM_HOPS
+from fabricc.nos.nxos.vocabulary import COMMUNITY_NAMES, DEFAULT_TIMERS_S, FAMILY_SUFFIXES, GTSM_HOPS
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fabricc.fabric.routing import Bgp, PeerGroup, PrefixList
-    from fabricc.nos.cli_dialect.policy_view import ClauseView, CommunityListView
+    from fabricc.nos.cli_dialect.policy_view import CommunityListView
 
 _FAMILIES = {
     Transport.IPV4: ["ipv4"],
@@ -30,13 +34,20 @@ _FAMILIES = {
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyView:
+    """What one address family of a peer template accepts and announces by."""
+
+    name: str
+    import_map: str
+    export_map: str
+
+
+@dataclass(frozen=True, slots=True)
 class TemplateView:
     """One peer template: the sessions of one group and one transport, since families belong to it."""
 
     name: str
-    families: list[str]
-    import_map: str
-    export_map: str
+    families: list[PolicyView]
     maximum_prefixes: int
 
 
@@ -102,7 +113,7 @@ def bgp_view(bgp: Bgp) -> BgpView:
         bfd_multiplier=bgp.bfd_multiplier,
         ttl_hops=GTSM_HOPS if bgp.ttl_security else None,
         families=families(bgp),
-        templates=[_template(group, transport) for group, transport in groups_in_use(bgp)],
+        templates=[_template(bgp, group, transport) for group, transport in groups_in_use(bgp)],
         neighbors=[
             NeighborView(s.remote or s.port, group_name(s.group, s.transport), s.remote_asn, s.peer)
             for s in (*numbered_sessions(bgp), *unnumbered_sessions(bgp))
@@ -113,8 +124,38 @@ def bgp_view(bgp: Bgp) -> BgpView:
             for rule in _rules(prefix_list)
         ],
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
-        clauses=clauses(bgp, COMMUNITY_NAMES),
+        clauses=sorted(_clauses(bgp), key=lambda clause: (natural(clause.route_map), clause.sequence)),
     )
+
+
+def map_name(bgp: Bgp, name: str, family: str) -> str:
+    """What a route map is called in a family: where the process has two, each has maps of its own.
+
+    What a clause that matches IPv4 addresses does with an IPv6 route is not published, so none ever meets one.
+    """
+    return name + FAMILY_SUFFIXES[family] if len(_versions(bgp)) > 1 else name
+
+
+def _clauses(bgp: Bgp) -> Iterator[ClauseView]:
+    """All clauses under the names of `map_name`; a family that no clause is about is denied as a whole."""
+    stated = clauses(bgp, COMMUNITY_NAMES)
+    versions = _versions(bgp)
+    if len(versions) < 2:
+        yield from stated
+        return
+    words = {4: "ip", 6: "ipv6"}
+    for version, carried in versions.items():
+        for route_map in bgp.route_maps:
+            if route_map.name == bgp.redistribute_map and not carried:
+                continue
+            name = map_name(bgp, route_map.name, f"ipv{version}")
+            own = [
+                replace(clause, route_map=name, family=words[version])
+                for clause in stated
+                if clause.route_map == route_map.name
+                and (clause.prefix_list is None or clause.family == words[version])
+            ]
+            yield from own or [ClauseView(name, "deny", 10, words[version], None, None, None, None)]
 
 
 def session_families(transport: Transport) -> list[str]:
@@ -124,17 +165,21 @@ def session_families(transport: Transport) -> list[str]:
 
 def families(bgp: Bgp) -> list[FamilyView]:
     """The process's families: those the fabric carries, and both for sessions over link-local addresses."""
-    unnumbered = any(s.transport is Transport.UNNUMBERED for s in bgp.sessions)
     return [
         FamilyView(
             name=f"ipv{version}",
-            redistribute_map=bgp.redistribute_map if carried else None,
+            redistribute_map=map_name(bgp, bgp.redistribute_map, f"ipv{version}") if carried else None,
             maximum_paths=bgp.maximum_paths,
             aggregates=sorted((a for a in bgp.aggregates if _version(a) == version), key=_order),
         )
-        for version, carried in ((4, bgp.ipv4), (6, bgp.ipv6))
-        if carried or unnumbered
+        for version, carried in _versions(bgp).items()
     ]
+
+
+def _versions(bgp: Bgp) -> dict[int, bool]:
+    """The families of the process -> whether the fabric carries them."""
+    unnumbered = any(s.transport is Transport.UNNUMBERED for s in bgp.sessions)
+    return {version: carried for version, carried in ((4, bgp.ipv4), (6, bgp.ipv6)) if carried or unnumbered}
 
 
 def _version(prefix: str) -> int:
@@ -146,12 +191,15 @@ def _order(prefix: str) -> tuple[int, int]:
     return int(network.network_address), network.prefixlen
 
 
-def _template(group: PeerGroup, transport: Transport) -> TemplateView:
+def _template(bgp: Bgp, group: PeerGroup, transport: Transport) -> TemplateView:
     return TemplateView(
         name=group_name(group.name, transport),
-        families=_FAMILIES[transport],
-        import_map=group.import_map,
-        export_map=group.export_map,
+        families=[
+            PolicyView(
+                family, map_name(bgp, group.import_map, family), map_name(bgp, group.export_map, family)
+            )
+            for family in _FAMILIES[transport]
+        ],
         maximum_prefixes=group.maximum_prefixes,
     )
 

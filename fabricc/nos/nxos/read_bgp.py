@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.nos.cli_dialect.read_policy import asn
 from fabricc.nos.nxos.named import ONCE
 from fabricc.nos.nxos.read_blocks import depth
-from fabricc.nos.nxos.vocabulary import DEFAULT_TIMERS_S
+from fabricc.nos.nxos.vocabulary import DEFAULT_TIMERS_S, FAMILY_SUFFIXES
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
@@ -80,6 +80,7 @@ class BgpBlock:
         "redistributed",
         "templates",
         "timers",
+        "united",
     )
 
     def __init__(self, number: int, put: Put) -> None:
@@ -89,6 +90,7 @@ class BgpBlock:
         self.family: str | None = None
         self.templates: dict[str, PeerBlock] = {}
         self.neighbors: dict[str, PeerBlock] = {}
+        self.united: set[str] = set()
         self.paths: dict[str, tuple[int, int]] = {}
         self.redistributed: dict[str, tuple[str, int]] = {}
         self.timers: tuple[int, int, int] = (*DEFAULT_TIMERS_S, number)
@@ -155,8 +157,9 @@ class BgpBlock:
             return False
         return True
 
-    def finish(self) -> None:
-        """State timers, what the families do, and sessions."""
+    def finish(self, united: set[str]) -> None:
+        """State timers, what the families do, and sessions; `united` are the maps that are stated for both families."""
+        self.united = united
         keepalive, hold, line = self.timers
         self.put("bgp/keepalive_s", keepalive, line)
         self.put("bgp/hold_s", hold, line)
@@ -168,11 +171,17 @@ class BgpBlock:
                 if family in stated:
                     value, line = stated[family]
                     self.put(f"bgp/family[{family}]/{name}", value, line)
-                    self.put(f"bgp/{name}", value, line)
+                    self.put(f"bgp/{name}", self._map(value, family), line)
         for name, template in self.templates.items():
             self.put(f"structure/peer_template[{name}]/defined", ONCE, template.number)
         for name, peer in self.neighbors.items():
             self._session(name, peer)
+
+    def _map(self, value: Value, family: str) -> Value:
+        """The name of a map of that family without the suffix, where it is stated so."""
+        if value in self.united and str(value).endswith(FAMILY_SUFFIXES[family]):
+            return str(value).removesuffix(FAMILY_SUFFIXES[family])
+        return value
 
     def _session(self, name: str, peer: PeerBlock) -> None:
         prefix = f"bgp/neighbor[{name}]/"
@@ -196,6 +205,10 @@ class BgpBlock:
 
     def _agreed(self, path: str, key: str, merged: dict[str, Attributes]) -> None:
         """State one value for all families; where they differ, all of them together and each family's."""
+        merged = {
+            family: {about: (self._map(value, family), line) for about, (value, line) in own.items()}
+            for family, own in merged.items()
+        }
         found = [own[key] for own in merged.values() if key in own]
         if not found:
             return

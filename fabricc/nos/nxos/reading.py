@@ -16,7 +16,7 @@ from fabricc.nos.nxos.read_blocks import IgnoredBlock, ManagementVrfBlock, Prefi
 from fabricc.nos.nxos.read_interfaces import InterfaceBlock, breakout_line, finish_interfaces
 from fabricc.nos.nxos.read_policies import Policies
 from fabricc.nos.nxos.read_qos import WatchdogLines
-from fabricc.nos.nxos.read_routes import route_map
+from fabricc.nos.nxos.read_routes import ClauseBlock, route_map, unite
 from fabricc.nos.nxos.read_services import DynamicBlock, Services, VtyBlock
 from fabricc.nos.nxos.vocabulary import COMMUNITY_OF, MANAGEMENT_VRF
 
@@ -43,7 +43,16 @@ def read(files: Mapping[str, str]) -> Reading:
 class Document(cli.Document):
     """One file while it is read."""
 
-    __slots__ = ("bgp", "breakouts", "interfaces", "policies", "prefix_lists", "services", "watchdog")
+    __slots__ = (
+        "bgp",
+        "breakouts",
+        "interfaces",
+        "policies",
+        "prefix_lists",
+        "route_maps",
+        "services",
+        "watchdog",
+    )
 
     community_of = COMMUNITY_OF
 
@@ -56,6 +65,7 @@ class Document(cli.Document):
         self.services = Services(self.put)
         self.bgp: BgpBlock | None = None
         self.prefix_lists = PrefixLists()
+        self.route_maps: dict[str, dict[str, ClauseBlock]] = {}
 
     def said_twice(self, words: list[str], first: int, second: int) -> None:
         """List both lines that open the same block: a device prints one, so either may be meant for another."""
@@ -73,7 +83,7 @@ class Document(cli.Document):
         self.services.finish()
         self.prefix_lists.finish(self.put)
         if self.bgp is not None:
-            self.bgp.finish()
+            self.bgp.finish(unite(self))
         for number, line in (*self.policies.undefined(), *self.services.undefined()):
             self.reading.unknown.append((self.file, number, line))
         self.check_matches(self.prefix_lists.family)

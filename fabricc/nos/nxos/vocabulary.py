@@ -88,6 +88,9 @@ DEFAULT_RESTORE = 10
 # Random seeds of the ECMP hash, one per tier: multiples of 2**32 divided by the golden ratio, far apart in all bits.
 HASH_SEEDS = tuple(2_654_435_761 * tier % 2**32 for tier in (1, 2, 3))
 
+FAMILY_SUFFIXES = {"ipv4": "-V4", "ipv6": "-V6"}
+"""Of the names of route maps, where each family has its own."""
+
 # RFC 1997 and RFC 8326 values that NX-OS takes by name; the last it prints as a number.
 COMMUNITY_NAMES = {
     "65535:65281": "no-export",

@@ -300,6 +300,19 @@ def test_policies_of_the_system_hold_where_a_port_names_none() -> None:
     assert facts["interface[Ethernet1/1/1]/headroom/xoff_bytes"] == 1_100_000
 
 
+def test_maps_of_two_families_are_one_only_while_each_keeps_to_its_family() -> None:
+    text = text_of("cloudscale/dual-unnumbered")
+    assert read(text)["bgp/neighbor[Ethernet1/3/1]/import"] == "FROM-UPSTREAM"
+    list_, other = "match ipv6 address prefix-list FABRIC-V6", "match ip address prefix-list FABRIC-V4"
+    strayed = text.replace(f"  {list_}\n", f"  {other}\n")
+    assert strayed != text
+    assert (
+        read(strayed)["bgp/neighbor[Ethernet1/3/1]/import"] == "ipv4 FROM-UPSTREAM-V4 ipv6 FROM-UPSTREAM-V6"
+    )
+    swapped = text.replace("      route-map FROM-UPSTREAM-V6 in\n", "      route-map FROM-UPSTREAM-V4 in\n")
+    assert read(swapped)["bgp/neighbor[Ethernet1/3/1]/import"] == "ipv4 FROM-UPSTREAM ipv6 FROM-UPSTREAM-V4"
+
+
 def test_a_watchdog_needs_the_switch_and_the_port() -> None:
     text = text_of()
     everywhere = "\npriority-flow-control watch-dog-interval on\n"
@@ -323,7 +336,7 @@ def test_a_neighbour_has_its_own_word_over_its_template_s() -> None:
 
 def test_families_that_differ_are_told_apart() -> None:
     text = text_of("cloudscale/dual-unnumbered")
-    first = text.replace("      route-map FROM-UPSTREAM in\n", "", 1)
+    first = text.replace("      route-map FROM-UPSTREAM-V4 in\n", "", 1)
     facts = read(first)
     assert facts["bgp/neighbor[Ethernet1/3/1]/import"] == "ipv4 none ipv6 FROM-UPSTREAM"
 

@@ -89,6 +89,28 @@ def test_a_feature_is_on_before_anything_uses_it(name: str) -> None:
     assert {"feature nxapi", "feature scp-server"} <= set(text)
 
 
+@pytest.mark.parametrize("choice", ["dual", "unnumbered", "dual-unnumbered"])
+def test_no_route_meets_a_clause_about_the_other_family(choice: str) -> None:
+    text = text_of(f"cloudscale/{choice}")
+    version, used = "", {}
+    for line in text.splitlines():
+        if found := re.fullmatch(r" +address-family ipv([46]) unicast", line):
+            version = found[1]
+        elif found := re.fullmatch(r" +(?:redistribute direct )?route-map (\S+)(?: in| out)?", line):
+            used.setdefault(found[1], set()).add(version)
+    assert used
+    for name, versions in used.items():
+        assert versions == {name[-1]}
+        clauses = re.findall(rf"^route-map {name} \S+ \d+\n((?:  .*\n)*)", text, re.MULTILINE)
+        assert clauses, f"{name} is not defined, and would permit everything"
+        other = "  match ipv6 address" if versions == {"4"} else "  match ip address"
+        assert not any(other in clause for clause in clauses)
+
+
+def test_a_process_of_one_family_has_one_map() -> None:
+    assert "-V4 in" not in text_of("cloudscale/numbered")
+
+
 def test_gnmi_knows_openconfig_s_paths() -> None:
     assert "feature grpc\nfeature openconfig\n" in text_of("cloudscale/settings")
     assert "openconfig" not in text_of("cloudscale/numbered")
