@@ -65,6 +65,8 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option(
     "--spec", type=click.Path(path_type=Path), help="The tree's spec, if it is not found by itself."
 )
+@click.option("--tree-digest", default="", metavar="SHA256",
+              help="What the tree's digest must be, in place of the proof that the spec gives its files.")  # fmt: skip
 @click.option("--journal", type=click.Path(path_type=Path),
               help="The journal. [default: ~/.local/state/fabricc/push/<cluster>.sqlite]")  # fmt: skip
 @click.option("--only", multiple=True, metavar="SWITCH", help="Only this switch; repeatable.")
@@ -149,7 +151,8 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
     from fabricc.push.source import read_source
     from fabricc.push.start import Setting
 
-    source = read_source(tree, chosen["spec"])
+    digest = chosen["tree_digest"].lower().removeprefix("sha256:")
+    source = read_source(tree, chosen["spec"], digest=digest)
     options = Options(
         chosen["keep"], chosen["parallel"], chosen["wave_size"], chosen["settle"], chosen["drain_wait"],
         chosen["confirm_within"], chosen["max_failures"], chosen["max_errors"], chosen["adopt"], not chosen["no_drain"],
@@ -159,7 +162,7 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
     teller = Teller(output.err, bar or (lambda *_: None))
     access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
     path = chosen["journal"] or journal.default_path(source.fabric.cluster)
-    setting = Setting(source, access, path, options, teller, chosen["only"])
+    setting = Setting(source, access, path, options, teller, chosen["only"], vouched=bool(digest))
 
     def stop(*_: object) -> None:
         if not setting.stop.is_set():

@@ -459,6 +459,8 @@ TITLES: dict[str, str] = {
     "FAB9133": "A device does not revert a commit within that time",
     "FAB9134": "A device reverts a commit after another time",
     "FAB9135": "A device was brought back before the run was resumed",
+    "FAB9150": "A file of the tree is not what its spec gives",
+    "FAB9154": "The tree has another digest",
     "FAB9201": "A cable leads to another port",
     "FAB9202": "A cable is missing",
     "FAB9203": "A link that nobody planned",

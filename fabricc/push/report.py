@@ -20,10 +20,10 @@ _MEMBERS = 6
 
 
 def preview(found: Preview, options: Options) -> list[str]:
-    """Lines: diffs when switches were asked, then the waves with what each leaves."""
+    """Lines: the tree's digest, diffs when switches were asked, then the waves with what each leaves."""
     from fabricc.push.start import minutes
 
-    lines = []
+    lines = [f"tree sha256 {found.digest}"]
     for name, one in found.asked.items():
         if one.diff:
             lines += [
@@ -68,7 +68,7 @@ def masked(diff: str) -> str:
 def outcome(found: Outcome) -> str:
     """How a run ended, in a line."""
     counts = ", ".join(f"{count} {state}" for state, count in sorted(found.states.items()))
-    return f"run {found.run}: {counts or 'nothing to do'}"
+    return f"run {found.run}: {counts or 'nothing to do'}; tree sha256 {found.digest}"
 
 
 def status(
@@ -81,7 +81,7 @@ def status(
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.begun))
         ended = run.outcome or "not finished"
         words = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
-        lines.append(f"run {run.id}  {when}  {run.kind}  {ended}: {words}")
+        lines.append(f"run {run.id}  {when}  {run.kind}  {ended}: {words}; tree sha256 {run.digest}")
         if not whole and run.ended is not None:
             continue
         for name, (state, intent, detail, wave) in states.items():

@@ -41,11 +41,13 @@ class Outcome:
     """How a push ended.
 
     Attributes:
+        digest: of the tree that switches were brought to, or back from.
         states: how many switches are in each state.
         diagnostics: what went wrong, a finding for each switch.
     """
 
     run: int
+    digest: str
     states: Mapping[str, int]
     diagnostics: tuple[Diagnostic, ...]
     interrupted: bool = False
@@ -244,7 +246,9 @@ class Push:
         good = not found and not left and not self._stopped
         if over:
             machine.journal.end(machine.run, "done" if good else "interrupted" if self._stopped else "failed")
-        return Outcome(machine.run, dict(counts), tuple(found), self._stopped and not good)
+        return Outcome(
+            machine.run, machine.source.digest, dict(counts), tuple(found), self._stopped and not good
+        )
 
 
 def _brought_back(names: Sequence[str]) -> list[Diagnostic]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.build.front import run_front
 from fabricc.build.outcome import manifest_inputs
-from fabricc.build.recheck import DeviceFiles, find_spec
+from fabricc.build.recheck import find_spec
 from fabricc.build.rendering import rendered
-from fabricc.check.tree import read_manifest, verify_manifest
 from fabricc.devices import inventory
 from fabricc.diagnostics import Diagnostic, Severity
-from fabricc.emit import manifest as manifests
 from fabricc.fabric.fabric import DeviceChange, Fabric
+from fabricc.push import snapshot
+from fabricc.push.snapshot import SnapshotError
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from fabricc.devices.inventory import Device
     from fabricc.fabric.model import Switch
     from fabricc.fabric.shape import SwitchId
+    from fabricc.push.snapshot import Snapshot
 
 _REBUILD = "Build again, review the difference, and push what was built."
 _AS_IT_IS = DeviceChange(None, None, drained=False, cable_m=None, ports={})
@@ -45,25 +45,32 @@ def refused(code: str, message: str, remedy: str = "") -> RefusedError:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A tree and the fabric it was built from.
+    """A tree as it was when it was read, and the fabric it was built from.
 
     Attributes:
         spec: path of the spec.
-        digest: SHA-256 of the manifest, which names every file's.
         places: switch -> coordinates, in the fabric's order.
     """
 
-    tree: Path
+    held: Snapshot
     spec: Path
     fabric: Fabric
-    digest: str
     places: Mapping[str, SwitchId]
     devices: Mapping[str, Device]
-    files_below: DeviceFiles
+
+    @property
+    def tree(self) -> Path:
+        """Where the tree was."""
+        return self.held.tree
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the tree: of its manifest, which states every file's."""
+        return self.held.digest
 
     def files(self, name: str) -> dict[str, str]:
-        """The files of a switch as they lie in the tree."""
-        return self.files_below(f"switches/{name}")
+        """The files of a switch as they lay in the tree."""
+        return self.held.files(name)
 
     def switch(self, name: str) -> Switch:
         """The switch as planned."""
@@ -80,23 +87,33 @@ class Source:
         return found[0], found[1]
 
 
-def read_source(tree: Path, spec: Path | None = None) -> Source:
-    """Read a tree, and prove that its bytes, its spec and its lock belong together.
+def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> Source:
+    """Read a tree once, and prove that its bytes, its spec and its lock belong together.
 
     Args:
         tree: what `build` wrote, `build/<cluster>`.
         spec: its spec; None to look where the last build or the tree's parents have it.
+        digest: what the tree's must be; "" for any.
 
     Raises:
-        RefusedError: FAB9120 and what `check` says of the manifest, or the spec does not plan.
+        RefusedError: FAB9120 and what `check` says of the manifest, FAB9154, or the spec does not plan.
     """
-    manifest, missing = read_manifest(tree)
-    if manifest is None:
-        raise RefusedError((missing,) if missing else ())
-    wrong = [d for d in verify_manifest(tree, manifest) if d.severity is Severity.ERROR]
-    if wrong:
+    try:
+        held = snapshot.take(tree)
+    except SnapshotError as error:
+        wrong = error.diagnostics
+        if wrong[0].code == "FAB6013":
+            raise RefusedError(wrong) from None
         message = f"{tree} is not what its manifest says: {len(wrong)} files differ or are missing"
-        raise RefusedError((*wrong[:5], Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)))
+        told = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)
+        raise RefusedError((*wrong[:5], told)) from None
+    if digest and digest != held.digest:
+        raise refused(
+            "FAB9154",
+            f"the digest of {tree} is {held.digest}, not {digest}",
+            "Push the tree that was proved.",
+        )
+    manifest = held.manifest
     path = spec or find_spec(tree, manifest)
     if path is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
@@ -114,8 +131,5 @@ def read_source(tree: Path, spec: Path | None = None) -> Source:
         raise refused(
             "FAB9130", f"the switches of {path} are not configured one by one: its subnet manager routes"
         )
-    digest = hashlib.sha256((tree / manifests.NAME).read_bytes()).hexdigest()
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    return Source(
-        tree, path, fabric, digest, places, inventory.devices(fabric), DeviceFiles.of(tree, manifest)
-    )
+    return Source(held, path, fabric, places, inventory.devices(fabric))

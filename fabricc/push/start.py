@@ -15,6 +15,7 @@ from fabricc.push.journal import NEW, Journal, State, alone
 from fabricc.push.machine import Machine
 from fabricc.push.options import Options
 from fabricc.push.plant import plant
+from fabricc.push.proof import prove
 from fabricc.push.run import Outcome, Push, Teller, estimate_s, planned_waves
 from fabricc.push.secrecy import require_secrets
 from fabricc.push.source import RefusedError, refused
@@ -39,6 +40,7 @@ class Setting:
         journal: path of the journal.
         only: the switches to push to; empty for all.
         stop: set by Ctrl-C.
+        vouched: whether the tree's digest was named, so that nothing else need prove it.
     """
 
     source: Source
@@ -48,6 +50,7 @@ class Setting:
     teller: Teller = field(default_factory=Teller)
     only: Sequence[str] = ()
     stop: threading.Event = field(default_factory=threading.Event)
+    vouched: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -71,6 +74,7 @@ class Preview:
     """What a push would do.
 
     Attributes:
+        digest: of the tree.
         effects: switch that changes -> what its change does.
         seconds, basis: estimated time, and what the figure rests on.
         asked: what switches said; empty when none was asked.
@@ -78,6 +82,7 @@ class Preview:
         unwatched: what gates cannot watch, a line each.
     """
 
+    digest: str
     effects: Mapping[str, Effect]
     waves: Sequence[Wave]
     seconds: float
@@ -85,6 +90,17 @@ class Preview:
     asked: Mapping[str, Asked] = field(default_factory=dict)
     assumed: int = 0
     unwatched: Sequence[str] = ()
+
+
+def _require(setting: Setting, names: Sequence[str]) -> None:
+    """What a push of any kind rests on: times that the drivers take, and files that are those of the plan.
+
+    Raises:
+        RefusedError: FAB9133 or FAB9150.
+    """
+    confirming.require(setting, names)
+    if not setting.vouched:
+        prove(setting.source, names)
 
 
 @contextmanager
@@ -118,7 +134,7 @@ def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files]
 def _push(
     setting: Setting, journal: Journal, names: list[str], kind: str, target: Callable[[str], Files] | None
 ) -> Outcome:
-    confirming.require(setting, names)
+    _require(setting, names)
     run = _begin(setting, journal, kind, names)
     flow = Push(setting.machine(journal, run, target), setting.teller)
     try:
@@ -136,6 +152,7 @@ def _tell_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], waves:
     say = setting.teller.say
     drains = sum(1 for one in flow.effects.values() if one.disruptive)
     seconds, basis = estimate_s(waves, flow.effects, flow.machine)
+    say(f"tree {setting.source.tree}, sha256 {setting.source.digest}")
     say(
         f"run {flow.machine.run}: {len(flow.effects)} of {len(asked)} switches change, {drains} of them disruptively; "
         f"{len(waves)} waves, about {minutes(seconds)} ({basis})"
@@ -163,7 +180,7 @@ def preview(setting: Setting) -> Preview:
     Raises:
         RefusedError: a switch cannot be pushed to, or the share cannot be kept.
     """
-    confirming.require(setting, setting.names)
+    _require(setting, setting.names)
     with _held(setting) as journal:
         run = _begin(setting, journal, "dry run", setting.names)
         flow = Push(setting.machine(journal, run), setting.teller)
@@ -173,7 +190,9 @@ def preview(setting: Setting) -> Preview:
             seconds, basis = estimate_s(waves, flow.effects, flow.machine)
         finally:
             journal.drop(run)
-    return Preview(flow.effects, waves, seconds, basis, asked, unwatched=unwatched(setting, asked))
+    return Preview(
+        setting.source.digest, flow.effects, waves, seconds, basis, asked, unwatched=unwatched(setting, asked)
+    )
 
 
 def planned(setting: Setting) -> Preview:
@@ -182,7 +201,7 @@ def planned(setting: Setting) -> Preview:
     Raises:
         RefusedError: FAB9121, the share cannot be kept; FAB9133, a driver cannot revert within the time.
     """
-    confirming.require(setting, setting.names)
+    _require(setting, setting.names)
     source = setting.source
     effects: dict[str, Effect] = {}
     unknown = 0
@@ -202,7 +221,7 @@ def planned(setting: Setting) -> Preview:
             plant(source.fabric, source.places, effects), setting.options.keep, setting.options.most
         )
         seconds, basis = estimate_s(waves, effects, setting.machine(journal, 0))
-    return Preview(effects, waves, seconds, basis, assumed=unknown)
+    return Preview(source.digest, effects, waves, seconds, basis, assumed=unknown)
 
 
 def _target_of(setting: Setting, journal: Journal, run: Run) -> Callable[[str], Files]:
@@ -229,12 +248,14 @@ def _kept(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:
 def resume(setting: Setting) -> Outcome:
     """End the latest run: switches that were in the midst of their change first, then the waves that are left.
 
+
     Raises:
         RefusedError: FAB9125 there is none, FAB9129 the tree is another by now, or a switch refuses.
     """
     with _held(setting) as journal:
         run = journal.run()
-        confirming.require(setting, setting.names)
+        names = [name for name in journal.states(run.id) if name in setting.source.places]
+        _require(setting, names)
         source = setting.source
         if run.digest != source.digest:
             raise refused(
