@@ -19,6 +19,24 @@ if TYPE_CHECKING:
     from fabricc.push.start import Preview, Setting
 
 ENVIRONMENT = 3
+_OPTIONS = {
+    "keep": "keep",
+    "parallel": "parallel",
+    "wave_size": "most",
+    "settle": "settle_s",
+    "drain_wait": "drain_s",
+    "confirm_within": "confirm_s",
+    "max_failures": "failures",
+    "max_errors": "errors",
+    "adopt": "adopt",
+    "no_drain": "drain",
+    "max_drops": "drops",
+    "max_pauses": "pauses",
+    "max_marks": "marks",
+    "congestion": "congestion",
+    "allow_alarms": "alarms",
+}
+"""Parameter of the command line -> the field of `fabricc.push.options.Options` that it sets."""
 
 
 class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -153,16 +171,15 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
 
     digest = chosen["tree_digest"].lower().removeprefix("sha256:")
     source = read_source(tree, chosen["spec"], digest=digest)
-    options = Options(
-        chosen["keep"], chosen["parallel"], chosen["wave_size"], chosen["settle"], chosen["drain_wait"],
-        chosen["confirm_within"], chosen["max_failures"], chosen["max_errors"], chosen["adopt"], not chosen["no_drain"],
-        chosen["max_drops"], chosen["max_pauses"], chosen["max_marks"], Congestion(chosen["congestion"]),
-        chosen["allow_alarms"],
-    )  # fmt: skip
+    asked = {option: chosen[parameter] for parameter, option in _OPTIONS.items()}
+    asked |= {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
+    options = Options(**asked)
     teller = Teller(output.err, bar or (lambda *_: None))
     access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
     path = chosen["journal"] or journal.default_path(source.fabric.cluster)
-    setting = Setting(source, access, path, options, teller, chosen["only"], vouched=bool(digest))
+    setting = Setting(
+        source, access, path, options, teller, chosen["only"], stated=_stated(), vouched=bool(digest)
+    )
 
     def stop(*_: object) -> None:
         if not setting.stop.is_set():
@@ -175,6 +192,18 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
     finally:
         for sign, handler in before.items():
             signal.signal(sign, handler)
+
+
+def _stated() -> frozenset[str]:
+    """Names of the options of a run that the command line has."""
+    from click.core import ParameterSource
+
+    at = click.get_current_context()
+    return frozenset(
+        option
+        for parameter, option in _OPTIONS.items()
+        if at.get_parameter_source(parameter) is ParameterSource.COMMANDLINE
+    )
 
 
 def _export(setting: Setting, folder: Path) -> int:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.values import dataclass
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 UNREACHABLE_S = 60
 """How long a switch that does not answer is asked again before it is called unknown: our judgement."""
+_MOST = 1 << 40
+_LONGEST_SHARE = 40
 
 
 class Congestion(StrEnum):
@@ -62,3 +67,43 @@ class Options:
     def stated(self) -> dict[str, Any]:
         """As the journal keeps it."""
         return {**asdict(self), "keep": str(self.keep)}
+
+    @staticmethod
+    def of(stated: Mapping[str, Any]) -> Options:
+        """The options that a journal keeps; one that it does not state has its default.
+
+        Raises:
+            ValueError: a value is none that such an option may have.
+        """
+        default = Options()
+        found: dict[str, Any] = {}
+        for one in fields(Options):
+            if one.name not in stated:
+                continue
+            value, usual = stated[one.name], getattr(default, one.name)
+            if one.name == "keep":
+                found["keep"] = _share(value)
+            elif one.name == "congestion":
+                found["congestion"] = Congestion(value)
+            elif one.name == "most":
+                found["most"] = None if value is None else _count(one.name, value, least=1)
+            elif isinstance(usual, bool):
+                if not isinstance(value, bool):
+                    raise ValueError(f"{one.name} is no truth value")
+                found[one.name] = value
+            else:
+                found[one.name] = type(usual)(_count(one.name, value, least=int(one.name == "parallel")))
+        return Options(**found)
+
+
+def _share(value: object) -> Fraction:
+    share = Fraction(value) if isinstance(value, str) and len(value) < _LONGEST_SHARE else Fraction(-1)
+    if not 0 <= share <= 1:
+        raise ValueError("keep is no share")
+    return share
+
+
+def _count(name: str, value: object, *, least: int) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= _MOST:
+        raise ValueError(f"{name} is no number from {least} to {_MOST}")
+    return value

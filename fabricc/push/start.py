@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing, contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.devices import readings, running
@@ -40,6 +40,7 @@ class Setting:
         journal: path of the journal.
         only: the switches to push to; empty for all.
         stop: set by Ctrl-C.
+        stated: names of the options that were asked for, which a resumed run takes in place of its own.
         vouched: whether the tree's digest was named, so that nothing else need prove it.
     """
 
@@ -50,6 +51,7 @@ class Setting:
     teller: Teller = field(default_factory=Teller)
     only: Sequence[str] = ()
     stop: threading.Event = field(default_factory=threading.Event)
+    stated: frozenset[str] = frozenset()
     vouched: bool = False
 
     @property
@@ -245,15 +247,31 @@ def _kept(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:
     return texts
 
 
+def _as_begun(setting: Setting, run: Run) -> Setting:
+    """The setting with the options that a run began with, but for those that are asked for now.
+
+    Raises:
+        RefusedError: FAB9124, the journal does not state them.
+    """
+    try:
+        begun = Options.of(run.options)
+    except ValueError as error:
+        raise refused("FAB9124", f"the options of run {run.id} are damaged: {error}") from None
+    asked = {name: getattr(setting.options, name) for name in setting.stated}
+    return replace(setting, options=replace(begun, **asked))
+
+
 def resume(setting: Setting) -> Outcome:
     """End the latest run: switches that were in the midst of their change first, then the waves that are left.
 
+    It goes on with the options that it began with.
 
     Raises:
         RefusedError: FAB9125 there is none, FAB9129 the tree is another by now, or a switch refuses.
     """
     with _held(setting) as journal:
         run = journal.run()
+        setting = _as_begun(setting, run)
         names = [name for name in journal.states(run.id) if name in setting.source.places]
         _require(setting, names)
         source = setting.source

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.push import gates
 from tests.push import matrix
-from tests.push.network import DISRUPTIVE, HITLESS, PASSWORD, Network
+from tests.push.network import DISRUPTIVE, HITLESS, PASSWORD, Network, run_here
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,3 +151,27 @@ def test_no_secret_is_told(network: Network) -> None:
     written = [path.read_text() for path in (network.folder / "inventory").iterdir()]
     assert len(written) == 3
     assert not any(PASSWORD in text for text in [*written, ran.stdout])
+
+
+def test_a_resumed_run_has_the_options_that_it_began_with(network: Network) -> None:
+    """Half of the spines may change at once, by an option; resumed without it, the run is not refused."""
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "confirm_commit", 1, "before", "kill")
+    network.direct = False
+    network.push("--adopt", status=-9)
+    network.direct = True
+    bare = ["python", "-m", "fabricc", "push", str(network.source.tree), "--journal", str(network.journal)]
+    ran = run_here([*bare, "--resume"])
+    assert ran.returncode == 0, ran.stderr
+    assert set(network.states().values()) == {"undrained"}
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+
+def test_an_option_named_with_resume_counts_more_than_that_of_the_run(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "commit_config", 1, "after", "kill")
+    network.direct = False
+    network.push("--adopt", "--only", "spine01a", status=-9)
+    network.direct = True
+    assert "FAB9121" in network.push("--resume", "--keep", "90%", status=1).stderr
+    network.push("--resume", status=0)
