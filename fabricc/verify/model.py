@@ -83,8 +83,13 @@ class Report:
     counters: Mapping[str, Counters] = field(default_factory=dict)
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing of any switch was compared."""
+        return not any(self.compared.values())
+
+    @property
     def exit_status(self) -> int:
-        """0 all as planned, 1 something is not, 3 a switch could not be asked, whatever the others say."""
-        if self.unasked:
+        """0 all as planned, 1 something is not, 3 a switch could not be asked, or none told anything to compare."""
+        if self.unasked or self.empty:
             return 3
         return 1 if any(one.diagnostic.severity is Severity.ERROR for one in self.found) else 0

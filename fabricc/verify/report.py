@@ -63,7 +63,8 @@ def verdict(report: Report) -> str:
     """The whole in a line."""
     errors = sum(1 for one in report.found if one.diagnostic.severity is Severity.ERROR)
     moves = sum(len(moves) for moves in report.moves)
-    words = [f"{errors:,} not as planned" if errors else "what was compared is as planned"]
+    words = ["nothing was compared" if report.empty else "what was compared is as planned"]
+    words = [f"{errors:,} not as planned"] if errors else words
     words += (
         ["one move sets the cabling right" if moves == 1 else f"{moves:,} moves set the cabling right"]
         if moves

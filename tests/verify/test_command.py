@@ -77,6 +77,21 @@ def test_the_command_from_end_to_end(network: Network, verify: Callable[..., tup
     assert "| config | 5 |" in out
 
 
+def test_nothing_is_as_planned_of_which_nothing_was_compared(
+    network: Network, verify: Callable[..., tuple[int, str, str]]
+) -> None:
+    status, out, _ = verify("--only", "cabling")
+    assert status == 3, "the simulated driver has no LLDP"
+    assert "nothing was compared" in out
+    network.stop()
+    for format_ in ("table", "markdown", "json"):
+        status, out, _ = verify("--format", format_)
+        assert status == 3
+        assert "as planned" not in out
+    assert "nothing was compared" in verify("--format", "markdown")[1]
+    assert "nothing was compared" in verify()[1]
+
+
 def test_what_it_refuses(network: Network, verify: Callable[..., tuple[int, str, str]]) -> None:
     assert "FAB9127" in verify("--devices", "nobody")[2]
     assert verify("--only", "weather")[0] == 2
