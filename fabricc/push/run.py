@@ -62,13 +62,19 @@ class Outcome:
 
 @dataclass(slots=True)
 class Push:
-    """A run as it is carried out."""
+    """A run as it is carried out.
+
+    Attributes:
+        new: switches that run what they are to run.
+        given_up: switches that were brought back before this run was resumed, and that it leaves at that.
+    """
 
     machine: Machine
     teller: Teller
     effects: dict[str, Effect] = field(default_factory=dict)
     failures: dict[str, DeviceError] = field(default_factory=dict)
     new: set[str] = field(default_factory=set)
+    given_up: frozenset[str] = frozenset()
     _broken_by: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @property
@@ -222,37 +228,43 @@ class Push:
 
     def finish(self) -> Outcome:
         """Close the run in the journal, and say how it ended."""
+        found = self._told() or _brought_back(sorted(self.given_up))
+        states = self.machine.journal.states(self.machine.run)
+        left = any(state is State.PLANNED for state, *_ in states.values())
+        good = not found and not left and not self._stopped
+        if not left or self.failures or self._stopped:
+            self._end("done" if good else "interrupted" if self._stopped else "failed")
+        return self._outcome(found, interrupted=self._stopped and not good)
+
+    def undone(self) -> Outcome:
+        """Close a run whose switches were brought back to what they ran before it, and say which were not."""
+        self._end("rolled back")
+        return self._outcome(self._told())
+
+    def _end(self, word: str) -> None:
+        self.machine.journal.end(self.machine.run, word)
+
+    def _outcome(self, found: list[Diagnostic], *, interrupted: bool = False) -> Outcome:
         machine = self.machine
-        states = machine.journal.states(machine.run)
-        counts = Counter(state.value for state, *_ in states.values())
+        counts = Counter(state.value for state, *_ in machine.journal.states(machine.run).values())
+        return Outcome(machine.run, machine.source.digest, dict(counts), tuple(found), interrupted)
+
+    def _told(self) -> list[Diagnostic]:
+        """What failed, and the switches of which nobody knows what they run."""
         found = list(_findings({n: e for n, e in self.failures.items() if e.code != "FAB9118"}))
-        for name, (state, _, detail, _) in states.items():
+        for name, (state, _, detail, _) in self.machine.journal.states(self.machine.run).items():
             if state is State.UNKNOWN:
                 remedy = (
                     "Look at it; it may be drained or half changed. When it answers and has space on its disk, "
-                    f"`fabricc push TREE --resume` goes on with it, `--rollback {machine.run}` brings it back."
+                    f"`fabricc push TREE --resume` goes on with it, `--rollback {self.machine.run}` brings it back."
                 )
-                found.append(
-                    Diagnostic(
-                        "FAB9119", Severity.ERROR, f"{name} is in an unknown state: {detail}", None, remedy
-                    )
-                )
-        if not found:
-            found += _brought_back(
-                [name for name, (state, *_) in states.items() if state is State.ROLLED_BACK]
-            )
-        left = counts[State.PLANNED.value]
-        over = not left or bool(self.failures) or self._stopped
-        good = not found and not left and not self._stopped
-        if over:
-            machine.journal.end(machine.run, "done" if good else "interrupted" if self._stopped else "failed")
-        return Outcome(
-            machine.run, machine.source.digest, dict(counts), tuple(found), self._stopped and not good
-        )
+                message = f"{name} is in an unknown state: {detail}"
+                found.append(Diagnostic("FAB9119", Severity.ERROR, message, None, remedy))
+        return found
 
 
 def _brought_back(names: Sequence[str]) -> list[Diagnostic]:
-    """That switches of a run which met no other failure run what they ran before it."""
+    """That switches of a resumed run which met no other failure run what they ran before it."""
     if not names:
         return []
     message = f"brought back before the run was resumed, and left at that: {_named(names)}"

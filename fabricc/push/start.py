@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.devices.access import Access
+    from fabricc.diagnostics import Diagnostic
     from fabricc.push.journal import Run
     from fabricc.push.machine import Asked, Files
     from fabricc.push.source import Source
@@ -284,6 +285,9 @@ def resume(setting: Setting) -> Outcome:
         flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
         require_secrets(setting.access, _kept(journal, run), journal.states(run.id))
         journal.reopen(run.id)
+        flow.given_up = frozenset(
+            name for name, (state, *_) in journal.states(run.id).items() if state is State.ROLLED_BACK
+        )
         old = resuming.settle(flow)
         states = journal.states(run.id)
         fresh = [
@@ -315,17 +319,20 @@ def rollback(setting: Setting, number: int) -> Outcome:
         if begun:
             setting.teller.say(f"{len(begun)} switches were left half way and go back first")
             flow.bring_back(begun, f"rollback of run {run.id}")
-        if run.ended is None or begun:
-            journal.end(run.id, "rolled back")
         newer = [name for name, (state, *_) in journal.states(run.id).items() if state in NEW]
-        if not newer:
-            return flow.finish()
+        untold: tuple[Diagnostic, ...] = ()
+        if run.ended is None or begun or not newer:
+            back = flow.undone()
+            if not newer:
+                return back
+            untold = back.diagnostics
 
         def before(name: str) -> Files:
             return running.unpacked(journal.entry(run.id, name).before, setting.source.files(name))
 
         chosen = [name for name in setting.names if name in set(newer)]
-        return _push(setting, journal, chosen, f"rollback of {run.id}", before)
+        outcome = _push(setting, journal, chosen, f"rollback of {run.id}", before)
+        return replace(outcome, diagnostics=(*untold, *outcome.diagnostics))
 
 
 def status(journal: Path, number: int | None) -> list[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]:

@@ -175,3 +175,27 @@ def test_an_option_named_with_resume_counts_more_than_that_of_the_run(network: N
     network.direct = True
     assert "FAB9121" in network.push("--resume", "--keep", "90%", status=1).stderr
     network.push("--resume", status=0)
+
+
+def test_a_good_rollback_of_a_killed_run_is_a_success(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "commit_config", 1, "after", "kill")
+    network.direct = False
+    network.push("--adopt", status=-9)
+    network.direct = True
+    assert network.interval("spine01a") == "first+shut"
+    ran = network.push("--rollback", "1", status=0)
+    assert "FAB" not in ran.stderr
+    assert "rolled back: " in network.push("--status", status=0).stdout
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+
+def test_nobody_is_told_of_a_resume_who_did_not_ask_for_one(network: Network) -> None:
+    network.edit(HITLESS)
+    network.fault("spine01a", "commit_config", 1, "after", "interrupt")
+    network.direct = False
+    said = network.push("--adopt", "--only", "spine01a", status=130).stderr
+    assert network.states() == {"spine01a": "rolled-back"}
+    assert "FAB9135" not in said
+    network.direct = True
+    network.truthful(NEW)
