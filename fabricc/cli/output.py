@@ -19,7 +19,9 @@ from fabricc.foreign.screen import Line
 from fabricc.foreign.text import Terminal, line, neutral
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rich.progress import Progress, TaskID
 
     from rich.table import Table as Drawn
 
@@ -174,9 +176,32 @@ def columns(rows: Iterable[tuple[str, str]]) -> list[str]:
     return [f"  {name:<{wide}}  {value}" for name, value in pairs]
 
 
+class Bars:
+    """Progress bars on a terminal, a call for each step; `say` puts a line above them."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """How many of how many are done."""
+        if what not in self._tasks:
+            self._tasks[what] = self._progress.add_task(line(what), total=total)
+        self._progress.update(self._tasks[what], completed=done, total=total)
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        from rich.text import Text
+
+        self._progress.console.print(Text(neutral(line(text))), soft_wrap=True)
+
+
 @contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """A progress bar on standard error when that is a terminal, else None."""
+def progress() -> Iterator[Bars | None]:
+    """Progress bars on standard error when that is a terminal, else None; what is told while they stand is lost.
+
+    Results, findings and questions come after them, or through `Bars.say`.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -187,11 +212,4 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
     words = TextColumn("{task.description}", markup=False)
     bars = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*bars, console=console, transient=True) as bar:
-        tasks = {}
-
-        def advance(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(line(what), total=total)
-            bar.update(tasks[what], completed=done)
-
-        yield advance
+        yield Bars(bar)

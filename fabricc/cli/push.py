@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,14 +143,14 @@ def command(
             "--plan, --dry-run, --resume, --rollback, --status and --inventory-out exclude each other."
         )
     try:
-        with output.progress() as bar, _setting(tree, bar, chosen, needs_access=mode != "status") as setting:
-            if inventory_out is not None:
-                return _export(setting, inventory_out)
-            if mode == "status":
-                return _status(setting.journal, number)
-            if mode in ("plan", "dry-run"):
-                return _preview(setting, ask=mode == "dry-run")
-            return _carry_out(setting, mode, rollback)
+        setting = _setting(tree, chosen, needs_access=mode != "status")
+        if inventory_out is not None:
+            return _export(setting, inventory_out)
+        if mode == "status":
+            return _status(setting.journal, number)
+        if mode in ("plan", "dry-run"):
+            return _preview(setting, ask=mode == "dry-run")
+        return _carry_out(setting, mode, rollback)
     except RefusedError as error:
         output.tell(error.diagnostics, "text", error.sources)
         asked = any(d.code in ("FAB9105", "FAB9110") for d in error.diagnostics)
@@ -159,13 +160,10 @@ def command(
         return 1
 
 
-@contextmanager
-def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool) -> Iterator[Setting]:
-    """The setting, with Ctrl-C and SIGTERM made a stop for as long as it is used."""
+def _setting(tree: Path, chosen: dict[str, Any], *, needs_access: bool) -> Setting:
     from fabricc.devices.access import Access, Login
     from fabricc.push import journal
     from fabricc.push.options import Congestion, Options
-    from fabricc.push.run import Teller
     from fabricc.push.source import read_source
     from fabricc.push.start import Setting
 
@@ -173,25 +171,42 @@ def _setting(tree: Path, bar: Any, chosen: dict[str, Any], *, needs_access: bool
     source = read_source(tree, chosen["spec"], digest=digest)
     asked = {option: chosen[parameter] for parameter, option in _OPTIONS.items()}
     asked |= {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
-    options = Options(**asked)
-    teller = Teller(output.err, bar or (lambda *_: None))
     access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
     path = chosen["journal"] or journal.default_path(source.fabric.cluster)
-    setting = Setting(
-        source, access, path, options, teller, chosen["only"], stated=_stated(), vouched=bool(digest)
+    return Setting(
+        source,
+        access,
+        path,
+        Options(**asked),
+        only=chosen["only"],
+        stated=_stated(),
+        vouched=bool(digest),
     )
 
-    def stop(*_: object) -> None:
-        if not setting.stop.is_set():
-            output.err("Stopping: switches in the midst of their change are brought back first.")
-            setting.stop.set()
 
-    before = {sign: signal.signal(sign, stop) for sign in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield setting
-    finally:
-        for sign, handler in before.items():
-            signal.signal(sign, handler)
+@contextmanager
+def _attended(setting: Setting) -> Iterator[Setting]:
+    """The setting with somebody watching: progress is told, and Ctrl-C and SIGTERM are a stop.
+
+    What is to stay on the terminal is told through the teller, or afterwards.
+    """
+    from fabricc.push.run import Teller
+
+    with output.progress() as bars:
+        say = bars.say if bars else output.err
+        teller = Teller(say, bars or (lambda *_: None))
+
+        def stop(*_: object) -> None:
+            if not setting.stop.is_set():
+                setting.stop.set()
+                say("Stopping: switches in the midst of their change are brought back first.")
+
+        before = {sign: signal.signal(sign, stop) for sign in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield replace(setting, teller=teller)
+        finally:
+            for sign, handler in before.items():
+                signal.signal(sign, handler)
 
 
 def _stated() -> frozenset[str]:
@@ -217,7 +232,12 @@ def _export(setting: Setting, folder: Path) -> int:
 def _preview(setting: Setting, *, ask: bool) -> int:
     from fabricc.push import confirming, report, start
 
-    found: Preview = start.preview(setting) if ask else start.planned(setting)
+    found: Preview
+    if ask:
+        with _attended(setting) as attended:
+            found = start.preview(attended)
+    else:
+        found = start.planned(setting)
     output.out(*report.preview(found, setting.options))
     output.tell(confirming.remarks(setting, list(found.effects)), "text", {})
     return 0
@@ -228,12 +248,13 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
 
     output.tell(confirming.remarks(setting, setting.names), "text", {})
     outcome: Outcome
-    if mode == "resume":
-        outcome = start.resume(setting)
-    elif rollback is not None:
-        outcome = start.rollback(setting, rollback)
-    else:
-        outcome = start.push(setting)
+    with _attended(setting) as attended:
+        if mode == "resume":
+            outcome = start.resume(attended)
+        elif rollback is not None:
+            outcome = start.rollback(attended, rollback)
+        else:
+            outcome = start.push(attended)
     output.tell(outcome.diagnostics, "text", {})
     output.out(report.outcome(outcome))
     return outcome.exit_status
