@@ -56,7 +56,8 @@ class Login:
             found["port"] = self.port
         if self.ssh_key:
             found["key_file"] = self.ssh_key
-        if self.known_hosts:
+        if self.known_hosts and self.verify:
+            # Drivers on netmiko add an unknown key to the file when they are not to verify it.
             found["alt_key_file"] = self.known_hosts
         if self.ca_file and self.verify:
             found["ssl_verify"] = self.ca_file

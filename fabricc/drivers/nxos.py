@@ -63,6 +63,9 @@ class NxosDriver(napalm.nxos.NXOSDriver):  # type: ignore[misc]
         optional_args: dict[str, Any] | None = None,
     ) -> None:
         options = {"ssl_verify": True, "ssh_strict": True, "system_host_keys": True, **(optional_args or {})}
+        if not options["ssh_strict"]:
+            # Netmiko adds an unknown key to the file of known hosts that it has read.
+            options.pop("alt_key_file", None)
         if options.get("alt_key_file"):
             options.setdefault("alt_host_keys", True)
         super().__init__(hostname, username, password, timeout, options)

@@ -29,11 +29,19 @@ class Ran:
     err: str
 
 
+class _AnyKey:
+    """Accepts an unknown key for this connection alone: paramiko's own policy writes it to the file of known hosts."""
+
+    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+        """Nothing is refused, and nothing kept."""
+
+
 class Shell:
     """An SSH connection; optional arguments are named as netmiko names them.
 
     * `port` (22); `key_file`, `passphrase`, `use_keys` (False: look for keys in ~/.ssh), `allow_agent` (False).
-    * `ssh_strict` (True): refuse a host whose key is not known; False accepts any key, an explicit opt-out.
+    * `ssh_strict` (True): refuse a host whose key is not known; False accepts one, an explicit opt-out, and keeps
+      nothing of it.
     * `system_host_keys` (True): know the hosts of ~/.ssh/known_hosts; `alt_key_file`: a known_hosts file besides.
     """
 
@@ -65,9 +73,7 @@ class Shell:
             if known := options.get("alt_key_file"):
                 client.load_host_keys(str(known))
             strict = options.get("ssh_strict", True)
-            client.set_missing_host_key_policy(
-                paramiko.RejectPolicy() if strict else paramiko.AutoAddPolicy()
-            )
+            client.set_missing_host_key_policy(paramiko.RejectPolicy() if strict else _AnyKey())
             client.connect(
                 self.hostname,
                 port=int(options.get("port", 22)),
