@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, fields
 from enum import StrEnum
 from fractions import Fraction
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 UNREACHABLE_S = 60
 """How long a switch that does not answer is asked again before it is called unknown: our judgement."""
 _MOST = 1 << 40
-_LONGEST_SHARE = 40
+_SHARE = re.compile(r"[0-9]{1,20}(/[0-9]{1,20})?")
 
 
 class Congestion(StrEnum):
@@ -97,8 +98,11 @@ class Options:
 
 
 def _share(value: object) -> Fraction:
-    share = Fraction(value) if isinstance(value, str) and len(value) < _LONGEST_SHARE else Fraction(-1)
-    if not 0 <= share <= 1:
+    try:
+        share = Fraction(value) if isinstance(value, str) and _SHARE.fullmatch(value) else None
+    except ZeroDivisionError:
+        share = None
+    if share is None or not 0 <= share <= 1:
         raise ValueError("keep is no share")
     return share
 

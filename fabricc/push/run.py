@@ -79,7 +79,8 @@ class Push:
 
     @property
     def _stopped(self) -> bool:
-        return self.machine.stop.is_set()
+        """Whether nothing new begins: after Ctrl-C, or when the journal cannot be written any more."""
+        return self.machine.stop.is_set() or bool(self.machine.journal.trouble)
 
     # Many switches.
 
@@ -117,6 +118,11 @@ class Push:
         asked, failed = self._all("asking", wanted, self.machine.ask)
         if failed:
             raise RefusedError(_findings(failed))
+        if trouble := self.machine.journal.trouble:
+            message = (
+                f"cannot write to the journal {self.machine.journal.path}: {trouble}; nothing was changed"
+            )
+            raise refused("FAB9124", message, "Make space for it.")
         self.effects = {name: one.effect for name, one in asked.items() if one.diff}
         return asked
 
@@ -214,7 +220,8 @@ class Push:
         begun += [n for n in names if states[n][0] in NEW and n in failed and n not in begun]
         reasons = {n: str(failed.get(n) or "another switch of the wave failed") for n in names}
         if self._stopped:
-            reasons = {n: str(failed[n]) if n in failed else "interrupted" for n in names}
+            why = "the journal cannot be written" if self.machine.journal.trouble else "interrupted"
+            reasons = {n: str(failed[n]) if n in failed else why for n in names}
         self.failures.update({n: failed[n] for n in names if n in failed})
         if begun:
             self.teller.say(f"bringing back {_named(begun)}")
@@ -234,7 +241,7 @@ class Push:
         good = not found and not left and not self._stopped
         if not left or self.failures or self._stopped:
             self._end("done" if good else "interrupted" if self._stopped else "failed")
-        return self._outcome(found, interrupted=self._stopped and not good)
+        return self._outcome(found, interrupted=self.machine.stop.is_set() and not good)
 
     def undone(self) -> Outcome:
         """Close a run whose switches were brought back to what they ran before it, and say which were not."""
@@ -246,8 +253,30 @@ class Push:
 
     def _outcome(self, found: list[Diagnostic], *, interrupted: bool = False) -> Outcome:
         machine = self.machine
+        found += self._unwritten()
         counts = Counter(state.value for state, *_ in machine.journal.states(machine.run).values())
         return Outcome(machine.run, machine.source.digest, dict(counts), tuple(found), interrupted)
+
+    def _unwritten(self) -> list[Diagnostic]:
+        """That the journal could not be written in the midst of the run; and what it does not say, switch by switch."""
+        journal = self.machine.journal
+        if not journal.trouble:
+            return []
+        message = (
+            f"the journal {journal.path} could not be written ({journal.trouble}), and the push was stopped"
+        )
+        remedy = "Make space for it; then `fabricc push TREE` changes the switches that are left."
+        if not journal.written():
+            by: dict[str, list[str]] = {}
+            for name, (state, *_) in journal.states(self.machine.run).items():
+                by.setdefault(state.value, []).append(name)
+            states = "; ".join(f"{state}: {', '.join(names)}" for state, names in by.items())
+            message += f". It does not say how the run ended: {states}"
+            remedy = (
+                f"Make space for it; then `fabricc push TREE --rollback {self.machine.run}` asks every switch that it "
+                "calls unfinished, brings it back, and the journal is true again."
+            )
+        return [Diagnostic("FAB9151", Severity.ERROR, message, None, remedy)]
 
     def _told(self) -> list[Diagnostic]:
         """What failed, and the switches of which nobody knows what they run."""

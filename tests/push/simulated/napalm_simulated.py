@@ -7,8 +7,10 @@ from the file of the option `faults`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
+from pathlib import Path
 from typing import Any
 
 from napalm.base import base
@@ -40,6 +42,11 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
             raise ConnectionException("login refused")
         if fault == "reject":
             raise ReplaceConfigException("line 3: invalid input; password hunter2")
+        if fault == "fill":
+            with Path(self.options["fill"]).open("wb", 0) as file, contextlib.suppress(OSError):
+                while file.write(bytes(4096)):
+                    pass
+            return
         if fault == "full":
             raise CommitError("No space left on device")
         self._ask(fault)

@@ -1,0 +1,191 @@
+"""The journal whatever happens: its disk fills up, its rows are damaged, its path leads elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.push.journal import Journal, State
+from fabricc.push.source import RefusedError
+from tests.push import matrix
+from tests.push.network import DISRUPTIVE, FABRICC, HERE, HITLESS, SIMULATED, Network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NEW = matrix.NEW[DISRUPTIVE]
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[Network]:
+    found = Network.start(tmp_path)
+    found.direct = True
+    yield found
+    found.stop()
+
+
+@pytest.mark.parametrize("space", ["again", "never"])
+def test_a_journal_that_nobody_can_write_stops_the_push_and_leaves_nothing_drained(
+    network: Network, space: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network.edit(DISRUPTIVE)
+    begun: list[str] = []
+    written, intend = Journal._in, Journal.intend
+
+    def full(base: sqlite3.Connection, act: Any) -> Any:
+        if begun and base.execute("PRAGMA database_list").fetchone()[2]:
+            raise sqlite3.OperationalError("database or disk is full")
+        return written(base, act)
+
+    def begin(journal: Journal, run: int, name: str, act: str) -> None:
+        if act == "change":
+            begun.append(name)
+        intend(journal, run, name, act)
+
+    monkeypatch.setattr(Journal, "_in", staticmethod(full))
+    monkeypatch.setattr(Journal, "intend", begin)
+    if space == "never":
+        monkeypatch.setattr(Journal, "written", lambda _: False)
+    ran = network.push("--adopt", status=3)
+    assert "FAB9151" in ran.stderr
+    assert "FAB7999" not in ran.stderr
+    assert ("rolled-back: spine01a" in ran.stderr) == (space == "never")
+    assert {network.interval(name) for name in network.source.devices} == {"first"}, "nothing is drained"
+    monkeypatch.undo()
+    if space == "never":
+        assert "--rollback 1" in ran.stderr
+        assert network.states()["spine01a"] == "drained", "what nobody could write over"
+        network.push("--rollback", "1", status=0)
+    network.truthful(NEW)
+    network.push("--adopt", status=0)
+    network.truthful(NEW)
+
+
+@pytest.mark.parametrize("before", ["drain", "change"])
+def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Network, before: str) -> None:
+    if os.geteuid() or not shutil.which("unshare"):
+        pytest.skip("a file system of its own needs root and unshare")
+    network.edit(DISRUPTIVE)
+    small = network.folder / "small"
+    small.mkdir()
+    access = network.spec.parent / "fabricc-access.yaml"
+    access.write_text(access.read_text().replace("options: {", f"options: {{fill: {small / 'filler'}, "))
+    network.fault("spine01a", "commit_config", 1 if before == "drain" else 2, "before", "fill")
+    words = [
+        *FABRICC,
+        "push",
+        str(network.source.tree),
+        "--journal",
+        str(small / "journal.sqlite"),
+        "--adopt",
+    ]
+    words += ["--keep", "50%", "--settle", "2", "--drain-wait", "0", "--confirm-within", "10"]
+    kept = network.journal
+    script = 'mount -t tmpfs -o size=12m tmpfs "$0"; "$@"; s=$?; rm "$0/filler"; cp "$0"/journal.* "$0/.."; exit $s'
+    ran = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, str(small), *words],
+        capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[1]}"},
+    )  # fmt: skip
+    assert ran.returncode == 3, (ran.stdout, ran.stderr)
+    assert "FAB9151" in ran.stderr
+    assert "FAB7999" not in ran.stderr
+    assert "does not say" not in ran.stderr, "the space set aside was enough"
+    assert kept.exists()
+    assert network.states()["spine01a"] == "rolled-back"
+    network.truthful(NEW)
+
+
+def test_a_push_does_not_begin_without_space_for_its_journal(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    network.edit(HITLESS)
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    said = network.push("--adopt", status=1).stderr
+    assert "FAB9124" in said
+    assert "No space left" in said
+
+
+DAMAGES = {
+    "state": "UPDATE device SET state='nowhere'",
+    "state of another kind": "UPDATE device SET state=x'ff'",
+    "wave": "UPDATE device SET wave='first'",
+    "detail": "UPDATE device SET detail=NULL",
+    "configuration": "UPDATE device SET before=x'00', after=x'00'",
+    "configuration of another kind": "UPDATE device SET before='text', after=7",
+    "baseline": "UPDATE device SET baseline='['",
+    "nested": f"UPDATE device SET baseline='{'[' * 5000}'",
+    "options": "UPDATE run SET options='[]', ended=NULL",
+    "option": 'UPDATE run SET options=\'{"keep": "1/0"}\', ended=NULL',
+    "time": "UPDATE run SET begun=9e99",
+    "digest": "UPDATE run SET digest=x'07'",
+    "trigger": "CREATE TRIGGER more AFTER UPDATE ON run BEGIN DELETE FROM device; END",
+    "table": "DROP TABLE step",
+    "version": "PRAGMA user_version=99",
+}
+
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    network = Network.start(tmp_path_factory.mktemp("pushed"))
+    network.direct = True
+    network.edit(HITLESS)
+    network.push("--adopt", status=0)
+    network.journal.rename(network.folder / "good.sqlite")
+    yield network
+    network.stop()
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_journal_is_told_and_no_defect(pushed: Network, damage: str) -> None:
+    shutil.copy(pushed.folder / "good.sqlite", pushed.journal)
+    with closing(sqlite3.connect(pushed.journal)) as base:
+        base.execute(DAMAGES[damage])
+        base.commit()
+    told = ""
+    for words in (("--status",), ("--status", "--run", "1"), ("--plan",), ("--resume",), ("--rollback", "1")):
+        ran = pushed.push(*words)
+        assert "FAB7999" not in ran.stderr, (words, ran.stderr)
+        told += ran.stderr
+    assert "FAB9124" in told
+
+
+@pytest.mark.parametrize("what", ["text", "link", "folder", "fifo", "writable by others"])
+def test_a_journal_is_a_file_of_ones_own(pushed: Network, what: str) -> None:
+    path = pushed.folder / f"{what}.sqlite"
+    if what == "text":
+        path.write_text("a letter\n" * 2000)
+    elif what == "link":
+        shutil.copy(pushed.folder / "good.sqlite", pushed.folder / "elsewhere.sqlite")
+        path.symlink_to(pushed.folder / "elsewhere.sqlite")
+    elif what == "folder":
+        path.mkdir()
+    elif what == "fifo":
+        os.mkfifo(path)
+    else:
+        shutil.copy(pushed.folder / "good.sqlite", path)
+        path.chmod(0o666)
+    ran = pushed.push("--status", "--journal", str(path), status=1)
+    assert "FAB9124" in ran.stderr
+
+
+def test_a_configuration_that_unpacks_without_end_is_damage(tmp_path: Path) -> None:
+    import zlib
+
+    with closing(Journal(tmp_path / "journal.sqlite")) as journal:
+        run = journal.begin("push", "tree", "", {}, iter(["spine"]))
+        journal.reached(run, "spine", State.CONFIRMED)
+        bomb = zlib.compress(bytes(200 << 20), 9)
+        journal._base.execute("UPDATE device SET before=?, after=?", (bomb, bomb))
+        with pytest.raises(RefusedError, match="too large"):
+            journal.entry(run, "spine")
