@@ -18,16 +18,38 @@ from napalm.base.exceptions import (
     NapalmException,
     ReplaceConfigException,
 )
-from pyeapi.eapilib import CommandError
+from pyeapi.eapilib import CommandError, HttpsEapiConnection
 from pyeapi.eapilib import ConnectionError as EapiConnectionError
 
 from fabricc.drivers import eos_views
+from fabricc.drivers.limits import TIMES, bound, cutting
 from fabricc.drivers.lossless import Counters, Tally
 from fabricc.drivers.single import CleanCommits, clean, one_text, tls_context
 
 FILE = "running-config.cfg"
 ROLLBACK = "flash:rollback-0"
 _DAY_S = 86400
+
+
+class _Exchange(HttpsEapiConnection):  # type: ignore[misc]
+    """Requests of eAPI, each bounded in size and by a deadline for all of it."""
+
+    def __init__(self, *arguments: Any, timeout: float = 60, **named: Any) -> None:
+        super().__init__(*arguments, timeout=timeout, **named)
+        self._seconds = TIMES * timeout
+        self._cut = bound(self.transport)
+
+    def send(self, data: str) -> Any:
+        """The answer to a request."""
+        with cutting(self._seconds, self._cut) as late:
+            try:
+                return super().send(data)
+            except EapiConnectionError:
+                if late.is_set():
+                    raise EapiConnectionError(
+                        str(self), f"no whole answer within {self._seconds:g} s"
+                    ) from None
+                raise
 
 
 class EosDriver(CleanCommits, napalm.eos.EOSDriver):  # type: ignore[misc]
@@ -61,6 +83,8 @@ class EosDriver(CleanCommits, napalm.eos.EOSDriver):  # type: ignore[misc]
         if options.get("transport", "https") == "https":
             options.setdefault("context", tls_context(options))
         super().__init__(hostname, username, password, timeout, options)
+        if self.transport == "https":
+            self.transport_class = _Exchange
         name = re.sub(r"[^A-Za-z0-9-]", "-", str(options.get("session") or uuid.uuid4().hex[:12]))
         self._session_name = f"napalm_{name}"
         self._take_over = bool(options.get("take_over", False))

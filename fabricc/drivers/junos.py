@@ -37,6 +37,7 @@ from napalm.base.exceptions import (
 from ncclient.transport.errors import SessionCloseError, TransportError
 
 from fabricc.drivers import junos_views
+from fabricc.drivers.limits import SESSION_BYTES, AnswerTooLargeError
 from fabricc.drivers.lossless import Counters, Tally
 from fabricc.drivers.single import CleanCommits, clean, one_text
 
@@ -105,6 +106,21 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 client.flush()
                 self.device._ssh_config = client.name
             super().open()
+            self._bound()
+
+    def _bound(self) -> None:
+        """Let the session end that brings more than any session; a request has a deadline of its own in ncclient."""
+        session = self.device._conn._session
+        receive, size = session._transport_read, [0]
+
+        def bounded() -> bytes:
+            part: bytes = receive()
+            size[0] += len(part)
+            if size[0] > SESSION_BYTES:
+                raise AnswerTooLargeError(SESSION_BYTES)
+            return part
+
+        session._transport_read = bounded
 
     def close(self) -> None:
         """Disconnect, which drops the candidate and the lock; nothing is raised when the connection is lost."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from contextlib import suppress
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import napalm.nxos
 from napalm.base.exceptions import (
@@ -20,18 +24,48 @@ from napalm.base.exceptions import (
 )
 from napalm.base.helpers import canonical_interface_name
 from napalm.nxapi_plumbing import NXAPIAuthError, NXAPICommandError, NXAPIConnectionError
+from napalm.nxapi_plumbing.api_client import RPCClient
+from napalm.nxapi_plumbing.device import Device
 from napalm.nxapi_plumbing.errors import NXAPIError
 from netmiko.exceptions import NetmikoAuthenticationException, NetmikoBaseException
+from requests import Response
 from requests.exceptions import RequestException
 
 from fabricc.drivers import nxos_views
+from fabricc.drivers.limits import TIMES, posted
 from fabricc.drivers.lossless import Counters, Tally
-from fabricc.drivers.single import clean, one_text
+from fabricc.drivers.single import clean, one_text, tls_context
 
 FILE = "running-config.cfg"
 SHORTEST_S, LONGEST_S = 30, 3600
 _BAD = re.compile(r"(?i)fail|abort|error|invalid")
 _HEADER = re.compile(r"(?i)^(!|collecting|converting|generating|config replace|configure replace|#|\s*$)")
+
+
+class _Exchange(RPCClient):  # type: ignore[misc]
+    """Requests of NX-API, each bounded in size and by a deadline for all of it."""
+
+    def _send_request(self, commands: list[str], method: str) -> Response:
+        place = urlsplit(self.url)
+        timeout = float(self.timeout)
+        name, port = str(place.hostname), place.port
+        connection = (
+            HTTPSConnection(name, port, timeout=timeout, context=tls_context({"ssl_verify": self.verify}))
+            if place.scheme == "https"
+            else HTTPConnection(name, port, timeout=timeout)
+        )
+        login = b64encode(f"{self.username}:{self.password}".encode()).decode()
+        headers = {**self.headers, "Authorization": f"Basic {login}"}
+        body = self._build_payload(commands, method).encode()
+        try:
+            status, content = posted(connection, place.path, body, headers, TIMES * timeout)
+        except (OSError, HTTPException) as error:
+            raise NXAPIConnectionError(str(error) or type(error).__name__) from None
+        if status == HTTPStatus.UNAUTHORIZED:
+            raise NXAPIAuthError("the login is refused")
+        answer = Response()
+        answer.status_code, answer.encoding, answer._content = status, "utf-8", content
+        return answer
 
 
 class NxosDriver(napalm.nxos.NXOSDriver):  # type: ignore[misc]
@@ -91,11 +125,25 @@ class NxosDriver(napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Connect and log in."""
         with self._clean(ConnectionClosedException):
             try:
-                super().open()
+                self._open()
             except ConnectionException as error:
                 if isinstance(error.__context__, NXAPIAuthError):
                     raise ConnectAuthError(f"refuses the login of {self.username}") from None
                 raise ConnectionException(str(error.__context__ or error)) from None
+
+    def _open(self) -> None:
+        """As NAPALM does it, with requests of our own."""
+        try:
+            self.device = Device(
+                self.hostname, self.username, self.password, self.transport, "jsonrpc", self.port, self.timeout,
+                self.ssl_verify,
+            )  # fmt: skip
+            self.device.api = _Exchange(
+                self.hostname, self.username, self.password, self.transport, self.port, self.timeout, self.ssl_verify
+            )  # fmt: skip
+            self._send_command("show hostname")
+        except (NXAPIConnectionError, NXAPIAuthError):
+            raise ConnectionException(f"Cannot connect to {self.hostname}")  # noqa: B904 - the reason is its context
 
     def close(self) -> None:
         """Delete a candidate that was not committed and disconnect; nothing is raised when the connection is lost."""

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fabricc.drivers.limits import ANSWER_BYTES, AnswerTooLargeError, cutting
 from fabricc.drivers.redact import redacted
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     import paramiko
 
 _KEEPALIVE_S = 15
+_PART = 1 << 16
+_GRACE_S = 2
+"""After the time of a command: a device that takes the request for it and is silent is waited for without a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,46 +124,81 @@ class Shell:
         Raises:
             ConnectionClosedException: there is no connection, or it broke.
             CommandTimeoutException: the command did not end in time; it may still run.
+            CommandErrorException: its output is larger than any answer.
         """
         import paramiko
-        from napalm.base.exceptions import CommandTimeoutException, ConnectionClosedException
+        from napalm.base.exceptions import (
+            CommandErrorException,
+            CommandTimeoutException,
+            ConnectionClosedException,
+        )
 
         transport = self._client.get_transport() if self._client is not None else None
         if transport is None or not transport.is_active():
             raise ConnectionClosedException(f"{self.hostname}: not connected")
         limit = self._timeout if limit_s is None else limit_s
+        late = TimeoutError()
         try:
-            channel = transport.open_session(timeout=self._timeout)
-            try:
-                channel.settimeout(limit)
-                channel.exec_command(command)
-                channel.sendall(given)
-                channel.shutdown_write()
-                return self._collect(channel, time.monotonic() + limit)
-            finally:
-                channel.close()
+            with cutting(limit + _GRACE_S, transport.close) as cut:
+                channel = transport.open_session(timeout=self._timeout)
+                try:
+                    return _answer(channel, command, given, time.monotonic() + limit)
+                except (paramiko.SSHException, OSError, EOFError):
+                    if cut.is_set():
+                        raise late from None
+                    raise
+                finally:
+                    channel.close()
+        except AnswerTooLargeError as error:
+            raise CommandErrorException(f"{self.hostname}: {error}") from None
         except TimeoutError:
             raise CommandTimeoutException(f"{self.hostname}: no answer within {limit:g} s") from None
         except (paramiko.SSHException, OSError, EOFError) as error:
             raise ConnectionClosedException(f"{self.hostname}: {self._clean(error)}") from None
 
-    def _collect(self, channel: paramiko.Channel, until: float) -> Ran:
-        texts = []
-        for receive in (channel.recv, channel.recv_stderr):
-            text = bytearray()
-            while part := receive(65536):
-                text += part
-                if time.monotonic() > until:
-                    raise TimeoutError
-            texts.append(text.decode("utf-8", "replace"))
-        if not channel.status_event.wait(max(0.0, until - time.monotonic())):
-            raise TimeoutError
-        if not channel.exit_status_ready() or channel.get_transport() is None:
-            raise EOFError("the connection broke while a command ran")
-        status = channel.recv_exit_status()
-        if status == -1 and not self.alive:
-            raise EOFError("the connection broke while a command ran")
-        return Ran(status, texts[0], texts[1])
-
     def _clean(self, error: BaseException) -> str:
         return redacted(str(error) or type(error).__name__, self._password)
+
+
+def _answer(channel: paramiko.Channel, command: str, given: bytes, until: float) -> Ran:
+    """Run a command on a channel, within the time and the size that an answer may have.
+
+    Raises:
+        TimeoutError: it is not whole by then.
+        AnswerTooLargeError: it is too large.
+        EOFError, SSHException, OSError: the connection broke.
+    """
+
+    def wait() -> None:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        channel.settimeout(left)
+
+    channel.exec_command(command)
+    rest = memoryview(given)
+    while rest:
+        wait()
+        rest = rest[channel.send(rest[:_PART]) :]
+    channel.shutdown_write()
+    texts, size = [], 0
+    for receive in (channel.recv, channel.recv_stderr):
+        text = bytearray()
+        while True:
+            wait()
+            if not (part := receive(_PART)):
+                break
+            text += part
+            size += len(part)
+            if size > ANSWER_BYTES:
+                raise AnswerTooLargeError
+        texts.append(text.decode("utf-8", "replace"))
+    if not channel.status_event.wait(max(0.0, until - time.monotonic())):
+        raise TimeoutError
+    transport = channel.get_transport()
+    if not channel.exit_status_ready() or transport is None:
+        raise EOFError("the connection broke while a command ran")
+    status = channel.recv_exit_status()
+    if status == -1 and not transport.is_active():
+        raise EOFError("the connection broke while a command ran")
+    return Ran(status, texts[0], texts[1])

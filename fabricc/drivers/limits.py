@@ -1,0 +1,118 @@
+"""What an answer of a device may take: bytes, and seconds in all, however slowly it trickles.
+
+A timeout of a socket begins anew with every byte, so a device can hold a connection open for good. Here the whole
+exchange has one deadline, at which the connection is cut from outside.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ANSWER_BYTES = 64 << 20
+"""Bytes of one answer: the largest configurations and counters of switches are of a few MiB. Our judgement."""
+SESSION_BYTES = 4 * ANSWER_BYTES
+"""Bytes of a whole session where answers are not told apart (NETCONF)."""
+TIMES = 3
+"""How many timeouts a whole exchange over HTTP may take: connecting, waiting, and the answer itself. Our judgement."""
+_PART = 1 << 20
+
+
+class AnswerTooLargeError(OSError):
+    """A device answers with more than any answer has."""
+
+    def __init__(self, limit: int = 0) -> None:
+        super().__init__(f"the answer has more than {limit or ANSWER_BYTES:,} bytes")
+
+
+@contextmanager
+def cutting(seconds: float, cut: Callable[[], None]) -> Iterator[threading.Event]:
+    """Cut a connection off when what is done with it takes longer; the event says whether that happened.
+
+    Args:
+        seconds: from now on, for all of it.
+        cut: makes every wait for the device end; called from another thread.
+    """
+    late = threading.Event()
+
+    def strike() -> None:
+        late.set()
+        with suppress(Exception):
+            cut()
+
+    timer = threading.Timer(seconds, strike)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()
+
+
+class BoundedResponse(http.client.HTTPResponse):
+    """An answer over HTTP that is read whole only when it is not too large."""
+
+    def read(self, amt: int | None = None) -> bytes:
+        """The whole answer, or a part of it.
+
+        Raises:
+            AnswerTooLargeError: the whole answer is too large.
+        """
+        if amt is not None:
+            return super().read(amt)
+        content = bytearray()
+        while part := super().read(_PART):
+            content += part
+            if len(content) > ANSWER_BYTES:
+                raise AnswerTooLargeError
+        return bytes(content)
+
+
+def bound(connection: http.client.HTTPConnection) -> Callable[[], None]:
+    """Bound the answers of a connection that is not open yet, and give what cuts it off, in its TLS handshake too."""
+    twins: list[socket.socket] = []
+
+    def connected(*arguments: Any, **named: Any) -> socket.socket:
+        # The twin reaches the connection also while TLS holds the socket itself.
+        plain = socket.create_connection(*arguments, **named)
+        while twins:
+            twins.pop().close()
+        twins.append(plain.dup())
+        return plain
+
+    def cut() -> None:
+        for twin in twins:
+            twin.shutdown(socket.SHUT_RDWR)
+
+    connection.response_class = BoundedResponse
+    connection._create_connection = connected  # type: ignore[attr-defined]
+    return cut
+
+
+def posted(
+    connection: http.client.HTTPConnection, path: str, body: bytes, headers: dict[str, str], seconds: float
+) -> tuple[int, bytes]:
+    """Post something over a connection of its own: status and content.
+
+    Raises:
+        TimeoutError: it took longer.
+        OSError, http.client.HTTPException: the connection failed.
+    """
+    cut = bound(connection)
+    with cutting(seconds, cut) as late:
+        try:
+            connection.request("POST", path, body, headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        except (OSError, http.client.HTTPException):
+            if late.is_set():
+                raise TimeoutError(f"no whole answer within {seconds:g} s") from None
+            raise
+        finally:
+            connection.close()
