@@ -91,6 +91,31 @@ class Connection:
             text = f"{self.name}: asking for a pending commit failed: {told(error, self._clean)}"
             raise DeviceError("FAB9105", text, _LATER) from None
 
+    def guard(self, seconds: int, *, armed: bool) -> bool:
+        """Set a dead-man's timer of the driver, or give one that is armed its time anew.
+
+        Returns:
+            Whether one is set now; True for a driver that has none.
+
+        Raises:
+            DeviceError: FAB9115, the device does not take it.
+        """
+        if not hasattr(self._driver, "arm_guard"):
+            return True
+        if armed:
+            return bool(self.call("FAB9115", "extending the guard", "extend_guard", seconds))
+        self.call("FAB9115", "setting the guard", "arm_guard", seconds)
+        return True
+
+    def release(self) -> None:
+        """Take away the timer that `guard` has set.
+
+        Raises:
+            DeviceError: FAB9115, the device does not take it.
+        """
+        if hasattr(self._driver, "release_guard"):
+            self.call("FAB9115", "releasing the guard", "release_guard")
+
     def getter(self, method: str) -> Any:
         """What a getter says, None where the driver has none.
 

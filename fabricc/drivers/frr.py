@@ -268,6 +268,28 @@ class FrrDriver(LinuxGetters, NetworkDriver):  # type: ignore[misc]
         self._ask("confirm", CommitError)
         self._settle("confirmed")
 
+    def arm_guard(self, seconds: int) -> None:
+        """Set a dead-man's timer before a commit: the switch goes back to what runs now unless it is released.
+
+        Later commits, confirmed or not, change neither the timer nor what it goes back to. Not part of NAPALM.
+
+        Args:
+            seconds: from now on.
+
+        Raises:
+            CommitError: no candidate is loaded.
+            SessionLockedException: another session has set one.
+        """
+        self._ask("guard", CommitError, seconds=seconds, armed=False)
+
+    def extend_guard(self, seconds: int) -> bool:
+        """Give a timer that is set its time anew; False when none is: it was released, or the switch went back."""
+        return bool(self._ask("guard", CommitError, seconds=seconds, armed=True)["armed"])
+
+    def release_guard(self) -> None:
+        """Take the timer away, if this session has set one."""
+        self._ask("release", CommitError)
+
     def discard_config(self) -> None:
         """Forget the candidate."""
         self._ask("discard")

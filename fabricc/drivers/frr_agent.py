@@ -30,7 +30,7 @@ RELOADS = ("/usr/lib/frr/frr-reload.py", "/usr/libexec/frr/frr-reload.py")
 BUSY = ("committing", "pending", "reverting")
 LIMIT_S = 300
 SLACK_BYTES, RESERVE_BYTES, LEAST_RESERVE_BYTES = 1 << 20, 4 << 20, 1 << 18
-BEGINNING = ("stage", "compare", "commit")
+BEGINNING = ("stage", "compare", "guard", "commit")
 """Requests that begin a change; all others end what was begun, for which the reserve is there."""
 HEADINGS = {"Lines To Delete": "-", "Lines To Add": "+"}
 BFD_DEFAULTS = {
@@ -82,6 +82,11 @@ def started(pid: int) -> str | None:
     except OSError:
         return None
     return None if fields[0] == "Z" else f"{fields[19]}@{boot}"
+
+
+def here() -> dict[str, Any]:
+    """This process, as `started` tells it from others of its number."""
+    return {"pid": os.getpid(), "started": started(os.getpid())}
 
 
 def text_of(path: str | Path) -> str | None:
@@ -297,6 +302,9 @@ class Box:
         state = self.state()
         if state["phase"] in BUSY and started(state["worker"]["pid"]) != state["worker"]["started"]:
             self.detach("reverting", "the process of the commit died", self.revert)
+        guard = self.kept("guard")
+        if guard and started(guard["worker"]["pid"]) != guard["worker"]["started"]:
+            self.watch(guard)
 
     # Requests.
 
@@ -352,11 +360,15 @@ class Box:
         self.refuse_others()
         files = self.kept("candidate")
         self.require_space(files)
-        backup = {name: text_of(self.switch.path(name)) for name in files}
-        running = self.switch.running() if MAIN in files else None
-        self.keep("backup", {"files": backup, "running": running, "table": self.switch.table})
+        self.keep("backup", self.backup(files))
         self.detach("committing", "", self.commit)
         return {}
+
+    def backup(self, files: dict[str, str]) -> dict[str, Any]:
+        """What of some files is there now, to go back to."""
+        texts = {name: text_of(self.switch.path(name)) for name in files}
+        running = self.switch.running() if MAIN in files else None
+        return {"files": texts, "running": running, "table": self.switch.table}
 
     def require_space(self, files: dict[str, str]) -> None:
         """Space to commit in, and besides, to go back in should others fill the disk meanwhile.
@@ -384,6 +396,31 @@ class Box:
             if space.f_bavail * space.f_frsize < wanted:
                 return folder
         return None
+
+    def do_guard(self) -> dict[str, Any]:
+        """Go back to what runs now after some time unless released, whatever is committed until then.
+
+        A guard that is there already keeps what it goes back to and gets the time anew.
+        """
+        guard = self.kept("guard")
+        if guard and guard["session"] != self.session:
+            raise Refusal("locked", "another session guards what it changed")
+        if not guard:
+            if self.request["armed"]:
+                return {"armed": False}
+            if not self.mine() or self.kept("candidate") is None:
+                raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
+            guard = {"session": self.session, "backup": self.backup(self.kept("candidate"))}
+        guard["seconds"] = self.request["seconds"]
+        self.watch(guard)
+        return {"armed": True}
+
+    def do_release(self) -> dict[str, Any]:
+        """Drop the session's guard."""
+        guard = self.kept("guard")
+        if guard and guard["session"] == self.session:
+            self.keep("guard", None)
+        return {}
 
     def do_confirm(self) -> dict[str, Any]:
         """Ask the process of a pending commit to keep it."""
@@ -417,7 +454,10 @@ class Box:
         """State of the last commit, with the seconds left to confirm it."""
         state = self.state()
         left = state.get("deadline", 0) - time.monotonic() if state["phase"] == "pending" else -1
-        return {"phase": state["phase"], "why": state["why"], "left_s": left, "wish": self.kept("wish")}
+        guard = self.kept("guard")
+        guarded = guard["deadline"] - time.monotonic() if guard else -1
+        told = {"phase": state["phase"], "why": state["why"], "left_s": left, "wish": self.kept("wish")}
+        return {**told, "guarded_s": guarded}
 
     def do_read(self) -> dict[str, Any]:
         """Texts of the files of the table, of the candidate, and FRR's running configuration."""
@@ -432,8 +472,16 @@ class Box:
     # The process of a commit.
 
     def detach(self, phase: str, why: str, body: Any) -> None:
-        """Run the rest in a process that no closing connection ends."""
+        """Run the rest of a commit in a process of its own."""
         self.keep("wish", None)
+
+        def begin() -> None:
+            self.enter(phase, why, worker=here(), by=self.session, message=self.request.get("message", ""))
+
+        self.apart(begin, body)
+
+    def apart(self, begin: Any, body: Any) -> None:
+        """Run something in a process that no closing connection ends; returns when it has begun."""
         reading, writing = os.pipe()
         if os.fork():
             os.close(writing)
@@ -448,8 +496,7 @@ class Box:
             for descriptor in (0, 1, 2):
                 os.dup2(nowhere, descriptor)
             self.ending = True
-            worker = {"pid": os.getpid(), "started": started(os.getpid())}
-            self.enter(phase, why, worker=worker, by=self.session, message=self.request.get("message", ""))
+            begin()
             os.write(writing, b".")
             os.closerange(3, 256)
             body()
@@ -457,6 +504,33 @@ class Box:
             self.enter("failed", f"{type(error).__name__}: {error}")
         finally:
             os._exit(0)
+
+    def watch(self, guard: dict[str, Any]) -> None:
+        """Let a process of its own go back when the guard's time is over; one that watched before ends."""
+
+        def begin() -> None:
+            until = time.monotonic() + guard["seconds"]
+            self.keep("guard", {**guard, "deadline": until, "worker": here()})
+
+        self.apart(begin, self.stand_guard)
+
+    def stand_guard(self) -> None:
+        """Wait for the release, or for the deadline; a commit that is under way then ends first."""
+        while True:
+            time.sleep(0.5)
+            with self.alone():
+                guard = self.kept("guard")
+                if guard is None or guard["worker"] != here():
+                    return
+                if time.monotonic() < guard["deadline"] or self.state()["phase"] in BUSY:
+                    continue
+                self.keep("backup", guard["backup"])
+                self.keep("wish", None)
+                why = f"not released within {guard['seconds']} s"
+                self.enter("reverting", why, worker=here(), by=guard["session"])
+                self.keep("guard", None)
+            self.revert()
+            return
 
     def commit(self) -> None:
         """Make the candidate run; back to the backup when a step fails."""

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.devices import running
-from fabricc.devices.connection import Connection, connected
+from fabricc.devices.connection import Connection, connected, driver_class
 from fabricc.devices.failure import DeviceError
 from fabricc.devices.reverting import reverting
 from fabricc.diff.model import Impact
@@ -63,6 +63,7 @@ class Machine:
 
     Attributes:
         target: the files that a switch is to run.
+        rounds: how often `parallel` switches are drained in a wave, for the time that one may stay so.
         stop: set when the push is to come to an end: nothing new begins.
     """
 
@@ -73,6 +74,7 @@ class Machine:
     options: Options
     target: Callable[[str], Files]
     stop: threading.Event
+    rounds: int = 1
     _counted: dict[str, gates.Measured] = field(default_factory=dict)
     _proved: dict[str, int] = field(default_factory=dict)
 
@@ -89,6 +91,17 @@ class Machine:
         """Seconds after which the switch goes back by itself; 0 where its driver cannot."""
         device = self.source.devices[name]
         return reverting(device.nos, self.access.login(device)).time(self.options.confirm_s)
+
+    def guards(self, name: str) -> bool:
+        """Whether a switch that is left drained goes back in service by itself."""
+        device = self.source.devices[name]
+        return hasattr(driver_class(device.nos, self.access.login(device)), "arm_guard")
+
+    @property
+    def guard_s(self) -> int:
+        """Seconds after which it does, unless the push has come further: twice what a step may take."""
+        options = self.options
+        return self.rounds * round(options.drain_s + 2 * (options.confirm_s + options.settle_s))
 
     # Before.
 
@@ -175,7 +188,7 @@ class Machine:
             DeviceError: it does not take it.
         """
         self.journal.intend(self.run, name, "drain")
-        self._commit(name, self._drained(name, self.old(name)), 0, first=True)
+        self._commit(name, self._drained(name, self.old(name)), 0, first=True, guard=True)
         self.journal.reached(self.run, name, State.DRAINED)
 
     def change(self, name: str) -> None:
@@ -205,12 +218,16 @@ class Machine:
         *,
         announce: bool = False,
         first: bool = False,
-        ending: bool = False,
+        guard: bool = False,
     ) -> None:
-        with self._connected(name, ending=ending) as switch:
+        with self._connected(name) as switch:
             if first:
                 self._require_as_asked(name, switch)
+            elif not switch.guard(self.guard_s, armed=True):
+                raise DeviceError("FAB9115", f"{name} went back in service by itself before its change")
             diff = self._candidate(switch, files)
+            if guard:
+                switch.guard(self.guard_s, armed=False)
             if announce:
                 self.journal.reached(self.run, name, State.CANDIDATE)
                 self.journal.intend(self.run, name, "commit")
@@ -323,6 +340,8 @@ class Machine:
         self.journal.intend(self.run, name, "confirm")
         if self.confirms(name):
             with self._connected(name) as switch:
+                if self.drains(name):
+                    switch.guard(self.guard_s, armed=True)
                 if switch.pending():
                     switch.call("FAB9115", "the confirmation", "confirm_commit")
                 self._require_runs(name, switch)
@@ -350,7 +369,12 @@ class Machine:
             DeviceError: it does not take it.
         """
         self.journal.intend(self.run, name, "undrain")
-        self._commit(name, self.target(name), 0, ending=True)
+        with self._connected(name, ending=True) as switch:
+            if self._candidate(switch, self.target(name)):
+                switch.call("FAB9115", "the commit", "commit_config")
+            else:
+                switch.call("FAB9114", "discarding the candidate", "discard_config")
+            switch.release()
 
     # Back.
 
@@ -366,6 +390,7 @@ class Machine:
             try:
                 with self._connected(name, ending=True) as switch:
                     self._restore(name, switch)
+                    switch.release()
             except DeviceError as error:
                 if time.monotonic() > until:
                     self.journal.reached(self.run, name, State.UNKNOWN, f"{why}; then {error}")
@@ -402,20 +427,25 @@ class Machine:
         Raises:
             DeviceError: it does not answer.
         """
-        device, wanted, old = self.source.devices[name], self.target(name), self.old(name)
+        wanted, old = self.target(name), self.old(name)
         with self._connected(name) as switch:
             undo(switch)
-            files = self._files(switch, wanted)
+            word = self._word(name, self._files(switch, wanted), wanted, old)
+            if "drained" in word:
+                switch.guard(self.guard_s, armed=True)
+            else:
+                switch.release()
+        return word
+
+    def _word(self, name: str, files: Files, wanted: Files, old: Files) -> str:
         states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
         if self.drains(name):
             states += [
                 ("new, drained", lambda: self._drained(name, wanted)),
                 ("old, drained", lambda: self._drained(name, old)),
             ]
-        for word, state in states:
-            if not running.differences(device.nos, files, state()):
-                return word
-        return ""
+        nos = self.source.devices[name].nos
+        return next((word for word, state in states if not running.differences(nos, files, state())), "")
 
 
 def undo(switch: Connection) -> None:

@@ -44,7 +44,7 @@ def preview(found: Preview, options: Options) -> list[str]:
         f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {percent(options.keep)}; "
         f"about {minutes(found.seconds)} ({found.basis})"
     )
-    lines += found.unwatched
+    lines += [*found.unwatched, *found.drained]
     if found.assumed:
         lines.append(
             f"{found.assumed} switches were never pushed to: their change is counted as disruptive; "

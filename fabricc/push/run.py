@@ -160,6 +160,7 @@ class Push:
     def _wave(self, members: list[str], *, canary: bool = False) -> None:
         machine = self.machine
         drains = [name for name in members if machine.options.drain and self.effects[name].disruptive]
+        machine.rounds = -(-len(drains) // machine.options.parallel) or 1
         failed: dict[str, DeviceError] = {}
         later = frozenset(self.effects.keys() - self.new - set(members))
 

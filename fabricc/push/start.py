@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
@@ -83,6 +84,7 @@ class Preview:
         asked: what switches said; empty when none was asked.
         assumed: switches whose change is not known and counted as disruptive.
         unwatched: what gates cannot watch, a line each.
+        drained: what becomes of drained switches should the push be killed, a line each.
     """
 
     digest: str
@@ -93,6 +95,7 @@ class Preview:
     asked: Mapping[str, Asked] = field(default_factory=dict)
     assumed: int = 0
     unwatched: Sequence[str] = ()
+    drained: Sequence[str] = ()
 
 
 def _require(setting: Setting, names: Sequence[str]) -> None:
@@ -162,7 +165,7 @@ def _tell_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], waves:
     )
     for session in [text for one in asked.values() for text in one.down][:5]:
         say(f"down already: {session}")
-    for line in unwatched(setting, asked):
+    for line in [*unwatched(setting, asked), *left_drained(flow.machine, flow.effects, waves)]:
         say(line)
 
 
@@ -170,6 +173,29 @@ def unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
     """What gates cannot watch, because switches do not state it: a line for each NOS."""
     devices = setting.source.devices
     return readings.gaps(((devices[name].nos, one.unstated) for name, one in asked.items()), "watched")
+
+
+def left_drained(machine: Machine, effects: Mapping[str, Effect], waves: Sequence[Wave]) -> list[str]:
+    """What becomes of switches that a push leaves drained because it is killed: a line for each NOS."""
+    if not machine.options.drain:
+        return []
+    sizes = [sum(effects[name].disruptive for name in wave.members) for wave in waves]
+    rounds = -(-max(sizes, default=0) // machine.options.parallel)
+    time = minutes(machine.guard_s * rounds)
+    counts = Counter(
+        (machine.source.devices[name].nos, machine.guards(name))
+        for name, one in effects.items()
+        if one.disruptive
+    )
+    return [
+        f"{count} switches with {nos} are drained; one that a killed push leaves so "
+        + (
+            f"goes back in service by itself within {time}"
+            if guarded
+            else "stays so until --resume or --rollback: the system has no timer for it"
+        )
+        for (nos, guarded), count in sorted(counts.items())
+    ]
 
 
 def minutes(seconds: float) -> str:
@@ -193,9 +219,8 @@ def preview(setting: Setting) -> Preview:
             seconds, basis = estimate_s(waves, flow.effects, flow.machine)
         finally:
             journal.drop(run)
-    return Preview(
-        setting.source.digest, flow.effects, waves, seconds, basis, asked, unwatched=unwatched(setting, asked)
-    )
+    told = unwatched(setting, asked), left_drained(flow.machine, flow.effects, waves)
+    return Preview(setting.source.digest, flow.effects, waves, seconds, basis, asked, 0, *told)
 
 
 def planned(setting: Setting) -> Preview:
@@ -223,8 +248,10 @@ def planned(setting: Setting) -> Preview:
         waves = planned_waves(
             plant(source.fabric, source.places, effects), setting.options.keep, setting.options.most
         )
-        seconds, basis = estimate_s(waves, effects, setting.machine(journal, 0))
-    return Preview(source.digest, effects, waves, seconds, basis, assumed=unknown)
+        machine = setting.machine(journal, 0)
+        seconds, basis = estimate_s(waves, effects, machine)
+        drained = left_drained(machine, effects, waves)
+    return Preview(source.digest, effects, waves, seconds, basis, assumed=unknown, drained=drained)
 
 
 def _target_of(setting: Setting, journal: Journal, run: Run) -> Callable[[str], Files]:

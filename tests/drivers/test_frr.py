@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -297,6 +298,58 @@ def test_a_commit_under_way_is_waited_for(boxes: list[Box], driver: Any) -> None
         driver._ask("rollback")
         other.rollback()
         assert other.commit_state()["phase"] == "reverted", "going back already is no reason to refuse"
+
+
+def test_a_guard_takes_the_switch_back_past_confirmed_commits(boxes: list[Box], driver: Any) -> None:
+    """What is drained, changed and confirmed goes back to before the drain, without a connection."""
+    driver.load_replace_candidate(config=OLD.replace("to box 2", "drained"))
+    driver.arm_guard(60)
+    driver.commit_config()
+    driver.load_replace_candidate(config=NEW.replace("to bóx 2", "drained"))
+    driver.commit_config(revert_in=60)
+    driver.confirm_commit()
+    assert driver.extend_guard(2)
+    driver.close()
+    assert until(lambda: saved(boxes[0]) == OLD)
+    with boxes[0].device.connect() as other:
+        assert until(lambda: other.commit_state()["phase"] == "reverted")
+        assert "not released within 2 s" in other.commit_state()["why"]
+        assert not other.extend_guard(60)
+        other.load_replace_candidate(config=OLD)
+        assert other.compare_config() == ""
+
+
+def test_a_guard_that_is_released_does_nothing_and_others_leave_it_alone(
+    boxes: list[Box], driver: Any
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.arm_guard(60)
+    driver.commit_config()
+    with boxes[0].device.connect() as other:
+        other.release_guard()
+        other.load_replace_candidate(config=OLD)
+        with pytest.raises(SessionLockedException, match="another session guards"):
+            other.arm_guard(60)
+        other.discard_config()
+    assert driver.extend_guard(3)
+    driver.release_guard()
+    time.sleep(4)
+    assert saved(boxes[0]) == NEW
+    with pytest.raises(CommitError, match="the candidate is gone"):
+        driver.arm_guard(5)
+
+
+def test_a_guard_whose_process_is_killed_stands_again_at_the_next_connection(
+    boxes: list[Box], driver: Any
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.arm_guard(60)
+    driver.commit_config()
+    guard = json.loads(boxes[0].run("cat", f"{boxes[0].device.options['private_dir']}/guard.json"))
+    boxes[0].run("kill", "-9", str(guard["worker"]["pid"]))
+    assert driver.extend_guard(2)
+    assert until(lambda: saved(boxes[0]) == OLD)
+    assert until(lambda: driver.commit_state()["phase"] == "reverted")
 
 
 def test_a_wrong_login_and_an_unknown_host_are_refused(boxes: list[Box], tmp_path: Any) -> None:

@@ -199,3 +199,51 @@ def test_nobody_is_told_of_a_resume_who_did_not_ask_for_one(network: Network) ->
     assert "FAB9135" not in said
     network.direct = True
     network.truthful(NEW)
+
+
+def guarded(network: Network) -> set[str]:
+    return {name for name in network.source.devices if network.ask("guarded", name)}
+
+
+@pytest.mark.parametrize(("count", "what"), [(1, "drained"), (2, "changed"), (3, "confirmed")])
+def test_a_switch_that_a_killed_push_leaves_drained_goes_back_in_service_by_itself(
+    network: Network, count: int, what: str
+) -> None:
+    network.edit(DISRUPTIVE)
+    act = ("commit_config", count) if count < 3 else ("confirm_commit", 1)
+    network.fault("spine01a", *act, "after", "kill")
+    network.direct = False
+    network.push("--adopt", "--only", "spine01a", status=-9)
+    network.direct = True
+    assert network.interval("spine01a").endswith("+shut"), what
+    assert guarded(network) == {"spine01a"}
+    if network.ask("pending", "spine01a"):
+        network.ask("revert", "spine01a")
+    network.ask("expire", "spine01a")
+    assert network.interval("spine01a") == "first"
+    network.push("--resume", status=0)
+    assert guarded(network) == set()
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+
+def test_no_guard_stays_behind_whichever_way_a_push_ends(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "commit_config", 2, "after", "sick")
+    network.push("--adopt", "--only", "spine01a", status=3)
+    assert guarded(network) == set()
+    network.push("--adopt", status=0)
+    assert guarded(network) == set()
+    network.push("--rollback", "2", status=0)
+    assert guarded(network) == set()
+
+
+def test_what_becomes_of_drained_switches_is_told_in_the_plan(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network.edit(DISRUPTIVE)
+    said = network.push("--adopt", "--dry-run", status=0).stdout
+    assert "6 switches with frr are drained" in said
+    assert "goes back in service by itself within 24 s" in said
+    monkeypatch.delattr(sys.modules["napalm_simulated"].SimulatedDriver, "arm_guard")
+    for mode in ("--dry-run", "--plan"):
+        assert "stays so until --resume or --rollback" in network.push("--adopt", mode, status=0).stdout

@@ -99,6 +99,15 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
     def has_pending_commit(self) -> bool:
         return bool(self._ask("pending"))
 
+    def arm_guard(self, seconds: int) -> None:
+        self._ask("arm", seconds=seconds)
+
+    def extend_guard(self, seconds: int) -> bool:
+        return bool(self._ask("extend", seconds=seconds))
+
+    def release_guard(self) -> None:
+        self._ask("release")
+
     def discard_config(self) -> None:
         self._ask("discard")
 

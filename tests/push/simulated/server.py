@@ -28,6 +28,8 @@ class Switch:
     candidate: str = ""
     backup: str = ""
     timer: Any = None
+    guard: Any = None
+    guarded: str = ""
     cut: bool = False
     sick: bool = False
     slow_s: float = 0.0
@@ -92,6 +94,19 @@ class Room:
             switch.candidate = ""
         elif act in ("rollback", "revert"):
             self.revert(name)
+        elif act == "arm":
+            switch.guarded = switch.running
+            self.watch(name, request["seconds"])
+        elif act == "extend":
+            if switch.guard:
+                self.watch(name, request["seconds"])
+            return switch.guard is not None
+        elif act == "release":
+            self.watch(name, None)
+        elif act == "guarded":
+            return switch.guard is not None
+        elif act == "expire":
+            self.expire(name)
         elif act == "running":
             return switch.running
         elif act == "neighbors":
@@ -124,6 +139,21 @@ class Room:
         self.own(name)
         if revert_in:
             switch.timer = asyncio.get_running_loop().call_later(revert_in, self.revert, name)
+
+    def watch(self, name: str, seconds: int | None) -> None:
+        """Start the timer of a guard anew, or end it."""
+        switch = self.switches[name]
+        if switch.guard:
+            switch.guard.cancel()
+        switch.guard = seconds and asyncio.get_running_loop().call_later(seconds, self.expire, name)
+
+    def expire(self, name: str) -> None:
+        """What happens when the time of a guard is over."""
+        switch = self.switches[name]
+        if switch.guard:
+            switch.guard.cancel()
+            switch.guard, switch.running, switch.backup = None, switch.guarded, ""
+            self.own(name)
 
     def revert(self, name: str) -> None:
         switch = self.switches[name]
