@@ -33,11 +33,15 @@ class Ran:
     err: str
 
 
-class _AnyKey:
+def _any_key() -> paramiko.MissingHostKeyPolicy:
     """Accepts an unknown key for this connection alone: paramiko's own policy writes it to the file of known hosts."""
+    import paramiko
 
-    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
-        """Nothing is refused, and nothing kept."""
+    class AnyKey(paramiko.MissingHostKeyPolicy):
+        def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+            """Nothing is refused, and nothing kept."""
+
+    return AnyKey()
 
 
 class Shell:
@@ -77,7 +81,7 @@ class Shell:
             if known := options.get("alt_key_file"):
                 client.load_host_keys(str(known))
             strict = options.get("ssh_strict", True)
-            client.set_missing_host_key_policy(paramiko.RejectPolicy() if strict else _AnyKey())
+            client.set_missing_host_key_policy(paramiko.RejectPolicy() if strict else _any_key())
             client.connect(
                 self.hostname,
                 port=int(options.get("port", 22)),
@@ -179,7 +183,7 @@ def _answer(channel: paramiko.Channel, command: str, given: bytes, until: float)
     rest = memoryview(given)
     while rest:
         wait()
-        rest = rest[channel.send(rest[:_PART]) :]
+        rest = rest[channel.send(bytes(rest[:_PART])) :]
     channel.shutdown_write()
     texts, size = [], 0
     for receive in (channel.recv, channel.recv_stderr):

@@ -78,7 +78,7 @@ def _first(text: str, plan: str) -> tuple[int, str, str]:
     lines, planned = text.splitlines(keepends=True), plan.splitlines(keepends=True)
     shared = min(len(lines), len(planned))
     at = next((at for at in range(shared) if lines[at] != planned[at]), shared)
-    return at + 1, *(_said(some, at) for some in (lines, planned))
+    return at + 1, _said(lines, at), _said(planned, at)
 
 
 def _said(lines: list[str], at: int) -> str:
