@@ -461,6 +461,7 @@ TITLES: dict[str, str] = {
     "FAB9135": "A device was brought back before the run was resumed",
     "FAB9150": "A file of the tree is not what its spec gives",
     "FAB9151": "The journal could not be written in the midst of a push",
+    "FAB9152": "Switches have another journal",
     "FAB9154": "The tree has another digest",
     "FAB9201": "A cable leads to another port",
     "FAB9202": "A cable is missing",

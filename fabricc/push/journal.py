@@ -7,6 +7,7 @@ and when that is gone too the journal goes on in memory, long enough to bring ba
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import sqlite3
@@ -59,6 +60,7 @@ NEW = frozenset({State.CONFIRMED, State.UNDRAINED})
 """Final: the switch runs what it was to run."""
 _STATES = frozenset(State)
 _LATEST = 1 << 40
+_LONGEST_PATH = 4096
 FINAL = NEW | {State.ROLLED_BACK, State.UNCHANGED, State.UNKNOWN}
 
 
@@ -103,10 +105,15 @@ class Entry:
         return self.state in FINAL and not self.intent
 
 
-def default_path(cluster: str) -> Path:
-    """Where the journal of a cluster is kept, by the XDG base directory specification."""
+def _state() -> Path:
+    """Where journals are kept, by the XDG base directory specification."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "fabricc" / "push" / f"{cluster}.sqlite"
+    return Path(state) / "fabricc" / "push"
+
+
+def default_path(cluster: str) -> Path:
+    """Where the journal of a cluster is kept."""
+    return _state() / f"{cluster}.sqlite"
 
 
 class Journal:
@@ -463,27 +470,63 @@ def _require_ours(path: Path) -> None:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold a cluster's switches alone: one push at a time; the kernel releases it with the process.
+def alone(path: Path, cluster: str, address: str) -> Iterator[None]:
+    """Hold a cluster's switches alone, with their one journal; the kernel releases them with the process.
+
+    A second journal beside the first would leave one of them untrue, and two pushes could meet on one switch. So this
+    account's state folder says which journal a cluster has, until that file is gone.
+
+    Args:
+        path: the journal.
+        cluster: whose switches.
+        address: of one of them: clusters of one name elsewhere are others.
 
     Raises:
-        RefusedError: FAB9123, another push runs; FAB9124, the lock file cannot be made.
+        RefusedError: FAB9123, another push runs; FAB9152, they have another journal; FAB9124, no lock can be made.
     """
-    lock = path.with_name(path.name + ".lock")
+    with _locked(path.with_name(path.name + ".lock"), path) as (_, ours):
+        if not ours:
+            raise refused(
+                "FAB9123", f"another push holds {path}", "Wait for it; `fabricc push TREE --status` shows it."
+            )
+        key = hashlib.sha256(f"{cluster} {address}".encode()).hexdigest()[:12]
+        with _locked(_state() / f"{cluster}-{key}.journal", path) as (handle, free):
+            known = os.pread(handle, _LONGEST_PATH, 0).decode("utf-8", "surrogateescape")
+            own = os.path.realpath(path)
+            if not free:
+                raise refused(
+                    "FAB9123", f"another push holds the switches of {cluster}", f"Its journal is {known}."
+                )
+            if known and known != own and Path(known).exists():
+                raise refused(
+                    "FAB9152",
+                    f"the switches of {cluster} have the journal {known}, and a second one would leave it untrue",
+                    f"Use --journal {known}; or remove that file, and push with --adopt.",
+                )
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, own.encode("utf-8", "surrogateescape"), 0)
+            yield
+
+
+@contextmanager
+def _locked(lock: Path, journal: Path) -> Iterator[tuple[int, bool]]:
+    """An open file, and whether nobody else holds it.
+
+    Raises:
+        RefusedError: FAB9124, it cannot be made.
+    """
     try:
         lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise refused(
-            "FAB9124", f"cannot use {lock}: {error.strerror}", "Name another with --journal."
-        ) from None
+        remedy = "Name another with --journal." if lock.parent == journal.parent else "Set XDG_STATE_HOME."
+        raise refused("FAB9124", f"cannot use {lock}: {error.strerror}", remedy) from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = True
         except BlockingIOError:
-            raise refused(
-                "FAB9123", f"another push holds {path}", "Wait for it; `fabricc push TREE --status` shows it."
-            ) from None
-        yield
+            free = False
+        yield handle, free
     finally:
         os.close(handle)

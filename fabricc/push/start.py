@@ -111,7 +111,12 @@ def _require(setting: Setting, names: Sequence[str]) -> None:
 
 @contextmanager
 def _held(setting: Setting) -> Iterator[Journal]:
-    with alone(setting.journal), closing(Journal(setting.journal)) as journal:
+    source = setting.source
+    address = next((one.address for one in source.devices.values()), "")
+    with (
+        alone(setting.journal, source.fabric.cluster, address),
+        closing(Journal(setting.journal)) as journal,
+    ):
         yield journal
 
 

@@ -165,7 +165,11 @@ class Live:
             "50%",
         ]
         words += ["--settle", "40", "--drain-wait", "2", "--confirm-within", "60", *options]
-        environment = {**os.environ, "PYTHONPATH": f"{SIMULATED}:{SIMULATED.parents[2]}"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{SIMULATED}:{SIMULATED.parents[2]}",
+            "XDG_STATE_HOME": str(self.folder / "state"),
+        }
         return subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )

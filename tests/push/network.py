@@ -14,6 +14,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from fabricc.build.driver import build
 from fabricc.cli.entry import run
@@ -104,7 +105,8 @@ class Network:
             *self.extra,
             *options,
         ]
-        ran = run_here(words) if self.direct else run_apart(words)
+        state = str(self.folder / "state")
+        ran = run_here(words, state) if self.direct else run_apart(words, state)
         if status is not None:
             assert ran.returncode == status, (ran.returncode, ran.stdout, ran.stderr)
         return ran
@@ -148,18 +150,20 @@ class Network:
             assert (runs, pending) == (wanted, False), (name, state, runs, pending)
 
 
-def run_apart(words: list[str]) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
+def run_apart(words: list[str], state: str = "") -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, with a state folder of its own."""
     environment = {**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[1]}"}
+    environment |= {"XDG_STATE_HOME": state} if state else {}
     return subprocess.run(words, capture_output=True, text=True, env=environment, timeout=900, check=False)
 
 
-def run_here(words: list[str]) -> subprocess.CompletedProcess[str]:
+def run_here(words: list[str], state: str = "") -> subprocess.CompletedProcess[str]:
     """The command in this process."""
     if str(SIMULATED) not in sys.path:
         sys.path.append(str(SIMULATED))
     out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
+    own = {"XDG_STATE_HOME": state} if state else {}
+    with redirect_stdout(out), redirect_stderr(err), patch.dict(os.environ, own):
         status = run(words[3:])
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 

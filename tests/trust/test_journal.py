@@ -92,7 +92,7 @@ def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Netw
     ran = subprocess.run(
         ["unshare", "-m", "sh", "-c", script, str(small), *words],
         capture_output=True, text=True, timeout=300, check=False,
-        env={**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[1]}"},
+        env={**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[1]}", "XDG_STATE_HOME": str(small)},
     )  # fmt: skip
     assert ran.returncode == 3, (ran.stdout, ran.stderr)
     assert "FAB9151" in ran.stderr
@@ -158,6 +158,31 @@ def test_a_damaged_journal_is_told_and_no_defect(pushed: Network, damage: str) -
         assert "FAB7999" not in ran.stderr, (words, ran.stderr)
         told += ran.stderr
     assert "FAB9124" in told
+
+
+def test_switches_have_one_journal(network: Network) -> None:
+    network.edit(HITLESS)
+    network.push("--adopt", "--only", "spine01a", status=0)
+    other = network.folder / "other.sqlite"
+    for mode in ((), ("--dry-run",)):
+        said = network.push("--adopt", *mode, "--journal", str(other), status=1).stderr
+        assert "FAB9152" in said
+        assert str(network.journal) in said
+    network.journal.unlink()
+    network.push("--adopt", "--journal", str(other), status=0)
+    assert "FAB9152" not in network.push("--journal", str(other), "--dry-run", status=0).stderr
+
+
+def test_two_pushes_with_journals_of_their_own_do_not_meet(network: Network) -> None:
+    from fabricc.push.journal import alone
+
+    address = next(iter(network.source.devices.values())).address
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(network.folder / "state"))
+        with alone(network.folder / "first.sqlite", "small", address):
+            assert "FAB9123" in network.push("--adopt", status=1).stderr
+        with alone(network.folder / "first.sqlite", "small", "192.0.2.250"):
+            network.push("--adopt", status=0)
 
 
 @pytest.mark.parametrize("what", ["text", "link", "folder", "fifo", "writable by others"])
