@@ -462,6 +462,7 @@ TITLES: dict[str, str] = {
     "FAB9150": "A file of the tree is not what its spec gives",
     "FAB9151": "The journal could not be written in the midst of a push",
     "FAB9152": "Switches have another journal",
+    "FAB9153": "Secrets of an older configuration are not kept any more",
     "FAB9154": "The tree has another digest",
     "FAB9201": "A cable leads to another port",
     "FAB9202": "A cable is missing",

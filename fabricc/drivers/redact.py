@@ -25,6 +25,11 @@ def redacted(text: str, *known: str) -> str:
     return _AFTER_WORD.sub(_hide, text)
 
 
+def secrets_in(text: str) -> frozenset[str]:
+    """The words of a text that `redacted` would hide without knowing any."""
+    return frozenset(match[4] for match in _AFTER_WORD.finditer(text) if match[4].lower() not in _PLAIN)
+
+
 def _hide(match: re.Match[str]) -> str:
     if match[4].lower() in _PLAIN:
         return match[0]

@@ -15,7 +15,7 @@ import stat
 import threading
 import time
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 _FORMAT = 1
+MARK = "FABRICC-KEPT-"
+"""What stands in stored configurations for secrets that lie apart; a number and a full stop follow."""
+_APART = "CREATE TABLE IF NOT EXISTS apart (run INTEGER, name TEXT, mark TEXT, secret TEXT)"
 _LARGEST, _LONGEST = 4 << 30, 64 << 20
 """Bytes of a journal, and of one of its values: some 100 pushes of 5,000 switches."""
 _RESERVE = 4 << 20
@@ -119,6 +122,9 @@ def default_path(cluster: str) -> Path:
 class Journal:
     """One cluster's pushes. It holds running configurations, so its file is for its owner alone (mode 0600).
 
+    Secrets that they hold lie apart, in a file of their own beside it, for as long as the last push of a switch can be
+    undone.
+
     Attributes:
         trouble: why the file could not be written, "" while it can; whoever pushes stops then.
     """
@@ -161,6 +167,50 @@ class Journal:
         self._base.close()
         if self._file is not None:
             self._file.close()
+
+    # Secrets.
+
+    @contextmanager
+    def _apart(self) -> Iterator[sqlite3.Connection]:
+        """The file of secrets.
+
+        Raises:
+            RefusedError: FAB9124, it cannot be used.
+        """
+        path = self.path.with_name(self.path.name + ".secrets")
+        with self._guard:
+            try:
+                _require_ours(path)
+                with closing(sqlite3.connect(path, isolation_level=None)) as base:
+                    base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+                    base.execute("PRAGMA secure_delete=ON")
+                    base.execute(_APART)
+                    yield base
+            except (OSError, sqlite3.Error) as error:
+                raise refused(
+                    "FAB9124", f"cannot use {path}: {error}", "Make space, or move it away."
+                ) from None
+
+    def _filled(self, run: int, name: str, text: str) -> str:
+        """A stored configuration with its secrets; marks stay where they are gone."""
+        if MARK not in text:
+            return text
+        with self._apart() as base:
+            rows = base.execute(
+                "SELECT mark, secret FROM apart WHERE run=? AND name=?", (run, name)
+            ).fetchall()
+        for mark, secret in rows:
+            text = text.replace(str(mark), str(secret))
+        return text
+
+    def _forget(self, run: int, *, earlier: bool) -> None:
+        """Remove the secrets of a run, or of all earlier ones of its switches."""
+        if not self.path.with_name(self.path.name + ".secrets").exists():
+            return
+        names = [(run, row[0]) for row in self._rows("SELECT name FROM device WHERE run=?", run)]
+        with self._apart() as base, base:
+            base.execute("BEGIN")
+            base.executemany(f"DELETE FROM apart WHERE run{'<' if earlier else '='}? AND name=?", names)
 
     def _damaged(self, what: str) -> RefusedError:
         return refused(
@@ -279,6 +329,8 @@ class Journal:
     def end(self, run: int, outcome: str) -> None:
         """The run is over."""
         self._write("UPDATE run SET ended=?, outcome=? WHERE id=?", time.time(), outcome, run)
+        if outcome == "done":
+            self._forget(run, earlier=True)
         self._reserve_given_up()
 
     def reopen(self, run: int) -> None:
@@ -295,6 +347,7 @@ class Journal:
 
     def drop(self, run: int) -> None:
         """Forget a run that changed nothing."""
+        self._forget(run, earlier=False)
 
         def act(base: sqlite3.Connection) -> None:
             for table, column in (("run", "id"), ("device", "run"), ("step", "run")):
@@ -349,7 +402,7 @@ class Journal:
         stood = self._state(run, (name, state, intent, detail, wave))
         try:
             measured = json.loads(baseline)
-            texts = _text(before), _text(after)
+            texts = [self._filled(run, name, _text(one)) for one in (before, after)]
             if not isinstance(measured, dict):
                 raise ValueError("what was measured is no mapping")
         except (ValueError, TypeError, RecursionError, zlib.error) as error:
@@ -370,8 +423,23 @@ class Journal:
         )
         return {row[0]: self._state(run, row) for row in rows}
 
-    def asked(self, run: int, name: str, before: str, after: str, disruptive: bool, baseline: Any) -> None:
-        """What a switch ran, is to run, and how it was, before anything changes."""
+    def asked(
+        self,
+        run: int,
+        name: str,
+        before: str,
+        after: str,
+        disruptive: bool,
+        baseline: Any,
+        secrets: Mapping[str, str],
+    ) -> None:
+        """What a switch ran, is to run, and how it was, before anything changes; mark -> secret of what it ran."""
+        if secrets:
+            rows = [(run, name, mark, secret) for mark, secret in secrets.items()]
+            with self._apart() as base, base:
+                base.execute("BEGIN")
+                base.execute("DELETE FROM apart WHERE run=? AND name=?", (run, name))
+                base.executemany("INSERT INTO apart VALUES (?, ?, ?, ?)", rows)
         self._write(
             "UPDATE device SET before=?, after=?, disruptive=?, baseline=?, at=? WHERE run=? AND name=?",
             _blob(before), _blob(after), int(disruptive), json.dumps(baseline), time.time(), run, name,
@@ -404,16 +472,16 @@ class Journal:
     def known(self, name: str) -> str:
         """What a switch ran when a run last knew; "" when none does."""
         rows = self._rows(
-            "SELECT state, before, after FROM device WHERE name=? AND before IS NOT NULL AND state != 'planned' "
+            "SELECT run, state, before, after FROM device WHERE name=? AND before IS NOT NULL AND state != 'planned' "
             "ORDER BY run DESC LIMIT 1",
             name,
         )
         try:
-            for state, before, after in rows:
+            for run, state, before, after in rows:
                 if state in NEW or state == State.UNCHANGED:
-                    return _text(after)
+                    return self._filled(run, name, _text(after))
                 if state == State.ROLLED_BACK:
-                    return _text(before)
+                    return self._filled(run, name, _text(before))
         except (ValueError, TypeError, zlib.error) as error:
             raise self._damaged(f"{name}: {error}") from None
         return ""

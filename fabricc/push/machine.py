@@ -20,7 +20,7 @@ from fabricc.push.drain import drained
 from fabricc.push.impact import Effect, effect
 from fabricc.push.journal import State
 from fabricc.push.options import UNREACHABLE_S, Congestion
-from fabricc.push.secrecy import without_secrets
+from fabricc.push.secrecy import set_apart, without_secrets
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -136,9 +136,11 @@ class Machine:
         found = effect(device, planned, files, wanted) if diff else Effect("", Impact.NONE)
         if diff and found.disruptive and self.options.drain:
             self._drained(name, files)
-        self.journal.asked(
-            self.run, name, running.packed(files), running.packed(wanted), found.disruptive, measured
-        )
+        held, secrets = set_apart(device.nos, files)
+        if wanted != self.source.files(name):
+            wanted, secrets = set_apart(device.nos, wanted, secrets)
+        before, after = running.packed(held), running.packed(wanted)
+        self.journal.asked(self.run, name, before, after, found.disruptive, measured, secrets)
         if not diff:
             self.journal.reached(self.run, name, State.UNCHANGED)
         missing = gates.unstated(measured, lossless=bool(planned.qos.lossless))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from fabricc.devices import running
 from fabricc.devices.failure import DeviceError
 from fabricc.devices.secrets import REFERENCE, named
-from fabricc.drivers.redact import HIDDEN
+from fabricc.drivers.redact import HIDDEN, secrets_in
+from fabricc.push.journal import MARK
 from fabricc.push.source import RefusedError, refused
 
 if TYPE_CHECKING:
@@ -53,6 +54,41 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
                 )
 
 
+def set_apart(
+    nos: str, files: Mapping[str, str], known: Mapping[str, str] | None = None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What a switch runs, with a mark in place of each secret that it holds itself; and mark -> secret.
+
+    Such are values of before, and what the device encrypts. They are looked for where the reader finds a secret, and
+    behind words such as `password` in lines that it does not know: marks change no other fact.
+
+    Args:
+        nos: whose text it is.
+        files: file -> text that the device runs, with references in place of the secrets that are known.
+        known: marks that have a meaning already.
+    """
+    found = running.read(nos, files)
+    places: dict[tuple[str, int], set[str]] = {}
+    for path, value in found.facts.items():
+        if running.is_secret(path) and path in found.lines:
+            places.setdefault(found.lines[path], set()).update(_words(str(value)))
+    for file, line, text in found.unknown:
+        places.setdefault((file, line), set()).update(secrets_in(text))
+    marks = {secret: mark for mark, secret in (known or {}).items()}
+    texts = {file: text.splitlines(keepends=True) for file, text in files.items()}
+    for (file, line), words in places.items():
+        for word in sorted(words, key=len, reverse=True):
+            lines = texts.get(file, [])
+            if 0 < line <= len(lines) and word in lines[line - 1] and not REFERENCE.search(word):
+                mark = marks.setdefault(word, f"{MARK}{len(marks) + 1}.")
+                lines[line - 1] = lines[line - 1].replace(word, mark)
+    return {file: "".join(lines) for file, lines in texts.items()}, {m: word for word, m in marks.items()}
+
+
+def _words(value: str) -> set[str]:
+    return {word for word in value.replace(",", " ").split() if len(word) > _TYPE_DIGITS}
+
+
 def without_secrets(nos: str, diff: str, files: Mapping[str, str]) -> str:
     """A device's own diff without what the device runs in the places of secrets, in whichever form it prints them.
 
@@ -65,7 +101,7 @@ def without_secrets(nos: str, diff: str, files: Mapping[str, str]) -> str:
         return diff
     for path, value in running.read(nos, files).facts.items():
         if running.is_secret(path):
-            for word in str(value).replace(",", " ").split():
-                if len(word) > _TYPE_DIGITS and not REFERENCE.fullmatch(word):
+            for word in _words(str(value)):
+                if not REFERENCE.fullmatch(word):
                     diff = diff.replace(word, HIDDEN)
     return diff

@@ -12,7 +12,7 @@ from fabricc.devices import readings, running
 from fabricc.push import confirming
 from fabricc.push import resume as resuming
 from fabricc.push.impact import Effect, effect
-from fabricc.push.journal import NEW, Journal, State, alone
+from fabricc.push.journal import MARK, NEW, Journal, State, alone
 from fabricc.push.machine import Machine
 from fabricc.push.options import Options
 from fabricc.push.plant import plant
@@ -346,6 +346,13 @@ def rollback(setting: Setting, number: int) -> Outcome:
         flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
         states = journal.states(run.id)
         require_secrets(setting.access, _kept(journal, run), states)
+        gone = [name for name in states if MARK in journal.entry(run.id, name).before]
+        if gone:
+            raise refused(
+                "FAB9153",
+                f"what {gone[0]} ran before run {run.id} held secrets that are not kept any more",
+                "Only the last push of a switch can be undone with them: build the state that you want, and push it.",
+            )
         begun = [name for name in resuming.unfinished(flow.machine) if journal.entry(run.id, name).before]
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
         if begun:

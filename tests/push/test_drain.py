@@ -56,7 +56,7 @@ def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path)
     journal = Journal(path)
     for end, known in ((State.CONFIRMED, "new"), (State.ROLLED_BACK, "old"), (State.UNKNOWN, "")):
         run = journal.begin("push", "tree", "digest", {}, iter(["a"]))
-        journal.asked(run, "a", "old", "new", disruptive=False, baseline={})
+        journal.asked(run, "a", "old", "new", disruptive=False, baseline={}, secrets={})
         journal.intend(run, "a", "change")
         assert not journal.entry(run, "a").settled
         journal.reached(run, "a", end)
@@ -67,7 +67,11 @@ def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path)
 
 
 def test_two_pushes_at_once_are_refused(tmp_path: Path) -> None:
-    with alone(tmp_path / "journal"), pytest.raises(RefusedError) as refusal, alone(tmp_path / "journal"):
+    with (
+        alone(tmp_path / "journal", "small", "192.0.2.1"),
+        pytest.raises(RefusedError) as refusal,
+        alone(tmp_path / "journal", "small", "192.0.2.1"),
+    ):
         pass
     assert refusal.value.diagnostics[0].code == "FAB9123"
 

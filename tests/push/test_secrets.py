@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+import zlib
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -96,6 +98,43 @@ def test_a_value_reaches_the_switch_and_nothing_else(
         assert value not in told(network), "the journal and the tree have references"
 
 
+def stored(network: Network) -> str:
+    """Every configuration in the journal, as it is stored."""
+    with closing(sqlite3.connect(network.journal)) as base:
+        rows = base.execute("SELECT before, after FROM device").fetchall()
+    return "\n".join(zlib.decompress(blob).decode() for row in rows for blob in row if blob)
+
+
+def apart(network: Network) -> list[str]:
+    """The secrets that lie apart."""
+    with closing(sqlite3.connect(f"{network.journal}.secrets")) as base:
+        return [row[0] for row in base.execute("SELECT secret FROM apart").fetchall()]
+
+
+def test_an_earlier_value_lies_apart_until_the_push_after_the_next(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with access_file(network).open("a") as file:
+        file.write(PLACES)
+    network.edit(HITLESS)
+    network.push("--adopt", *ONE, status=0)
+    monkeypatch.setenv("LAB_TACACS", NEXT_KEY)
+    network.push(*ONE, status=0)
+    assert KEY not in stored(network)
+    assert KEY in apart(network)
+    assert (network.folder / "journal.sqlite.secrets").stat().st_mode & 0o777 == 0o600
+
+    network.push("--rollback", "2", status=0)
+    assert KEY in network.runs("spine01a"), "the switch runs exactly what it ran before"
+    assert KEY not in stored(network)
+    network.push(*ONE, status=0)
+    network.push(*ONE, status=0)
+    assert KEY not in apart(network), "nothing can be undone with it"
+    said = network.push("--rollback", "2", status=1).stderr
+    assert "FAB9153" in said
+    assert NEXT_KEY in network.runs("spine01a")
+
+
 def test_without_a_value_no_switch_is_spoken_to(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     network.edit(HITLESS)
     said = network.push("--adopt", status=1).stderr
@@ -141,7 +180,7 @@ def test_a_real_driver_loads_the_value_and_its_exceptions_hide_it(
 
             return Machine(source, access, journal, run, Options(confirm_s=60), target, threading.Event())
 
-        journal.asked(run, "spine01a", "hostname old\n", "", False, {})
+        journal.asked(run, "spine01a", "hostname old\n", "", False, {}, {})
         with pytest.raises(DeviceError) as refused:
             machine("bogus-server").change("spine01a")
         assert "bogus-server" in str(refused.value), "the device names the line"
