@@ -402,7 +402,7 @@ class Journal:
         stood = self._state(run, (name, state, intent, detail, wave))
         try:
             measured = json.loads(baseline)
-            texts = [self._filled(run, name, _text(one)) for one in (before, after)]
+            texts = (self._filled(run, name, _text(before)), self._filled(run, name, _text(after)))
             if not isinstance(measured, dict):
                 raise ValueError("what was measured is no mapping")
         except (ValueError, TypeError, RecursionError, zlib.error) as error:
