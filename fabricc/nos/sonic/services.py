@@ -17,6 +17,7 @@ DROP_RULE = "DEFAULT_RULE"
 DROP_PRIORITY = 1
 IPV4 = "0x0800"
 AAA_LOGIN = "tacacs+,local"
+AAA_KINDS = ("authentication", "accounting")
 DEFAULT_LLDP_S = 30
 LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
 LLDP_RANGE_S = (5, 254)  # sonic-lldp.yang, hello_time
@@ -77,12 +78,11 @@ def _tacacs_servers(servers: tuple[str, ...]) -> Table:
 
 
 def _aaa() -> Table:
-    login: Row = {"login": AAA_LOGIN, "failthrough": "True"}
-    return {
-        "authentication": login,
-        "authorization": {"login": AAA_LOGIN},
-        "accounting": {"login": AAA_LOGIN},
-    }
+    """Local accounts serve when no server answers; one that a server refuses is refused (`common-auth-sonic.j2`).
+
+    `failthrough` would let a refused user try the local accounts, `authorization` ask the servers for every command.
+    """
+    return {kind: {"login": AAA_LOGIN} for kind in AAA_KINDS}
 
 
 def _gnmi(port: int) -> Table:
@@ -122,8 +122,7 @@ def service_facts(switch: Switch) -> Facts:
     management = switch.management
     facts: Facts = {}
     if management.tacacs:
-        facts |= {f"aaa[{kind}]": AAA_LOGIN for kind in ("authorization", "accounting")}
-        facts["aaa[authentication]"] = f"{AAA_LOGIN} failthrough"
+        facts |= {f"aaa[{kind}]": AAA_LOGIN for kind in AAA_KINDS}
     if management.snmp:
         facts["snmp/address"] = management.address.partition("/")[0]
     if management.gnmi_port is not None:

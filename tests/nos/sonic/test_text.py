@@ -162,3 +162,23 @@ def test_unused_ports_are_shut_and_without_policy() -> None:
         assert read["PORT"][port]["admin_status"] == "down"
         assert port not in read["PORT_QOS_MAP"]
         assert port not in read["INTERFACE"]
+
+
+def test_a_user_whom_a_tacacs_server_refuses_gets_no_second_chance() -> None:
+    aaa = tables("settings")["AAA"]
+    assert aaa["authentication"] == {"login": "tacacs+,local"}
+    assert "authorization" not in aaa, "the servers would be asked for every command, also for those of `push`"
+    assert aaa["accounting"] == {"login": "tacacs+,local"}
+
+
+def test_failthrough_on_a_device_is_a_difference() -> None:
+    files = SONIC.render(VARIANTS["settings"])
+    parsed = json.loads(files["config_db.json"])
+    parsed["AAA"]["authentication"]["failthrough"] = "True"
+    parsed["AAA"]["authorization"] = {"login": "tacacs+,local"}
+    facts = SONIC.read({**files, "config_db.json": json.dumps(parsed, indent=4)}).facts
+    planned = SONIC.planned(VARIANTS["settings"])
+    assert {path for path in facts if facts[path] != planned.get(path)} == {
+        "aaa[authentication]",
+        "aaa[authorization]",
+    }
