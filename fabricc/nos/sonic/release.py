@@ -27,7 +27,8 @@ class Release:
     """How the files of one release differ (sonic-yang-models, db_migrator.py and docker_init.sh of its branch).
 
     Attributes:
-        schema: `VERSIONS`, from which `db_migrator.py` starts: one that the release knows.
+        schema: `VERSIONS`, from which `db_migrator.py` starts: the release's own, and one that each of its builds knows,
+            since at any other it stops, and `config reload` with it.
         frr: version of FRR in the image (rules/frr.mk).
         max_port_gbps, max_poll_ms: ends of the ranges of port speeds and of the PFC watchdog's polling.
         head: lines of `frr.conf` that the start script of the bgp container would append.
@@ -55,8 +56,8 @@ RELEASES = {
     "202311": Release("version_202311_03", "8.5.1", head=(NEXT_HOP_LINE,)),
     "202405": Release("version_202405_01", "8.5.4", absent=_SUPPRESS),
     "202411": Release("version_202411_01", "10.0.1"),
-    "202505": Release("version_202411_01", "10.3"),
-    "202511": Release("version_202411_01", "10.4.1", max_port_gbps=1600, max_poll_ms=1000, head=FPM_LINES),
+    "202505": Release("version_202505_01", "10.3"),
+    "202511": Release("version_202511_01", "10.4.1", max_port_gbps=1600, max_poll_ms=1000, head=FPM_LINES),
 }
 DEFAULT = "202505"
 OLDEST = next(iter(RELEASES))

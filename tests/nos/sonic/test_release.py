@@ -33,6 +33,11 @@ def test_no_field_is_written_that_the_release_does_not_know(release: str) -> Non
     assert tables["VERSIONS"]["DATABASE"]["VERSION"] == RELEASES[release].schema
 
 
+@pytest.mark.parametrize("release", SONIC.releases)
+def test_a_file_says_of_which_release_it_is(release: str) -> None:
+    assert RELEASES[release].schema.split("_")[:2] == ["version", release]
+
+
 def test_a_field_that_the_release_knows_is_missed() -> None:
     rendered = SONIC.render(replace(VARIANTS["numbered"], release="202405"))
     tables = json.loads(rendered["config_db.json"])
