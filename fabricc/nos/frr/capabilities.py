@@ -51,8 +51,11 @@ def next_hop_lines(release: str) -> tuple[str, ...]:
     return ("no zebra nexthop kernel enable",) if release == "8.4" else ()
 
 
-def routing_facts(switch: Switch, head: Sequence[str]) -> Facts:
-    """What `read_frr_conf` states beyond the vocabulary; `head` as the `extra_head` of `render_frr_conf`."""
+def routing_facts(switch: Switch, head: Sequence[str], bfd_profile: str | None = BFD_PROFILE) -> Facts:
+    """What `read_frr_conf` states beyond the vocabulary.
+
+    `head` is the `extra_head` of `render_frr_conf`, `bfd_profile` what it is there.
+    """
     facts: Facts = {
         "structure/frr_hostname": switch.name,
         "bgp/requires_policy": "true",
@@ -64,10 +67,12 @@ def routing_facts(switch: Switch, head: Sequence[str]) -> Facts:
         elif line.startswith("fpm address "):
             facts["zebra/fpm_address"] = line.removeprefix("fpm address ")
     if switch.bgp.bfd_interval_ms is not None:
-        facts[f"structure/bfd_profile[{BFD_PROFILE}]"] = "true"
+        if bfd_profile:
+            facts[f"structure/bfd_profile[{bfd_profile}]"] = "true"
         for name in {group_name(session) for session in switch.bgp.sessions}:
             facts[f"structure/bgp_group[{name}]/bfd_on"] = "true"
-            facts[f"structure/bgp_group[{name}]/bfd_profile"] = BFD_PROFILE
+            if bfd_profile:
+                facts[f"structure/bgp_group[{name}]/bfd_profile"] = bfd_profile
     return facts
 
 

@@ -23,14 +23,30 @@ from fabricc.nos.frr.defaults import (
     community_name,
 )
 from fabricc.nos.templating import environment
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, Clause, PrefixRule, Session
 
 View = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GracefulRestart:
+    """How long a restarting router's neighbours keep its routes, and it its own (RFC 4724), seconds.
+
+    Attributes:
+        restart_s: until neighbours drop the routes of one that has not come back.
+        defer_s: until it chooses routes, though neighbours still send theirs.
+    """
+
+    restart_s: int
+    defer_s: int
+
+
 _SUFFIX = {Transport.IPV4: "-V4", Transport.IPV6: "-V6", Transport.UNNUMBERED: ""}
 
 
@@ -42,11 +58,14 @@ def render_frr_conf(
     extra_head: Sequence[str] = (),
     multipath_limit: int = MULTIPATH_LIMIT,
     log_facility: str = "",
+    bfd_profile: str | None = BFD_PROFILE,
+    route_maps_of_source: Mapping[str, str] | None = None,
+    graceful_restart: GracefulRestart | None = None,
 ) -> str:
     """The text of `frr.conf` for one switch.
 
     Args:
-        switch: what to render; only `name`, `ports` and `bgp` are used.
+        switch: what to render; only `name`, `ports`, `bgp` and the loopbacks are used.
         router_interfaces: True states the description and addresses of every port in `interface` blocks; False
             where another file holds them. Router advertisements of unnumbered ports are stated either way.
         hostname: False leaves the `hostname` line out. It must equal the kernel's hostname, else frr-reload
@@ -56,6 +75,9 @@ def render_frr_conf(
         multipath_limit: next hops that the FRR build was compiled for (`--enable-multipath`); FRR does not print
             `maximum-paths` when it equals this. The reader needs the same number.
         log_facility: of syslog; empty for FRR's own, which it does not print.
+        bfd_profile: holds the timers of BFD; None leaves them to FRR, whatever the plan says.
+        route_maps_of_source: `ip` or `ipv6` -> route map by which BGP's routes have the loopback as source address.
+        graceful_restart: None states nothing, so that the router only helps its neighbours.
 
     Returns:
         The file, ending in a newline. `read_frr_conf` reads it.
@@ -78,7 +100,13 @@ def render_frr_conf(
         "route_maps": [
             {"name": rm.name, "clauses": [_clause(clause) for clause in rm.clauses]} for rm in bgp.route_maps
         ],
-        "bfd": _bfd(bgp),
+        "source_maps": [
+            {"keyword": keyword, "name": name, "address": address}
+            for keyword, name in (route_maps_of_source or {}).items()
+            if (address := switch.loopback6 if keyword == "ipv6" else switch.loopback4)
+        ],
+        "bfd": _bfd(bgp, bfd_profile),
+        "graceful_restart": graceful_restart,
         "bgp": bgp,
         "ttl_security_hops": TTL_SECURITY_HOPS if bgp.ttl_security else None,
         "timers": (bgp.keepalive_s, bgp.hold_s) != DATACENTER_TIMERS,
@@ -145,11 +173,11 @@ def _interfaces(switch: Switch, router_interfaces: bool) -> list[View]:
     ]
 
 
-def _bfd(bgp: Bgp) -> View | None:
+def _bfd(bgp: Bgp, profile: str | None) -> View | None:
     if bgp.bfd_interval_ms is None:
         return None
     return {
-        "profile": BFD_PROFILE,
+        "profile": profile,
         "multiplier": bgp.bfd_multiplier if bgp.bfd_multiplier != BFD_MULTIPLIER else None,
         "interval_ms": bgp.bfd_interval_ms if bgp.bfd_interval_ms != BFD_INTERVAL_MS else None,
     }

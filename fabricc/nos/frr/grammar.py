@@ -130,6 +130,16 @@ def _set_community(p: Parser, m: re.Match[str], _: int) -> bool:
     return True
 
 
+def _set_source(p: Parser, m: re.Match[str], _: int) -> bool:
+    p.sources[p.clause] = m[1]
+    return True
+
+
+def _bound(p: Parser, m: re.Match[str], n: int) -> bool:
+    p.bound[m[1]] = (m[2], n)
+    return True
+
+
 def _bfd(p: Parser, _: re.Match[str], __: int) -> bool:
     p.block = "bfd"
     return True
@@ -170,6 +180,17 @@ def _policy_required(p: Parser, _: re.Match[str], n: int) -> bool:
 
 def _no_default_ipv4(p: Parser, _: re.Match[str], __: int) -> bool:
     _process(p).default_ipv4 = False
+    return True
+
+
+def _graceful(p: Parser, m: re.Match[str], n: int) -> bool:
+    p.reading.put(f"bgp/graceful_restart/{'keeps_routes' if m[1] else 'on'}", "true", p.file, n)
+    return True
+
+
+def _graceful_time(p: Parser, m: re.Match[str], n: int) -> bool:
+    name = "restart_s" if m[1] == "restart" else "defer_s"
+    p.reading.put(f"bgp/graceful_restart/{name}", int(m[2]), p.file, n)
     return True
 
 
@@ -275,6 +296,7 @@ GRAMMAR = {
         ("|".join(NEXT_HOP_GROUPS), _next_hops),
         (r"fpm address (\S+)", _fpm),
         (r"log (syslog|facility) (\S+)", _log),
+        (r"(ip|ipv6) protocol bgp route-map (\S+)", _bound),
         (r"interface (\S+)", _interface),
         (
             r"(ip|ipv6) prefix-list (\S+)(?: seq (\d{1,10}))? (permit|deny) "
@@ -298,6 +320,7 @@ GRAMMAR = {
         (r"match community (\S+)", _match_community),
         (r"set local-preference (\d{1,10})", _local_preference),
         (r"set community (.+) additive", _set_community),
+        (r"set src (\S+)", _set_source),
     ),
     "bfd": _compile((r"profile (\S+)", _profile)),
     "profile": _compile((r"(detect-multiplier|transmit-interval|receive-interval) (\d{1,10})", _bfd_timer)),
@@ -313,6 +336,8 @@ GRAMMAR = {
         (r"bgp router-id (\S+)", _router_id),
         (r"bgp ebgp-requires-policy", _policy_required),
         (r"no bgp default ipv4-unicast", _no_default_ipv4),
+        (r"bgp graceful-restart(?: (preserve-fw-state))?", _graceful),
+        (r"bgp graceful-restart (restart|select-defer)-time (\d{1,5})", _graceful_time),
         (r"bgp bestpath as-path multipath-relax", _relax),
         (r"timers bgp (\d{1,10}) (\d{1,10})", _timers),
     ),

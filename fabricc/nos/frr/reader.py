@@ -66,6 +66,8 @@ class Parser:
         clauses: (route map, sequence) -> clause and line.
         lists: (prefix list, family) -> sequence -> rule and line.
         communities: community list -> entries and lines.
+        sources: clause -> source address that it sets.
+        bound: `ip` or `ipv6` -> route map that BGP's routes pass on their way to zebra, and its line.
     """
 
     file: str
@@ -81,6 +83,8 @@ class Parser:
     clauses: dict[tuple[str, int], tuple[Clause, int]] = field(default_factory=dict)
     lists: dict[tuple[str, int], dict[int, tuple[str, int]]] = field(default_factory=dict)
     communities: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    sources: dict[tuple[str, int], str] = field(default_factory=dict)
+    bound: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def read(self, line: str, number: int) -> None:
         """Take one stripped line that is neither empty nor a comment."""
@@ -119,6 +123,7 @@ class Parser:
                 put(f"prefix_list[{name}]/{index}", rules[sequence][0], file, rules[sequence][1])
         for name, entries in self.communities.items():
             put(f"community_list[{name}]", ", ".join(text for text, _ in entries), file, entries[0][1])
+        self._sources()
         for (name, sequence), (clause, line) in self.clauses.items():
             wrong = clause.prefix_list and (clause.prefix_list, 10 - (clause.family or 4)) in self.lists
             text = clause_text(clause) + (f" as an IPv{clause.family} list" if wrong else "")
@@ -127,3 +132,17 @@ class Parser:
             put(f"structure/bfd_profile[{name}]", "true", file, profile.line)
         if self.process:
             self.process.state(self.reading, file, self.timers, multipath_limit, self.profiles)
+
+    def _sources(self) -> None:
+        """State the source address of BGP's routes, where a bare clause of the map that they pass sets it."""
+        for keyword, (name, line) in self.bound.items():
+            own = [key for key in self.clauses if key[0] == name]
+            if len(own) == 1 and own[0] in self.sources and clause_text(self.clauses[own[0]][0]) == "permit":
+                address = self.sources.pop(own[0])
+                put_also(self.reading, f"bgp/source[{keyword}]", f"{address} by {name}", self.file, line)
+                del self.clauses[own[0]]
+            else:
+                self.reading.unknown.append((self.file, line, f"{keyword} protocol bgp route-map {name}"))
+        for (name, sequence), address in self.sources.items():
+            line = self.clauses[name, sequence][1]
+            self.reading.unknown.append((self.file, line, f"route-map {name} {sequence}: set src {address}"))

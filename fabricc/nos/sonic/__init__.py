@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import Reading, switch_facts
 from fabricc.nos.base import Gap
-from fabricc.nos.frr.conf import render_frr_conf
 from fabricc.nos.frr.reader import read_frr_conf
 from fabricc.nos.sonic import document
 from fabricc.nos.sonic import gaps as capability
@@ -14,7 +13,8 @@ from fabricc.nos.sonic.facts import planned_facts
 from fabricc.nos.sonic.platform import port_name
 from fabricc.nos.sonic.qos_reader import read_qos
 from fabricc.nos.sonic.reader import read_config_db, read_ports, read_system
-from fabricc.nos.sonic.release import DEFAULT, LOG_FACILITY, RELEASES, release_of
+from fabricc.nos.sonic.release import DEFAULT, RELEASES
+from fabricc.nos.sonic.routing import MULTIPATH_LIMIT, as_run, frr_conf
 from fabricc.nos.sonic.services import read_services
 from fabricc.nos.sonic.tables import config_db
 
@@ -57,13 +57,7 @@ class Sonic:
         """`config_db.json` for /etc/sonic and `frr.conf` for /etc/sonic/frr."""
         return {
             document.FILE: document.write(config_db(switch)),
-            FRR_FILE: render_frr_conf(
-                switch,
-                router_interfaces=False,
-                extra_head=release_of(switch).head,
-                multipath_limit=capability.MULTIPATH_LIMIT,
-                log_facility=LOG_FACILITY,
-            ),
+            FRR_FILE: frr_conf(switch),
         }
 
     def read(self, files: Mapping[str, str]) -> Reading:
@@ -77,14 +71,15 @@ class Sonic:
             read_qos(source)
         if FRR_FILE in files:
             stated = dict(reading.facts)
-            read_frr_conf(files[FRR_FILE], FRR_FILE, reading, multipath_limit=capability.MULTIPATH_LIMIT)
+            read_frr_conf(files[FRR_FILE], FRR_FILE, reading, multipath_limit=MULTIPATH_LIMIT)
             if stated:
                 _compare_files(reading, stated)
         return reading
 
     def planned(self, switch: Switch) -> Facts:
         """All facts of the switch but accounts, and those of SONiC's own ports; see docs/nos-sonic.md."""
-        return planned_facts(switch, switch_facts(switch))
+        run = as_run(switch)
+        return planned_facts(run, switch_facts(run))
 
 
 def _compare_files(reading: Reading, stated: Facts) -> None:

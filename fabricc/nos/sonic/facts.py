@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import congestion_facts, setting_facts
-from fabricc.nos.frr.capabilities import routing_facts, ttl_security_facts
 from fabricc.nos.sonic.platform import Platform, lane_list
-from fabricc.nos.sonic.release import LOG_FACILITY, release_of
+from fabricc.nos.sonic.routing import routing_facts
 from fabricc.nos.sonic.services import service_facts
-from fabricc.nos.sonic.tables import ROLES, SERVICE_DESCRIPTION, SERVICE_MTU, autoneg, breakouts, fec
+from fabricc.nos.sonic.tables import (
+    ROLES,
+    SERVICE_DESCRIPTION,
+    SERVICE_MTU,
+    autoneg,
+    breakouts,
+    counts_marks,
+    fec,
+)
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
@@ -57,13 +64,11 @@ def planned_facts(switch: Switch, stated: Facts) -> Facts:
         wanted = congestion_facts(switch.qos)
         facts.update((path, value) for path, value in wanted.items() if path.startswith("trimming/"))
     facts |= {path: value for path, value in setting_facts(switch).items() if path.startswith(SETTINGS)}
-    facts["log/facility"] = LOG_FACILITY
-    return (
-        facts
-        | service_facts(switch)
-        | ttl_security_facts(switch)
-        | routing_facts(switch, release_of(switch).head)
-    )
+    if counts_marks(switch):
+        facts["counter[ecn_marks]"] = "enable"
+    if switch.bgp.bfd_interval_ms is not None:
+        facts["daemon[bfdd]"] = "enabled"
+    return facts | service_facts(switch) | routing_facts(switch)
 
 
 def _add_qos(facts: Facts, switch: Switch, platform: Platform) -> None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Direction
 from fabricc.nos.base import Gap
+from fabricc.nos.frr.defaults import BFD_INTERVAL_MS, BFD_MULTIPLIER
 from fabricc.nos.sonic.platform import Platform
 from fabricc.nos.sonic.qos import pg_profile_name
-from fabricc.nos.sonic.release import RELEASES, TRIMMING, has, lacking
+from fabricc.nos.sonic.release import RELEASES, TRIMMING, fatal, has, lacking
+from fabricc.nos.sonic.routing import MULTIPATH_LIMIT, as_run, bfd_profile
 from fabricc.nos.sonic.services import CERTIFICATES, DEFAULT_LLDP_S, LLDP_RANGE_S
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import PortProfile
 
 NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,31}")
-MULTIPATH_LIMIT = 514
-"""Next hops that SONiC builds FRR for (`constants.yml`, `maximum_paths`)."""
 
 
 def gaps(switch: Switch, release: str) -> Iterator[Gap]:
@@ -45,7 +45,30 @@ def gaps(switch: Switch, release: str) -> Iterator[Gap]:
         yield from _trimming_gaps(switch)
     yield from _management_gaps(switch)
     yield from _service_gaps(switch)
-    if switch.management.access and switch.bgp.bfd_interval_ms is not None:
+    if as_run(switch).bgp.bfd_interval_ms is not None:
+        yield from _bfd_gaps(switch)
+    if switch.bgp.maximum_paths > MULTIPATH_LIMIT:
+        yield Gap(
+            "FAB5313",
+            f"{switch.bgp.maximum_paths} equal-cost paths",
+            f"SONiC builds FRR for {MULTIPATH_LIMIT} next hops (constants.yml)",
+            f"at most {MULTIPATH_LIMIT} paths",
+        )
+
+
+def _bfd_gaps(switch: Switch) -> Iterator[Gap]:
+    bgp = switch.bgp
+    if bfd_profile(bgp):
+        yield Gap(
+            "FAB5631",
+            f"BFD every {bgp.bfd_interval_ms} ms, {bgp.bfd_multiplier} lost",
+            "bgpcfgd starts bfdd after `vtysh -b` has read frr.conf (managers_bfd.py of 202505 and 202511): after each "
+            f"start of the bgp container sessions run at FRR's {BFD_INTERVAL_MS} ms x {BFD_MULTIPLIER} until frr.conf "
+            "is loaded again",
+            f"interval_ms: {BFD_INTERVAL_MS} and multiplier: {BFD_MULTIPLIER}, or load frr.conf after each start",
+            fatal=False,
+        )
+    if switch.management.access:
         yield Gap(
             "FAB5326",
             "BFD beside access networks",
@@ -54,13 +77,6 @@ def gaps(switch: Switch, release: str) -> Iterator[Gap]:
             "branches 202305 to 202511): bfdd hears nobody, and BGP notices a failure by its hold timer",
             "set `routing.bfd: false`, or guard the management network outside the switch and leave `access` out",
             fatal=False,
-        )
-    if switch.bgp.maximum_paths > MULTIPATH_LIMIT:
-        yield Gap(
-            "FAB5313",
-            f"{switch.bgp.maximum_paths} equal-cost paths",
-            f"SONiC builds FRR for {MULTIPATH_LIMIT} next hops (constants.yml)",
-            f"at most {MULTIPATH_LIMIT} paths",
         )
 
 
@@ -204,6 +220,7 @@ def _lacking_gaps(switch: Switch, release: str) -> Iterator[Gap]:
             capability.feature,
             f"SONiC {release} has no {capability.words}; {since}{capability.source}",
             capability.remedy,
+            fatal=fatal(capability),
         )
 
 

@@ -120,6 +120,14 @@ FIELDS: Mapping[str, Expected] = {
     "BUFFER_PORT_EGRESS_PROFILE_LIST": {"profile_list": EGRESS_PROFILES},
     "PFC_WD": _any("action", "detection_time", "restoration_time", "POLL_INTERVAL", "pfc_stat_history"),
     "SWITCH_TRIMMING": _any("size", "dscp_value", "queue_index"),
+    "FLEX_COUNTER_TABLE": _any(
+        "BULK_CHUNK_SIZE",
+        "BULK_CHUNK_SIZE_PER_PREFIX",
+        "FLEX_COUNTER_DELAY_STATUS",
+        "FLEX_COUNTER_STATUS",
+        "POLL_INTERVAL",
+    ),
+    "SYSTEM_DEFAULTS": _any("status"),
     "SWITCH_HASH": {"ecmp_hash": HASH_FIELDS, **_any("lag_hash", "lag_hash_algorithm")},
 }
 
@@ -177,7 +185,6 @@ IGNORED = frozenset(
         "DNS_OPTIONS",
         "FEATURE",
         "FIPS",
-        "FLEX_COUNTER_TABLE",
         "GNMI_CLIENT_CERT",
         "GRPCCLIENT",
         "HEARTBEAT",
@@ -201,7 +208,6 @@ IGNORED = frozenset(
         "SSH_SERVER",
         "SYSLOG_CONFIG",
         "SYSLOG_CONFIG_FEATURE",
-        "SYSTEM_DEFAULTS",
         "TELEMETRY",
         "VERSIONS",
         "XCVRD_LOG",

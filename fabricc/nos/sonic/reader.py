@@ -11,6 +11,7 @@ from fabricc.nos.sonic.document import FILE, Lines
 from fabricc.nos.sonic.known import ALLOWED, FIELDS, IGNORED, MAPS, ROWS, STATED
 from fabricc.nos.sonic.qos import MAP
 from fabricc.nos.sonic.release import absent_from
+from fabricc.nos.sonic.tables import MARKS_GROUP, SOFTWARE_BFD
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -136,7 +137,13 @@ def number(text: str) -> Value:
 
 
 def read_system(source: Source) -> None:
-    """Identity, management and loopbacks."""
+    """Identity, management, loopbacks, and what the image does not start by itself."""
+    for path, table, row, field in (
+        ("counter[ecn_marks]", "FLEX_COUNTER_TABLE", MARKS_GROUP, "FLEX_COUNTER_STATUS"),
+        ("daemon[bfdd]", "SYSTEM_DEFAULTS", SOFTWARE_BFD, "status"),
+    ):
+        if isinstance(value := source.rows(table).get(row, {}).get(field), str):
+            source.put(path, value, table, row, field)
     for field, value in source.fields("DEVICE_METADATA", "localhost"):
         if field == "hostname":
             source.put("system/hostname", value, "DEVICE_METADATA", "localhost", field)

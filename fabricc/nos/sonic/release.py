@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from fabricc.nos.sonic.document import Tables
 
-LOG_FACILITY = "local4"  # common/daemons.common.conf.j2 of all branches
 NEXT_HOP_LINE = "no zebra nexthop kernel enable"
 FPM_LINES = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1")
 _SUPPRESS = {"DEVICE_METADATA": frozenset({"suppress-fib-pending"})}
@@ -27,8 +26,8 @@ class Release:
     """How the files of one release differ (sonic-yang-models, db_migrator.py and docker_init.sh of its branch).
 
     Attributes:
-        schema: `VERSIONS`, from which `db_migrator.py` starts: the release's own, and one that each of its builds knows,
-            since at any other it stops, and `config reload` with it.
+        schema: `VERSIONS`, from which `db_migrator.py` starts: the release's own, and one that each of its builds
+            knows, since at any other it stops, and `config reload` with it.
         frr: version of FRR in the image (rules/frr.mk).
         max_port_gbps, max_poll_ms: ends of the ranges of port speeds and of the PFC watchdog's polling.
         head: lines of `frr.conf` that the start script of the bgp container would append.
@@ -63,9 +62,14 @@ DEFAULT = "202505"
 OLDEST = next(iter(RELEASES))
 
 
+def release_name(switch: Switch) -> str:
+    """The name of a switch's release; the default one where it names none, or one that is not known."""
+    return switch.release if switch.release in RELEASES else DEFAULT
+
+
 def release_of(switch: Switch) -> Release:
-    """The release of a switch; the default one where it names none, or one that is not known."""
-    return RELEASES.get(switch.release, RELEASES[DEFAULT])
+    """How the files of a switch's release differ; see `release_name`."""
+    return RELEASES[release_name(switch)]
 
 
 def known_fields(tables: Tables, release: Release) -> Tables:
@@ -98,8 +102,35 @@ TRIMMING = Capability(
     "use release 202505 or later",
     lambda switch: switch.qos.trimming is not None,
 )
+BFD = Capability(
+    "FAB5630",
+    "BFD of BGP sessions",
+    "bfdd in the bgp container (SYSTEM_DEFAULTS.software_bfd)",
+    "202505",
+    "before, supervisord.conf.j2 starts bfdd for the management framework alone, which would write frr.conf itself; "
+    "the configuration leaves BFD out, and BGP notices a silent failure by its hold timer",
+    "use release 202505 or later, or set `routing.bfd: false`, which also its neighbours of other systems need",
+    lambda switch: switch.bgp.bfd_interval_ms is not None and bool(switch.bgp.sessions),
+)
+MARKS = Capability(
+    "FAB5632",
+    "counting of ECN marks",
+    "FLEX_COUNTER_TABLE.WRED_ECN_QUEUE",
+    "202505",
+    "flexcounterorch.cpp has the group from then on; before, nothing polls SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS, "
+    "`verify` shows no marks, and `push --max-marks` has none to compare",
+    "use release 202505 or later, or look at marks on the hosts",
+    lambda switch: (
+        any(profile.ecn for profile in switch.qos.profiles)
+        and any(one.ecn for one in switch.qos.classes)
+        and any(port.profile for port in switch.ports)
+    ),
+)
+_LIVES_WITHOUT = (BFD, MARKS)
+"""What a configuration works without, less well."""
 CAPABILITIES = (
     TRIMMING,
+    MARKS,
     Capability(
         "FAB5320",
         SETTINGS["link_retry"],
@@ -154,15 +185,7 @@ CAPABILITIES = (
         "",
         lambda switch: any(s.transport is Transport.UNNUMBERED for s in switch.bgp.sessions),
     ),
-    Capability(
-        "",
-        "BFD of BGP sessions, in software",
-        "frr.conf (bfdd)",
-        OLDEST,
-        "supervisord.conf.j2 starts bfdd; offload to the ASIC for BGP is open (sonic-swss pull requests 3267 and 4588)",
-        "",
-        lambda switch: switch.bgp.bfd_interval_ms is not None,
-    ),
+    BFD,
     Capability(
         "",
         SETTINGS["bgp/ttl_security"],
@@ -232,6 +255,11 @@ CAPABILITIES = (
 def has(capability: Capability, release: str) -> bool:
     """Whether a release has it; their names ascend as text does."""
     return capability.since is not None and release >= capability.since
+
+
+def fatal(capability: Capability) -> bool:
+    """Whether a configuration without it is none."""
+    return capability not in _LIVES_WITHOUT
 
 
 def lacking(switch: Switch, release: str) -> Iterator[Capability]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.model import Direction
 from fabricc.nos.sonic.platform import Platform, lane_list
 from fabricc.nos.sonic.qos import qos_tables
-from fabricc.nos.sonic.release import known_fields, release_of
+from fabricc.nos.sonic.release import MARKS, has, known_fields, release_name, release_of
+from fabricc.nos.sonic.routing import as_run
 from fabricc.nos.sonic.services import service_tables
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ SERVICE_MTU = 9100
 """What the ports outside the fabric are given; they stay shut."""
 
 HASH_FIELDS = ("SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT")
+
+MARKS_GROUP = "WRED_ECN_QUEUE"
+"""The counters of marking; the image enables those of queues and ports by itself, these never (init_cfg.json.j2)."""
+SOFTWARE_BFD = "software_bfd"
+"""The default that makes bgpcfgd start bfdd (bgpcfgd/main.py, managers_bfd.py)."""
 
 CONVENTIONS = {
     "buffer_model": "traditional",
@@ -53,7 +59,16 @@ def config_db(switch: Switch) -> Tables:
     tables["INTERFACE"] = _interfaces(switch)
     tables.update(qos_tables(switch, platform))
     tables["SWITCH_HASH"] = {"GLOBAL": {"ecmp_hash": list(HASH_FIELDS)}}
+    if counts_marks(switch):
+        tables["FLEX_COUNTER_TABLE"] = {MARKS_GROUP: {"FLEX_COUNTER_STATUS": "enable"}}
+    if as_run(switch).bgp.bfd_interval_ms is not None:
+        tables["SYSTEM_DEFAULTS"] = {SOFTWARE_BFD: {"status": "enabled"}}
     return {name: rows for name, rows in known_fields(tables, release).items() if rows}
+
+
+def counts_marks(switch: Switch) -> bool:
+    """Whether the switch is told to count the packets that it marks."""
+    return MARKS.asked(switch) and has(MARKS, release_name(switch))
 
 
 def _metadata(switch: Switch, platform: Platform) -> Row:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.nos.frr import FRR, render_frr_conf
+from fabricc.nos.frr.conf import GracefulRestart
 from tests.nos.frr.namespaces import LIMIT_S, Box, cable, missing, until
 from tests.nos.frr.test_round_trip import EVERY, differences
 from tests.nos.frr.variants import SPINE_PORT, SPINES, VARIANTS
@@ -224,3 +225,23 @@ def test_nftables_accepts_the_login_list(tmp_path: Path) -> None:
     assert subprocess.run(check, timeout=LIMIT_S, check=False).returncode == 0
     rules.write_text(rules.read_text().replace("saddr", "sadr"))
     assert subprocess.run(check, capture_output=True, timeout=LIMIT_S, check=False).returncode != 0
+
+
+@needs_frr
+def test_sources_and_graceful_restart_run_as_they_are_written() -> None:
+    """What SONiC's back end adds: FRR prints it back, in these words."""
+    switch = VARIANTS["dual"]
+    text = render_frr_conf(
+        switch,
+        route_maps_of_source={"ip": "RM_SET_SRC", "ipv6": "RM_SET_SRC6"},
+        graceful_restart=GracefulRestart(240, 45),
+        bfd_profile=None,
+    )
+    with Box(switch, f"fab{os.getpid()}src") as box:
+        box.start()
+        box.write("frr.conf", text)
+        assert "Graceful restart configuration changed" in box.load()
+        assert box.reload_differences() == ""
+        running = box.vtysh("show running-config")
+        order = [line for line in text.splitlines() if "graceful-restart" in line]
+        assert [line for line in running.splitlines() if "graceful-restart" in line] == order

@@ -167,7 +167,9 @@ def test_unused_ports_are_shut_and_without_policy() -> None:
 def test_a_user_whom_a_tacacs_server_refuses_gets_no_second_chance() -> None:
     aaa = tables("settings")["AAA"]
     assert aaa["authentication"] == {"login": "tacacs+,local"}
-    assert "authorization" not in aaa, "the servers would be asked for every command, also for those of `push`"
+    assert "authorization" not in aaa, (
+        "the servers would be asked for every command, also for those of `push`"
+    )
     assert aaa["accounting"] == {"login": "tacacs+,local"}
 
 
