@@ -204,12 +204,29 @@ def _read_groups(source: Source, bound: dict[str, str]) -> None:
     wanted_lossy = [str(lossy_group(map(int, _pfc_priorities(source))))]
     for name, groups in lossless.items():
         paused = bound.get(name, "")
+        if not groups and paused and (profile := _reclaimed(source, name)):
+            groups.update((int(group), profile) for group in paused.split(",") if group.isdecimal())
+            _put_headroom(source, f"interface[{name}]/headroom/", profiles[profile], profile)
         if ",".join(map(str, sorted(groups))) != paused or len(set(groups.values())) > 1:
             source.strange(
                 f"BUFFER_PG|{name}: the groups of one lossless profile are not PFC's {paused}", "BUFFER_PG"
             )
         if lossy.get(name) != wanted_lossy:
             source.strange(f"BUFFER_PG|{name}: the lossy group is not {wanted_lossy[0]} alone", "BUFFER_PG")
+
+
+def _reclaimed(source: Source, port: str) -> str:
+    """The profile that a port gets back when it is no longer shut.
+
+    On Mellanox buffermgrd deletes the lossless groups of a port that is shut, if their profile has the name that it
+    gives itself, and binds that profile anew later (`doSpeedUpdateTask` in sonic-swss `cfgmgr/buffermgr.cpp`).
+    """
+    row = source.rows("PORT").get(port, {})
+    mellanox = any(table in source.tables for table in MELLANOX_TABLES)
+    cable = source.rows("CABLE_LENGTH").get(MAP, {}).get(port)
+    profile = f"pg_lossless_{row.get('speed')}_{cable}_profile"
+    shut = row.get("admin_status", "down") == "down"
+    return profile if mellanox and shut and profile in source.rows("BUFFER_PROFILE") else ""
 
 
 def _pfc_priorities(source: Source) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc.devices.running import differences
 from fabricc.nos.sonic import SONIC
 from tests.nos.sonic.variants import VARIANTS
 
@@ -126,3 +127,30 @@ def test_no_damage_makes_it_fail(text: str) -> None:
 )
 def test_text_that_is_no_config_is_one_unknown_line(text: str) -> None:
     assert SONIC.read({"config_db.json": text}).unknown
+
+
+def shut(name: str, port: str = "Ethernet0") -> dict[str, str]:
+    """The files of a switch on which an operator shut a port, and buffermgrd took back its lossless group."""
+    files = SONIC.render(VARIANTS[name])
+    tables = json.loads(files["config_db.json"])
+    tables["PORT"][port]["admin_status"] = "down"
+    del tables["BUFFER_PG"][f"{port}|3"]
+    return {**files, "config_db.json": json.dumps(tables, indent=4)}
+
+
+def test_a_group_that_buffermgrd_took_back_from_a_shut_port_is_no_difference() -> None:
+    files = shut("dual")
+    assert [one.path for one in differences("sonic", files, RENDERED)] == ["interface[Ethernet0]/enabled"]
+    assert SONIC.read(files).unknown == []
+
+
+def test_other_vendors_take_no_groups_back() -> None:
+    files = shut("broadcom")
+    assert any("not PFC's" in text for _, _, text in SONIC.read(files).unknown)
+
+
+def test_a_missing_group_of_a_port_that_is_up_is_a_difference() -> None:
+    files = shut("dual")
+    up = files["config_db.json"].replace('"admin_status": "down"', '"admin_status": "up"', 1)
+    paths = {one.path for one in differences("sonic", {**files, "config_db.json": up}, RENDERED)}
+    assert "interface[Ethernet0]/headroom/xoff_bytes" in paths
