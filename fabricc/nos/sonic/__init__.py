@@ -9,10 +9,17 @@ from fabricc.nos.base import Gap
 from fabricc.nos.frr.reader import read_frr_conf
 from fabricc.nos.sonic import document
 from fabricc.nos.sonic import gaps as capability
+from fabricc.nos.sonic.consumers import FRR_FILE, unread_lines
 from fabricc.nos.sonic.facts import planned_facts
 from fabricc.nos.sonic.platform import port_name
 from fabricc.nos.sonic.qos_reader import read_qos
-from fabricc.nos.sonic.reader import read_config_db, read_ports, read_system
+from fabricc.nos.sonic.reader import (
+    read_config_db,
+    read_consumers,
+    read_ports,
+    read_started,
+    read_system,
+)
 from fabricc.nos.sonic.release import DEFAULT, RELEASES
 from fabricc.nos.sonic.routing import MULTIPATH_LIMIT, as_run, frr_conf
 from fabricc.nos.sonic.services import read_services
@@ -24,8 +31,6 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
-
-FRR_FILE = "frr.conf"
 
 
 class Sonic:
@@ -44,7 +49,7 @@ class Sonic:
         return port_name(model, cage, child, children)
 
     def gaps(self, switch: Switch) -> list[Gap]:
-        """What the switch's SONiC release cannot express; codes FAB5301 to FAB5326."""
+        """What the switch's SONiC release cannot express; codes FAB5301 to FAB5326 and FAB5630 to FAB5635."""
         release = switch.release or self.default_release
         if release not in RELEASES:
             known = ", ".join(self.releases)
@@ -69,11 +74,15 @@ class Sonic:
             read_ports(source)
             read_services(source)
             read_qos(source)
+            read_started(source)
+            read_consumers(source)
         if FRR_FILE in files:
             stated = dict(reading.facts)
             read_frr_conf(files[FRR_FILE], FRR_FILE, reading, multipath_limit=MULTIPATH_LIMIT)
             if stated:
                 _compare_files(reading, stated)
+                for line, consumer, why in unread_lines(files[FRR_FILE], source.raw, source.release):
+                    reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
         return reading
 
     def planned(self, switch: Switch) -> Facts:

@@ -39,7 +39,7 @@ FIELDS: Mapping[str, Expected] = {
         ),
         **_any("cloudtype", "deployment_id", "resource_type", "rack_mgmt_map", "cluster", "location_type"),
         **CONVENTIONS,
-        "yang_config_validation": None,
+        **_any("default_bgp_status", "yang_config_validation"),
         "create_only_config_db_buffers": None,
         "nexthop_group": Default("disabled"),
     },

@@ -7,10 +7,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.facts import boolean
+from fabricc.nos.sonic.consumers import unread
 from fabricc.nos.sonic.document import FILE, Lines
 from fabricc.nos.sonic.known import ALLOWED, FIELDS, IGNORED, MAPS, ROWS, STATED
 from fabricc.nos.sonic.qos import MAP
-from fabricc.nos.sonic.release import absent_from
+from fabricc.nos.sonic.release import RELEASES, release_from
 from fabricc.nos.sonic.tables import MARKS_GROUP, SOFTWARE_BFD
 from fabricc.values import dataclass
 
@@ -31,13 +32,20 @@ class Source:
     """The understood part of one `config_db.json`, where each thing stands in it, and what it states so far.
 
     Attributes:
-        absent: fields, by table, that the models of the file's release do not know.
+        raw: the file as parsed, with what is not understood.
+        release: of the file's schema; empty where it is not known.
     """
 
     tables: Tables
     lines: Lines
     reading: Reading
-    absent: Mapping[str, frozenset[str]]
+    raw: Mapping[str, Any]
+    release: str = ""
+
+    @property
+    def absent(self) -> Mapping[str, frozenset[str]]:
+        """Fields, by table, that the file's release does not have."""
+        return RELEASES[self.release].absent if self.release else {}
 
     def rows(self, table: str) -> Table:
         """The rows of a table; none when it is absent."""
@@ -69,7 +77,8 @@ def read_config_db(text: str, reading: Reading) -> Source:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
         reading.unknown.append((FILE, line, f"not JSON: {error}"))
         return Source({}, Lines(text), reading, {})
-    source = Source({}, Lines(text, parsed), reading, absent_from(_schema(parsed)))
+    raw = parsed if isinstance(parsed, dict) else {}
+    source = Source({}, Lines(text, parsed), reading, raw, release_from(_schema(parsed)))
     if not isinstance(parsed, dict):
         reading.unknown.append((FILE, 1, "not a JSON object of tables"))
         return source
@@ -136,14 +145,27 @@ def number(text: str) -> Value:
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else text
 
 
-def read_system(source: Source) -> None:
-    """Identity, management, loopbacks, and what the image does not start by itself."""
+def read_consumers(source: Source) -> None:
+    """State what the file says and nothing on its switch reads; no plan has such a fact."""
+    whys: dict[str, list[str]] = {}
+    for table, row, why in unread(source.raw, source.release):
+        told = whys.setdefault(table, [])
+        told.append(why)
+        source.put(f"unread[{table}]", ", ".join(told), table, row)
+
+
+def read_started(source: Source) -> None:
+    """What the image does not start by itself."""
     for path, table, row, field in (
         ("counter[ecn_marks]", "FLEX_COUNTER_TABLE", MARKS_GROUP, "FLEX_COUNTER_STATUS"),
         ("daemon[bfdd]", "SYSTEM_DEFAULTS", SOFTWARE_BFD, "status"),
     ):
         if isinstance(value := source.rows(table).get(row, {}).get(field), str):
             source.put(path, value, table, row, field)
+
+
+def read_system(source: Source) -> None:
+    """Identity, management and loopbacks."""
     for field, value in source.fields("DEVICE_METADATA", "localhost"):
         if field == "hostname":
             source.put("system/hostname", value, "DEVICE_METADATA", "localhost", field)

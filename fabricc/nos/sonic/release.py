@@ -31,7 +31,8 @@ class Release:
         frr: version of FRR in the image (rules/frr.mk).
         max_port_gbps, max_poll_ms: ends of the ranges of port speeds and of the PFC watchdog's polling.
         head: lines of `frr.conf` that the start script of the bgp container would append.
-        absent: fields that the models do not know, by table; left out they have the value that is written elsewhere.
+        absent: fields that the models do not know, or nothing reads, by table; left out they have the value that is
+            written elsewhere.
     """
 
     schema: str
@@ -52,7 +53,7 @@ RELEASES = {
             "NTP_SERVER": frozenset({"association_type", "iburst", "resolve_as"}),
         },
     ),
-    "202311": Release("version_202311_03", "8.5.1", head=(NEXT_HOP_LINE,)),
+    "202311": Release("version_202311_03", "8.5.1", head=(NEXT_HOP_LINE,), absent=_SUPPRESS),
     "202405": Release("version_202405_01", "8.5.4", absent=_SUPPRESS),
     "202411": Release("version_202411_01", "10.0.1"),
     "202505": Release("version_202505_01", "10.3"),
@@ -81,11 +82,10 @@ def known_fields(tables: Tables, release: Release) -> Tables:
     return kept
 
 
-def absent_from(schema: str) -> Mapping[str, frozenset[str]]:
-    """The fields that the release of a `VERSIONS` entry such as `version_202405_01` does not know, by table."""
-    parts = schema.split("_")
-    known = RELEASES.get(parts[1]) if len(parts) > 1 else None
-    return known.absent if known else {}
+def release_from(schema: str) -> str:
+    """The release of a `VERSIONS` entry such as `version_202405_01`; empty where it is not known."""
+    name = schema.removeprefix("version_").partition("_")[0]
+    return name if name in RELEASES else ""
 
 
 _ARS = (
@@ -126,7 +126,35 @@ MARKS = Capability(
         and any(port.profile for port in switch.ports)
     ),
 )
-_LIVES_WITHOUT = (BFD, MARKS)
+HASH = Capability(
+    "FAB5635",
+    "the fields of the hash",
+    "SWITCH_HASH.ecmp_hash",
+    "202311",
+    "the model is older (sonic-hash.yang), but orchagent reads the table from then on; without it, and where the SAI "
+    "cannot set the fields, the device keeps its own",
+    "use release 202311 or later, or see that the switch hashes addresses, protocol and ports by itself",
+    lambda _: True,
+)
+NAME_SERVERS = Capability(
+    "FAB5633",
+    "name servers",
+    "reader of DNS_NAMESERVER",
+    "202311",
+    "resolv-config, which writes resolv.conf; the model is older",
+    "use release 202311 or later, or write /etc/resolv.conf by the image or ZTP",
+    lambda switch: bool(switch.management.dns),
+)
+GNMI = Capability(
+    "FAB5634",
+    SETTINGS["management/gnmi_port"],
+    "reader of GNMI",
+    "202311",
+    "gnmi-native.sh; the telemetry container of 202305 reads the table TELEMETRY, and listens at its own port without",
+    "use release 202311 or later, or leave `management.gnmi_port` out",
+    lambda switch: switch.management.gnmi_port is not None,
+)
+_LIVES_WITHOUT = (BFD, GNMI, HASH, MARKS, NAME_SERVERS)
 """What a configuration works without, less well."""
 CAPABILITIES = (
     TRIMMING,
@@ -204,15 +232,8 @@ CAPABILITIES = (
         "",
         lambda switch: switch.qos.watchdog is not None,
     ),
-    Capability(
-        "",
-        "the fields of the hash",
-        "SWITCH_HASH.ecmp_hash",
-        OLDEST,
-        "sonic-hash.yang, with IPV6_FLOW_LABEL from 202505; where the SAI cannot set them, the device keeps its own",
-        "",
-        lambda _: True,
-    ),
+    HASH,
+    NAME_SERVERS,
     Capability(
         "",
         SETTINGS["management/tacacs/"],
@@ -231,15 +252,7 @@ CAPABILITIES = (
         "",
         lambda switch: switch.management.snmp is not None,
     ),
-    Capability(
-        "",
-        SETTINGS["management/gnmi_port"],
-        "GNMI",
-        OLDEST,
-        "sonic-gnmi.yang",
-        "",
-        lambda switch: switch.management.gnmi_port is not None,
-    ),
+    GNMI,
     Capability(
         "",
         SETTINGS["management/access"],

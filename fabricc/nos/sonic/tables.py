@@ -35,7 +35,6 @@ CONVENTIONS = {
     "frr_mgmt_framework_config": "false",
     "synchronous_mode": "enable",
     "suppress-fib-pending": "disabled",
-    "default_bgp_status": "up",
     "default_pfcwd_status": "disable",
 }
 """Fields of `DEVICE_METADATA` that are the same on every switch: frr.conf and the buffer rows are fabricc's own."""
