@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Reading
 
 FIELDS = (
-    "MTU", "speed", "PFC priorities", "addresses", "BGP session", "error correction", "session settings",
+    "MTU", "speed", "PFC priorities", "addresses", "BGP session", "error correction", "session settings", "BFD",
 )  # fmt: skip
-_INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 8}
+_INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 8, "BFD": 8}
 """Fields of which a disagreement is told as a breach of an invariant; the others are FAB6101."""
-_RECORD = struct.Struct("<QB7I")
+_RECORD = struct.Struct("<QB8I")
 _STATES_QOS = "qos/dscp[0]/traffic_class"  # every platform that states classes at all states this one
 _FAMILIES = (("ipv4", socket.AF_INET, "31"), ("ipv6", socket.AF_INET6, "127"))
 _LEAVES = ("ipv4", "ipv6", "unnumbered", "pfc", "mtu", "speed_gbps", "fec")
@@ -48,8 +48,9 @@ class End(NamedTuple):
         addresses: both ends' addresses as this end believes them; "" when it states none.
         session: both ends' ASNs as this end believes them; "" without a session.
         fec: forward error correction of the port; "" when not stated.
-        settings: what the sessions carry of the fabric's families, whether with BFD, BGP's timers and BFD's multiplier;
-            "" without a session.
+        settings: what the sessions carry of the fabric's families, and BGP's timers; "" without a session.
+        bfd: which sessions run BFD, and its multiplier; "" where none does: a system that cannot run it is told of as
+            a gap, and BGP's session comes up all the same (RFC 5882). The interval may differ (RFC 5880).
     """
 
     device: str
@@ -64,6 +65,7 @@ class End(NamedTuple):
     session: str
     fec: str
     settings: str
+    bfd: str
     file: str
     line: int
 
@@ -75,16 +77,16 @@ class End(NamedTuple):
         return int.from_bytes(blake2b(ends.encode(), digest_size=8).digest())
 
     def pack(self) -> bytes:
-        """The end in 37 bytes: key, whether it is a host, and a number per field (0: not stated)."""
+        """The end in 41 bytes: key, whether it is a host, and a number per field (0: not stated)."""
         return _RECORD.pack(
             self.key, self.host, self.mtu, self.speed, _number(self.pfc), _crc(self.addresses),
-            _number(self.session), _number(self.fec), _number(self.settings),
+            _number(self.session), _number(self.fec), _number(self.settings), _number(self.bfd),
         )  # fmt: skip
 
     def stated(self) -> tuple[str, ...]:
         """The fields as people read them, in the order of `FIELDS`."""
         mtu, speed = str(self.mtu or ""), str(self.speed or "")
-        return (mtu, speed, self.pfc, self.addresses, self.session, self.fec, self.settings)
+        return (mtu, speed, self.pfc, self.addresses, self.session, self.fec, self.settings, self.bfd)
 
 
 def switch_end(
@@ -116,7 +118,7 @@ def switch_end(
     return End(
         device, port, *peer, False, mtu if isinstance(mtu, int) else 0, speed if isinstance(speed, int) else 0,
         str(pfc), " ".join(addresses), " ".join(session), "" if fec is None else str(fec),
-        _settings(facts, neighbours, families), *_place(reading, port),
+        _settings(facts, neighbours, families), _bfd(facts, neighbours), *_place(reading, port),
     )  # fmt: skip
 
 
@@ -127,7 +129,7 @@ def host_end(
     """The end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first."""
     first = (device, port) < peer
     addresses = [_ordered(first, address.partition("/")[0], gateway) for address, gateway in pairs]
-    return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses), "", "", "", *place)
+    return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses), "", "", "", "", *place)
 
 
 @dataclass(slots=True)
@@ -205,14 +207,20 @@ def _settings(facts: Facts, neighbours: list[str], families: Iterable[str]) -> s
     for neighbour in neighbours:
         prefix = f"bgp/neighbor[{neighbour}]/"
         if prefix + "remote_asn" in facts:
-            bfd = facts.get(prefix + "bfd") == "true"
             offered = str(facts.get(prefix + "families")).split(",")
-            carried = ",".join(family for family in families if family in offered) or "no family"
-            told.append(f"{carried} {'with' if bfd else 'without'} BFD")
+            told.append(",".join(family for family in families if family in offered) or "no family")
     if not told:
         return ""
-    timers = f"timers {facts.get('bgp/keepalive_s')}/{facts.get('bgp/hold_s')} s"
-    return ", ".join([*told, timers, f"BFD x {facts.get('bfd/multiplier')}"])
+    return ", ".join([*told, f"timers {facts.get('bgp/keepalive_s')}/{facts.get('bgp/hold_s')} s"])
+
+
+def _bfd(facts: Facts, neighbours: list[str]) -> str:
+    """Which sessions run BFD, and after how many packets missed a peer is down; "" when none does."""
+    runs = [facts.get(f"bgp/neighbor[{neighbour}]/bfd") == "true" for neighbour in neighbours]
+    if not any(runs):
+        return ""
+    which = "" if all(runs) else f" on {runs.count(True)} of {len(runs)} sessions"
+    return f"x {facts.get('bfd/multiplier')}{which}"
 
 
 def _neighbour(address: str, family: int) -> str:

@@ -186,3 +186,40 @@ def test_the_order_in_which_ends_come_does_not_matter(order: list[tuple[int, int
 
     meeting = meet(*(end(number, side) for number, side in order))
     assert (meeting.links, len(meeting.broken), meeting.waiting) == (6, 1, {})
+
+
+def bfd(end: str, runs: bool, interval_ms: int = 300) -> End:
+    name, port, peer, near, far = (
+        ("tor1", "p9", ("spine1", "p1"), "10.64.0.1", "10.64.0.0")
+        if end == "tor"
+        else ("spine1", "p1", ("tor1", "p9"), "10.64.0.0", "10.64.0.1")
+    )
+    reading = Reading()
+    reading.put(f"interface[{port}]/ipv4", f"{near}/31", "frr.conf", 1)
+    prefix = f"bgp/neighbor[{far}]/"
+    for path, value in ((prefix + "remote_asn", 65001), (prefix + "bfd", "true" if runs else "false")):
+        reading.put(path, value, "frr.conf", 2)
+    reading.put("bgp/asn", 65001, "frr.conf", 3)
+    if runs:
+        reading.put("bfd/interval_ms", interval_ms, "frr.conf", 4)
+        reading.put("bfd/multiplier", 3, "frr.conf", 4)
+    return switch_end(name, port, peer, reading, to_host=False)
+
+
+def told(*ends: End) -> list[str]:
+    meeting = Meeting()
+    meeting.add(b"".join(end.pack() for end in ends))
+    return [finding.message for finding in broken_findings(meeting.broken, ends)]
+
+
+def test_an_end_whose_system_runs_no_bfd_does_not_disagree() -> None:
+    """Its session comes up without; the back end tells of what it lacks."""
+    assert told(bfd("tor", runs=False), bfd("spine", runs=True)) == []
+    assert told(bfd("tor", runs=True), bfd("spine", runs=True)) == []
+
+
+def test_ends_that_both_run_bfd_have_the_same_timers() -> None:
+    (message,) = told(bfd("tor", runs=True), bfd("spine", runs=True, interval_ms=100))
+    assert "disagree on BFD" in message
+    assert "300 ms x 3" in message
+    assert "100 ms x 3" in message

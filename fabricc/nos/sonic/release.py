@@ -109,7 +109,7 @@ BFD = Capability(
     "202505",
     "before, supervisord.conf.j2 starts bfdd for the management framework alone, which would write frr.conf itself; "
     "the configuration leaves BFD out, and BGP notices a silent failure by its hold timer",
-    "use release 202505 or later, or set `routing.bfd: false`, which also its neighbours of other systems need",
+    "use release 202505 or later, or set `routing.bfd: false` so that no neighbour waits for it",
     lambda switch: switch.bgp.bfd_interval_ms is not None and bool(switch.bgp.sessions),
 )
 MARKS = Capability(
