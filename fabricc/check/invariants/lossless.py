@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from fabricc.catalog.model import SpectrumFigures
 from fabricc.check.invariants.rules import Breach
 from fabricc.check.invariants.view import CODE_POINTS
 
@@ -240,14 +241,18 @@ def _egress(links: list[LinkPort], exponent: int, shared: int, egress: int, queu
 
 
 def _shared(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> int | None:
-    """What lossless queues share, bytes: the ingress pool without guarantees and headroom that it counts in."""
+    """What lossless queues share, bytes: the ingress pool without guarantees and headroom that it counts in.
+
+    A Spectrum's pool counts neither in: both come off the chip before the pool is sized (sonic-swss
+    cfgmgr/buffer_pool_mellanox.lua), whether headroom is shared or not.
+    """
     model = seen.switch.model.buffers
     planned = seen.switch.qos.pools
     ingress = seen.number("pool/ingress_lossless_bytes")
     if ingress is None:
         ingress = planned.ingress_lossless_bytes if planned else None
-    if ingress is None:
-        return None
+    if ingress is None or isinstance(model.formula, SpectrumFigures):
+        return ingress
     headroom = seen.number("pool/headroom_bytes")
     if headroom is None:
         headroom = planned.headroom_bytes if planned else 0
