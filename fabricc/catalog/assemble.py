@@ -21,7 +21,7 @@ from fabricc.catalog.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.catalog.model import Formula
 
@@ -180,6 +180,7 @@ def _buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> 
         formula=_formula(figures(formula)) if formula else None,
         pools=Pools(**figures(raw["pools"])),
         limits=_limits(raw.get("limits", {}), sources),
+        siblings=tuple(row for name in raw.get("siblings", ()) for row in _table_rows(name, table(name))),
     )
 
 
@@ -204,12 +205,16 @@ def _rows(uses: list[Raw], table: Callable[[str], Raw], sources: dict[str, str])
         where = citation(found)
         if use.get("assumed"):
             where = f"{citation(use)} ({where})"
-        for cells in found["rows"]:
-            row = HeadroomRow(**dict(zip(found["columns"], cells, strict=True)))
+        for row in _table_rows(use["table"], found):
             row = replace(row, dynamic_th=use.get("dynamic_th", row.dynamic_th))
             rows[row.speed_gbps, row.cable_m] = row
             sources[f"buffers.rows.{row.speed_gbps}.{row.cable_m}"] = where
     return tuple(rows[key] for key in sorted(rows))
+
+
+def _table_rows(name: str, found: Raw) -> Iterator[HeadroomRow]:
+    for cells in found["rows"]:
+        yield HeadroomRow(**dict(zip(found["columns"], cells, strict=True)), table=name)
 
 
 def _settings(nos: str, raw: Raw, fabric_cages: int, sources: dict[str, str]) -> Raw:

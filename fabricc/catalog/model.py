@@ -44,6 +44,7 @@ class HeadroomRow:
     Attributes:
         xon_offset_bytes: None where the ASIC has an absolute `xon` only.
         dynamic_th: exponent of the shared-buffer alpha, limit = 2**dynamic_th * free shared buffer.
+        table: the catalog's name of the table that has it.
     """
 
     speed_gbps: int
@@ -53,6 +54,7 @@ class HeadroomRow:
     xoff_bytes: int
     dynamic_th: int
     xon_offset_bytes: int | None = None
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,7 @@ class Buffers:
 
     Attributes:
         formula: None for a platform that is known by its table alone.
+        siblings: rows that other SKUs of the same box ship, to compare with and never used.
     """
 
     total_bytes: int
@@ -168,6 +171,7 @@ class Buffers:
     pools: Pools
     max_lossless_classes: int
     limits: Limits = field(default_factory=Limits)
+    siblings: tuple[HeadroomRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from fabricc.planning.quality import quality
 from fabricc.planning.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.planning.shape import Sizing, size
 from fabricc.planning.units import digits, identities
+from fabricc.spec.load import softened
 from fabricc.spec.lock import Lock
 from fabricc.values import dataclass
 
@@ -70,7 +71,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
     try:
         models = models_of(spec, catalog)
         tiers = tiers_of(spec, models, naming, findings)
-        if worst(findings) is Severity.ERROR:
+        if worst(softened(findings, spec.accept)) is Severity.ERROR:
             return Plan(None, lock, tuple(findings))
         width = digits(spec, lock.strides)
         found = identities(spec, lock.units, lock.hosts, width)
@@ -85,7 +86,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         return Plan(None, lock, (*findings, *unfit.diagnostics))
     pinned = _pins(sizing, strides) | {"unit_digits": width.unit, "host_digits": width.host}
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
-    failed = worst(findings) is Severity.ERROR
+    failed = worst(softened(findings, spec.accept)) is Severity.ERROR
     return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
 
 

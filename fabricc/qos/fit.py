@@ -184,7 +184,7 @@ def _first_misfit(request: Request, divided: Budget) -> QosFinding | None:
             f"the shared headroom pool of {pool:,} bytes is oversubscribed {float(divided.oversubscription):.1f} "
             f"times by {_ports(groups)}; the most that a maker is known to ship is {float(MOST_OVERSUBSCRIBED):.1f}"
         )
-        return QosFinding("FAB4004", Severity.WARNING, message, request.remedy())
+        return QosFinding("FAB4004", Severity.ERROR, message, request.remedy())
     if not request.acceptable:
         message = (
             f"with every lossless queue of {_ports(groups)} congested an ingress pauses at {pause:,} bytes, "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.catalog.model import SpectrumFigures, TofinoFigures
 from fabricc.fabric.qos import Headroom
 from fabricc.qos.annex import annex_headroom
+from fabricc.qos.floor import floor_bytes
 from fabricc.qos.spectrum import spectrum_headroom
 from fabricc.qos.tofino import tofino_headroom
 from fabricc.qos.wire import pause_quanta
@@ -58,7 +59,8 @@ def headroom(
     """Headroom of a priority group on a port: the table's row, else the formula, else None.
 
     The row is that of the exact speed and the shortest listed length not below the cable's. The formula serves
-    speeds and lengths that the table lacks, on ASICs that have one. On a Spectrum with a shared headroom pool the
+    speeds and lengths that the table lacks, on ASICs that have one, and rows that lie below the physical floor. On a
+    Spectrum with a shared headroom pool the
     size is xon alone, also where the row has xoff in it.
 
     Args:
@@ -71,8 +73,9 @@ def headroom(
     """
     shared = buffers.pools.headroom_bytes > 0 if shared_pool is None else shared_pool
     rows = [row for row in buffers.rows if row.speed_gbps == speed_gbps]
-    if fitting := [row for row in rows if row.cable_m >= cable_m]:
-        row = min(fitting, key=lambda r: r.cable_m)
+    row = listed_row(buffers, speed_gbps, cable_m)
+    lost = row is not None and row.xoff_bytes < floor_bytes(speed_gbps, row.cable_m, mtu)
+    if row is not None and not (lost and buffers.formula):
         sized_by_xon = shared and isinstance(buffers.formula, SpectrumFigures)
         return Headroom(
             cable_m=row.cable_m,
@@ -85,11 +88,12 @@ def headroom(
         )
     if buffers.formula is None:
         return None
-    result = computed(buffers.formula, speed_gbps, cable_m, mtu, lanes=lanes, shared_pool=shared)
+    length = row.cable_m if row is not None else cable_m
+    result = computed(buffers.formula, speed_gbps, length, mtu, lanes=lanes, shared_pool=shared)
     if result is None:
         return None
     return Headroom(
-        cable_m=cable_m,
+        cable_m=length,
         size_bytes=result.size_bytes,
         xon_bytes=result.xon_bytes,
         xoff_bytes=result.xoff_bytes,
@@ -97,6 +101,12 @@ def headroom(
         dynamic_th=_dynamic_th(buffers.formula, rows or list(buffers.rows)),
         source=result.name,
     )
+
+
+def listed_row(buffers: Buffers, speed_gbps: int, cable_m: int) -> HeadroomRow | None:
+    """The row of the exact speed and the shortest listed length not below the cable's; None without one."""
+    fitting = (row for row in buffers.rows if row.speed_gbps == speed_gbps and row.cable_m >= cable_m)
+    return min(fitting, key=lambda row: row.cable_m, default=None)
 
 
 def longest_listed_m(buffers: Buffers, speed_gbps: int) -> int | None:

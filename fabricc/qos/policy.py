@@ -9,9 +9,16 @@ from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
 from fabricc.qos.ecn import LOW_BDP_SHARE, bdp_bytes, ceiling_bytes, ecn, wanted
 from fabricc.qos.finding import QosFinding
 from fabricc.qos.fit import Request, fit_findings
+from fabricc.qos.floored import floor_findings
 from fabricc.qos.headroom import headroom, longest_listed_m
 from fabricc.qos.marking import DCQCN, FixedMarking, MarkingProfile
-from fabricc.qos.pools import PortGroup, has_shared_headroom, smallest_pause_point_bytes
+from fabricc.qos.pools import (
+    PortGroup,
+    group_name,
+    has_shared_headroom,
+    profile_name,
+    smallest_pause_point_bytes,
+)
 from fabricc.qos.spectrum import TABLE_MTU_BYTES
 from fabricc.qos.watchdog import watchdog
 from fabricc.qos.wire import down_to_cell
@@ -70,6 +77,7 @@ def switch_qos(
         return SwitchQos(classes, (), None, None), tuple(findings), {}
     groups = port_groups(model, links, found)
     findings += _row_findings(model, groups, mtu)
+    findings += floor_findings(model, groups, mtu)
     marked = any(c.ecn for c in classes)
     divided, overflow = fit_findings(Request(model.buffers, groups, lossless, mtu, oversubscription, marked))
     findings += overflow
@@ -108,16 +116,6 @@ def looked_up(
         lanes=lanes(model, kind[0]),
         shared_pool=has_shared_headroom(model.buffers, oversubscription),
     )
-
-
-def profile_name(speed_gbps: int, cable_m: int) -> str:
-    """The name of a port profile, e.g. `400g-40m`."""
-    return f"{speed_gbps}g-{cable_m}m"
-
-
-def group_name(group: PortGroup) -> str:
-    """The name of the profile of a group of ports."""
-    return profile_name(group.speed_gbps, group.headroom.cable_m)
 
 
 def lanes(model: SwitchModel, speed_gbps: int) -> int:

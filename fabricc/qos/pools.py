@@ -41,6 +41,16 @@ class PortGroup:
     headroom: Headroom
 
 
+def profile_name(speed_gbps: int, cable_m: int) -> str:
+    """The name of a port profile, e.g. `400g-40m`."""
+    return f"{speed_gbps}g-{cable_m}m"
+
+
+def group_name(group: PortGroup) -> str:
+    """The name of the profile of a group of ports."""
+    return profile_name(group.speed_gbps, group.headroom.cable_m)
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How the buffer is divided, bytes.

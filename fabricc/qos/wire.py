@@ -25,6 +25,16 @@ def pause_quanta(speed_gbps: int) -> int | None:
     return _PAUSE_QUANTA.get(speed_gbps)
 
 
+def response_quanta(speed_gbps: int) -> Fraction:
+    """Pause quanta in which a port of any speed must obey: of a speed without one, the time of the next slower speed.
+
+    The standard's times do not grow with speed from 100G on, so the next slower one never undercuts it by more than
+    the step between them. Below the slowest the time of that one counts.
+    """
+    known = max((s for s in _PAUSE_QUANTA if s <= speed_gbps), default=min(_PAUSE_QUANTA))
+    return Fraction(_PAUSE_QUANTA[known] * speed_gbps, known)
+
+
 def cable_bytes(speed_gbps: int, cable_m: int) -> Fraction:
     """Bytes on a cable of this length, there and back, at 198,000 km/s."""
     return Fraction(2 * cable_m * speed_gbps * 10**9, SIGNAL_SPEED_M_PER_S * 8)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.qos.computed import Step
 from fabricc.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, wanted
+from fabricc.qos.floor import floor_bytes, floor_steps
 from fabricc.qos.headroom import computed
 from fabricc.qos.marking import DCQCN, FixedMarking
-from fabricc.qos.policy import LinkKind, group_name, looked_up, port_groups, round_trip_ns
-from fabricc.qos.pools import budget, has_shared_headroom, smallest_pause_point_bytes
+from fabricc.qos.policy import LinkKind, looked_up, port_groups, round_trip_ns
+from fabricc.qos.pools import budget, group_name, has_shared_headroom, smallest_pause_point_bytes
 from fabricc.qos.spectrum import TABLE_MTU_BYTES
 from fabricc.qos.watchdog import longest_pause_ns
 from fabricc.qos.wire import QUANTUM_BYTES, cable_bytes, pause_quanta
@@ -80,6 +81,7 @@ def worksheet(
         longest = max(length for _, length in kinds)
         steps = (
             *_link_steps(group, longest),
+            *_floor_steps(case, group),
             *_formula_steps(case, group),
             *_headroom_steps(case, profile),
             *_pool_steps(case),
@@ -101,6 +103,14 @@ def _link_steps(group: PortGroup, longest_m: int) -> Iterator[Step]:
     if (quanta := pause_quanta(speed)) is not None:
         yield Step("pause response", quanta, "quanta", "IEEE 802.3 31B.3.7")
         yield Step("pause response, bytes", quanta * QUANTUM_BYTES, "B", "quanta * 512 bit")
+
+
+def _floor_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
+    """What arrives after a pause is due, whatever the equipment."""
+    at = (group.speed_gbps, group.headroom.cable_m, case.mtu)
+    for step in floor_steps(*at):
+        yield step._replace(label=f"floor: {step.label}")
+    yield Step("floor", floor_bytes(*at), "B", "what arrives after a pause is due, whatever the equipment")
 
 
 def _formula_steps(case: _Case, group: PortGroup) -> Iterator[Step]:

@@ -83,6 +83,23 @@ def read_spec(raw: bytes, file: str) -> Loaded:
     return Loaded(None if failed else spec, _shortened(ordered), text)
 
 
+GAPS = "FAB5"
+"""Codes of what a NOS cannot express, or no source supports: even its errors may be accepted, as a lab does."""
+BETS = frozenset({"FAB4004"})
+"""Codes of what is not lossless in the worst case, which a spec may bet against."""
+
+
+def softened(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
+    """The diagnostics, errors that the spec accepts and may accept as warnings."""
+    codes = {entry.code for entry in accept}
+    return [
+        replace(d, severity=Severity.WARNING)
+        if d.severity is Severity.ERROR and d.code in codes and (d.code.startswith(GAPS) or d.code in BETS)
+        else d
+        for d in diagnostics
+    ]
+
+
 def accepted(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
     """The diagnostics with each warning that the spec speaks of as grave as it says there; errors stay errors."""
     known = {each.code: each for each in accept}

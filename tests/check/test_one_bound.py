@@ -13,6 +13,7 @@ from fabricc.check.invariants.view import view
 from fabricc.fabric.facts import Reading, switch_facts
 from fabricc.fabric.model import Direction, Peer, Port, Switch
 from fabricc.qos import switch_qos
+from fabricc.qos.floor import floor_bytes
 from fabricc.qos.policy import lanes
 from tests import samples
 
@@ -26,7 +27,10 @@ def spine(name: str, cable_m: int, ratio: Fraction | None) -> Switch | None:
     model = LIBRARY.switch(name)
     speed = max(row.speed_gbps for row in model.buffers.rows)
     cages = [
-        cage for group in model.cages if group.fabric for cage in range(group.first, group.first + group.count)
+        cage
+        for group in model.cages
+        if group.fabric
+        for cage in range(group.first, group.first + group.count)
     ]
     qos, found, names = switch_qos(
         samples.CLASSES, model, {(speed, cable_m): len(cages)}, 9216, 7709, oversubscription=ratio
@@ -70,3 +74,18 @@ def test_a_mark_above_the_bound_is_found(ratio: Fraction | None) -> None:
     planted = replace(switch, qos=qos)
     found = lossless_breaches(view(planted, Reading(facts=dict(switch_facts(planted)))))
     assert 17 in {breach.number for breach in found}
+
+
+@pytest.mark.parametrize("name", ["sn5600", "z9664f", "7060x6-64pe", "qfx5240-64od"])
+def test_headroom_below_the_physical_floor_is_found_in_the_files(name: str) -> None:
+    switch = spine(name, 40, None)
+    assert switch is not None
+    (profile,) = switch.qos.profiles
+    speed = profile.speed_gbps
+    least = floor_bytes(speed, 40, 9216)
+    for xoff, wanted in ((least - 1, True), (profile.headroom.xoff_bytes, False)):
+        short = replace(profile, headroom=replace(profile.headroom, xoff_bytes=xoff))
+        planted = replace(switch, qos=replace(switch.qos, profiles=(short,)))
+        found = lossless_breaches(view(planted, Reading(facts=dict(switch_facts(planted)))))
+        told = [b.message for b in found if b.number == 15 and f"{least:,} arrive after a pause" in b.message]
+        assert bool(told) is wanted

@@ -80,9 +80,9 @@ def test_a_pool_beside_the_ingress_pool_takes_from_it() -> None:
     assert after.pools.ingress_lossless_bytes + after.pools.headroom_bytes == whole
 
 
-def test_beyond_any_shipped_ratio_is_a_warning_also_when_declared() -> None:
+def test_beyond_any_shipped_ratio_is_an_error_also_when_declared() -> None:
     (finding,) = findings(z9864f(), {(800, 40): 64}, Fraction(8))
-    assert (finding.code, finding.severity) == ("FAB4004", Severity.WARNING)
+    assert (finding.code, finding.severity) == ("FAB4004", Severity.ERROR)
 
 
 @given(ratio=st.fractions(1, 16), ports=st.integers(1, 64), spectrum=st.booleans(), two=st.booleans())

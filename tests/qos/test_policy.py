@@ -169,12 +169,12 @@ def test_the_longest_cable_that_fits_is_told_to_the_metre() -> None:
     assert grave == [[], ["FAB4005"]]
 
 
-def test_a_headroom_pool_beyond_anything_shipped_is_a_warning() -> None:
+def test_a_headroom_pool_beyond_anything_shipped_is_an_error_until_accepted() -> None:
     model = z9864f()
     small = replace(model.buffers.pools, headroom_bytes=10_000_000)
     model = replace(model, buffers=replace(model.buffers, pools=small))
     finding = only(policy({(800, 300): 64}, model=model)[1])
-    assert (finding.code, finding.severity) == ("FAB4004", Severity.WARNING)
+    assert (finding.code, finding.severity) == ("FAB4004", Severity.ERROR)
     assert "oversubscribed 10.4 times" in finding.message
     assert finding.help == (
         "the largest that fits is cables of 5 m; or 32 ports at 800G with 300 m; "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.catalog.model import SpectrumFigures
 from fabricc.check.invariants.rules import Breach
 from fabricc.check.invariants.view import CODE_POINTS
+from fabricc.qos.floor import floor_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HeadroomRow
     from fabricc.check.invariants.view import LinkPort, Lossless, SwitchView
 
-SIGNAL_NS_PER_M = Fraction(10**9, 198_000_000)
-"""Delay of a cable: 198,000 km/s, as sonic-swss reckons (cfgmgr/buffer_headroom_mellanox.lua)."""
 LONGEST_PAUSE_BITS = 65_535 * 512
 """What one pause frame can ask for (IEEE 802.3 annex 31B: quanta of 512 bit times)."""
 
@@ -68,8 +67,16 @@ def _headroom(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterat
     if row is None and buffers.formula is None:
         message = f"{where}: the platform has no headroom row for {kind.speed_gbps}G and {kind.cable_m} m"
         yield Breach(15, message, at + "xoff_bytes")
-    least = max(in_flight_bytes(kind.speed_gbps, kind.cable_m), row.xoff_bytes if row else 0)
-    if kind.xoff < least:
+    mtu = max((link.mtu or link.port.mtu for link in links), default=0)
+    floor = floor_bytes(kind.speed_gbps, kind.cable_m, mtu)
+    least = row.xoff_bytes if row else 0
+    if kind.xoff < floor:
+        message = (
+            f"{where}: {kind.xoff:,} bytes of headroom, on {kind.speed_gbps}G over {kind.cable_m} m {floor:,} arrive "
+            "after a pause is due"
+        )
+        yield Breach(15, message, at + "xoff_bytes")
+    elif kind.xoff < least:
         message = f"{where}: {kind.xoff:,} bytes of headroom, {kind.speed_gbps}G over {kind.cable_m} m needs {least:,}"
         yield Breach(15, message, at + "xoff_bytes")
     cell = buffers.cell_bytes
@@ -82,11 +89,6 @@ def _headroom(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterat
             f"{where}: a priority group of {kind.size:,} bytes cannot hold its own headroom of {kind.xoff:,}"
         )
         yield Breach(15, message, at + "size_bytes")
-
-
-def in_flight_bytes(speed_gbps: int, cable_m: int) -> int:
-    """What arrives after a pause whatever the equipment: the bits on the cable there and back."""
-    return int(2 * cable_m * SIGNAL_NS_PER_M * speed_gbps / 8)
 
 
 def _row(rows: list[HeadroomRow], cable_m: int) -> HeadroomRow | None:

@@ -144,8 +144,8 @@ def _buffers(switch: Switch) -> Iterator[Gap]:
             f"{wanted} bytes of headroom",
             f"the partition `lossless-headroom` of {split.headroom} % holds {given} bytes, so not all ports can be "
             "paused at once without loss",
-            "use shorter cables, fewer lossless classes, or another split in the model's Junos settings",
-            fatal=False,
+            "use shorter cables, fewer lossless classes, or another split in the model's Junos settings; or accept "
+            "FAB5510 with a reason",
         )
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 FATAL = {
-    "FAB5501", "FAB5502", "FAB5503", "FAB5504", "FAB5506", "FAB5511", "FAB5513", "FAB5514", "FAB5515", "FAB5516",
-    "FAB5518", "FAB5519", "FAB5521", "FAB5523", "FAB5681",
+    "FAB5501", "FAB5502", "FAB5503", "FAB5504", "FAB5506", "FAB5510", "FAB5511", "FAB5513", "FAB5514", "FAB5515",
+    "FAB5516", "FAB5518", "FAB5519", "FAB5521", "FAB5523", "FAB5681",
 }  # fmt: skip
 ALWAYS = {"FAB5505", "FAB5507"}  # of every lossless switch
 
