@@ -107,6 +107,9 @@ def switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
         forwarding_latency_ns=raw["forwarding_latency_ns"]["value"],
         buffers=_buffers(raw["buffers"], table, sources),
         nos={nos: _settings(nos, settings, fabric_cages, sources) for nos, settings in raw["nos"].items()},
+        support={
+            nos: settings["support"]["since"] for nos, settings in raw["nos"].items() if "support" in settings
+        },
         sources=sources,
     )
 
@@ -220,6 +223,10 @@ def _table_rows(name: str, found: Raw) -> Iterator[HeadroomRow]:
 def _settings(nos: str, raw: Raw, fabric_cages: int, sources: dict[str, str]) -> Raw:
     sources[f"nos.{nos}"] = citation(raw)
     settings = figures(raw)
+    for part in ("support", "sku"):
+        if part in settings:
+            sources[f"nos.{nos}.{part}"] = citation(settings[part])
+            settings[part] = figures(settings[part])
     if "lanes" in settings:
         settings["lanes"] = lane_map(settings["lanes"], fabric_cages)
     return settings

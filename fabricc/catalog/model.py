@@ -186,6 +186,7 @@ class SwitchModel:
         ecmp_max_paths: next hops the ASIC can hold in one group.
         forwarding_latency_ns: port to port, cut-through, unloaded.
         nos: per NOS name, the settings its back end needs (lane maps, hwsku, …); opaque here.
+        support: per NOS name, the first release that runs on the box; a NOS without one is not known to run.
         sources: figure path (dotted) -> source, or `assumed`.
     """
 
@@ -200,6 +201,7 @@ class SwitchModel:
     forwarding_latency_ns: int
     buffers: Buffers
     nos: Mapping[str, Mapping[str, Any]]
+    support: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 

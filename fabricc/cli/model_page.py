@@ -27,7 +27,7 @@ def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
     sources: dict[str, int] = {}
     lines = [f"{model.name}: {model.title}"]
     if isinstance(model, SwitchModel):
-        lines += [f"runs: {', '.join(sorted(model.nos)) or 'nothing that fabricc renders'}", "", "cages"]
+        lines += [*_runs(model, sources), "", "cages"]
         lines += [
             f"  {_cages(group):<{_CAGE_WIDTH}}  {_mark(sources, _source(model.sources, f'cages.{index}'))}".rstrip()
             for index, group in enumerate(model.cages)
@@ -52,6 +52,20 @@ def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
     if sources:
         lines += ["", "sources", *(f"  [{number}] {source}" for source, number in sources.items())]
     return lines
+
+
+def _runs(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
+    """Since when each NOS runs on the switch, and the files of the SKU that belong together."""
+    if not model.nos:
+        yield "runs: nothing that fabricc renders"
+    for nos in sorted(model.nos):
+        since = f" since {model.support[nos]}" if nos in model.support else ""
+        yield f"runs: {nos}{since}  {_mark(sources, model.sources.get(f'nos.{nos}.support', ''))}".rstrip()
+        if sku := model.nos[nos].get("sku"):
+            parts = {"lossless table": sku.get("lookup"), "pools": sku.get("pools"), "SDK": sku["sdk"]}
+            files = ", ".join(f"{what} {file or 'none'}" for what, file in parts.items())
+            words = f"  {model.nos[nos]['hwsku']}: {sku['port_table']}, {files}"
+            yield f"{words}  {_mark(sources, model.sources[f'nos.{nos}.sku'])}"
 
 
 def _cages(group: CageGroup) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
+from fabricc.catalog.support import oldest, runs
 from fabricc.fabric.fabric import TierPlan
 from fabricc.fabric.model import TierName
 from fabricc.values import dataclass
@@ -175,4 +176,32 @@ def nos_release(
             )
         )
         return None
+    if not runs(model, nos.name, release):
+        known = oldest(model, nos.name, naming.releases(nos.name))
+        if nos.release is None and known is not None:
+            return known
+        findings.append(_too_old(spec, nos.name, release, model, known, *path))
+    elif nos.name not in model.support:
+        findings.append(
+            spec.warning(
+                "FAB5654",
+                f"the catalog does not say since which release {nos.name} runs on {model.title}",
+                *path,
+                help=f"Add `support: {{since: …, source: …}}` to its `nos.{nos.name}`.",
+            )
+        )
     return release
+
+
+def _too_old(
+    spec: ClusterSpec, nos: str, release: str, model: SwitchModel, known: str | None, *path: str | int
+) -> Diagnostic:
+    since, source = model.support[nos], model.sources.get(f"nos.{nos}.support", "catalog")
+    return spec.error(
+        "FAB5653",
+        f"{nos} {release} is not known to run on {model.title}: it does since {since} ({source})",
+        *path,
+        help=f"Use {nos}-{known} or later."
+        if known
+        else f"fabricc knows no release of {nos} as new as that.",
+    )

@@ -18,6 +18,7 @@ from fabricc.nos.sonic.services import CERTIFICATES, DEFAULT_LLDP_S, LLDP_RANGE_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.catalog.model import HeadroomRow, SwitchModel
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile
 
@@ -173,6 +174,10 @@ def _profile_gaps(switch: Switch, profile: PortProfile) -> Iterator[Gap]:
         )
     rows = switch.model.buffers.rows
     row = next((r for r in rows if (r.speed_gbps, r.cable_m) == (profile.speed_gbps, headroom.cable_m)), None)
+    if row is not None and not _own(switch.model, row):
+        if switch.model.sources.get(f"buffers.rows.{row.speed_gbps}.{row.cable_m}", "").startswith("assumed"):
+            yield from _foreign(switch.model, profile, row)
+        row = None
     if row is not None and (row.size_bytes, row.xoff_bytes) != (headroom.size_bytes, headroom.xoff_bytes):
         yield Gap(
             "FAB5321",
@@ -191,6 +196,25 @@ def _profile_gaps(switch: Switch, profile: PortProfile) -> Iterator[Gap]:
             "the rows of this configuration in force",
             "a cable length that the table lists",
             fatal=False,
+        )
+
+
+def _own(model: SwitchModel, row: HeadroomRow) -> bool:
+    """Whether the row is of the hardware SKU's own table; a model that names no SKU has no other."""
+    sku = model.nos["sonic"].get("sku")
+    return sku is None or row.table == sku.get("lookup")
+
+
+def _foreign(model: SwitchModel, profile: PortProfile, row: HeadroomRow) -> Iterator[Gap]:
+    """Headroom of another SKU or box beside the pools of this one."""
+    settings = model.nos["sonic"]
+    if own := settings["sku"].get("lookup"):
+        yield Gap(
+            "FAB5655",
+            f"headroom of {profile.name} from {row.table}",
+            f"the switch starts with hwsku {settings['hwsku']}, whose own table is {own}: its pools and its SDK file "
+            f"({settings['sku']['sdk']}) are made for that one",
+            "use a speed and cable length that the table lists, or accept it with a reason",
         )
 
 

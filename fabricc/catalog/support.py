@@ -1,0 +1,27 @@
+"""Since which release a NOS runs on a box: releases compared as their makers count them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.catalog.model import SwitchModel
+
+
+def counted(release: str) -> tuple[int, ...]:
+    """The numbers of a release in order: `202505`, `4.32.1F`, `10.5(2)F`, `23.4R2`."""
+    return tuple(int(part) for part in re.findall(r"\d+", release))
+
+
+def runs(model: SwitchModel, nos: str, release: str) -> bool:
+    """Whether the catalog knows the release to run on the box; a model that does not say since when runs all."""
+    since = model.support.get(nos)
+    return since is None or counted(release) >= counted(since)
+
+
+def oldest(model: SwitchModel, nos: str, releases: Sequence[str]) -> str | None:
+    """The first of these releases, in ascending order, that runs on the box; None when none does."""
+    return next((release for release in releases if runs(model, nos, release)), None)

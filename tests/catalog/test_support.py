@@ -1,0 +1,152 @@
+"""Support is a fact with a source: since which release a NOS runs, and which files of a SKU belong together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from fabricc import nos as back_ends
+from fabricc.build.front import run_front
+from fabricc.catalog.library import Library
+from fabricc.catalog.support import counted, oldest, runs
+from fabricc.cli.catalog import command
+from fabricc.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LIBRARY = Library()
+MODELS = {name: LIBRARY.switch(name) for name in LIBRARY.names("switches")}
+PAIRS = [(name, nos) for name, model in MODELS.items() for nos in model.nos if nos != "infiniband"]
+SONIC = sorted(name for name, model in MODELS.items() if "sonic" in model.nos)
+BRANCHES = {
+    "sn3700": "202305", "sn4700": "202305", "sn5400": "202311", "sn5600": "202305", "7060x6-64pe": "202505",
+    "7060dx5-64s": "202305", "ds4000": "202305", "z9664f": "202505", "z9864f": "202605",
+}  # fmt: skip
+
+SPEC = """\
+cluster: support
+gpus: {{hosts: 64, model: dgx-b200, wiring: rail, hosts_per_unit: 32}}
+tors: {{model: {model}, nos: {nos}{more}, oversubscription: 1.0}}
+spines: {{model: {model}, nos: {nos}}}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+  cnp: {{dscp: 48, strict: true}}
+  default: {{}}
+{accept}
+"""
+
+
+def found(folder: Path, code: str, model: str, nos: str, more: str = "", accept: str = "") -> list[Any]:
+    spec = folder / "cluster.yaml"
+    accept = accept and f"accept: [{{code: {accept}, reason: an image of our own}}]"
+    spec.write_text(SPEC.format(model=model, nos=nos, more=more, accept=accept))
+    return [d for d in run_front(spec).diagnostics if d.code == code]
+
+
+@pytest.mark.parametrize(("name", "nos"), PAIRS)
+def test_every_nos_of_every_switch_says_since_when_it_runs_and_who_says_so(name: str, nos: str) -> None:
+    model = MODELS[name]
+    assert counted(model.support[nos])
+    source = model.sources[f"nos.{nos}.support"]
+    assert source.startswith("assumed: ") or len(source) > 20
+    assert nos == "sonic" or source.startswith("assumed: ")  # of those alone a source was read
+
+
+@pytest.mark.parametrize("name", SONIC)
+def test_sonic_runs_from_the_branch_whose_tree_has_the_folder(name: str) -> None:
+    model = MODELS[name]
+    assert model.support["sonic"] == BRANCHES[name]
+    assert model.nos["sonic"]["platform"] in model.sources["nos.sonic.support"]
+
+
+@pytest.mark.parametrize("name", SONIC)
+def test_hwsku_port_table_lookup_table_and_pools_are_of_one_sku(name: str) -> None:
+    model, settings = MODELS[name], MODELS[name].nos["sonic"]
+    sku, folder = settings["sku"], f"{settings['platform']}/{settings['hwsku']}"
+    assert folder in model.sources["nos.sonic.sku"]
+    tables = {
+        row.table: model.sources[f"buffers.rows.{row.speed_gbps}.{row.cable_m}"] for row in model.buffers.rows
+    }
+    if "lookup" in sku:
+        assert f"{folder}/{sku['pools']}" in model.sources["buffers.pools"]
+        own = LIBRARY.raw("tables", sku["lookup"])["source"]
+        assert (
+            settings["platform"].split("-")[1][:10] in own or name == "sn5400"
+        )  # of the same table, file for file
+        assert all(
+            source.startswith("assumed") for table, source in tables.items() if table != sku["lookup"]
+        ) or (name == "7060x6-64pe")
+    else:
+        assert model.sources["buffers.pools"].startswith("assumed")
+        assert all(source.startswith("assumed") for source in tables.values())
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("202411", "202505"),
+        ("4.9.1F", "4.32"),
+        ("10.4(3)F", "10.5"),
+        ("22.4R1", "23.4R2"),
+        ("5.9", "5.14"),
+        ("9.1", "10.0"),
+    ],
+)
+def test_releases_compare_as_their_makers_count(older: str, newer: str) -> None:
+    assert counted(older) < counted(newer)
+    model = replace(MODELS["sn5600"], support={"x": newer})
+    assert (runs(model, "x", older), runs(model, "x", newer)) == (False, True)
+    assert oldest(model, "x", (older, newer)) == newer
+    assert oldest(model, "x", (older,)) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "nos"),
+    [
+        ("z9864f", "sonic-202511"),
+        ("z9664f", "sonic-202411"),
+        ("sn5400", "sonic-202305"),
+        ("7060x6-64pe", "sonic-202411"),
+        ("7060x6-64pe", "eos-4.31"),
+        ("qfx5240-64od", "junos-22.4"),
+    ],
+)
+def test_a_release_older_than_the_platform_is_refused_until_accepted(
+    tmp_path: Path, model: str, nos: str
+) -> None:
+    (tor, spine) = found(tmp_path, "FAB5653", model, nos)
+    assert {tor.severity, spine.severity} == {Severity.ERROR}
+    assert MODELS[model].support[nos.partition("-")[0]] in tor.message
+    assert tor.position.line == 3
+    accepted = found(tmp_path, "FAB5653", model, nos, accept="FAB5653")
+    assert {d.severity for d in accepted} == {Severity.NOTE}
+
+
+def test_a_release_that_is_not_stated_is_one_that_runs(tmp_path: Path) -> None:
+    default = back_ends.load("nxos").default_release
+    assert counted(default) < counted(MODELS["9364e-sg2"].support["nxos"])
+    assert found(tmp_path, "FAB5653", "9364e-sg2", "nxos") == []
+    assert len(found(tmp_path, "FAB5653", "9364e-sg2", f"nxos-{default}")) == 2
+
+
+def test_figures_of_two_skus_are_refused_until_accepted(tmp_path: Path) -> None:
+    whole = found(tmp_path, "FAB5655", "7060x6-64pe", "sonic-202505")
+    assert {d.severity for d in whole} == {Severity.ERROR}
+    assert "Arista-7060X6-64PE-O128S2" in whole[0].message
+    assert "tomahawk5-beyond-7060x6" in whole[0].message
+    accepted = found(tmp_path, "FAB5655", "7060x6-64pe", "sonic-202505", accept="FAB5655")
+    assert {d.severity for d in accepted} == {Severity.NOTE}
+    assert found(tmp_path, "FAB5655", "7060x6-64pe", "sonic-202505", ", uplink_gbps: 400") == []
+
+
+def test_the_page_of_a_model_shows_both() -> None:
+    shown = CliRunner().invoke(command, ["7060x6-64pe"], standalone_mode=False).output
+    assert re.search(r"runs: eos since 4\.32 +assumed: ", shown)
+    assert re.search(r"runs: sonic since 202505 +\[\d+\]", shown)
+    assert "Arista-7060X6-64PE-O128S2: port_config.ini, lossless table arista-7060x6-400g" in shown
+    assert "sai_mmu" not in shown
