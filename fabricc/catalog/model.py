@@ -145,6 +145,11 @@ class Pools:
         egress_lossy_bytes: the egress pool of lossy queues; None where one pool serves both.
         egress_lossless_static: True when the egress lossless threshold is static (bytes), not an alpha.
         size_includes_headroom: whether `ingress_lossless_bytes` counts the headroom pool in.
+        egress_pool_static: the mode of the egress pool itself; None where it is that of its lossless threshold.
+        egress_lossless_limit_bytes: that threshold where it is static; None for the whole pool.
+        lossy_ingress_limit_bytes: the static threshold of lossy priority groups; None where it is an alpha.
+        lossy_egress_bytes: what each lossy queue is guaranteed.
+        lossy_egress_alpha: exponent of alpha of lossy queues; None where no figure is known.
     """
 
     ingress_lossless_bytes: int
@@ -153,6 +158,11 @@ class Pools:
     egress_lossy_bytes: int | None
     egress_lossless_static: bool
     size_includes_headroom: bool
+    egress_pool_static: bool | None = None
+    egress_lossless_limit_bytes: int | None = None
+    lossy_ingress_limit_bytes: int | None = None
+    lossy_egress_bytes: int = 0
+    lossy_egress_alpha: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

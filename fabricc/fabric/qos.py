@@ -90,6 +90,11 @@ class BufferPools:
     egress_lossless_bytes: int
     egress_lossy_bytes: int | None
     egress_lossless_static: bool
+    egress_pool_static: bool | None = None
+    egress_lossless_limit_bytes: int | None = None
+    lossy_ingress_limit_bytes: int | None = None
+    lossy_egress_bytes: int = 0
+    lossy_egress_alpha: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

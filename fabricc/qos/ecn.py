@@ -51,15 +51,16 @@ def bdp_bytes(speed_gbps: int, rtt_ns: int) -> int:
     return speed_gbps * rtt_ns // 8
 
 
-def pause_point_bytes(shared_bytes: int, dynamic_th: int, queues: int) -> int:
+def pause_point_bytes(shared_bytes: int, dynamic_th: int, queues: int, lossy_alpha: int | None = None) -> int:
     """Occupancy at which an ingress pauses while `queues` queues hold as much each.
 
-    The limit is alpha times the free shared buffer, alpha = 2**dynamic_th, and `queues` times that limit are
-    occupied: `limit = alpha * shared / (1 + alpha * queues)`.
+    The limit is alpha times the free shared buffer, alpha = 2**dynamic_th, and `queues` times that limit are occupied,
+    besides what one congested lossy queue takes of the same buffer up to its own alpha, 2**lossy_alpha:
+    `limit = alpha * shared / (1 + alpha * queues + lossy alpha)`.
     """
-    if dynamic_th >= 0:
-        return max(0, (shared_bytes << dynamic_th) // (1 + (queues << dynamic_th)))
-    return max(0, shared_bytes // ((1 << -dynamic_th) + queues))
+    alpha = Fraction(2) ** dynamic_th
+    lossy = Fraction(0) if lossy_alpha is None else Fraction(2) ** lossy_alpha
+    return max(0, int(alpha * shared_bytes / (1 + alpha * queues + lossy)))
 
 
 def ceiling_bytes(pause_bytes: int, mtu: int, cell_bytes: int) -> int:

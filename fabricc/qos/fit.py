@@ -61,8 +61,12 @@ class Request:
             return False
         if divided.oversubscription is not None and divided.oversubscription > MOST_OVERSUBSCRIBED:
             return False
-        pause = smallest_pause_point_bytes(divided.shared_bytes, self.groups, self.classes)
-        return not self.marked or leaves_room(pause, self.mtu, self.buffers.cell_bytes)
+        return not self.marked or leaves_room(self.pause_point(), self.mtu, self.buffers.cell_bytes)
+
+    def pause_point(self) -> int:
+        """Where an ingress pauses at the earliest, a lossy queue congested too."""
+        lossy_alpha = self.buffers.pools.lossy_egress_alpha
+        return smallest_pause_point_bytes(self.budget().shared_bytes, self.groups, self.classes, lossy_alpha)
 
     def remedy(self) -> str:
         """The largest class count, cable length and port count that fit, each with the rest unchanged."""
@@ -186,6 +190,7 @@ def _first_misfit(request: Request, divided: Budget) -> QosFinding | None:
         )
         return QosFinding("FAB4004", Severity.ERROR, message, request.remedy())
     if not request.acceptable:
+        pause = request.pause_point()
         message = (
             f"with every lossless queue of {_ports(groups)} congested an ingress pauses at {pause:,} bytes, "
             "too early for ECN to mark before PFC acts"

@@ -83,7 +83,8 @@ def switch_qos(
     findings += overflow
     findings += _unused_oversubscription(model, oversubscription)
     names = {kind: profile_name(kind[0], figures.cable_m) for kind, figures in found.items()}
-    pause = smallest_pause_point_bytes(divided.shared_bytes, groups, lossless)
+    lossy_alpha = model.buffers.pools.lossy_egress_alpha
+    pause = smallest_pause_point_bytes(divided.shared_bytes, groups, lossless, lossy_alpha)
     profiles = []
     for group in groups:
         if not marked:

@@ -176,13 +176,16 @@ def spectrum_reserved_bytes(buffers: Buffers, groups: Sequence[PortGroup]) -> in
     return per_switch
 
 
-def smallest_pause_point_bytes(shared_bytes: int, groups: Sequence[PortGroup], lossless_classes: int) -> int:
+def smallest_pause_point_bytes(
+    shared_bytes: int, groups: Sequence[PortGroup], lossless_classes: int, lossy_alpha: int | None = None
+) -> int:
     """The lowest occupancy at which any ingress of the switch pauses: every lossless queue as full as it.
 
     Where alphas differ the smallest counts for all, so that queues that stay below it cannot pause anyone.
+    `lossy_alpha` is the exponent of a lossy queue that is congested too; None where there is none.
     """
     queues = lossless_classes * sum(g.ports for g in groups)
-    return min(pause_point_bytes(shared_bytes, g.headroom.dynamic_th, queues) for g in groups)
+    return min(pause_point_bytes(shared_bytes, g.headroom.dynamic_th, queues, lossy_alpha) for g in groups)
 
 
 def _with_headroom_pool(
@@ -218,4 +221,9 @@ def _catalog_pools(buffers: Buffers) -> BufferPools:
         egress_lossless_bytes=pools.egress_lossless_bytes,
         egress_lossy_bytes=pools.egress_lossy_bytes,
         egress_lossless_static=pools.egress_lossless_static,
+        egress_pool_static=pools.egress_pool_static,
+        egress_lossless_limit_bytes=pools.egress_lossless_limit_bytes,
+        lossy_ingress_limit_bytes=pools.lossy_ingress_limit_bytes,
+        lossy_egress_bytes=pools.lossy_egress_bytes,
+        lossy_egress_alpha=pools.lossy_egress_alpha,
     )

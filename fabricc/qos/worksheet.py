@@ -69,7 +69,8 @@ def worksheet(
     classes = len(qos.lossless)
     divided = budget(model.buffers, groups, classes, oversubscription)
     queues = classes * sum(group.ports for group in groups)
-    pause = smallest_pause_point_bytes(divided.shared_bytes, groups, classes)
+    lossy_alpha = model.buffers.pools.lossy_egress_alpha
+    pause = smallest_pause_point_bytes(divided.shared_bytes, groups, classes, lossy_alpha)
     wanted_marks = marking if any(c.ecn for c in qos.classes) else None
     case = _Case(model, mtu, classes, divided, queues, pause, wanted_marks, oversubscription)
     sheets: dict[str, tuple[Row, ...]] = {}
@@ -184,7 +185,11 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     yield Step("base round trip", rtt_ns, "ns", "cables, forwarding and NICs")
     yield Step("BDP", bdp_bytes(profile.speed_gbps, rtt_ns), "B", "rate * round trip")
     yield Step("congested queues", case.queues, "", "every lossless queue")
-    yield Step("pause point", case.pause, "B", "alpha * shared / (1 + alpha * queues), least of the switch")
+    if (lossy := case.divided.pools.lossy_egress_alpha) is not None:
+        rule = case.model.sources.get("buffers.pools", "catalog")
+        yield Step("lossy queue, congested too", lossy, "", f"alpha = 2**this: {rule}")
+    rule = "alpha * shared / (1 + alpha * queues + lossy alpha), least of the switch"
+    yield Step("pause point", case.pause, "B", rule)
     if marking is None:
         return
     highest = ceiling_bytes(case.pause, case.mtu, cell)

@@ -125,7 +125,7 @@ def test_lines_without_facts_are_told_apart() -> None:
     assert dict(comment.details)["meaning"] == "none for the device: a comment or a separator"
     opening = found(sonic, texts_of(sonic, "sonic"), '"BUFFER_PROFILE": {')
     assert "structure" in dict(opening.details)["meaning"]
-    assert "interface[Ethernet0]/headroom/xoff_bytes" in dict(opening.details)["its block"]
+    assert "pool/lossy_queue_alpha" in dict(opening.details)["its block"]
     part = found(eos, texts_of(eos, "eos"), "bandwidth percent 90")
     assert dict(part.details)["within"].endswith("> uc-tx-queue 3")
     assert part.statements[0].value == "dwrr 90"

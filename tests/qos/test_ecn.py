@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,3 +129,22 @@ def test_a_pause_lasts_83_9_microseconds_at_400g() -> None:
 def test_a_switch_without_ports_has_no_watchdog() -> None:
     with pytest.raises(ValueError, match="at least one port"):
         watchdog(0)
+
+
+@given(st.integers(0, 10**9), st.integers(-8, 7), st.integers(1, 512), st.integers(-8, 7))
+def test_a_lossy_queue_that_is_congested_too_brings_the_pause_point_down(
+    shared: int, exponent: int, queues: int, lossy: int
+) -> None:
+    alone, beside = (
+        pause_point_bytes(shared, exponent, queues),
+        pause_point_bytes(shared, exponent, queues, lossy),
+    )
+    assert beside <= alone
+    free = shared - queues * beside
+    taken = Fraction(2) ** lossy * free / (1 + Fraction(2) ** lossy)
+    assert beside <= Fraction(2) ** exponent * (free - taken)
+
+
+def test_the_shipped_alpha_of_eight_costs_a_switch_with_few_ports_most() -> None:
+    assert pause_point_bytes(90_000, 0, 1) == 45_000
+    assert pause_point_bytes(90_000, 0, 1, 3) == 9_000

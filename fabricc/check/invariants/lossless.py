@@ -204,14 +204,17 @@ def _private(kinds: list[tuple[Lossless, list[LinkPort]]]) -> int:
 def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> Iterator[Breach]:
     """Kmax below the pause point while every lossless queue of the switch is as full as that.
 
-    With k queues at x bytes each, an ingress may hold `alpha * (shared - k * x)`; it pauses when it holds more. So
-    marking comes first exactly when that is above Kmax at x = Kmax.
+    With k queues at x bytes each, an ingress may hold `alpha * (shared - k * x)`; it pauses when it holds more. A lossy
+    queue that is congested too takes its own alpha of what is free. So marking comes first exactly when what is left
+    is above Kmax at x = Kmax.
     """
     shared = _shared(seen, kinds)
     if shared is None:
         return
     queues = sum(len(links) * len(kind.pfc) for kind, links in kinds)
     egress = seen.number("pool/egress_lossless_bytes")
+    exponent_of_lossy = seen.number("pool/lossy_queue_alpha")
+    left = 1 if exponent_of_lossy is None else 1 / (1 + Fraction(2) ** exponent_of_lossy)
     planned = {p.name: p.headroom.dynamic_th for p in seen.switch.qos.profiles}
     for kind, links in kinds:
         exponent = kind.dynamic_th
@@ -222,7 +225,7 @@ def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]
         if egress is not None and kind.pfc:
             yield from _egress(links, exponent, shared, egress, queues)
         for queue, marking in kind.markings:
-            limit = Fraction(2) ** exponent * (shared - queues * marking.high)
+            limit = left * Fraction(2) ** exponent * (shared - queues * marking.high)
             if limit <= marking.high:
                 message = (
                     f"{_ports(links)}: queue {queue} marks up to {marking.high:,} bytes; with {queues} such queues "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import congestion_facts, setting_facts
 from fabricc.nos.sonic.platform import Platform, lane_list
+from fabricc.nos.sonic.qos import LOSSLESS_DYNAMIC_TH, LOSSY_DYNAMIC_TH, lossy_exponent
 from fabricc.nos.sonic.routing import routing_facts
 from fabricc.nos.sonic.services import service_facts
 from fabricc.nos.sonic.tables import (
@@ -21,6 +22,7 @@ from fabricc.nos.sonic.tables import (
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import BufferPools
 
 
 SETTINGS = ("management/", "lldp/", "bgp/ttl_security")
@@ -78,9 +80,30 @@ def _add_qos(facts: Facts, switch: Switch, platform: Platform) -> None:
             facts[f"qos/pfc_priority[{traffic_class.priority}]/priority_group"] = traffic_class.priority
     if qos.pools:
         facts["pool/ingress_lossless_mode"] = "dynamic"
-        facts["pool/egress_lossless_mode"] = "static" if qos.pools.egress_lossless_static else "dynamic"
+        facts |= _profile_facts(qos.pools)
         if qos.pools.egress_lossy_bytes is not None:
             facts["pool/egress_lossy_mode"] = "dynamic"
     if qos.watchdog and not any(port.profile for port in switch.ports):
         for fact in ("detect_ms", "restore_ms", "action"):
             del facts[f"watchdog/{fact}"]
+
+
+def _profile_facts(pools: BufferPools) -> Facts:
+    """Mode of the egress pool, and the thresholds of the buffer profiles that no port has of its own."""
+    static = pools.egress_lossless_static
+    pool_static = static if pools.egress_pool_static is None else pools.egress_pool_static
+    facts: Facts = {
+        "pool/egress_lossless_mode": "static" if pool_static else "dynamic",
+        "pool/lossy_queue_bytes": pools.lossy_egress_bytes,
+        "pool/lossy_queue_alpha": int(lossy_exponent(pools)),
+    }
+    if static:
+        limit = pools.egress_lossless_limit_bytes or pools.egress_lossless_bytes
+        facts["pool/lossless_queue_limit_bytes"] = limit
+    else:
+        facts["pool/lossless_queue_alpha"] = int(LOSSLESS_DYNAMIC_TH)
+    if pools.lossy_ingress_limit_bytes is None:
+        facts["pool/lossy_group_alpha"] = int(LOSSY_DYNAMIC_TH)
+    else:
+        facts["pool/lossy_group_limit_bytes"] = pools.lossy_ingress_limit_bytes
+    return facts

@@ -139,10 +139,11 @@ def _pools(pools: BufferPools, profiles: Iterable[PortProfile], platform: Platfo
     ingress: Row = {"mode": "dynamic", "size": str(pools.ingress_lossless_bytes), "type": "ingress"}
     if pools.headroom_bytes:
         ingress["xoff"] = str(pools.headroom_bytes)
-    mode = "static" if pools.egress_lossless_static else "dynamic"
+    static = pools.egress_lossless_static if pools.egress_pool_static is None else pools.egress_pool_static
+    mode = "static" if static else "dynamic"
     egress: Row = {"mode": mode, "size": str(pools.egress_lossless_bytes), "type": "egress"}
     limit = (
-        {"static_th": str(pools.egress_lossless_bytes)}
+        {"static_th": str(pools.egress_lossless_limit_bytes or pools.egress_lossless_bytes)}
         if pools.egress_lossless_static
         else {"dynamic_th": LOSSLESS_DYNAMIC_TH}
     )
@@ -151,13 +152,27 @@ def _pools(pools: BufferPools, profiles: Iterable[PortProfile], platform: Platfo
     if pools.egress_lossy_bytes is not None:
         lossy_pool = EGRESS_LOSSY_POOL
         rows[lossy_pool] = {"mode": "dynamic", "size": str(pools.egress_lossy_bytes), "type": "egress"}
-    named: Table = {LOSSY_PG_PROFILE: {"dynamic_th": LOSSY_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"}}
+    lossy_group = (
+        {"dynamic_th": LOSSY_DYNAMIC_TH}
+        if pools.lossy_ingress_limit_bytes is None
+        else {"static_th": str(pools.lossy_ingress_limit_bytes)}
+    )
+    named: Table = {LOSSY_PG_PROFILE: {**lossy_group, "pool": INGRESS_POOL, "size": "0"}}
     if platform.mellanox:
         named[INGRESS_PORT_PROFILE] = {"dynamic_th": LOSSLESS_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"}
     named[LOSSLESS_QUEUE_PROFILE] = {**limit, "pool": EGRESS_POOL, "size": "0"}
-    named[LOSSY_QUEUE_PROFILE] = {"dynamic_th": LOSSY_DYNAMIC_TH, "pool": lossy_pool, "size": "0"}
+    named[LOSSY_QUEUE_PROFILE] = {
+        "dynamic_th": lossy_exponent(pools),
+        "pool": lossy_pool,
+        "size": str(pools.lossy_egress_bytes),
+    }
     named.update((pg_profile_name(profile), _pg_profile(profile)) for profile in profiles)
     return {"BUFFER_POOL": rows, "BUFFER_PROFILE": named}
+
+
+def lossy_exponent(pools: BufferPools) -> str:
+    """Exponent of alpha of lossy queues: the platform's, else that of the stock templates for Spectrum."""
+    return LOSSY_DYNAMIC_TH if pools.lossy_egress_alpha is None else str(pools.lossy_egress_alpha)
 
 
 def _trimming(trimming: Trimming) -> Row:

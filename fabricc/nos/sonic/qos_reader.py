@@ -14,7 +14,6 @@ from fabricc.nos.sonic.qos import (
     INGRESS_PORT_PROFILE,
     LOSSLESS_DYNAMIC_TH,
     LOSSLESS_QUEUE_PROFILE,
-    LOSSY_DYNAMIC_TH,
     LOSSY_PG_PROFILE,
     LOSSY_QUEUE_PROFILE,
     MAP,
@@ -128,36 +127,52 @@ def _read_pools(source: Source) -> None:
             headroom = number(str(row.get("xoff", "0")))
             source.put("pool/headroom_bytes", headroom, "BUFFER_POOL", name, "xoff")
     profiles = source.rows("BUFFER_PROFILE")
-    fixed = _fixed_profiles(pools.get(EGRESS_POOL, {}), EGRESS_LOSSY_POOL in pools) if pools else {}
-    if PROFILE_LISTS[0] not in source.tables:
-        fixed.pop(INGRESS_PORT_PROFILE, None)
-    if "SWITCH_TRIMMING" not in source.tables and TRIM_QUEUE_PROFILE not in profiles:
-        fixed.pop(TRIM_QUEUE_PROFILE, None)
-    for name, want in fixed.items():
-        if profiles.get(name) != want:
-            source.strange(f"BUFFER_PROFILE|{name} is not {want}", "BUFFER_PROFILE", name)
+    if pools:
+        _read_profiles(source, EGRESS_LOSSY_POOL in pools)
     for name, row in profiles.items():
         if "xoff" in row and row.get("pool") != INGRESS_POOL:
             source.strange(f"BUFFER_PROFILE|{name} pool: {row.get('pool')}", "BUFFER_PROFILE", name, "pool")
 
 
-def _fixed_profiles(egress: Row, lossy_pool: bool) -> dict[str, Row]:
-    """The profiles that do not depend on speed or cable, as the renderer writes them for these pools."""
-    static = egress.get("mode") == "static"
-    limit: Row = {"static_th": egress.get("size", "")} if static else {"dynamic_th": LOSSLESS_DYNAMIC_TH}
+def _read_profiles(source: Source, lossy_pool: bool) -> None:
+    """The profiles that do not depend on speed or cable: their thresholds, and that nothing else is in them."""
+    profiles = source.rows("BUFFER_PROFILE")
     lossy = EGRESS_LOSSY_POOL if lossy_pool else EGRESS_POOL
-    return {
-        LOSSY_PG_PROFILE: {"dynamic_th": LOSSY_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"},
-        INGRESS_PORT_PROFILE: {"dynamic_th": LOSSLESS_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"},
-        LOSSLESS_QUEUE_PROFILE: {**limit, "pool": EGRESS_POOL, "size": "0"},
-        LOSSY_QUEUE_PROFILE: {"dynamic_th": LOSSY_DYNAMIC_TH, "pool": lossy, "size": "0"},
-        TRIM_QUEUE_PROFILE: {
-            "dynamic_th": LOSSY_DYNAMIC_TH,
+    for name, fact, pool in (
+        (LOSSY_PG_PROFILE, "lossy_group", INGRESS_POOL),
+        (LOSSLESS_QUEUE_PROFILE, "lossless_queue", EGRESS_POOL),
+        (LOSSY_QUEUE_PROFILE, "lossy_queue", lossy),
+    ):
+        row = profiles.get(name, {})
+        for field, leaf in (("dynamic_th", "alpha"), ("static_th", "limit_bytes")):
+            if isinstance(value := row.get(field), str):
+                source.put(f"pool/{fact}_{leaf}", number(value), "BUFFER_PROFILE", name, field)
+        if row.get("pool") != pool or len(row.keys() & {"dynamic_th", "static_th"}) != 1 or len(row) != 3:
+            source.strange(
+                f"BUFFER_PROFILE|{name} is no profile of {pool} with one threshold", "BUFFER_PROFILE", name
+            )
+        if name == LOSSY_QUEUE_PROFILE:
+            size = number(str(row.get("size", "")))
+            source.put("pool/lossy_queue_bytes", size, "BUFFER_PROFILE", name, "size")
+        elif row.get("size") != "0":
+            source.strange(f"BUFFER_PROFILE|{name} size: {row.get('size')}", "BUFFER_PROFILE", name, "size")
+    for name, want in _copied_profiles(source).items():
+        if profiles.get(name) != want:
+            source.strange(f"BUFFER_PROFILE|{name} is not {want}", "BUFFER_PROFILE", name)
+
+
+def _copied_profiles(source: Source) -> dict[str, Row]:
+    """What the renderer makes of the profiles above where ports or trimming need it."""
+    wanted: dict[str, Row] = {}
+    profiles = source.rows("BUFFER_PROFILE")
+    if PROFILE_LISTS[0] in source.tables:
+        wanted[INGRESS_PORT_PROFILE] = {"dynamic_th": LOSSLESS_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"}
+    if "SWITCH_TRIMMING" in source.tables or TRIM_QUEUE_PROFILE in profiles:
+        wanted[TRIM_QUEUE_PROFILE] = {
+            **profiles.get(LOSSY_QUEUE_PROFILE, {}),
             "packet_discard_action": "trim",
-            "pool": lossy,
-            "size": "0",
-        },
-    }
+        }
+    return wanted
 
 
 def _read_bindings(source: Source) -> dict[str, str]:

@@ -12,6 +12,7 @@ import pytest
 from fabricc.catalog.library import Library
 from fabricc.fabric.model import Direction, Peer, Port, Switch
 from fabricc.nos.sonic import SONIC
+from fabricc.qos import switch_qos
 from tests import samples
 
 if TYPE_CHECKING:
@@ -74,4 +75,34 @@ def test_it_reads_back(name: str) -> None:
     switch = full_switch(MODELS[name], next(breakout for case, breakout in CASES if case == name))
     reading = SONIC.read(SONIC.render(switch))
     assert reading.unknown == []
+    assert reading.facts == SONIC.planned(switch)
+
+
+SHIPPED = {
+    "7060x6-64pe": ("dynamic", "static_th 167546528", "static_th 167546528", "dynamic_th 0", "1778"),
+    "z9864f": ("static", "static_th 165867080", "static_th 165867080", "dynamic_th 0", "1778"),
+    "z9664f": ("static", "static_th 113620296", "static_th 113620296", "dynamic_th 2", "0"),
+    "sn5600": ("dynamic", "dynamic_th 7", "dynamic_th 3", "dynamic_th 3", "0"),
+}
+"""Mode of the egress pool, thresholds of lossless queue, lossy group and lossy queue, and the size of the last, as
+`buffers_defaults_t1.j2` of the SKU has them (of the SN5600 `q_lossy_profile`)."""
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_buffer_profiles_are_those_that_the_sku_ships(name: str) -> None:
+    model = MODELS[name]
+    qos, _, _ = switch_qos(samples.CLASSES, model, {(400, 40): 32}, 9100, 7709)
+    switch = replace(full_switch(model, model.cages[0].breakouts[0]), qos=qos)
+    files = SONIC.render(switch)
+    tables = json.loads(files["config_db.json"])
+    profiles = tables["BUFFER_PROFILE"]
+    thresholds = tuple(
+        " ".join(item)
+        for profile in ("egress_lossless_profile", "ingress_lossy_profile", "egress_lossy_profile")
+        for item in profiles[profile].items()
+        if item[0].endswith("_th")
+    )
+    mode = tables["BUFFER_POOL"]["egress_lossless_pool"]["mode"]
+    assert (mode, *thresholds, profiles["egress_lossy_profile"]["size"]) == SHIPPED[name]
+    reading = SONIC.read(files)
     assert reading.facts == SONIC.planned(switch)

@@ -136,7 +136,7 @@ def test_lossless_profile_is_the_one_buffermgrd_would_make() -> None:
 
 
 def test_shared_headroom_only_where_the_platform_has_it() -> None:
-    assert tables("broadcom")["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] == "50653696"
+    assert tables("broadcom")["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] == "29423360"
     assert "xoff" not in tables("numbered")["BUFFER_POOL"]["ingress_lossless_pool"]
 
 

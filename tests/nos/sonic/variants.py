@@ -47,13 +47,24 @@ def tor(settings: dict[str, Any] = MELLANOX, **options: Any) -> Switch:
 
 
 def broadcom_tor() -> Switch:
-    """A ToR whose ASIC has a shared headroom pool, a relative xon and a static egress threshold."""
+    """A ToR with the pools of Arista-7060X6-64PE-O128S2: shared headroom, a relative xon, static thresholds."""
     switch = tor(BROADCOM, dual=True)
     profiles = tuple(
         replace(p, headroom=replace(p.headroom, size_bytes=18796, xon_bytes=0, xon_offset_bytes=3556))
         for p in switch.qos.profiles
     )
-    pools = BufferPools(113_620_296, 50_653_696, 113_620_296, 7_326_924, True)
+    pools = BufferPools(
+        ingress_lossless_bytes=166_115_492,
+        headroom_bytes=29_423_360,
+        egress_lossless_bytes=166_115_492,
+        egress_lossy_bytes=None,
+        egress_lossless_static=True,
+        egress_pool_static=False,
+        egress_lossless_limit_bytes=167_546_528,
+        lossy_ingress_limit_bytes=167_546_528,
+        lossy_egress_bytes=1778,
+        lossy_egress_alpha=0,
+    )
     return replace(switch, qos=replace(switch.qos, profiles=profiles, pools=pools))
 
 
