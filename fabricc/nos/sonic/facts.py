@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import congestion_facts, setting_facts
 from fabricc.nos.sonic.platform import Platform, lane_list
-from fabricc.nos.sonic.qos import LOSSLESS_DYNAMIC_TH, LOSSY_DYNAMIC_TH, lossy_exponent
+from fabricc.nos.sonic.qos import LOSSLESS_DYNAMIC_TH, LOSSY_DYNAMIC_TH, lossy_exponent, shut_ports
+from fabricc.nos.sonic.reclaim import FACT
 from fabricc.nos.sonic.routing import routing_facts
 from fabricc.nos.sonic.services import service_facts
 from fabricc.nos.sonic.tables import (
@@ -78,6 +79,8 @@ def _add_qos(facts: Facts, switch: Switch, platform: Platform) -> None:
     if platform.mellanox:
         for traffic_class in qos.lossless:
             facts[f"qos/pfc_priority[{traffic_class.priority}]/priority_group"] = traffic_class.priority
+    if qos.pools and platform.mellanox:
+        facts |= {FACT.format(name): "none" for name in shut_ports(switch, platform)}
     if qos.pools:
         facts["pool/ingress_lossless_mode"] = "dynamic"
         facts |= _profile_facts(qos.pools)

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from fabricc.nos.sonic.qos import (
     EGRESS_LOSSY_POOL,
     EGRESS_POOL,
-    EGRESS_PROFILES,
     INGRESS_POOL,
-    INGRESS_PORT_PROFILE,
     MAP,
 )
 from fabricc.nos.sonic.tables import CONVENTIONS, HASH_FIELDS
@@ -116,8 +114,8 @@ FIELDS: Mapping[str, Expected] = {
     },
     "BUFFER_PG": _any("profile"),
     "BUFFER_QUEUE": _any("profile"),
-    "BUFFER_PORT_INGRESS_PROFILE_LIST": {"profile_list": INGRESS_PORT_PROFILE},
-    "BUFFER_PORT_EGRESS_PROFILE_LIST": {"profile_list": EGRESS_PROFILES},
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": _any("profile_list"),
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": _any("profile_list"),
     "PFC_WD": _any("action", "detection_time", "restoration_time", "POLL_INTERVAL", "pfc_stat_history"),
     "SWITCH_TRIMMING": _any("size", "dscp_value", "queue_index"),
     "FLEX_COUNTER_TABLE": _any(

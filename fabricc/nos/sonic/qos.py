@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import Direction
+from fabricc.nos.sonic.reclaim import reclaim, zero_profiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,6 +56,16 @@ def qos_tables(switch: Switch, platform: Platform) -> Tables:
         tables.update(_pools(qos.pools, profiles.values(), platform))
         trimmed = qos.trimming.queues if qos.trimming else ()
         tables.update(_buffers(used, lossless, trimmed, profiles, platform))
+        if platform.mellanox:
+            lossy_pool = EGRESS_POOL if qos.pools.egress_lossy_bytes is None else EGRESS_LOSSY_POOL
+            reclaim(
+                tables,
+                shut_ports(switch, platform),
+                zero_profiles(INGRESS_POOL, EGRESS_POOL, lossy_pool),
+                group=str(lossy_group(lossless)),
+                lossless_queues=ranges(lossless),
+                lossy_queues=ranges([queue for queue in QUEUES if queue not in lossless]),
+            )
         if qos.trimming:
             trim: Row = {**tables["BUFFER_PROFILE"][LOSSY_QUEUE_PROFILE], "packet_discard_action": "trim"}
             tables["BUFFER_PROFILE"][TRIM_QUEUE_PROFILE] = dict(sorted(trim.items()))
@@ -68,6 +79,12 @@ def qos_tables(switch: Switch, platform: Platform) -> Tables:
         tables["PFC_WD"] = {"GLOBAL": {"POLL_INTERVAL": str(qos.watchdog.poll_ms)}}
         tables["PFC_WD"].update((port.name, row) for port in guarded)
     return tables
+
+
+def shut_ports(switch: Switch, platform: Platform) -> list[str]:
+    """The ports that serve nothing and are shut: unused ones and those outside of the fabric cages."""
+    unused = [port.name for port in switch.ports if port.direction is Direction.UNUSED and not port.enabled]
+    return [*unused, *(service["name"] for service in platform.service_ports)]
 
 
 def _maps(qos: SwitchQos, platform: Platform) -> Tables:

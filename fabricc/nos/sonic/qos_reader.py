@@ -10,6 +10,7 @@ from fabricc.nos.sonic.known import POOL_TYPES
 from fabricc.nos.sonic.qos import (
     EGRESS_LOSSY_POOL,
     EGRESS_POOL,
+    EGRESS_PROFILES,
     INGRESS_POOL,
     INGRESS_PORT_PROFILE,
     LOSSLESS_DYNAMIC_TH,
@@ -22,6 +23,14 @@ from fabricc.nos.sonic.qos import (
     lossy_group,
 )
 from fabricc.nos.sonic.reader import number
+from fabricc.nos.sonic.reclaim import (
+    ZERO_GROUP,
+    ZERO_LOSSLESS,
+    ZERO_POOL,
+    ZERO_QUEUES,
+    read_reclaimed,
+    zero_profiles,
+)
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
@@ -47,8 +56,11 @@ def read_qos(source: Source) -> None:
     _read_queues(source)
     _read_pools(source)
     bound = _read_bindings(source)
-    _read_groups(source, bound)
-    _read_buffer_queues(source, bound)
+    lossy_pool = EGRESS_LOSSY_POOL if EGRESS_LOSSY_POOL in source.rows("BUFFER_POOL") else EGRESS_POOL
+    shut = read_reclaimed(source, bound, zero_profiles(INGRESS_POOL, EGRESS_POOL, lossy_pool))
+    _read_groups(source, bound, shut)
+    _read_buffer_queues(source, bound, shut)
+    _read_lists(source, bound, shut)
     _read_trimming(source, bound)
     for name, length in source.fields("CABLE_LENGTH", MAP):
         metres = number(length.removesuffix("m"))
@@ -117,6 +129,8 @@ def _scheduler(row: Row) -> str:
 def _read_pools(source: Source) -> None:
     pools = source.rows("BUFFER_POOL")
     for name, row in pools.items():
+        if name == ZERO_POOL:
+            continue
         if POOL_TYPES.get(name) != row.get("type"):
             source.strange(f"BUFFER_POOL|{name} type: {row.get('type')}", "BUFFER_POOL", name, "type")
             continue
@@ -199,7 +213,7 @@ def _read_bindings(source: Source) -> dict[str, str]:
     return bound
 
 
-def _read_groups(source: Source, bound: dict[str, str]) -> None:
+def _read_groups(source: Source, bound: dict[str, str], shut: frozenset[str]) -> None:
     """State the headroom of every port; its lossless groups must be the priorities that PFC pauses."""
     lossless: dict[str, dict[int, str]] = {name: {} for name in bound}
     lossy: dict[str, list[str]] = {name: [] for name in bound}
@@ -207,6 +221,8 @@ def _read_groups(source: Source, bound: dict[str, str]) -> None:
     for key, row in source.rows("BUFFER_PG").items():
         name, _, numbers = key.partition("|")
         profile = str(row.get("profile", ""))
+        if profile == ZERO_GROUP and name in shut:
+            continue
         if profile == LOSSY_PG_PROFILE:
             lossy.setdefault(name, []).append(numbers)
         elif "xoff" in profiles.get(profile, {}):
@@ -261,27 +277,44 @@ def _put_headroom(source: Source, prefix: str, row: Row, profile: str) -> None:
             source.put(prefix + fact, number(value), "BUFFER_PROFILE", profile, field)
 
 
-def _read_buffer_queues(source: Source, bound: dict[str, str]) -> None:
+def _read_buffer_queues(source: Source, bound: dict[str, str], shut: frozenset[str]) -> None:
     """The queues with a lossless buffer must be the priorities that PFC pauses, all others have a lossy one."""
     if not source.rows("BUFFER_POOL"):
         return
     queues: dict[str, dict[int, bool]] = {name: {} for name in bound}
+    zero: dict[str, dict[int, bool]] = {name: {} for name in sorted(shut)}
     for key, row in source.rows("BUFFER_QUEUE").items():
         name, _, numbers = key.partition("|")
         profile = row.get("profile")
+        if profile in ZERO_QUEUES and name in shut:
+            zero[name].update(dict.fromkeys(expand(numbers), profile == ZERO_LOSSLESS))
+            continue
         if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE):
             source.strange(f"BUFFER_QUEUE|{key} profile: {profile}", "BUFFER_QUEUE", key, "profile")
         for queue in expand(numbers):
             queues.setdefault(name, {})[queue] = profile == LOSSLESS_QUEUE_PROFILE
+    wanted = {queue: str(queue) in _pfc_priorities(source) for queue in QUEUES}
+    for name, kinds in zero.items():
+        if kinds != wanted:
+            source.strange(f"BUFFER_QUEUE|{name}: not every queue is without buffer", "BUFFER_QUEUE")
     for name, kinds in queues.items():
         paused = bound.get(name, "")
         if ",".join(str(queue) for queue in sorted(kinds) if kinds[queue]) != paused:
             source.strange(f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}", "BUFFER_QUEUE")
         if sorted(kinds) != list(QUEUES):
             source.strange(f"BUFFER_QUEUE|{name}: not all of the eight queues", "BUFFER_QUEUE")
-    for table in PROFILE_LISTS:
-        for name in bound.keys() - source.rows(table).keys() if table in source.tables else ():
+
+
+def _read_lists(source: Source, bound: dict[str, str], shut: frozenset[str]) -> None:
+    """Every port in use has the profile lists that the renderer gives it."""
+    for table, want in zip(PROFILE_LISTS, (INGRESS_PORT_PROFILE, EGRESS_PROFILES), strict=True):
+        if table not in source.tables:
+            continue
+        for name in bound.keys() - source.rows(table).keys():
             source.strange(f"{table}|{name} is missing", table)
+        for name, row in source.rows(table).items():
+            if name not in shut and row.get("profile_list") != want:
+                source.strange(f"{table}|{name} is not {want}", table, name, "profile_list")
 
 
 def _read_trimming(source: Source, bound: dict[str, str]) -> None:

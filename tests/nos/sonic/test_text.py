@@ -184,3 +184,24 @@ def test_failthrough_on_a_device_is_a_difference() -> None:
         "aaa[authentication]",
         "aaa[authorization]",
     }
+
+
+def test_shut_ports_of_a_spectrum_hold_no_buffer_and_those_of_others_have_no_rows() -> None:
+    spectrum, broadcom = tables("numbered"), tables("broadcom")
+    shut = {name for name, row in spectrum["PORT"].items() if row.get("admin_status") != "up"}
+    assert shut == {"Ethernet12", "Ethernet512"}
+    assert spectrum["BUFFER_POOL"]["ingress_zero_pool"] == {"mode": "static", "size": "0", "type": "ingress"}
+    for name in shut:
+        queues = {key: row["profile"] for key, row in spectrum["BUFFER_QUEUE"].items() if key.startswith(f"{name}|")}
+        assert spectrum["BUFFER_PG"][f"{name}|0"] == {"profile": "ingress_lossy_pg_zero_profile"}
+        assert set(queues.values()) == {"egress_lossless_zero_profile", "egress_lossy_zero_profile"}
+    assert not any("zero" in name for name in (*broadcom["BUFFER_POOL"], *broadcom["BUFFER_PROFILE"]))
+
+
+def test_a_port_in_use_without_buffer_is_no_plan_of_ours() -> None:
+    files = SONIC.render(VARIANTS["numbered"])
+    planted = json.loads(files["config_db.json"])
+    planted["BUFFER_PG"]["Ethernet0|0"]["profile"] = "ingress_lossy_pg_zero_profile"
+    reading = SONIC.read({"config_db.json": json.dumps(planted)})
+    assert any("a port in use holds no buffer" in words for _, _, words in reading.unknown)
+    assert reading.facts["interface[Ethernet0]/reserved_buffer"] == "none"
