@@ -63,6 +63,8 @@ class SpectrumFigures:
 
     Attributes:
         version: which of the formula's versions serves what the table lacks; see `fabricc.qos.spectrum`.
+        quanta_800g: pause quanta at 800G; the lua has 905, the tables of Spectrum-6 are computed with 1,810.
+        compensation_kb: what the version `compensated` adds for the accounting of Spectrum-6: 18 KiB.
     """
 
     cell_bytes: int
@@ -72,6 +74,8 @@ class SpectrumFigures:
     small_packet_percent: int
     tile: bool
     version: str = "byte-share"
+    quanta_800g: int = 905
+    compensation_kb: int = 0
 
 
 @dataclass(frozen=True, slots=True)

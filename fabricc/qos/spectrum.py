@@ -27,6 +27,9 @@ TABLE_MTU_BYTES = 9216
 TILE_NS = 120
 """Crossing of a tile at port speed, on Spectrum-4 and -5."""
 
+FASTEST_GBPS = 800
+"""The speed whose pause quanta differ between ASICs."""
+
 CONSTANT_PEER_KIB = Fraction("3.8")
 
 _ASIC = "ASIC table of the platform"
@@ -42,6 +45,8 @@ class FormulaVersion:
         tile: the ASIC's tile crossing counts, where it has one.
         share_by_count: small packets are a share of the packets; else that share is turned into one of the bytes.
         eight_lanes_less: bytes that the xon of an 8-lane port is below twice the pipeline latency.
+        compensated: adds what later versions add: the ASIC's own compensation, and 2 KiB where headroom is not shared,
+            not all packets are small and the worst case would be more than that larger.
     """
 
     name: str
@@ -50,6 +55,7 @@ class FormulaVersion:
     tile: bool
     share_by_count: bool
     eight_lanes_less: int
+    compensated: bool = False
 
 
 CONSTANT_PEER = FormulaVersion("constant-peer", False, False, False, True, KIB)
@@ -59,9 +65,16 @@ PACKET_SHARE = FormulaVersion("packet-share", False, True, True, True, KIB)
 """Reproduces xoff of SN5600-V256 (24 of 24 rows; lossless MTU 4096, 50 % small packets)."""
 
 BYTE_SHARE = FormulaVersion("byte-share", True, True, True, False, 0)
-"""The present buffer_headroom_mellanox.lua; reproduces SN5600 (24 of 24) and SN5640-C512S2 (36 of 36)."""
+"""buffer_headroom_mellanox.lua of the branches 202411 to 202511; reproduces SN5600 (24 of 24), SN5640-C512S2 (36 of
+36) and, with 1,810 quanta at 800G, the SN6600 and SN6810 (14 of 14)."""
 
-VERSIONS = {version.name: version for version in (CONSTANT_PEER, PACKET_SHARE, BYTE_SHARE)}
+COMPENSATED = FormulaVersion("compensated", True, True, True, False, 0, compensated=True)
+"""The same file in the branch 202605 and on master (sonic-swss pull requests 4757 and 4797)."""
+
+REDUCED_COMPENSATION_BYTES = 2 * KIB
+"""What `COMPENSATED` adds where the share of small packets is less than all."""
+
+VERSIONS = {version.name: version for version in (CONSTANT_PEER, PACKET_SHARE, BYTE_SHARE, COMPENSATED)}
 
 
 def small_packet_share(small_percent: int, lossless_mtu_bytes: int, version: FormulaVersion) -> Fraction:
@@ -84,8 +97,9 @@ def spectrum_headroom(
 ) -> Computed:
     """Headroom by the Spectrum formula, without a gearbox.
 
-    `xoff = ceil_KiB(lossless MTU + (MTU + cable + MAC/PHY + peer + tile) * occupancy)`. An 8-lane port doubles
-    xon and adds one MTU to the size; with a shared headroom pool the size is xon alone.
+    `xoff = ceil_KiB(lossless MTU + (MTU + cable + MAC/PHY + peer + tile) * occupancy)`, and what the version
+    `compensated` adds to it. An 8-lane port doubles xon and adds one MTU to the size; with a shared headroom pool the
+    size is xon alone.
 
     Args:
         figures: the ASIC's figures; they name the version unless `version` does.
@@ -100,7 +114,8 @@ def spectrum_headroom(
         ValueError: the version needs pause quanta and none are known for the speed.
     """
     version = version or VERSIONS[figures.version]
-    quanta = pause_quanta(speed_gbps) if version.quanta else None
+    known = figures.quanta_800g if speed_gbps == FASTEST_GBPS else pause_quanta(speed_gbps)
+    quanta = known if version.quanta else None
     if version.quanta and quanta is None:
         raise ValueError(f"no pause response time is known for {speed_gbps} Gb/s")
     peer = Fraction(quanta * QUANTUM_BYTES) if quanta is not None else CONSTANT_PEER_KIB * KIB
@@ -110,8 +125,15 @@ def spectrum_headroom(
     factor = cell_factor(figures.cell_bytes, whole_cells=version.whole_cells)
     share = small_packet_share(figures.small_packet_percent, figures.lossless_mtu_bytes, version)
     occupancy = (100 - share + share * factor) / 100
-    exact = figures.lossless_mtu_bytes + (mtu_bytes + cable + mac_phy + peer + tile) * occupancy
+    delayed = mtu_bytes + cable + mac_phy + peer + tile
+    exact = figures.lossless_mtu_bytes + delayed * occupancy
     xoff = up_to_kib(exact)
+    if version.compensated:
+        xoff += figures.compensation_kb * KIB
+        worst = up_to_kib(figures.lossless_mtu_bytes + delayed * factor)
+        reduced = not shared_pool and figures.small_packet_percent != 100
+        if reduced and xoff + REDUCED_COMPENSATION_BYTES < worst:
+            xoff += REDUCED_COMPENSATION_BYTES
     xon = spectrum_xon_bytes(figures, lanes, version)
     size = xon if shared_pool else up_to_kib(xoff + xon + (mtu_bytes if lanes >= 8 else 0))
     steps = (

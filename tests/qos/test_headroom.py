@@ -14,6 +14,7 @@ from fabricc.catalog.model import Buffers, HeadroomRow, Pools, SpectrumFigures
 from fabricc.qos.headroom import headroom
 from fabricc.qos.spectrum import (
     BYTE_SHARE,
+    COMPENSATED,
     CONSTANT_PEER,
     PACKET_SHARE,
     FormulaVersion,
@@ -46,6 +47,46 @@ def test_every_row_of_a_shipped_table_is_reproduced(
     }
     assert computed == table
     assert sum(len(speeds) for speeds in table.values()) == rows
+
+
+SPECTRUM6 = SpectrumFigures(256, 42, 0.8, 4096, 50, False, quanta_800g=1810)
+SN6600 = {
+    5: {10: 20480, 25: 21504, 100: 44032, 200: 48128, 400: 81920, 800: 147456},
+    40: {100: 48128, 200: 58368, 400: 101376, 800: 186368},
+    300: {100: 84992, 200: 130048, 400: 244736, 800: 473088},
+}
+"""ACS-SN6600_LD and ACS-SN6810_LD, which are equal (sonic-buildimage, master)."""
+
+
+def test_the_tables_of_spectrum_6_take_1810_quanta_at_800g() -> None:
+    def table(figures: SpectrumFigures) -> dict[int, dict[int, int]]:
+        return {
+            metres: {speed: spectrum_headroom(figures, speed, metres).xoff_bytes for speed in speeds}
+            for metres, speeds in SN6600.items()
+        }
+
+    assert table(SPECTRUM6) == SN6600
+    wrong = table(replace(SPECTRUM6, quanta_800g=905))
+    assert {
+        speed
+        for metres in SN6600
+        for speed in SN6600[metres]
+        if wrong[metres][speed] != SN6600[metres][speed]
+    } == {800}
+
+
+def test_the_present_lua_adds_2_kib_where_not_all_packets_are_small_and_headroom_is_not_shared() -> None:
+    def xoff(figures: SpectrumFigures, version: FormulaVersion, *, shared: bool = False) -> int:
+        return spectrum_headroom(figures, 400, 40, shared_pool=shared, version=version).xoff_bytes
+
+    for figures, shared, added in (
+        (HALF_SMALL, False, 2048),
+        (HALF_SMALL, True, 0),
+        (published.SPECTRUM4, False, 0),
+        (replace(SPECTRUM6, compensation_kb=18), False, 20 * 1024),
+        (replace(SPECTRUM6, compensation_kb=18), True, 18 * 1024),
+    ):
+        assert xoff(figures, COMPENSATED, shared=shared) - xoff(figures, BYTE_SHARE, shared=shared) == added
 
 
 def test_the_worked_example_of_spectrum_4_at_400g_and_40_m() -> None:
