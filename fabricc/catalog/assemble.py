@@ -181,10 +181,17 @@ def _buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> 
         **{key: raw[key]["value"] for key in BUFFER_FIGURES},
         rows=_rows(raw["headroom"], table, sources),
         formula=_formula(figures(formula)) if formula else None,
-        pools=Pools(**figures(raw["pools"])),
+        pools=_pools(raw["pools"], sources),
         limits=_limits(raw.get("limits", {}), sources),
         siblings=tuple(row for name in raw.get("siblings", ()) for row in _table_rows(name, table(name))),
     )
+
+
+def _pools(raw: Raw, sources: dict[str, str]) -> Pools:
+    found = figures(raw)
+    if "accounting" in found:
+        sources["buffers.pools.size_includes_headroom"] = citation(found.pop("accounting"))
+    return Pools(**found)
 
 
 def _formula(raw: Raw) -> Formula | None:

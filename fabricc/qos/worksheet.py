@@ -169,6 +169,10 @@ def _pool_steps(case: _Case) -> Iterator[Step]:
     yield Step(
         "ingress pool", divided.pools.ingress_lossless_bytes, "B", "what the buffer leaves, or catalog"
     )
+    if divided.pools.headroom_bytes and case.model.buffers.pools.size_includes_headroom:
+        reading = sources.get("buffers.pools.size_includes_headroom", "catalog")
+        together = divided.pools.ingress_lossless_bytes + divided.pools.headroom_bytes
+        yield Step("ingress pool, if headroom lay beside it", together, "B", reading)
     yield Step("egress lossless pool", divided.pools.egress_lossless_bytes, "B", "catalog")
     if divided.pools.egress_lossy_bytes is not None:
         yield Step(

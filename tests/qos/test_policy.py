@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricc.catalog.library import Library
 from fabricc.diagnostics import Severity
 from fabricc.fabric.qos import Ecn, SwitchQos, Watchdog
 from fabricc.qos import QosFinding, switch_qos, worksheet
@@ -286,3 +287,17 @@ def test_per_group_headroom_beside_fixed_pools_has_to_fit() -> None:
     assert budget(model.buffers, (group,), 2).used_bytes == 52_161_690 + 2 * 128 * 303_104
     inside = replace(model.buffers, pools=replace(model.buffers.pools, size_includes_headroom=True))
     assert budget(inside, (group,), 1).shared_bytes == 52_161_690 - 128 * 303_104
+
+
+@pytest.mark.parametrize("name", ["7060x6-64pe", "z9664f", "z9864f", "7060dx5-64s", "ds4000"])
+def test_a_pool_that_is_read_as_counting_headroom_in_says_that_it_is_assumed_and_the_other_reading(
+    name: str,
+) -> None:
+    model = Library().switch(name)
+    links = {(400, 40): 32}
+    qos, _, _ = switch_qos(CLASSES, model, links, 9216, RTT)
+    (rows,) = worksheet(qos, model, links, 9216, RTT).values()
+    (row,) = (row for row in rows if row.label == "ingress pool, if headroom lay beside it")
+    assert row.source.startswith("assumed: ")
+    assert "28657" in row.source
+    assert row.value > model.buffers.total_bytes
