@@ -60,6 +60,10 @@ class PanelNames:
         """Whether the model is an InfiniBand switch."""
         return nos == NOS and NOS in model.nos
 
+    def releases(self, nos: str) -> tuple[str, ...]:
+        """There are none."""
+        return ()
+
     def release(self, nos: str, release: str | None) -> str:
         """There are no releases.
 

@@ -46,6 +46,10 @@ class Naming(Protocol):
         """Whether a NOS runs on a model."""
         ...
 
+    def releases(self, nos: str) -> tuple[str, ...]:
+        """The releases that are known, ascending."""
+        ...
+
     def release(self, nos: str, release: str | None) -> str:
         """The release, or the default one; KeyError for an unknown NOS, ValueError for an unknown release."""
         ...
@@ -181,7 +185,7 @@ def nos_release(
         if nos.release is None and known is not None:
             return known
         findings.append(_too_old(spec, nos.name, release, model, known, *path))
-    elif nos.name not in model.support:
+    elif nos.name in model.nos and nos.name not in model.support:
         findings.append(
             spec.warning(
                 "FAB5654",

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from fabricc import nos as back_ends
 from fabricc.build.front import run_front
 from fabricc.catalog.library import Library
+from fabricc.catalog.load import load_catalog
 from fabricc.catalog.support import counted, oldest, runs
 from fabricc.cli.catalog import command
 from fabricc.diagnostics import Severity
@@ -37,6 +38,7 @@ priorities:
   rdma: {{dscp: 26, lossless: true}}
   cnp: {{dscp: 48, strict: true}}
   default: {{}}
+{catalog}
 {accept}
 """
 
@@ -44,7 +46,8 @@ priorities:
 def found(folder: Path, code: str, model: str, nos: str, more: str = "", accept: str = "") -> list[Any]:
     spec = folder / "cluster.yaml"
     accept = accept and f"accept: [{{code: {accept}, reason: an image of our own}}]"
-    spec.write_text(SPEC.format(model=model, nos=nos, more=more, accept=accept))
+    catalog = "catalog: [own.yaml]" if (folder / "own.yaml").exists() else ""
+    spec.write_text(SPEC.format(model=model, nos=nos, more=more, accept=accept, catalog=catalog))
     return [d for d in run_front(spec).diagnostics if d.code == code]
 
 
@@ -132,6 +135,24 @@ def test_a_release_that_is_not_stated_is_one_that_runs(tmp_path: Path) -> None:
     assert counted(default) < counted(MODELS["9364e-sg2"].support["nxos"])
     assert found(tmp_path, "FAB5653", "9364e-sg2", "nxos") == []
     assert len(found(tmp_path, "FAB5653", "9364e-sg2", f"nxos-{default}")) == 2
+
+
+def test_a_switch_of_a_catalog_file_that_does_not_say_since_when_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "switches:\n  ours:\n    extends: sn5600\n    nos:\n      xnos: {source: a sheet, port: 'swp{cage}'}\n"
+    )
+    catalog, wrong = load_catalog([tmp_path / "own.yaml"])
+    assert wrong == ()
+    ours = catalog.switches["ours"]
+    assert "xnos" in ours.nos
+    assert "xnos" not in ours.support
+    assert runs(ours, "xnos", "1")
+    assert not runs(ours, "sonic", "202211")
+    eos = "{source: a sheet, family: trident, port: 'Ethernet{cage}'}"
+    silent = f"switches:\n  silent:\n    extends: sn5600\n    nos: {{eos: {eos}}}\n"
+    (tmp_path / "own.yaml").write_text(silent)
+    (tor, spine) = found(tmp_path, "FAB5654", "silent", "eos", accept="", more="")
+    assert {tor.severity, spine.severity} == {Severity.WARNING}
 
 
 def test_figures_of_two_skus_are_refused_until_accepted(tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ class AnyNos:
     def supports(self, nos: str, model: SwitchModel) -> bool:
         return True
 
+    def releases(self, nos: str) -> tuple[str, ...]:
+        return ("10.0",)
+
     def release(self, nos: str, release: str | None) -> str:
         if nos != "frr":
             raise KeyError(nos)
