@@ -61,8 +61,12 @@ class PanelNames:
         return nos == NOS and NOS in model.nos
 
     def releases(self, nos: str) -> tuple[str, ...]:
-        """There are none."""
-        return ()
+        """There are none.
+
+        Raises:
+            KeyError: always.
+        """
+        raise KeyError(nos)
 
     def release(self, nos: str, release: str | None) -> str:
         """There are no releases.
