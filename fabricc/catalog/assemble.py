@@ -175,6 +175,9 @@ def _buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> 
         sources[f"buffers.{key}"] = citation(raw[key])
     sources["buffers.pools"] = citation(raw["pools"])
     formula = raw.get("formula")
+    siblings = {name: table(name) for name in raw.get("siblings", ())}
+    if siblings:
+        sources["buffers.siblings"] = "; ".join(map(citation, siblings.values()))
     if formula:
         sources["buffers.formula"] = citation(formula)
     return Buffers(
@@ -183,7 +186,7 @@ def _buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> 
         formula=_formula(figures(formula)) if formula else None,
         pools=_pools(raw["pools"], sources),
         limits=_limits(raw.get("limits", {}), sources),
-        siblings=tuple(row for name in raw.get("siblings", ()) for row in _table_rows(name, table(name))),
+        siblings=tuple(row for name, found in siblings.items() for row in _table_rows(name, found)),
     )
 
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import CageGroup, HostModel, NicModel
 
-_HIDDEN = ("sources", "nos", "name", "title", "vendor")
+_HIDDEN = ("sources", "nos", "support", "name", "title", "vendor")
 _CAGE_WIDTH = 60
 _WIDEST = 40
-_TABLED = ("buffers.rows", "cages")
+_TABLED = ("buffers.rows", "buffers.siblings", "cages", "nos.")
 _COLUMNS = (
     ("xoff", "xoff_bytes", "room for what arrives after a pause was sent"),
     ("size", "size_bytes", "reserved for the priority group"),
@@ -101,6 +101,12 @@ def figures(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, ob
     sources: Mapping[str, str] = getattr(model, "sources", {})
     for path, value in _leaves(model, ""):
         yield path, value, _source(sources, path)
+    if isinstance(model, SwitchModel):
+        for nos in sorted(model.nos):
+            if nos in model.support:
+                yield f"nos.{nos}.support", model.support[nos], _source(sources, f"nos.{nos}.support")
+            for part, file in model.nos[nos].get("sku", {}).items():
+                yield f"nos.{nos}.sku.{part}", file, _source(sources, f"nos.{nos}.sku")
 
 
 def _source(sources: Mapping[str, str], path: str) -> str:

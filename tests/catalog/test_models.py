@@ -115,6 +115,7 @@ def test_every_figure_of_a_switch_says_where_it_comes_from(name: str):
     expected |= {"buffers.formula"} & {f"buffers.{key}" for key in buffers}
     expected |= {f"buffers.limits.{key}" for key in buffers.get("limits", {})}
     expected |= {"buffers.pools.size_includes_headroom"} if "accounting" in buffers["pools"] else set()
+    expected |= {"buffers.siblings"} & {f"buffers.{key}" for key in buffers}
     expected |= {f"nos.{nos}.support" for nos in model.support}
     expected |= {f"nos.{nos}.sku" for nos, settings in model.nos.items() if "sku" in settings}
     assert set(model.sources) == expected

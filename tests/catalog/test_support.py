@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -170,4 +171,10 @@ def test_the_page_of_a_model_shows_both() -> None:
     assert re.search(r"runs: eos since 4\.32 +assumed: ", shown)
     assert re.search(r"runs: sonic since 202505 +\[\d+\]", shown)
     assert "Arista-7060X6-64PE-O128S2: port_config.ini, lossless table arista-7060x6-400g" in shown
-    assert "sai_mmu" not in shown
+    figures = json.loads(
+        CliRunner().invoke(command, ["7060x6-64pe", "--format", "json"], standalone_mode=False).output
+    )
+    values = {row["figure"]: row["value"] for row in figures["figures"]}
+    assert values["nos.sonic.support"] == "202505"
+    assert values["nos.sonic.sku.sdk"] == "th5-a7060x6-64pe.config.bcm"
+    assert all(row["source"] for row in figures["figures"] if row["figure"].startswith("nos."))
