@@ -192,7 +192,7 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     if (lossy := case.divided.pools.lossy_egress_alpha) is not None:
         rule = case.model.sources.get("buffers.pools", "catalog")
         yield Step("lossy queue, congested too", lossy, "", f"alpha = 2**this: {rule}")
-    rule = "alpha * shared / (1 + alpha * queues + lossy alpha), least of the switch"
+    rule = "least alpha * shared / (1 + alpha * queues + lossy)"
     yield Step("pause point", case.pause, "B", rule)
     if marking is None:
         return
