@@ -192,7 +192,9 @@ def test_shut_ports_of_a_spectrum_hold_no_buffer_and_those_of_others_have_no_row
     assert shut == {"Ethernet12", "Ethernet512"}
     assert spectrum["BUFFER_POOL"]["ingress_zero_pool"] == {"mode": "static", "size": "0", "type": "ingress"}
     for name in shut:
-        queues = {key: row["profile"] for key, row in spectrum["BUFFER_QUEUE"].items() if key.startswith(f"{name}|")}
+        queues = {
+            key: row["profile"] for key, row in spectrum["BUFFER_QUEUE"].items() if key.startswith(f"{name}|")
+        }
         assert spectrum["BUFFER_PG"][f"{name}|0"] == {"profile": "ingress_lossy_pg_zero_profile"}
         assert set(queues.values()) == {"egress_lossless_zero_profile", "egress_lossy_zero_profile"}
     assert not any("zero" in name for name in (*broadcom["BUFFER_POOL"], *broadcom["BUFFER_PROFILE"]))
