@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.progress import Progress, TaskID
-
     from rich.table import Table as Drawn
 
     from fabricc.diagnostics import Diagnostic
