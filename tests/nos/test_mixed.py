@@ -21,7 +21,7 @@ priorities:
   cnp: {dscp: 48, strict: true}
   default: {}
 cables:
-  host: {medium: dac, length_m: 3}
+  host: {medium: aec, length_m: 3}
   spine: {medium: smf, length_m: 40}
 routing: {ttl_security: true}
 management:
@@ -33,13 +33,13 @@ management:
 MIXES = {
     "eos-nxos-sonic": """\
 tors: {model: 7060dx5-64s, nos: eos, oversubscription: 1.0}
-spines: {model: 9332d-gx2b, nos: nxos}
+spines: {model: 9332d-gx2b, nos: nxos, count: 2}
 overrides:
   rack002-tor1a: {nos: sonic}
 addressing: {family: dual}""",
     "sonic-junos-cumulus": """\
 tors: {model: sn5600, nos: sonic, oversubscription: 1.0}
-spines: {model: qfx5240-64od, nos: junos}
+spines: {model: qfx5240-64od, nos: junos, count: 2}
 overrides:
   rack003-tor1a: {nos: cumulus}
 addressing: {family: ipv4}""",
@@ -53,13 +53,13 @@ accept: [{code: FAB5655, reason: headroom of another box with the same ASIC is e
 addressing: {family: ipv4}""",
     "unnumbered-ipv4": """\
 tors: {model: 7060dx5-64s, nos: eos, oversubscription: 1.0}
-spines: {model: 9332d-gx2b, nos: nxos}
+spines: {model: 9332d-gx2b, nos: nxos, count: 2}
 overrides:
   rack002-tor1a: {nos: sonic}
 addressing: {family: ipv4, fabric_links: unnumbered}""",
     "unnumbered-ipv6": """\
 tors: {model: 9332d-gx2b, nos: nxos, oversubscription: 1.0}
-spines: {model: qfx5240-64od, nos: junos}
+spines: {model: qfx5240-64od, nos: junos, count: 2}
 addressing: {family: ipv6, fabric_links: unnumbered}""",
 }
 
@@ -73,10 +73,10 @@ FILES = {
 }
 COUNTS = {
     "eos-nxos-sonic": {"eos or nxos": 5, "sonic": 1, "junos": 0, "cumulus": 0},
-    "sonic-junos-cumulus": {"eos or nxos": 0, "sonic": 3, "junos": 1, "cumulus": 1},
+    "sonic-junos-cumulus": {"eos or nxos": 0, "sonic": 3, "junos": 2, "cumulus": 1},
     "nxos-eos-junos": {"eos or nxos": 7, "sonic": 1, "junos": 2, "cumulus": 0},
     "unnumbered-ipv4": {"eos or nxos": 5, "sonic": 1, "junos": 0, "cumulus": 0},
-    "unnumbered-ipv6": {"eos or nxos": 4, "sonic": 0, "junos": 1, "cumulus": 0},
+    "unnumbered-ipv6": {"eos or nxos": 4, "sonic": 0, "junos": 2, "cumulus": 0},
 }
 
 
