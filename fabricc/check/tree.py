@@ -20,26 +20,44 @@ if TYPE_CHECKING:
 _REBUILD = "Build again; edits belong in the spec."
 
 
-def read_manifest(tree: Path) -> tuple[Manifest | None, Diagnostic | None]:
-    """The tree's manifest, or FAB6013 or FAB6020 saying why there is none; FAB6021 for one that no build writes."""
-    at = Position(str(tree / manifests.NAME), 1)
+class TreeError(Exception):
+    """No output tree to read; `diagnostic` says why."""
+
+    def __init__(self, code: str, message: str, remedy: str, at: Position | None = None) -> None:
+        super().__init__(message)
+        self.diagnostic = Diagnostic(code, Severity.ERROR, message, at, remedy)
+
+
+def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
+    """A tree's folder, to be closed, with the bytes of its manifest and what they state.
+
+    Raises:
+        TreeError: FAB6013, there is none; FAB6020, a build is moving its files; FAB6021, no build writes such a manifest.
+    """
+    if patch.pending(tree):
+        message = f"a build of {tree} is moving its files into place, or was ended while it did"
+        raise TreeError("FAB6020", message, "Build again, which completes it.")
     try:
-        if patch.pending(tree):
-            message = f"a build of {tree} is moving its files into place, or was ended while it did"
-            return None, Diagnostic(
-                "FAB6020", Severity.ERROR, message, None, "Build again, which completes it."
-            )
-        with Folder(tree) as folder:
-            return manifests.Manifest.parse(folder.read(manifests.NAME, limit=manifests.LIMIT)), None
+        folder = Folder(tree)
+        stated = folder.read(manifests.NAME, limit=manifests.LIMIT)
+        return folder, stated, manifests.Manifest.parse(stated)
     except OSError as error:
         message = f"{tree} is no output tree: cannot read its manifest.json ({error.strerror or error})"
-        return None, Diagnostic("FAB6013", Severity.ERROR, message, None, "Give a folder that `build` wrote.")
+        raise TreeError("FAB6013", message, "Give a folder that `build` wrote.") from None
     except manifests.ManifestError as error:
         message = f"{tree} is no output tree: its manifest.json is none that a build writes ({error})"
-        at = Position(at.file, error.line)
-        return None, Diagnostic(
-            "FAB6021", Severity.ERROR, message, at, "Build again, or give another folder."
-        )
+        at = Position(str(tree / manifests.NAME), error.line)
+        raise TreeError("FAB6021", message, "Build again, or give another folder.", at) from None
+
+
+def read_manifest(tree: Path) -> tuple[Manifest | None, Diagnostic | None]:
+    """The tree's manifest, or what `open_tree` says of why there is none."""
+    try:
+        folder, _, manifest = open_tree(tree)
+    except TreeError as error:
+        return None, error.diagnostic
+    folder.close()
+    return manifest, None
 
 
 def verify_manifest(tree: Path, manifest: Manifest) -> list[Diagnostic]:

@@ -79,7 +79,7 @@ def _committed(folder: Path, revision: str, spec: Path, jobs: int | None, format
     output.tell(result.diagnostics, format_, sources)
     if format_ == "text":
         verdict = "as a fresh build writes it" if result.exit_status == 0 else "not shown to be a fresh build"
-        click.echo(
+        output.out(
             f"{folder} at {revision}: {verdict}; {plural(result.files, 'file')}, {output.tally(result.diagnostics)}"
         )
     return result.exit_status

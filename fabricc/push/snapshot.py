@@ -9,9 +9,8 @@ import hashlib
 import zlib
 from typing import TYPE_CHECKING
 
+from fabricc.check.tree import TreeError, open_tree
 from fabricc.diagnostics import Diagnostic, Position, Severity
-from fabricc.emit import manifest as manifests
-from fabricc.foreign.files import Folder
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.emit.manifest import Manifest
+    from fabricc.foreign.files import Folder
 
 SWITCHES = "switches/"
 _LARGEST = 16 << 20
@@ -59,18 +59,14 @@ def take(tree: Path) -> Snapshot:
     """Read a tree once.
 
     Raises:
-        SnapshotError: FAB6013 it has no manifest; FAB6010 and FAB6011 for files that are not what it says.
+        SnapshotError: what `check.tree.open_tree` says; FAB6010 and FAB6011 for files that are not as the manifest says.
     """
     try:
-        with Folder(tree) as folder:
-            stated = folder.read(manifests.NAME)
-            manifest = manifests.Manifest.parse(stated)
-            packed, wrong = _held(folder, manifest)
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        message = f"{tree} is no output tree: cannot read its manifest.json ({reason})"
-        remedy = "Give a folder that `build` wrote."
-        raise SnapshotError((Diagnostic("FAB6013", Severity.ERROR, message, None, remedy),)) from None
+        folder, stated, manifest = open_tree(tree)
+    except TreeError as error:
+        raise SnapshotError((error.diagnostic,)) from None
+    with folder:
+        packed, wrong = _held(folder, manifest)
     if wrong:
         raise SnapshotError(tuple(wrong))
     return Snapshot(tree, manifest, hashlib.sha256(stated).hexdigest(), packed)

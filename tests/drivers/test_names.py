@@ -51,7 +51,7 @@ def test_drivers_stand_alone() -> None:
         "import sys; from napalm import get_network_driver as get; "
         "[get(name) for name in ('frr', 'sonic', 'cumulus', 'fabricc_eos', 'fabricc_nxos', 'fabricc_junos')]; "
         "print([name for name in sys.modules if name.startswith('fabricc.') and not "
-        "name.startswith('fabricc.drivers')])"
+        "name.startswith(('fabricc.drivers', 'fabricc.foreign'))])"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

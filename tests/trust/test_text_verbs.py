@@ -228,7 +228,7 @@ def test_a_dry_run_shows_the_switches_diffs_as_text(said: Said, text: str) -> No
     effect = Effect(text, Impact.TRAFFIC_LOSS, text)
     wave = Wave((text,), True, Fraction(1), text, Fraction(1, 2))
     asked = {text: Asked(text, f"+{text}", effect, (text,))}
-    seen = Preview({text: effect}, [wave], 3.0, text, asked, 1, (text,))
+    seen = Preview(text, {text: effect}, [wave], 3.0, text, asked, 1, (text,), (text,))
     out, _ = said(by=lambda: output.out(*push_report.preview(seen, Options())))
     assert harmless(out)
 
