@@ -7,6 +7,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from fabricc.hosts.netplan import rule_priority
+from fabricc.hosts.numbers import decimal
 from fabricc.hosts.templating import word
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _put(
             reading.put(f"{prefix}connection/{key}", value, file, number)
         return key in _CONNECTION or key == "interface-name"
     if (section, key) == ("ethernet", "mtu"):
-        reading.put(prefix + "mtu", int(value) if value.isdigit() else value, file, number)
+        reading.put(prefix + "mtu", decimal(value), file, number)
         return True
     if section not in ("ipv4", "ipv6"):
         return False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.hosts.classes import nic_qos, tos_byte
 from fabricc.hosts.nics import over_tcp
+from fabricc.hosts.numbers import decimal
 from fabricc.hosts.templating import word
 
 if TYPE_CHECKING:
@@ -183,6 +184,5 @@ def _value(key: str, text: str) -> str | int:
         return text[1:] if text.startswith("=") else f"{text}*"
     if key == "NCCL_IB_ADDR_FAMILY":
         return {"AF_INET": "ipv4", "AF_INET6": "ipv6"}.get(text, text)
-    if not (text.isascii() and text.isdigit()):
-        return text
-    return int(text) >> 2 if key in ("NCCL_IB_TC", "NCCL_IB_FIFO_TC") else int(text)
+    value = decimal(text)
+    return value >> 2 if isinstance(value, int) and key in ("NCCL_IB_TC", "NCCL_IB_FIFO_TC") else value

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.hosts.classes import PRIORITIES, nic_qos, traffic_classes
 from fabricc.hosts.nics import FAMILIES, IWARP
+from fabricc.hosts.numbers import decimal
 from fabricc.hosts.templating import fill, fill_text, template, word
 
 if TYPE_CHECKING:
@@ -111,10 +112,10 @@ def _family(driver: str) -> str:
 
 
 _ASSIGNMENT = re.compile(r"([A-Z_]+)=('?)([^']*)('?)")
-_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9_/-]*)=(\d+)")
-_PORT_ROW = re.compile(r"(\S+)\) rdma=(\S+) cable_m=(\d+) port=(\d+) ;;")
+_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9_/-]*)=([0-9]+)")
+_PORT_ROW = re.compile(r"(\S+)\) rdma=(\S+) cable_m=([0-9]+) port=([0-9]+) ;;")
 _PFC_LIST = re.compile(r"[01](,[01]){7}")
-_PAIR = re.compile(r"(\d+),(\d+)")
+_PAIR = re.compile(r"([0-9]+),([0-9]+)")
 _USAGE = "echo 'usage:"
 _BLOCKS = {"CONGESTION='": "congestion", "FIRMWARE='": "firmware", "DSCP_TO_PRIORITY='": "map"}
 _CODE = frozenset(
@@ -141,7 +142,7 @@ def procedure_digest(text: str) -> str:
     head, _, body = text.partition(_PROCEDURE)
     frame = [line.strip() for line in head.split("\n")]
     fixed = "\n".join([*(line for line in frame if line in _FRAME), body])
-    return sha256(fixed.encode()).hexdigest()[:16]
+    return sha256(fixed.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 @cache
@@ -197,7 +198,7 @@ def read_script(reading: Reading, file: str, text: str) -> None:
     head, _, _ = text.partition(_PROCEDURE)
     reading.put("roce/procedure", procedure_digest(text), file, head.count("\n") + 2)
     values: dict[str, tuple[str, int]] = {}
-    ports: list[tuple[str, str, int, int, int]] = []
+    ports: list[tuple[str, str, str | int, str | int, int]] = []
     block = ""
     for number, line in enumerate(head.split("\n"), 1):
         stripped = line.strip()
@@ -210,7 +211,7 @@ def read_script(reading: Reading, file: str, text: str) -> None:
         elif stripped in _FRAME or not stripped or stripped.startswith(("# ", _USAGE)):
             continue
         elif found := _PORT_ROW.fullmatch(stripped):
-            ports.append((found[1], found[2], int(found[3]), int(found[4]), number))
+            ports.append((found[1], found[2], decimal(found[3]), decimal(found[4]), number))
         elif match := _ASSIGNMENT.fullmatch(stripped):
             values[match[1]] = (match[3], number)
         else:
@@ -233,11 +234,11 @@ def _read_block(reading: Reading, block: str, line: str, file: str, number: int)
     if block == "map":
         for pair in line.split():
             if match := _PAIR.fullmatch(pair):
-                reading.put(f"qos/dscp[{int(match[1])}]/priority", int(match[2]), file, number)
+                reading.put(f"qos/dscp[{decimal(match[1])}]/priority", decimal(match[2]), file, number)
             else:
                 reading.unknown.append((file, number, line))
     elif match := _SETTING.fullmatch(line):
-        reading.put(f"{block}/{match[1]}", int(match[2]), file, number)
+        reading.put(f"{block}/{match[1]}", decimal(match[2]), file, number)
     elif line:
         reading.unknown.append((file, number, line))
 
@@ -268,14 +269,13 @@ _LISTS = ("TRUST", "PRIORITY_TO_TC", "TC_SCHEDULER", "TC_WEIGHT", "PFC", "ECN_PR
 
 def _put_qos(reading: Reading, file: str, values: dict[str, tuple[str, int]]) -> None:
     for variable, (path, shift) in _PLAIN.items():
-        value, number = values.get(variable, ("", 0))
-        if value.isdigit():
-            reading.put(path, int(value) >> shift, file, number)
-        elif value:
-            reading.put(path, value, file, number)
+        text, number = values.get(variable, ("", 0))
+        value = decimal(text)
+        if text:
+            reading.put(path, value >> shift if isinstance(value, int) else value, file, number)
     tcs, number = values.get("PRIORITY_TO_TC", ("", 0))
     for priority, tc in enumerate(tcs.split(",")):
-        reading.put(f"qos/priority[{priority}]/traffic_class", int(tc) if tc.isdigit() else tc, file, number)
+        reading.put(f"qos/priority[{priority}]/traffic_class", decimal(tc), file, number)
     schedulers, _ = values.get("TC_SCHEDULER", ("", 0))
     weights, number = values.get("TC_WEIGHT", ("", 0))
     for tc_number, (kind, weight) in enumerate(zip(schedulers.split(","), weights.split(","), strict=False)):

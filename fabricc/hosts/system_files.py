@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.hosts.numbers import decimal
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -53,17 +55,13 @@ def _settings(text: str) -> Iterator[tuple[int, str, str, str]]:
         yield number, f"{section}.{key}", value, line
 
 
-def _number(text: str) -> str | int:
-    return int(text) if text.isascii() and text.isdigit() else text
-
-
 def read_link(reading: Reading, file: str, text: str) -> None:
     """Add the facts of a systemd .link file, under the name that it gives."""
     settings = list(_settings(text))
     name = next((value for _, key, value, _ in settings if key == "Link.Name"), "")
     for number, key, value, line in settings:
         if name and key in _LINK_FACTS:
-            known = _number(value.removeprefix("pci-"))
+            known = decimal(value.removeprefix("pci-"))
             reading.put(f"interface[{name}]/{_LINK_FACTS[key]}", known, file, number)
         elif key != "Link.Name":
             reading.unknown.append((file, number, line))
@@ -102,7 +100,7 @@ def read_sysctl(reading: Reading, file: str, text: str) -> None:
     for number, line in _statements(text):
         key, equals, value = line.partition("=")
         if equals:
-            reading.put(f"sysctl[{key.strip()}]", _number(value.strip()), file, number)
+            reading.put(f"sysctl[{key.strip()}]", decimal(value.strip()), file, number)
         else:
             reading.unknown.append((file, number, line))
 
@@ -113,7 +111,7 @@ def read_limits(reading: Reading, file: str, text: str) -> None:
         words = line.split()
         if len(words) == 4:
             domain, kind, item, value = words
-            reading.put(f"limit[{domain}]/{kind}/{item}", _number(value), file, number)
+            reading.put(f"limit[{domain}]/{kind}/{item}", decimal(value), file, number)
         else:
             reading.unknown.append((file, number, line))
 

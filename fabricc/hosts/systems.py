@@ -58,7 +58,7 @@ _SYSTEM = "SYSTEM="
 
 def _digest(text: str) -> str:
     lines = [line for line in text.split("\n") if not line.startswith(_SYSTEM)]
-    return sha256("\n".join(lines).encode()).hexdigest()[:16]
+    return sha256("\n".join(lines).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 @cache

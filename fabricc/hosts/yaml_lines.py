@@ -134,7 +134,7 @@ def _composed_entries(text: str) -> tuple[list[Entry], list[int]]:
         root = compose(text)
     except yaml.MarkedYAMLError as error:
         return [], [error.problem_mark.line + 1 if error.problem_mark else 1]
-    except (yaml.YAMLError, RecursionError):
+    except (yaml.YAMLError, RecursionError, UnicodeError):  # half a surrogate pair has no UTF-8
         return [], [1]
     entries: list[Entry] = []
     broken: list[int] = []
@@ -151,7 +151,7 @@ def _walk(node: Node, path: Path, entries: list[Entry], broken: list[int]) -> No
     import yaml
 
     line = node.start_mark.line + 1
-    if len(path) > MAX_DEPTH or len(entries) > _MAX_ENTRIES:
+    if len(path) > MAX_DEPTH or len(entries) + len(broken) > _MAX_ENTRIES:
         raise _TooLargeError
     if isinstance(node, yaml.MappingNode) and node.value:
         for key, member in node.value:

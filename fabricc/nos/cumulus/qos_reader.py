@@ -132,7 +132,7 @@ def _numbered(parent: Node | None, key: str) -> Iterator[tuple[str, Node]]:
     above = parent.get(key) if parent else None
     for written, node in above.children.items() if above else ():
         names = members(written)
-        if all(name.isascii() and name.isdecimal() for name in names):
+        if all(isinstance(number(name), int) for name in names):
             node.seen = True
             yield from ((name, node) for name in names)
 

@@ -18,7 +18,7 @@ from fabricc.nos.cumulus.yaml_nodes import Node, parse
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
 
-_VERSION = re.compile(r"Cumulus Linux ([0-9]+\.[0-9]+)(\..*)?")
+_VERSION = re.compile(r"Cumulus Linux ([0-9]{1,4}\.[0-9]{1,4})(\..*)?")
 _CHILD = re.compile(r"(swp[0-9]+)s[0-9]+")
 _SPEED = re.compile(r"([0-9]+)G")
 _TYPES = {MANAGEMENT: "eth", LOOPBACK: "loopback"}

@@ -80,12 +80,13 @@ def _read_tacacs(source: Source) -> None:
         host_node = node if source.release.tacacs_by_address else node.get("host")
         rank = (rank_node and rank_node.value) if source.release.tacacs_by_address else key
         host = key if source.release.tacacs_by_address else (host_node and host_node.value)
-        if rank_node is None or host_node is None or not host or not rank or not rank.isdecimal():
+        order = number(rank or "")
+        if rank_node is None or host_node is None or not host or not isinstance(order, int):
             source.lacks(node, "a TACACS+ server without its address or priority")
             continue
         source.put(f"management/tacacs_server[{host}]/configured", "true", host_node)
-        source.put(f"management/tacacs_server[{host}]/priority", number(rank), rank_node)
-        ranked.append((int(rank), host))
+        source.put(f"management/tacacs_server[{host}]/priority", order, rank_node)
+        ranked.append((order, host))
         place = rank_node
         source.require(node, "port", str(TACACS_PORT))
         if ":" in host:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import field
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.values import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _RANGE = re.compile(r"(.*?)([0-9]+)(?:-([0-9]+))?")
 _MAX_MEMBERS = 1024
+_BOUNDS = re.compile(r"(?<![0-9])([0-9]{1,9})-([0-9]{1,9})(?![0-9])")
 
 
 @dataclass(slots=True)
@@ -118,7 +120,7 @@ def members(key: str) -> tuple[str, ...]:
     names: list[str] = []
     lead = ""
     for part in key.split(","):
-        parts = list(_expanded(part))
+        parts = list(islice(_expanded(part), _MAX_MEMBERS + 1))
         stem = _RANGE.match(part)
         if stem and not stem[1] and lead:
             parts = [lead + name for name in parts]
@@ -132,7 +134,7 @@ def members(key: str) -> tuple[str, ...]:
 
 def _expanded(part: str) -> Iterator[str]:
     """The names of one part, its first range varied last."""
-    found = re.search(r"([0-9]+)-([0-9]+)", part)
+    found = _BOUNDS.search(part)
     if found is None or int(found[2]) - int(found[1]) not in range(_MAX_MEMBERS):
         yield part
         return

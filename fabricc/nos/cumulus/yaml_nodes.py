@@ -97,7 +97,7 @@ def _block(text: str) -> tuple[Node, list[int]]:
             if indent:
                 _item(number, body[2:], indent, nodes, outer, inner)
                 continue
-            if body[2:3] == " ":
+            if body[2:3] in ("", " "):
                 raise _OtherLayoutError
             body, indent = body[2:], 2
         key, value = _parse_line(body)
@@ -147,6 +147,8 @@ def _parse_line(body: str) -> tuple[str, str | None]:
     if rest[0] != " ":
         raise _OtherLayoutError
     value = rest.strip(" ")
+    if not value:
+        return key, None
     return key, "" if value == "{}" else _scalar(value)
 
 
@@ -198,7 +200,7 @@ def _composed(text: str) -> tuple[Node, list[int]]:
         composed = compose(text)
     except yaml.MarkedYAMLError as error:
         return root, [error.problem_mark.line + 1 if error.problem_mark else 1]
-    except (yaml.YAMLError, RecursionError):
+    except (yaml.YAMLError, RecursionError, UnicodeError):  # half a surrogate pair has no UTF-8
         return root, [1]
     parts = composed.value if isinstance(composed, yaml.SequenceNode) else [composed]
     budget = [_MAX_NODES]

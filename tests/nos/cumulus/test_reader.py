@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fabricc.nos.cumulus import CUMULUS
 from fabricc.nos.cumulus.source import members
 from tests.nos.cumulus.variants import VARIANTS, variant
+from tests.wrecks import damaged, texts
 
 FILE = "startup.yaml"
 SWITCH = VARIANTS["dual"]
@@ -148,6 +149,8 @@ def test_ranges_in_keys(key: str, names: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "\n", "{", "- set", "- set:", "- set: {}", "a: b: c", "[" * 100_000, "%", "- - - a: 1", "set: on",
+     "interface: ", "- ", "- set:\n    interface: \n", "swp1-1023s0-1023x0-1023: {}", "0-" + "9" * 5000 + ": {}",
+     "- header:\n    version: Cumulus Linux " + "9" * 5000 + ".1\n- set: {}", "[\ud800]",
      "- set:\n  - interface\n", "- set:\n    interface: *x\n", "? [a]\n: b\n", "- set:\n    qos: 3\n",
      "a: &a [1, *a]", "swp0-999999999999: {}", "- header:\n    version: 7\n- set:\n    router: {}\n", "\t- set:\n"],
 )  # fmt: skip
@@ -185,3 +188,22 @@ def test_no_damage_makes_it_fail(data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(lines) - 1))
         lines[at] = data.draw(st.sampled_from(lines) | st.text(max_size=12))
     CUMULUS.read({FILE: "\n".join(lines)})
+
+
+@given(texts(KEYS))
+def test_no_arbitrary_text_makes_it_fail(text: str) -> None:
+    CUMULUS.read({FILE: text})
+
+
+@given(st.sampled_from([CUMULUS.render(switch)[FILE] for switch in VARIANTS.values()]).flatmap(damaged))
+def test_no_damage_within_a_line_makes_it_fail(text: str) -> None:
+    CUMULUS.read({FILE: text})
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["qos/traffic-pool/default-lossless/switch-priority", "qos/egress-queue-mapping/default-global/switch-priority",
+     "interface/swp1s0/packet-trim/egress-eligibility/traffic-class", "system/aaa/tacacs/server"],
+)  # fmt: skip
+def test_a_number_without_end_is_no_number(path: str) -> None:
+    CUMULUS.read({FILE: with_entry(path, {"9" * 5000: {"host": "192.0.2.1", "priority": "9" * 5000}})})
