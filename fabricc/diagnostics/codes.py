@@ -289,7 +289,6 @@ TITLES: dict[str, str] = {
     "FAB5715": "Key of an account cannot be expressed",
     "FAB5716": "No account with a key",
     "FAB5717": "Communities are replaced, not added to",
-    "FAB5718": "Resume threshold lowered",
     "FAB5719": "No gNMI server in this release",
     "FAB5720": "No adaptive routing on this switch",
     "FAB5721": "No flowlets",

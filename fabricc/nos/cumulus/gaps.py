@@ -15,7 +15,6 @@ from fabricc.nos.cumulus.qos import (
     ALPHAS,
     ROBUSTNESS_RANGE,
     pause_bytes,
-    resume_bytes,
     shared_alpha,
     timers,
     used_profiles,
@@ -138,27 +137,13 @@ def _class_gaps(switch: Switch) -> Iterator[Gap]:
 
 def _profile_gaps(profile: PortProfile) -> Iterator[Gap]:
     headroom = profile.headroom
-    below, resume = pause_bytes(headroom), resume_bytes(headroom)
-    if (
-        below < 1
-        or headroom.xon_bytes < 1
-        or headroom.xon_offset_bytes
-        or not 1 <= headroom.cable_m <= 100_000
-    ):
+    if pause_bytes(headroom) < 2 or headroom.xon_offset_bytes or not 1 <= headroom.cable_m <= 100_000:
         yield Gap(
             "FAB5706",
             f"headroom of {profile.name}: {headroom.size_bytes} bytes, {headroom.xoff_bytes} of them behind the pause",
-            "`qos pfc` takes a port buffer, of which less than all is behind `xoff-threshold`, and an absolute "
-            "`xon-threshold`: the model of Spectrum ASICs",
+            "`qos pfc` takes a port buffer of which less than all is behind `xoff-threshold`: the model of Spectrum "
+            "ASICs",
             "correct the row of the model's headroom table",
-        )
-    elif resume != headroom.xon_bytes:
-        yield Gap(
-            "FAB5718",
-            f"resuming at {headroom.xon_bytes} bytes on {profile.name}, which pauses at {below}",
-            f"`xon-threshold` is not above `xoff-threshold`; written is {resume}",
-            "none needed, or correct the row of the model's headroom table",
-            fatal=False,
         )
     yield from limits.marking(
         "FAB5708",

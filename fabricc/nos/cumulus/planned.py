@@ -16,7 +16,7 @@ from fabricc.nos.cumulus.qos import (
     marked,
     port_default,
     profile_name,
-    resume_bytes,
+    resume_distance_bytes,
     shared_alpha,
     timers,
     used_profiles,
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _NOT_EXPRESSED = ("pool/", "watchdog/", "user[")
 """Pools are shares here, the watchdog has one interval for all, and a key has no comment: all are stated anew."""
+_NOT_EXPRESSED_OF_PORT = ("/headroom/xon_bytes", "/headroom/xon_offset_bytes")
+"""Where a group resumes is a distance of the back end's own."""
 
 
 def planned_facts(switch: Switch) -> Facts:
@@ -47,7 +49,7 @@ def planned_facts(switch: Switch) -> Facts:
     facts = {
         path: value
         for path, value in switch_facts(switch).items()
-        if not path.startswith(_NOT_EXPRESSED) and not path.endswith("/headroom/xon_offset_bytes")
+        if not path.startswith(_NOT_EXPRESSED) and not path.endswith(_NOT_EXPRESSED_OF_PORT)
     }
     if not switch.bgp.sessions:  # timers are those of a peer group or its profile
         for path in [path for path in facts if path.startswith("bfd/")]:
@@ -109,7 +111,7 @@ def _add_qos(facts: Facts, switch: Switch) -> None:
 def _add_ports(facts: Facts, switch: Switch) -> None:
     profiles = used_profiles(switch)
     alpha = shared_alpha(profiles)
-    resume = {profile.name: resume_bytes(profile.headroom) for profile in profiles}
+    resume = {profile.name: resume_distance_bytes(profile.headroom) for profile in profiles}
     for port in switch.ports:
         prefix = f"interface[{port.name}]/"
         facts[f"interface[{port.name}]/configured"] = "true"
@@ -122,7 +124,7 @@ def _add_ports(facts: Facts, switch: Switch) -> None:
             facts[cage + "/lanes"] = port.lanes
         if alpha is not None and port.profile in resume:
             facts[prefix + "headroom/dynamic_th"] = alpha
-            facts[prefix + "headroom/xon_bytes"] = resume[port.profile]
+            facts[prefix + "headroom/resume_distance_bytes"] = resume[port.profile]
         if port.direction is Direction.UNUSED:  # classification and scheduling are the same on every port
             facts[prefix + "trust"] = "dscp"
             for c in switch.qos.classes:

@@ -78,9 +78,14 @@ def pause_bytes(headroom: Headroom) -> int:
     return headroom.size_bytes - headroom.xoff_bytes
 
 
-def resume_bytes(headroom: Headroom) -> int:
-    """Where pausing ends, which is never above where it begins."""
-    return min(headroom.xon_bytes, pause_bytes(headroom))
+def resume_distance_bytes(headroom: Headroom) -> int:
+    """How far below the pause point a group resumes: half of it, which means the same to both readings of the word.
+
+    NVIDIA's page (Quality of Service, Cumulus Linux 5.14) shows `xon-threshold` as switchd's `xon_delta`, the bytes
+    by which occupancy falls below `xoff-threshold`; the command reference calls it a threshold. Half of the pause
+    point is as far from it as from zero.
+    """
+    return pause_bytes(headroom) // 2
 
 
 def marked(qos: SwitchQos, profile: PortProfile) -> tuple[int, ...]:
@@ -193,7 +198,7 @@ def _pfc(qos: SwitchQos, profile: PortProfile) -> Tree:
         "switch-priority": {str(c.priority): {} for c in qos.lossless},
         "tx": "enable",
         "xoff-threshold": pause_bytes(headroom),
-        "xon-threshold": resume_bytes(headroom),
+        "xon-threshold": resume_distance_bytes(headroom),
     }
 
 

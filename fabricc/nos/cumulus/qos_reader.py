@@ -208,7 +208,7 @@ def _read_headroom(source: Source, prefix: str, qos: Node, pfc: Node) -> None:
         source.put(prefix + "pfc", _joined(priorities), priorities[0][1])
     source.scalar(prefix + "headroom/cable_m", pfc, "cable-length")
     source.scalar(prefix + "headroom/size_bytes", pfc, "port-buffer")
-    source.scalar(prefix + "headroom/xon_bytes", pfc, "xon-threshold")
+    source.scalar(prefix + "headroom/resume_distance_bytes", pfc, "xon-threshold")
     source.expect(pfc, (), prefix + "pfc", prefix + "headroom/xoff_bytes")
     shared = ("advance-buffer-config", GLOBAL, "ingress-lossless-buffer")
     source.expect(qos, shared, prefix + "headroom/dynamic_th")

@@ -135,7 +135,6 @@ def test_what_cannot_be_written_stops_the_build(switch: Switch, code: str) -> No
         (with_watchdog(200, 400, 50), "FAB5710"),
         (with_watchdog(200, 400, 200, action="forward"), "FAB5711"),
         (with_users(), "FAB5716"),
-        (with_headroom(xon_bytes=20_000), "FAB5718"),
     ],
 )
 def test_what_is_written_otherwise_is_a_warning_and_reads_back(switch: Switch, code: str) -> None:

@@ -322,3 +322,22 @@ def strings(tree: Any) -> Any:
     if isinstance(tree, dict):
         return {key: strings(value) for key, value in tree.items()}
     return {} if tree == "" else str(tree)
+
+
+@given(st.integers(2, 10**7), st.integers(1, 10**6))
+def test_a_paused_group_resumes_between_empty_and_pausing_however_the_threshold_is_read(
+    pause: int, xoff: int
+) -> None:
+    base = VARIANTS["numbered"]
+    profiles = tuple(
+        replace(p, headroom=replace(p.headroom, size_bytes=pause + xoff, xoff_bytes=xoff))
+        for p in base.qos.profiles
+    )
+    text = CUMULUS.render(replace(base, qos=replace(base.qos, profiles=profiles)))["startup.yaml"]
+    tree = yaml.safe_load(text)[1]["set"]
+    for row in tree["qos"]["pfc"].values():
+        stop, start = int(row["xoff-threshold"]), int(row["xon-threshold"])
+        assert stop == pause
+        assert 0 < start < stop
+        assert 0 < stop - start < stop
+        assert abs((stop - start) - start) <= 1
