@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from fabricc.jobs.roster import Roster
 
 TIER_LABELS = tuple(f"network.topology.nvidia.com/{tier}" for tier in ("leaf", "spine", "core"))
-"""Labels of a node's unit, its set of spines and its set of cores."""
+"""Labels of a node's unit, its set of spines and its set of cores, as Topograph before 1.0 wrote them."""
+FABRIC_LABELS = tuple(f"fabric.topograph.run/tier-{tier}" for tier in range(len(TIER_LABELS)))
+"""The same as Topograph writes them from 1.0 on, tier 0 closest to the node (its `docs/reference/node-labels.md`)."""
 HOST_LABEL = "kubernetes.io/hostname"
 
 
@@ -71,15 +73,15 @@ def _below(names: Iterable[str]) -> list[Object]:
 
 def _labels(hosts: Roster[Any]) -> str:
     """A script that labels the nodes, one command per unit."""
-    leaf, spine, core = TIER_LABELS
     lines = [
         "#!/usr/bin/env bash\n# Labels every node with its place in the fabric; may run again at any time.\n",
         'set -euo pipefail\nlabel() { "${KUBECTL:-kubectl}" label node --overwrite "$@"; }\n\n',
     ]
     for unit, members in hosts.units().items():
-        labels = {CLUSTER_LABEL: hosts.cluster, leaf: word(unit), spine: members[0].pod or "spine"}
-        if members[0].pod:
-            labels[core] = "core"
+        places = (word(unit), members[0].pod or "spine", *(["core"] if members[0].pod else []))
+        labels = {CLUSTER_LABEL: hosts.cluster}
+        for keys in (TIER_LABELS, FABRIC_LABELS):
+            labels |= dict(zip(keys, places, strict=False))
         names = " ".join(word(host.name) for host in members)
         lines.append(f"label {_assignments(labels)} \\\n  {names}\n")
     return "".join(lines)

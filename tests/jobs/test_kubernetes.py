@@ -222,6 +222,17 @@ def test_labels_kueue_and_volcano_agree_on_the_topology(name: str) -> None:
     assert sorted(children) == sorted(set(below) - {f"{built.cluster}-fabric"})
 
 
+@pytest.mark.parametrize("name", SPECS)
+def test_topograph_reads_its_labels_before_and_after_their_change(name: str) -> None:
+    for labels in labelled(name).values():
+        old = [
+            labels[f"network.topology.nvidia.com/{tier}"]
+            for tier in ("leaf", "spine", "core")[: len(fabric(name).tiers)]
+        ]
+        new = [labels[key] for key in sorted(labels) if key.startswith("fabric.topograph.run/tier-")]
+        assert old == new
+
+
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
 def test_kubectl_takes_the_labels(tmp_path: Path) -> None:
     node, labels = next(iter(labelled("pods").items()))
