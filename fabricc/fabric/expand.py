@@ -11,7 +11,7 @@ from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Po
 from fabricc.fabric.naming import switch_name
 from fabricc.fabric.policy import policy, prefix_lists
 from fabricc.fabric.queue_pairs import queue_pairs
-from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session, Transport
+from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session, Spreading, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -257,6 +257,8 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         fabric_prefixes4=(str(addresses.hosts4),) if addresses.hosts4 else (),
         fabric_prefixes6=(str(addresses.hosts6),) if addresses.hosts6 else (),
         recommended_qps=queue_pairs(shape, fabric.load_balancing),
+        planes=shape.planes,
+        spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,
         os=fabric.host_systems[unit.group],
     )
 

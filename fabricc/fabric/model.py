@@ -225,6 +225,8 @@ class Host:
         fabric_prefixes4, fabric_prefixes6: what is reached through the rails, for policy routes.
         classes: the fabric's traffic classes, as on every switch.
         recommended_qps: queue pairs per connection that use the fabric's parallel paths.
+        planes: independent fabrics that the host's ports belong to, port j of a NIC to plane j mod planes.
+        spreads_packets: switches take a path for every packet, so that packets arrive out of order.
         os: operating system and release, e.g. `rhel-9`.
     """
 
@@ -240,6 +242,8 @@ class Host:
     fabric_prefixes6: tuple[str, ...]
     recommended_qps: int
     os: str = "ubuntu-24.04"
+    planes: int = 1
+    spreads_packets: bool = False
 
     @property
     def nic(self) -> NicModel:

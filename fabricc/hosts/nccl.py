@@ -35,6 +35,7 @@ _FACTS = {
     "NCCL_IB_QPS_PER_CONNECTION": "qps_per_connection",
     "NCCL_IB_SPLIT_DATA_ON_QPS": "split_data_on_qps",
     "NCCL_IB_TIMEOUT": "timeout",
+    "NCCL_IB_ADAPTIVE_ROUTING": "adaptive_routing",
 }
 
 
@@ -52,6 +53,18 @@ def cross_nic(host: Host) -> int:
 def needs_pxn(host: Host) -> bool:
     """Whether rails have ToRs of their own, so that traffic between rails should take NVLink first (NCCL's PXN)."""
     return cross_nic(host) != 1
+
+
+def devices(host: Host) -> str:
+    """The RDMA devices with their only port; with several planes also rail and plane, as NCCL 2.30 and later take them.
+
+    NCCL then connects no ports of different planes (`ncclTopoSearchCheckNet`); earlier releases and RCCL read the
+    port and skip the rest (`parseStringList`).
+    """
+    if host.planes == 1:
+        return ",".join([f"{word(port.rdma)}:1" for port in host.ports])
+    planes = host.planes
+    return ",".join([f"{word(p.rdma)}:1:{p.rail}:{p.nic_port % planes}" for p in host.ports])
 
 
 def ipv6_only(host: Host) -> bool:
@@ -86,13 +99,14 @@ def render(host: Host) -> str:
     v6 = ipv6_only(host)
     return _text(
         tuple(_sockets(host)),
-        tuple([port.rdma for port in host.ports]),
+        devices(host),
         host.classes,
         v6,
         host.fabric_prefixes6 if v6 else host.fabric_prefixes4,
         cross_nic(host),
         needs_pxn(host),
         host.recommended_qps,
+        host.spreads_packets,
     )
 
 
@@ -104,17 +118,18 @@ def _sockets(host: Host) -> list[tuple[str, str]]:
 @lru_cache(maxsize=256)
 def _text(
     sockets: tuple[tuple[str, str], ...],
-    devices: tuple[str, ...],
+    listed: str,
     classes: tuple[TrafficClass, ...],
     v6: bool,
     prefixes: tuple[str, ...],
     cross: int,
     pxn: bool,
     qps: int,
+    spread: bool,
 ) -> str:
     qos = nic_qos(classes)
     settings: list[tuple[str, str | int]] = [*sockets]
-    settings.append(("NCCL_IB_HCA", "=" + ",".join(f"{word(device)}:1" for device in devices)))
+    settings.append(("NCCL_IB_HCA", "=" + listed))
     if qos.rdma_dscp is not None:
         settings.append(("NCCL_IB_TC", tos_byte(qos.rdma_dscp)))
         if qos.cnp:
@@ -131,6 +146,8 @@ def _text(
         ("NCCL_IB_SPLIT_DATA_ON_QPS", 0),
         ("NCCL_IB_TIMEOUT", _TIMEOUT),
     ]
+    if spread:  # on Ethernet it is off by default (NCCL, `net_ib/init.cc`): a notice would overtake its data
+        settings.append(("NCCL_IB_ADAPTIVE_ROUTING", 1))
     return "".join(f"{key}={value}\n" for key, value in settings)
 
 
@@ -144,7 +161,7 @@ def planned(host: Host) -> dict[str, str | int]:
     qos = nic_qos(host.classes)
     v6 = ipv6_only(host)
     facts |= {
-        "nccl/hca": ",".join([f"{port.rdma}:1" for port in host.ports]),
+        "nccl/hca": devices(host),
         "nccl/roce_version": 2,
         "nccl/address_family": "ipv6" if v6 else "ipv4",
         "nccl/cross_nic": cross_nic(host),
@@ -152,6 +169,8 @@ def planned(host: Host) -> dict[str, str | int]:
         "nccl/split_data_on_qps": 0,
         "nccl/timeout": _TIMEOUT,
     }
+    if host.spreads_packets:
+        facts["nccl/adaptive_routing"] = 1
     if needs_pxn(host):
         facts["nccl/pxn_disable"] = 0
     if qos.rdma_dscp is not None:

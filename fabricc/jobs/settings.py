@@ -36,6 +36,7 @@ def settings_files(hosts: Roster[Host]) -> dict[str, str]:
         **library_files(
             names, [nccl.render(kind) for kind in hosts.kinds], [ucx(kind) for kind in hosts.kinds]
         ),
+        **_one_sided_files(hosts),
         **table_files(hosts, rails),
     }
 
@@ -90,18 +91,44 @@ def ucx(host: Host) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _per_kind(stem: str, models: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+def _one_sided_files(hosts: Roster[Host]) -> dict[str, str]:
+    """`nvshmem.env`, for libraries that have no file of settings; none where RDMA has no lossless class."""
+    texts = [(kind.model.name, nvshmem(kind)) for kind in hosts.kinds]
+    told = [(name, text) for name, text in texts if text]
+    return _per_kind("nvshmem", [name for name, _ in told], [text for _, text in told], "env") if told else {}
+
+
+def nvshmem(host: Host) -> str:
+    """NVSHMEM's settings, a line each; RoCE's alone: its traffic class is no matter of InfiniBand.
+
+    Source: NVSHMEM, `src/modules/transport/common/env_defs.h`; family and range choose the GID where none is named.
+    """
+    qos = nic_qos(host.classes)
+    if over_tcp(host) or qos.rdma_dscp is None:
+        return ""
+    v6 = nccl.ipv6_only(host)
+    lines = [
+        f"NVSHMEM_IB_TRAFFIC_CLASS={tos_byte(qos.rdma_dscp)}",
+        "NVSHMEM_IB_ROCE_VERSION_NUM=2",
+        f"NVSHMEM_IB_ADDR_FAMILY={'AF_INET6' if v6 else 'AF_INET'}",
+    ]
+    if prefix := nccl.covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
+        lines.append(f"NVSHMEM_IB_ADDR_RANGE={prefix}")
+    return "\n".join(lines) + "\n"
+
+
+def _per_kind(stem: str, models: Sequence[str], texts: Sequence[str], suffix: str = "conf") -> dict[str, str]:
     distinct: dict[str, str] = {}
     for model, text in zip(models, texts, strict=True):
         distinct.setdefault(text, model)
     if len(distinct) == 1:
-        return {f"{stem}.conf": next(iter(distinct))}
+        return {f"{stem}.{suffix}": next(iter(distinct))}
     files: dict[str, str] = {}
     used: dict[str, int] = {}
     for text, model in distinct.items():
         used[model] = used.get(model, 0) + 1
         number = f"-{used[model]}" if used[model] > 1 else ""
-        files[f"{stem}-{word(model)}{number}.conf"] = text
+        files[f"{stem}-{word(model)}{number}.{suffix}"] = text
     return files
 
 

@@ -75,6 +75,7 @@ VARIANTS: dict[str, Host] = {
     "two-prefixes": replace(samples.host(), fabric_prefixes4=("10.0.0.0/16", "10.1.0.0/16")),
     "without-pci": without_pci(),
     "other-nic": other_nic(),
+    "spread": replace(dual_port(), planes=2, spreads_packets=True, recommended_qps=1),
 }
 
 

@@ -151,7 +151,9 @@ def test_open_mpi_maps_ranks_in_host_order(tree: Path) -> None:
 def test_open_mpi_gives_every_rank_the_settings_of_ucx(tree: Path) -> None:
     (tree / "here").write_text("localhost slots=1\n")
     done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), **ROOT)
-    wanted = set(files("rails")["jobs/ucx.conf"].splitlines())
+    wanted = {
+        line for name in ("ucx.conf", "nvshmem.env") for line in files("rails")[f"jobs/{name}"].splitlines()
+    }
     assert wanted <= set(done.stdout.splitlines()), done.stderr
 
 
@@ -196,6 +198,19 @@ def test_the_log_check_tells_rdma_from_sockets(tree: Path, log: str, status: int
     done = run(tree, "check-nccl-log.sh", str(tree / "log"))
     assert done.returncode == status
     assert word in done.stdout
+
+
+def test_the_log_check_knows_devices_with_rail_and_plane(tree: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "planes.conf"
+    settings.write_text("NCCL_IB_HCA==mlx5_r0a:1:0:0,mlx5_r0b:1:0:1\n")
+    (tree / "old").write_text("NCCL INFO NET/IB : Using [0]mlx5_r0a:1/RoCE [1]mlx5_r0b:1/RoCE\n" + DIRECT)
+    (tree / "new").write_text(
+        "NCCL INFO NET/IB : Using [0]mlx5_r0a:1:0:0/RoCE [1]mlx5_r0b:1:0:1/RoCE\n" + DIRECT
+    )
+    (tree / "half").write_text("NCCL INFO NET/IB : Using [0]mlx5_r0a:1:0:0/RoCE\n" + DIRECT)
+    for log, status in (("old", 0), ("new", 0), ("half", 1)):
+        done = run(tree, "check-nccl-log.sh", str(tree / log), NCCL_CONF_FILE=str(settings))
+        assert done.returncode == status, done.stdout
 
 
 def test_the_gid_index_is_that_of_the_fabric_address(tree: Path) -> None:

@@ -14,10 +14,12 @@ from fabricc.fabric.queue_pairs import MOST, queue_pairs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.hosts import nccl
 from fabricc.hosts.classes import nic_qos
+from fabricc.jobs.files import job_files
 from fabricc.jobs.roster import roster
 from fabricc.jobs.settings import settings_files, ucx
 from tests.hosts.variants import VARIANTS
 from tests.jobs.fabrics import SPECS, fabric, files
+from tests.planning.support import document, planned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,3 +115,47 @@ def test_ucx_takes_the_settings_for_all_its_rdma_transports(tmp_path: Path) -> N
     assert {value for key, value in seen.items() if key.endswith("_NUM_PATHS")} == {
         wanted["UCX_IB_NUM_PATHS"]
     }
+
+
+def test_data_and_its_notice_are_sent_apart_where_switches_spread_packets() -> None:
+    hashed = nccl.render(VARIANTS["dual-port"])
+    spread = nccl.render(replace(VARIANTS["dual-port"], spreads_packets=True, recommended_qps=1))
+    assert "NCCL_IB_ADAPTIVE_ROUTING" not in hashed
+    assert keys(spread)["NCCL_IB_ADAPTIVE_ROUTING"] == "1"
+    assert "NCCL_IB_ADAPTIVE_ROUTING" not in nccl.render(
+        replace(VARIANTS["e810-iwarp"], spreads_packets=True)
+    )
+
+
+def test_a_spec_that_spreads_packets_tells_its_hosts() -> None:
+    built = planned(
+        document(gpus={"hosts": 8, "hosts_per_unit": 4}, load_balancing={"mode": "packet"})
+    ).fabric
+    assert built is not None
+    assert keys(job_files(built)["jobs/nccl.conf"])["NCCL_IB_ADAPTIVE_ROUTING"] == "1"
+    assert "NCCL_IB_ADAPTIVE_ROUTING" not in files("rails")["jobs/nccl.conf"]
+
+
+def test_nccl_is_told_rail_and_plane_where_planes_never_meet() -> None:
+    two_planes = replace(VARIANTS["dual-port"], planes=2)
+    assert keys(nccl.render(VARIANTS["dual-port"]))["NCCL_IB_HCA"].startswith("=mlx5_r0a:1,mlx5_r0b:1,")
+    devices = keys(nccl.render(two_planes))["NCCL_IB_HCA"].removeprefix("=").split(",")
+    told = [(port.rdma, "1", str(port.rail), str(port.nic_port)) for port in two_planes.ports]
+    assert [tuple(device.split(":")) for device in devices] == told
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_one_sided_libraries_send_in_the_lossless_class(name: str) -> None:
+    built = files(name)
+    if name == "lossy":
+        assert "jobs/nvshmem.env" not in built
+        return
+    told = keys(built["jobs/nvshmem.env"])
+    assert told["NVSHMEM_IB_TRAFFIC_CLASS"] == keys(built["jobs/nccl.conf"])["NCCL_IB_TC"]
+    assert told["NVSHMEM_IB_ADDR_FAMILY"] == keys(built["jobs/nccl.conf"])["NCCL_IB_ADDR_FAMILY"]
+    assert "jobs/mori.env" not in built
+
+
+def test_one_sided_libraries_are_told_nothing_where_rdma_runs_over_tcp() -> None:
+    hosts = replace(roster(fabric("rails"), fabric("rails").host), kinds=(VARIANTS["e810-iwarp"],))
+    assert not [name for name in settings_files(hosts) if name.endswith(".env")]

@@ -29,8 +29,11 @@ fi
 if [[ -n $used && -r $settings ]]; then
   devices=$(sed -n 's/^NCCL_IB_HCA==*//p' "$settings")
   IFS=, read -ra expected <<< "$devices"
-  for device in "${expected[@]}"; do
-    if ! grep -qE "\]${device}/" <<< "$used"; then
+  for entry in "${expected[@]}"; do
+    # device:port, which rail and plane may follow in the settings and, from NCCL 2.30 on, in the log.
+    IFS=: read -r name port _ <<< "$entry"
+    device=$name:$port
+    if ! grep -qE "\]${device}(:[0-9]*)*/" <<< "$used"; then
       echo "FAULT: $device is in $settings, and NCCL did not use it"
       status=1
     fi

@@ -7,9 +7,12 @@ set -euo pipefail
 ranks=0
 for gpus in "${GPUS[@]}"; do ranks=$((ranks + gpus)); done
 settings=()
-while IFS= read -r line; do
-  if [[ $line == UCX_* ]]; then settings+=(-x "$line"); fi
-done < "${UCX_SETTINGS:-$FOLDER/../ucx.conf}"
+for file in "${UCX_SETTINGS:-$FOLDER/../ucx.conf}" "$FOLDER"/../{nvshmem,mori}.env; do
+  if [[ $file == *.env && ! -r $file ]]; then continue; fi
+  while IFS= read -r line; do
+    if [[ $line =~ ^(UCX|NVSHMEM|MORI)_ ]]; then settings+=(-x "$line"); fi
+  done < "$file"
+done
 read -ra options <<< "${MPIRUN_OPTIONS:-}"
 exec mpirun --hostfile "$HOSTFILE" -np "$ranks" --map-by slot --bind-to none \
   --mca pml ucx --mca btl '^openib' "${settings[@]}" "${options[@]}" "$@"
