@@ -156,6 +156,8 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
         pci = tuple(raw["pci"]["addresses"])
         sources["pci"] = citation(raw["pci"])
     value["nic"] = find_nic(value["nic"])
+    if "gpu_vendor" in raw:
+        value["gpu_vendor"] = raw["gpu_vendor"]
     return HostModel(name=name, title=raw["title"], vendor=raw["vendor"], pci=pci, sources=sources, **value)
 
 

@@ -264,6 +264,7 @@ class HostModel:
         port_gbps: speed of one such port.
         pci: PCI addresses of the NICs in rail order; empty where the platform does not fix them.
         management_interface: netdev of the out-of-band or front-end network, for NCCL's socket.
+        gpu_vendor: maker of the GPUs, `nvidia` or `amd`.
     """
 
     name: str
@@ -276,6 +277,7 @@ class HostModel:
     port_gbps: int
     pci: tuple[str, ...]
     management_interface: str
+    gpu_vendor: str = "nvidia"
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import Facts, Reading
-from fabricc.hosts import keyfile, naming, nccl, netplan, nics, roce, system_files, systems
+from fabricc.hosts import gpus, keyfile, naming, nccl, netplan, nics, roce, system_files, systems
 from fabricc.hosts.facts import host_facts
 from fabricc.hosts.templating import is_word, template
 from fabricc.values import dataclass
@@ -30,7 +30,6 @@ _ALWAYS = (
     (SYSCTL, "sysctl.conf.j2"),
     (LIMITS, "limits.conf.j2"),
     (SERVICE_LIMITS, "service-limits.conf.j2"),
-    (MODULES, "modules.conf.j2"),
 )
 
 
@@ -91,7 +90,9 @@ def render(host: Host) -> dict[str, str]:
         ValueError: a name that `gaps` reports as unusable.
     """
     files = systems.SYSTEMS[host.os].network(host)
-    files[nccl.FILE] = nccl.render(host)
+    gpu = gpus.gpu_of(host)
+    files[gpu.settings] = nccl.render(host)
+    files[MODULES] = template(gpu.modules_template)
     files[systems.APPLY] = systems.apply_script(host.os)
     for path, name in _ALWAYS:
         files[path] = template(name)
@@ -118,7 +119,7 @@ def mode(path: str) -> int:
 
 
 _READERS: dict[str, Callable[[Reading, str, str], None]] = {
-    nccl.FILE: nccl.read,
+    **dict.fromkeys(nccl.FILES, nccl.read),
     SYSCTL: system_files.read_sysctl,
     LIMITS: system_files.read_limits,
     SERVICE_LIMITS: system_files.read_service_limits,

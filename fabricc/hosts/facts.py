@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.hosts import nccl, roce
+from fabricc.hosts.gpus import RDMA_MODULES, gpu_of
 from fabricc.hosts.naming import pci_function
 from fabricc.hosts.netplan import rule_priority
 from fabricc.hosts.nics import family_of
@@ -45,7 +46,7 @@ _SYSTEM: Facts = {
         for kind in ("soft", "hard")
     },
     "service_limit[DefaultLimitMEMLOCK]": "infinity",
-    **{f"module[{name}]": "load" for name in ("ib_umad", "rdma_cm", "rdma_ucm", "nvidia_peermem")},
+    **{f"module[{name}]": "load" for name in RDMA_MODULES},
 }
 _UNIT: Facts = {
     "roce/unit/binds_to": "sys-subsystem-net-devices-%i.device",
@@ -62,6 +63,7 @@ def host_facts(host: Host) -> Facts:
     facts = dict(_shared(host.classes, host.nic, host.os) if known else _SYSTEM)
     if not known:
         facts.update(apply_facts(host.os))
+    facts.update((f"module[{name}]", "load") for name in gpu_of(host).modules)
     facts.update(nccl.planned(host))
     SYSTEMS[host.os].planned(facts, host)
     for port in host.ports:

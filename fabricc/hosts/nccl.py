@@ -1,4 +1,4 @@
-"""`nccl.conf` of a host: which devices NCCL uses, in which traffic class and over how many paths."""
+"""Settings of NCCL, and of RCCL on AMD GPUs: which devices, in which traffic class and over how many paths."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.hosts.classes import nic_qos, tos_byte
+from fabricc.hosts.gpus import GPUS, gpu_of
 from fabricc.hosts.nics import over_tcp
 from fabricc.hosts.numbers import decimal
 from fabricc.hosts.templating import word
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host
     from fabricc.fabric.qos import TrafficClass
 
-FILE = "etc/nccl.conf"
+FILE = GPUS["nvidia"].settings
+FILES = tuple(gpu.settings for gpu in GPUS.values())
 
 _ROCE_V2 = 2
 _TIMEOUT = 22  # 4.096 us * 2**22 = 17 s: outlives a reconvergence of BGP
@@ -36,6 +38,7 @@ _FACTS = {
     "NCCL_IB_SPLIT_DATA_ON_QPS": "split_data_on_qps",
     "NCCL_IB_TIMEOUT": "timeout",
     "NCCL_IB_ADAPTIVE_ROUTING": "adaptive_routing",
+    "NCCL_DMABUF_ENABLE": "dmabuf_enable",
 }
 
 
@@ -51,8 +54,11 @@ def cross_nic(host: Host) -> int:
 
 
 def needs_pxn(host: Host) -> bool:
-    """Whether rails have ToRs of their own, so that traffic between rails should take NVLink first (NCCL's PXN)."""
-    return cross_nic(host) != 1
+    """Whether rails have ToRs of their own, so that traffic between rails should take NVLink first (NCCL's PXN).
+
+    RCCL leaves PXN off, and is told otherwise only where no other path between rails exists.
+    """
+    return cross_nic(host) != 1 if gpu_of(host).pxn else host.rail_isolated
 
 
 def devices(host: Host) -> str:
@@ -107,6 +113,7 @@ def render(host: Host) -> str:
         needs_pxn(host),
         host.recommended_qps,
         host.spreads_packets,
+        gpu_of(host).extra,
     )
 
 
@@ -126,6 +133,7 @@ def _text(
     pxn: bool,
     qps: int,
     spread: bool,
+    extra: tuple[tuple[str, int], ...],
 ) -> str:
     qos = nic_qos(classes)
     settings: list[tuple[str, str | int]] = [*sockets]
@@ -148,6 +156,7 @@ def _text(
     ]
     if spread:  # on Ethernet it is off by default (NCCL, `net_ib/init.cc`): a notice would overtake its data
         settings.append(("NCCL_IB_ADAPTIVE_ROUTING", 1))
+    settings += extra
     return "".join(f"{key}={value}\n" for key, value in settings)
 
 
@@ -169,6 +178,7 @@ def planned(host: Host) -> dict[str, str | int]:
         "nccl/split_data_on_qps": 0,
         "nccl/timeout": _TIMEOUT,
     }
+    facts |= {f"nccl/{_FACTS[key]}": value for key, value in gpu_of(host).extra}
     if host.spreads_packets:
         facts["nccl/adaptive_routing"] = 1
     if needs_pxn(host):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.hosts import nccl
 from fabricc.hosts.classes import PRIORITIES, nic_qos, tos_byte
+from fabricc.hosts.gpus import gpu_of
 from fabricc.hosts.templating import word
 from fabricc.jobs.kubernetes_objects import CLUSTER_LABEL, documents, named
 from fabricc.jobs.kubernetes_topology import topology_files
@@ -194,13 +195,14 @@ def _pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
     """A pod that takes a whole host: all rails in order, all GPUs, locked memory, NCCL's settings."""
     kind = hosts.kinds[0]
     rails = [name for name, _, _ in port_names(fabric)]
-    settings = [{"name": "nccl", "mountPath": "/etc/nccl.conf", "subPath": "nccl.conf", "readOnly": True}]
+    gpu = gpu_of(kind)
+    settings = [{"name": "nccl", "mountPath": f"/{gpu.settings}", "subPath": "nccl.conf", "readOnly": True}]
     container = {
         "name": "worker",
         "image": "your-image",
         "command": ["sleep", "infinity"],
         "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
-        "resources": {"limits": {"nvidia.com/gpu": str(kind.model.gpus)}},
+        "resources": {"limits": {gpu.resource: str(kind.model.gpus)}},
         "volumeMounts": [*settings, {"name": "shm", "mountPath": "/dev/shm"}],
     }
     spec = {

@@ -92,10 +92,14 @@ def ucx(host: Host) -> str:
 
 
 def _one_sided_files(hosts: Roster[Host]) -> dict[str, str]:
-    """`nvshmem.env`, for libraries that have no file of settings; none where RDMA has no lossless class."""
-    texts = [(kind.model.name, nvshmem(kind)) for kind in hosts.kinds]
-    told = [(name, text) for name, text in texts if text]
-    return _per_kind("nvshmem", [name for name, _ in told], [text for _, text in told], "env") if told else {}
+    """`nvshmem.env` and `mori.env`, by the GPUs of the hosts; none where RDMA has no lossless class."""
+    files: dict[str, str] = {}
+    for stem, vendor, written in (("nvshmem", "nvidia", nvshmem), ("mori", "amd", mori)):
+        of_vendor = [kind for kind in hosts.kinds if kind.model.gpu_vendor == vendor]
+        told = [(kind.model.name, text) for kind in of_vendor if (text := written(kind))]
+        if told:
+            files |= _per_kind(stem, [name for name, _ in told], [text for _, text in told], "env")
+    return files
 
 
 def nvshmem(host: Host) -> str:
@@ -115,6 +119,18 @@ def nvshmem(host: Host) -> str:
     if prefix := nccl.covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
         lines.append(f"NVSHMEM_IB_ADDR_RANGE={prefix}")
     return "\n".join(lines) + "\n"
+
+
+def mori(host: Host) -> str:
+    """MoRI's settings, a line each: the traffic class of its kernels and of its transfers, RoCE's alone.
+
+    Source: ROCm/mori, `src/application/transport/rdma/rdma.cpp`, which reads both.
+    """
+    qos = nic_qos(host.classes)
+    if over_tcp(host) or qos.rdma_dscp is None:
+        return ""
+    tos = tos_byte(qos.rdma_dscp)
+    return f"MORI_RDMA_TC={tos}\nMORI_IO_TC={tos}\n"
 
 
 def _per_kind(stem: str, models: Sequence[str], texts: Sequence[str], suffix: str = "conf") -> dict[str, str]:

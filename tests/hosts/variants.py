@@ -39,6 +39,11 @@ def ipv6_only() -> Host:
     return replace(base, ports=ports, fabric_prefixes4=())
 
 
+def amd(host: Host) -> Host:
+    """The host with GPUs of AMD."""
+    return replace(host, model=replace(host.model, gpu_vendor="amd"))
+
+
 def eight_rails() -> Host:
     base = samples.host()
     ports = tuple(
@@ -75,6 +80,7 @@ VARIANTS: dict[str, Host] = {
     "two-prefixes": replace(samples.host(), fabric_prefixes4=("10.0.0.0/16", "10.1.0.0/16")),
     "without-pci": without_pci(),
     "other-nic": other_nic(),
+    "amd": amd(samples.host()),
     "spread": replace(dual_port(), planes=2, spreads_packets=True, recommended_qps=1),
 }
 

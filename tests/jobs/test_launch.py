@@ -117,12 +117,25 @@ def test_vllm_is_tensor_parallel_inside_hosts_and_pipeline_parallel_across(tree:
 
 
 def test_containers_get_devices_and_memory_and_no_privilege(tree: Path) -> None:
-    said = run(tree, "container.sh", "image", "run", CONTAINER_OPTIONS="--name x").stdout.splitlines()
+    said = run(
+        tree, "container.sh", "image", "run", CONTAINER_OPTIONS="--name x", GPU_VENDOR="nvidia"
+    ).stdout.splitlines()
     assert said[-4:] == ["--name", "x", "image", "run"]
     assert "--privileged" not in said
     assert said[said.index("--device") + 1] == "/dev/infiniband"
     assert said[said.index("--cap-add") + 1] == "IPC_LOCK"
     assert "memlock=-1:-1" in said
+
+
+def test_containers_of_amd_hosts_get_its_devices_and_settings(tree: Path) -> None:
+    said = run(tree, "container.sh", "image", GPU_VENDOR="amd").stdout.splitlines()
+    assert "--gpus" not in said
+    assert [said[at + 1] for at, word in enumerate(said) if word == "--device"][:2] == [
+        "/dev/kfd",
+        "/dev/dri",
+    ]
+    assert any(word.endswith(":/etc/rccl.conf:ro") for word in said)
+    assert "--gpus" in run(tree, "container.sh", "image", GPU_VENDOR="nvidia").stdout.splitlines()
 
 
 MPIRUN = pytest.mark.skipif(not shutil.which("mpirun"), reason="Open MPI is not installed")

@@ -2,11 +2,12 @@
 # Sourced by the launch files: the job's hosts in topological order, and where this host stands among them.
 #   FABRICC_HOSTFILE  the job's hosts, in the order of the fabric's hostfile (that one by default)
 #   FABRICC_HOST      this host's name (its short host name by default)
-#   NCCL_CONF_FILE    NCCL's settings (/etc/nccl.conf by default)
+#   NCCL_CONF_FILE    NCCL's settings (/etc/nccl.conf by default, /etc/rccl.conf where there is none)
 FOLDER=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 HOSTFILE=${FABRICC_HOSTFILE:-$FOLDER/../hostfile}
 SELF=${FABRICC_HOST:-$(hostname -s)}
 SETTINGS=${NCCL_CONF_FILE:-/etc/nccl.conf}
+if [[ -z ${NCCL_CONF_FILE:-} && ! -e $SETTINGS ]]; then SETTINGS=/etc/rccl.conf; fi
 
 HOSTS=()
 GPUS=()
