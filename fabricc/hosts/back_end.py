@@ -105,7 +105,8 @@ def render(host: Host) -> dict[str, str]:
     if placed:
         files[naming.RDMA_NAMES] = naming.rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
     if nics.family_of(host) and host.ports:
-        files[roce.SCRIPT] = roce.script(host.classes, nic, tuple([roce.row(port) for port in host.ports]))
+        rows = tuple([roce.row(port) for port in host.ports])
+        files[roce.SCRIPT] = roce.script(host.classes, nic, rows, host.spreads_packets)
         files[roce.UNIT] = template("fabricc-roce@.service.j2")
         files[roce.HOOK] = roce.hook(tuple([port.name for port in host.ports]))
     return files

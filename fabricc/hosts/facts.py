@@ -60,7 +60,7 @@ _UNIT: Facts = {
 def host_facts(host: Host) -> Facts:
     """Every fact that the host's files state."""
     known = family_of(host) is not None
-    facts = dict(_shared(host.classes, host.nic, host.os) if known else _SYSTEM)
+    facts = dict(_shared(host.classes, host.nic, host.os, host.spreads_packets) if known else _SYSTEM)
     if not known:
         facts.update(apply_facts(host.os))
     facts.update((f"module[{name}]", "load") for name in gpu_of(host).modules)
@@ -74,8 +74,8 @@ def host_facts(host: Host) -> Facts:
 
 
 @lru_cache(maxsize=64)
-def _shared(classes: tuple[TrafficClass, ...], nic: NicModel, system: str) -> Facts:
-    return {**_SYSTEM, **_UNIT, **dict(apply_facts(system)), **dict(roce.planned(classes, nic))}
+def _shared(classes: tuple[TrafficClass, ...], nic: NicModel, system: str, spread: bool) -> Facts:
+    return {**_SYSTEM, **_UNIT, **dict(apply_facts(system)), **dict(roce.planned(classes, nic, spread))}
 
 
 def _port_facts(facts: Facts, host: Host, port: HostPort) -> None:

@@ -58,19 +58,28 @@ def congestion(classes: tuple[TrafficClass, ...], nic: NicModel) -> tuple[tuple[
     return nic.congestion if any(nic_qos(classes).ecn) else ()
 
 
-def firmware(classes: tuple[TrafficClass, ...], nic: NicModel) -> tuple[tuple[str, int], ...]:
-    """Settings that a ConnectX keeps: the catalog's, and which classes it controls and how it marks notifications."""
+def firmware(
+    classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool = False
+) -> tuple[tuple[str, int], ...]:
+    """Settings that a ConnectX keeps: the catalog's, which classes it controls and how it marks notifications.
+
+    Where switches spread packets (`spread`) it supports adaptive routing of RDMA, which `mlxconfig` shows as off.
+    """
     settings = dict(nic.firmware)
     if settings:
         qos = nic_qos(classes)
         settings["ROCE_CC_PRIO_MASK"] = sum(1 << p for p in PRIORITIES if qos.ecn[p])
         if qos.cnp:
             settings["CNP_DSCP"], settings["CNP_802P_PRIO"] = qos.cnp
+        if spread:
+            settings["ROCE_ADAPTIVE_ROUTING_EN"] = 1
     return tuple(sorted(settings.items()))
 
 
 @lru_cache(maxsize=256)
-def script(classes: tuple[TrafficClass, ...], nic: NicModel, ports: tuple[PortRow, ...]) -> str:
+def script(
+    classes: tuple[TrafficClass, ...], nic: NicModel, ports: tuple[PortRow, ...], spread: bool = False
+) -> str:
     """The script for these classes, NICs and ports."""
     qos = nic_qos(classes)
     of_priority, schedulers = traffic_classes(classes, nic.traffic_classes)
@@ -99,7 +108,7 @@ def script(classes: tuple[TrafficClass, ...], nic: NicModel, ports: tuple[PortRo
         roce_tos="" if data_dscp is None else data_dscp << 2 | FAMILIES[nic.driver].ecn_bits,
         read_request_bytes=nic.read_request_bytes,
         congestion="".join(f"{key}={value}\n" for key, value in congestion(classes, nic)),
-        firmware="".join(f"{key}={value}\n" for key, value in firmware(classes, nic)),
+        firmware="".join(f"{key}={value}\n" for key, value in firmware(classes, nic, spread)),
         ports="\n".join(rows),
         names=" ".join(name for name, _, _, _ in ports),
     )
@@ -152,7 +161,9 @@ def planned_procedure(driver: str) -> str:
     return procedure_digest(text.replace("{{ family }}\n", _family(driver)))
 
 
-def planned(classes: tuple[TrafficClass, ...], nic: NicModel) -> Iterator[tuple[str, str | int]]:
+def planned(
+    classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool = False
+) -> Iterator[tuple[str, str | int]]:
     """The facts that are the same for all ports."""
     qos = nic_qos(classes)
     of_priority, schedulers = traffic_classes(classes, nic.traffic_classes)
@@ -173,7 +184,7 @@ def planned(classes: tuple[TrafficClass, ...], nic: NicModel) -> Iterator[tuple[
         yield "qos/cnp_priority", marks[1]
     for key, value in congestion(classes, nic):
         yield f"congestion/{key}", value
-    for key, value in firmware(classes, nic):
+    for key, value in firmware(classes, nic, spread):
         yield f"firmware/{key}", value
 
 

@@ -165,6 +165,8 @@ def _nic_template(kind: Host) -> Object:
         "roceOptimized": roce,
         "gpuDirectOptimized": {"enabled": True, "env": "Baremetal"},
     }
+    if kind.spreads_packets:
+        raw.append({"name": "ROCE_ADAPTIVE_ROUTING_EN", "value": "1"})
     if raw:
         template["rawNvConfig"] = raw
     return template

@@ -41,6 +41,20 @@ ecn_settings() {
     done
 }
 
+# Where switches take a path for every packet, all queue pairs have their packets placed in any order.
+spread() {
+    case $FIRMWARE in
+    *ROCE_ADAPTIVE_ROUTING_EN=1*) ;;
+    *) return 1 ;;
+    esac
+    address=$(pci_address)
+    [ -n "$address" ] || return 1
+    command -v mlxreg >/dev/null || {
+        note 'no mlxreg: adaptive routing of RDMA stays as it is'
+        return 1
+    }
+}
+
 verify_nic() {
     state=$(mlnx_qos -i "$netdev")
     same 'DCBX mode' "$(field 'DCBX mode')" 'OS controlled'
@@ -59,6 +73,10 @@ verify_nic() {
         done << SETTINGS
 $(ecn_settings)
 SETTINGS
+    fi
+    if spread; then
+        have=$(mlxreg -d "$address" --reg_name ROCE_ACCL --get | awk '$1 == "adaptive_routing_forced_en" { print $NF }')
+        same 'adaptive routing' "$((${have:-0}))" 1
     fi
     # All queue pairs, whatever traffic class they ask for (vendor driver only).
     if [ -n "$ROCE_TOS" ] && [ -e "$device/tc/1/traffic_class" ]; then
@@ -94,9 +112,21 @@ SETTINGS
 }
 
 configure_device() {
+    if spread; then
+        mlxreg -d "$address" --yes --reg_name ROCE_ACCL --set adaptive_routing_forced_en=0x1 ||
+            echo "fabricc-roce: $netdev: adaptive routing is refused: run --firmware and reset the NIC" >&2
+    fi
     if [ -n "$ROCE_TOS" ] && [ -e "$device/tc/1/traffic_class" ]; then
         printf '%s\n' "$ROCE_TOS" > "$device/tc/1/traffic_class"
     fi
+}
+
+# Settings of a port end in its number, those of the whole NIC do not.
+kept() {
+    case $1 in
+    ROCE_ADAPTIVE_ROUTING_EN) echo "$1" ;;
+    *) echo "$1_P$port" ;;
+    esac
 }
 
 # Settings that the NIC keeps: what is in force must be what comes with the next boot.
@@ -107,7 +137,7 @@ verify_firmware() {
         return 0
     fi
     for pair in $FIRMWARE; do
-        key=${pair%=*}_P$port
+        key=$(kept "${pair%=*}")
         have=$(mlxconfig -d "$address" -e query "$key" | awk -v key="$key" '
             $1 == key || $2 == key { for (i = NF - 1; i <= NF; i++) { sub(/.*\(/, "", $i); sub(/\).*/, "", $i) }
                 print ($(NF - 1) == $NF) ? $NF : $(NF - 1) " until reset" }')
@@ -119,7 +149,7 @@ configure_firmware() {
     address=$(pci_address)
     set --
     for pair in $FIRMWARE; do
-        set -- "$@" "${pair%=*}_P$port=${pair#*=}"
+        set -- "$@" "$(kept "${pair%=*}")=${pair#*=}"
     done
     [ $# -gt 0 ] || return 0
     mlxconfig -y -d "$address" set "$@"

@@ -147,17 +147,26 @@ def mlxconfig(state, arguments):
     return f"Configurations:        Default   Current   Next Boot\n   {key}   0   {shown}   {shown}\n"
 
 
+def mlxreg(state, arguments):
+    register = state.setdefault("mlxreg", {"adaptive_routing_forced_en": "0x0"})
+    if "--set" in arguments:
+        register.update([arguments[arguments.index("--set") + 1].split("=")])
+        return ""
+    rows = "".join(f"{key:<47}| 0x{int(value, 16):08x}\n" for key, value in register.items())
+    return "Sending access register...\nField Name | Data\n=====\n" + rows + "=====\n"
+
+
 def nicctl(state, arguments):
     return "\nPort : 04908170-1\n  MTU : 9216\nPort : 04908170-2\n" if arguments == ["show", "port"] else ""
 
 
-QUESTIONS = ("show", "query", "-a", "-g", "--show-priv-flags")
+QUESTIONS = ("show", "query", "-a", "-g", "--get", "--show-priv-flags")
 try:
     with open(STATE) as stored:  # noqa: PTH123
         state = json.load(stored)
 except FileNotFoundError:
     state = {}
-text = {f.__name__: f for f in (mlnx_qos, dcb, devlink, ethtool, setpci, mlxconfig, nicctl)}[TOOL](
+text = {f.__name__: f for f in (mlnx_qos, dcb, devlink, ethtool, setpci, mlxconfig, mlxreg, nicctl)}[TOOL](
     state, ARGUMENTS
 )
 with open(STATE, "w") as stored:  # noqa: PTH123

@@ -52,7 +52,7 @@ def port(root: Path, net: str, rdma: str) -> None:
 def tools(root: Path) -> None:
     """The tools of every family, in a folder of their own."""
     (root / "bin").mkdir()
-    for tool in ("mlnx_qos", "ethtool", "setpci", "mlxconfig", "dcb", "devlink", "nicctl"):
+    for tool in ("mlnx_qos", "ethtool", "setpci", "mlxconfig", "mlxreg", "dcb", "devlink", "nicctl"):
         (root / "bin" / tool).write_text(
             TOOLS.read_text().replace("/usr/bin/env python3", f"{sys.executable} -IS")
         )
@@ -175,6 +175,21 @@ def test_what_somebody_changes_is_named_and_put_back(tmp_path: Path, change: str
     run(tmp_path, "connectx-7", "rail0")
     run(tmp_path, "connectx-7", "--firmware", "rail0")
     assert run(tmp_path, "connectx-7", "--check", "rail0").returncode == 0
+
+
+def test_a_connectx_places_packets_in_any_order_where_switches_spread_them(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0a", "mlx5_r0a")
+    assert run(tmp_path, "spread", "--firmware", "rail0a").returncode == 0
+    (kept,) = recorded(tmp_path)
+    assert "ROCE_ADAPTIVE_ROUTING_EN=1" in kept.split()
+    assert run(tmp_path, "spread", "rail0a").returncode == 0
+    forced = "mlxreg -d 0000:18:00.0 --yes --reg_name ROCE_ACCL --set adaptive_routing_forced_en=0x1"
+    assert forced in recorded(tmp_path)
+    assert run(tmp_path, "spread", "--check", "rail0a").returncode == 0
+    state = {"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")}
+    undo = [tmp_path / "bin/mlxreg", *forced.replace("0x1", "0x0").split()[1:]]
+    subprocess.run(undo, env=os.environ | state, check=True)
+    assert "adaptive routing is 0, planned 1" in run(tmp_path, "spread", "--check", "rail0a").stdout
 
 
 def test_firmware_follows_the_contract(tmp_path: Path) -> None:

@@ -81,7 +81,6 @@ VARIANTS: dict[str, Host] = {
     "without-pci": without_pci(),
     "other-nic": other_nic(),
     "amd": amd(samples.host()),
-    "spread": replace(dual_port(), planes=2, spreads_packets=True, recommended_qps=1),
 }
 
 
@@ -110,3 +109,6 @@ VARIANTS |= {
 }
 VARIANTS |= {os: on(os) for os in SYSTEMS}
 VARIANTS |= {name: with_nic(name) for name in NICS}
+VARIANTS["spread"] = replace(
+    with_nic("connectx-7", dual_port()), planes=2, spreads_packets=True, recommended_qps=1
+)

@@ -13,13 +13,16 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.hosts.classes import nic_qos
+from fabricc.jobs.files import job_files
 from fabricc.jobs.roster import port_names
 from tests.jobs.fabrics import SPECS, fabric, files
 
@@ -243,3 +246,12 @@ def test_kubectl_takes_the_labels(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["metadata"]["labels"] == labels
+
+
+def test_nic_operators_are_told_that_switches_spread_packets() -> None:
+    built = replace(fabric("rails"), load_balancing=LoadBalancing(Spreading.PACKET))
+    (template,) = yaml.safe_load_all(job_files(built)["jobs/kubernetes/nic-configuration.yaml"])
+    told = {"name": "ROCE_ADAPTIVE_ROUTING_EN", "value": "1"}
+    assert told in template["spec"]["template"]["rawNvConfig"]
+    hashed = of_kind("rails", "NicConfigurationTemplate")[0]["spec"]["template"]
+    assert told not in hashed["rawNvConfig"]
