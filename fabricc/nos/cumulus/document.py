@@ -43,7 +43,7 @@ def render(switch: Switch) -> str:
     content: Tree = {
         "interface": interfaces(switch, release),
         "qos": qos_tree(switch),
-        "router": {**router(switch.bgp, release), **adaptive_routing(switch, release)},
+        "router": {**router(switch, release), **adaptive_routing(switch, release)},
         "system": _system(switch, release, system),
         "vrf": vrf(switch.bgp, release),
     }

@@ -22,7 +22,15 @@ from fabricc.nos.cumulus.qos import (
     used_profiles,
 )
 from fabricc.nos.cumulus.release import ADMINISTRATOR, OWN_ACCOUNT, release_of
-from fabricc.nos.cumulus.routing import TTL_SECURITY_HOPS, activated, adapts, carried, peer_groups
+from fabricc.nos.cumulus.routing import (
+    TTL_SECURITY_HOPS,
+    activated,
+    adapts,
+    carried,
+    global_next_hops,
+    peer_groups,
+    prefers_global,
+)
 from fabricc.nos.cumulus.services import (
     LIST_TYPES,
     access_rules,
@@ -177,6 +185,11 @@ def _add_balancing(facts: Facts, switch: Switch) -> None:
     if cut:
         wanted = congestion_facts(switch.qos)
         facts.update((path, value) for path, value in wanted.items() if path.startswith("trimming/"))
+    preferring = global_next_hops(switch)
+    for route_map in switch.bgp.route_maps:
+        for clause in route_map.clauses if route_map.name in preferring else ():
+            if prefers_global(clause):
+                facts[f"route_map[{route_map.name}]/{clause.sequence}/global_next_hop"] = "true"
     for port in switch.ports:
         prefix = f"interface[{port.name}]/"
         if adapts(switch) and port.direction in FABRIC:

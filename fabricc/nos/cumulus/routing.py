@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.routing import Spreading, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixRule, Session
@@ -27,15 +28,16 @@ def carried(bgp: Bgp) -> tuple[str, ...]:
     return tuple(name for name, there in (("ipv4", bgp.ipv4), ("ipv6", bgp.ipv6)) if there)
 
 
-def router(bgp: Bgp, release: Release) -> Tree:
+def router(switch: Switch, release: Release) -> Tree:
     """Everything below `router`."""
+    bgp = switch.bgp
     tree: Tree = {
         "bgp": {
             "autonomous-system": bgp.asn,
             release.enable: release.on,
             "router-id": bgp.router_id,
         },
-        "policy": _policy(bgp),
+        "policy": _policy(bgp, dict.fromkeys(global_next_hops(switch), release.on)),
     }
     if release.bfd_profiles and bgp.sessions and bgp.bfd_interval_ms is not None:
         tree["bfd"] = {"profile": {BFD_PROFILE: _bfd_timers(bgp, bgp.bfd_interval_ms)}, "state": release.on}
@@ -45,6 +47,27 @@ def router(bgp: Bgp, release: Release) -> Tree:
 def adapts(switch: Switch) -> bool:
     """Whether every packet takes the less loaded path: NVUE's adaptive routing."""
     return switch.load_balancing.mode is Spreading.PACKET
+
+
+def global_next_hops(switch: Switch) -> frozenset[str]:
+    """The inbound route maps that take the global one of two IPv6 next hops, by name.
+
+    With adaptive routing several peerings to one router want it, whose link-local address is the same on each
+    (NVIDIA, Equal Cost Multipath Load Sharing, IPv6 Next Hop Preference).
+    """
+    if not adapts(switch):
+        return frozenset()
+    far = {port.name: port.peer.device for port in switch.ports if port.peer}
+    peerings = Counter(
+        (s.group, far.get(s.port)) for s in switch.bgp.sessions if s.transport is Transport.IPV6
+    )
+    several = {group for (group, _), count in peerings.items() if count > 1}
+    return frozenset(group.import_map for group in switch.bgp.groups if group.name in several)
+
+
+def prefers_global(clause: Clause) -> bool:
+    """Whether a clause of such a route map says so: one that lets IPv6 routes in."""
+    return clause.permit and clause.family != 4
 
 
 def adaptive_routing(switch: Switch, release: Release) -> Tree:
@@ -143,7 +166,7 @@ def _bfd_timers(bgp: Bgp, interval_ms: int) -> Tree:
     }
 
 
-def _policy(bgp: Bgp) -> Tree:
+def _policy(bgp: Bgp, prefer_global: Mapping[str, str]) -> Tree:
     tree: Tree = {
         "community-list": {
             rows.name: {"rule": {"10": {"action": "permit", "community": {rows.community: {}}}}}
@@ -157,7 +180,12 @@ def _policy(bgp: Bgp) -> Tree:
             for rows in bgp.prefix_lists
         },
         "route-map": {
-            rows.name: {"rule": {str(clause.sequence): _clause(clause) for clause in rows.clauses}}
+            rows.name: {
+                "rule": {
+                    str(clause.sequence): _clause(clause, prefer_global.get(rows.name))
+                    for clause in rows.clauses
+                }
+            }
             for rows in bgp.route_maps
         },
     }
@@ -173,7 +201,7 @@ def _prefix_rule(rule: PrefixRule) -> Tree:
     return {"action": "permit", "match": {rule.prefix: lengths}}
 
 
-def _clause(clause: Clause) -> Tree:
+def _clause(clause: Clause, prefer_global: str | None) -> Tree:
     tree: Tree = {"action": {"permit" if clause.permit else "deny": {}}}
     match: Tree = {}
     if clause.community_list:
@@ -184,6 +212,8 @@ def _clause(clause: Clause) -> Tree:
     change: Tree = {}
     if clause.add_community:
         change["community"] = {clause.add_community: {}}
+    if prefer_global and prefers_global(clause):
+        change["ipv6-nexthop-prefer-global"] = prefer_global
     if clause.local_preference is not None:
         change["local-preference"] = clause.local_preference
     if match:

@@ -65,6 +65,10 @@ def read_routing(source: Source) -> None:
             for sequence, rule in rules:
                 path = f"route_map[{name}]/{sequence}"
                 source.put(path, _clause(source, path, rule), rule)
+                source.expect(rule, ("set",), f"{path}/global_next_hop")
+                if prefer := rule.get("set", "ipv6-nexthop-prefer-global"):
+                    on = prefer.value == source.release.on
+                    source.put(f"{path}/global_next_hop", "true" if on else prefer.value or "", prefer)
 
 
 def read_port_balancing(source: Source, prefix: str, port: Node) -> None:

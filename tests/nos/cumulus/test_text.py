@@ -12,11 +12,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.fabric.model import Tacacs
+from fabricc.fabric.model import Switch, Tacacs
+from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos.cumulus import CUMULUS
 from fabricc.nos.cumulus.yaml_nodes import Node, parse
 from fabricc.nos.cumulus.yaml_text import natural, scalar, write
-from tests.nos.cumulus.variants import VARIANTS, tor, variant
+from tests.nos.cumulus.variants import VARIANTS, parallel, tor, variant
 
 GOLDEN = Path(__file__).with_name("golden")
 CASES = [
@@ -229,6 +230,31 @@ def test_packets_spread_over_ports_to_switches_and_not_to_hosts() -> None:
         ports = {name for name, row in tree["interface"].items() if "router" in row}
         assert ports == {"swp3s0", "swp4s0"}
         assert tree["interface"]["swp3s0"]["router"] == {"adaptive-routing": switch_on}
+
+
+@pytest.mark.parametrize(("release", "word"), [("5.9", "on"), ("5.14", "on"), ("5.15", "enabled")])
+def test_parallel_ipv6_peerings_take_global_next_hops_where_packets_spread(release: str, word: str) -> None:
+    switch = replace(parallel(dual=True), release=release)
+    tree = yaml.safe_load(CUMULUS.render(switch)["startup.yaml"])[1]["set"]
+    maps = tree["router"]["policy"]["route-map"]
+    (name,) = {group.import_map for group in switch.bgp.groups}
+    told = [rule.get("set", {}).get("ipv6-nexthop-prefer-global") for rule in maps[name]["rule"].values()]
+    assert word in told
+    for rows, rules in maps.items():
+        for rule in rules["rule"].values():
+            said = "ipv6-nexthop-prefer-global" in rule.get("set", {})
+            four = rule.get("match", {}).get("type") == "ipv4"
+            assert said == (rows == name and "permit" in rule["action"] and not four)
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [replace(parallel(dual=True), load_balancing=LoadBalancing()), parallel(), parallel(unnumbered=True, dual=True),
+     replace(tor(dual=True), load_balancing=LoadBalancing(Spreading.PACKET))],
+    ids=["hashed", "ipv4", "unnumbered", "one-link-a-spine"],
+)  # fmt: skip
+def test_other_peerings_keep_their_next_hops(switch: Switch) -> None:
+    assert "prefer-global" not in CUMULUS.render(switch)["startup.yaml"]
 
 
 def test_packets_are_trimmed_on_every_port_in_use() -> None:

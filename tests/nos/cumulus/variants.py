@@ -55,6 +55,17 @@ def with_everything() -> Switch:
     )
 
 
+def parallel(**options: Any) -> Switch:
+    """A ToR that spreads packets over two links to one spine."""
+    switch = replace(tor(**options), load_balancing=LoadBalancing(Spreading.PACKET))
+    up = {session.port for session in switch.bgp.sessions}
+    ports = tuple(
+        replace(port, peer=replace(port.peer, device="spine01a")) if port.name in up and port.peer else port
+        for port in switch.ports
+    )
+    return replace(switch, ports=ports)
+
+
 def open_gnmi() -> Switch:
     """A ToR whose gNMI server has a port of its own, which everyone may reach."""
     switch = tor(unnumbered=True)
@@ -71,6 +82,7 @@ VARIANTS: dict[str, Switch] = {
     "whole-cages": whole_cages(),
     "settings": with_everything(),
     "open-gnmi": open_gnmi(),
+    "parallel": parallel(dual=True),
     "spine": replace(tor(dual=True), tier=TierName.SPINE, unit=None),
 }
 
