@@ -272,6 +272,7 @@ TITLES: dict[str, str] = {
     "FAB5681": "BFD no faster than the hold time",
     "FAB5685": "Pause thresholds are the platform's own",
     "FAB5686": "No pause thresholds for a long cable",
+    "FAB5610": "The NIC keeps settings that its own tool must write",
     "FAB5701": "Release not known",
     "FAB5702": "No word for a port speed",
     "FAB5703": "MTU out of range",

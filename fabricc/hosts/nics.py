@@ -23,18 +23,23 @@ class Family:
         ecn_bits: what the traffic-class byte carries beside the code point: mlx5 expects ECT(0), others take the
             byte as it is.
         cannot: settings that its tools do not have, or do not show.
+        kept: options that the NIC itself keeps and RDMA needs, which the script does not write.
         unsaid_cnp: True where nothing sets the code point of congestion notifications.
     """
 
     procedure: tuple[str, ...]
     ecn_bits: int = 0
     cannot: str = ""
+    kept: tuple[str, ...] = ()
     unsaid_cnp: bool = False
 
 
 FAMILIES = {
     "mlx5_core": Family(("nic-connectx.sh",), ecn_bits=2),
-    "bnxt_en": Family(("nic-dcb.sh", "nic-bnxt.sh")),
+    # AMD, ROCm cluster networking, and node-scraper (NicPlugin) look at these three with `niccli nvm -getoption`.
+    "bnxt_en": Family(
+        ("nic-dcb.sh", "nic-bnxt.sh"), kept=("support_rdma", "performance_profile", "pcie_relaxed_ordering")
+    ),
     "ice": Family(("nic-dcb.sh", "nic-irdma.sh"), unsaid_cnp=True),
     "ionic": Family(
         ("nic-ionic.sh",),
@@ -94,6 +99,15 @@ def limits(host: Host) -> Iterator[Limit]:
             f"some settings of {nic.title}",
             family.cannot,
             "leave its cable length to the firmware, and look at `nicctl show qos` and `nicctl show dcqcn` yourself",
+            False,
+        )
+    if family.kept and any(c.lossless for c in host.classes):
+        yield (
+            "FAB5610",
+            f"{', '.join(family.kept)} of {nic.title}",
+            "the NIC keeps them, `fabricc-roce --firmware` writes none, and niccli names NICs by numbers of its own",
+            "for each NIC of `niccli --list`: `niccli -i N nvm -getoption support_rdma -scope 0`, then `nvm -setoption "
+            "support_rdma -value 1 -scope 0`; the others likewise, by the maker's sheet, and restart the host",
             False,
         )
     if family.unsaid_cnp and not over_tcp(host) and any(c.cnp for c in host.classes):

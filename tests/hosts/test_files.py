@@ -206,7 +206,7 @@ def test_nics_of_an_unknown_driver_are_a_gap_and_get_no_settings() -> None:
     [
         ("connectx-6", []),
         ("bluefield-3", []),
-        ("thor2", []),
+        ("thor2", ["FAB5610"]),
         ("pollara", ["FAB5606"]),
         ("e810", ["FAB5606"]),
         ("e810-iwarp", ["FAB5605", "FAB5608"]),
