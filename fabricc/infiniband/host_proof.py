@@ -44,7 +44,7 @@ def _ipoib(
 ) -> Iterator[Finding]:
     try:
         found = dict(_interfaces(files))
-    except (configparser.Error, ValueError) as error:
+    except (configparser.Error, KeyError, TypeError, ValueError) as error:
         yield Finding("FAB6310", f"a file of IPoIB cannot be read: {error}", "")
         return
     for port in host.ports:

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricc.infiniband import host_files
 from fabricc.infiniband.host_files import HostFiles, tenants_by_host
 from fabricc.infiniband.host_proof import prove_host
 from fabricc.infiniband.wiring import hosts
 from tests.infiniband.support import CLASSES, TENANTS, document, planned
+from tests.wrecks import damaged, texts
 
 if TYPE_CHECKING:
     from fabricc.infiniband.model import Host, InfinibandFabric
@@ -126,3 +129,23 @@ def test_networkmanager_reads_the_keyfiles_without_losing_a_word(tenants: bool) 
         kept = {line for line in done.stdout.splitlines() if "=" in line}
         lost = {line for line in text.splitlines() if "=" in line} - kept
         assert lost <= {"autoconnect=true"}, path
+
+
+FABRICS = [planned(spec(system, priorities=CLASSES, infiniband=TENANTS)) for system in SYSTEMS]
+
+
+@pytest.mark.parametrize("ib", FABRICS, ids=SYSTEMS)
+@given(st.data())
+def test_no_damage_of_a_file_makes_the_proof_raise(ib: InfinibandFabric, data: st.DataObject) -> None:
+    host, files = first(ib)
+    path = data.draw(st.sampled_from(sorted(files)))
+    files[path] = data.draw(damaged(files[path]) | texts(files[path].split()))
+    assert {finding.code for finding in prove_host(ib, host, files)} <= {"FAB6310"}
+
+
+@pytest.mark.parametrize("section", ["infiniband", "connection", "ipv4"])
+def test_a_keyfile_without_a_section_is_a_finding(section: str) -> None:
+    host, files = first(planned(spec("rhel-9")))
+    path = f"{host_files.CONNECTIONS}/ib0.nmconnection"
+    files[path] = files[path].replace(f"[{section}]", "[other]")
+    assert [found.code for found in prove_host(planned(spec("rhel-9")), host, files)][:1] == ["FAB6310"]
