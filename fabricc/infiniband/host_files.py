@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.hosts.gpus import GPUS
 from fabricc.infiniband.sm_files import default_lane
 from fabricc.nos.templating import environment
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.infiniband.model import Host, HostPort, InfinibandFabric, IpoibPlan, Partition
     from fabricc.spec.infiniband import ServiceClass
 
-NCCL = "etc/nccl.conf"
+NCCL = GPUS["nvidia"].settings
 RULES = "etc/udev/rules.d/60-rdma-persistent-naming.rules"
 NETPLAN = "etc/netplan/60-fabricc-ipoib.yaml"
 CONNECTIONS = "etc/NetworkManager/system-connections"
@@ -43,12 +44,15 @@ class HostFiles:
         self._service = rdma_class(ib.classes)
         group = {unit.group for unit in ib.wiring.units.values()}
         self._management = {g: ib.wiring.host_models[g].management_interface for g in group}
+        self._gpu = {g: GPUS[ib.wiring.host_models[g].gpu_vendor] for g in group}
         self._group = {name: unit.group for unit in ib.wiring.units.values() for name in unit.hosts.values()}
 
     def render(self, host: Host) -> Iterator[tuple[str, str]]:
         """Path below the host's folder and text of every file."""
         tenants = self._tenants.get(host.name, [])
-        yield NCCL, self._nccl(host, tenants)
+        gpu = self._gpu[self._group[host.name]]
+        extra = "".join(f"{key}={value}\n" for key, value in gpu.extra)
+        yield gpu.settings, self._nccl(host, tenants) + extra
         yield RULES, _rules(host, self.ib.ipoib is not None)
         if self.ib.ipoib is None:
             return

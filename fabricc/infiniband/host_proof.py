@@ -6,6 +6,7 @@ import configparser
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.hosts.nccl import FILES
 from fabricc.hosts.yaml_lines import flatten
 from fabricc.infiniband import host_files
 from fabricc.infiniband.proof import Finding
@@ -25,12 +26,13 @@ def prove_host(
     ib: InfinibandFabric, host: Host, files: Mapping[str, str], tenants: Sequence[Partition] = ()
 ) -> Iterator[Finding]:
     """FAB6310 for everything in a host's files that is not as planned; `tenants`: the host's partitions by name."""
-    nccl = dict(line.split("=", 1) for line in _words(files.get(host_files.NCCL, "")))
+    file = next((path for path in FILES if path in files), host_files.NCCL)
+    nccl = dict(line.split("=", 1) for line in _words(files.get(file, "")))
     level = str(host_files.rdma_class(ib.classes).sl)
     devices = f"={host_files.rdma_ports(host)}"
     for key, wanted in (("NCCL_IB_HCA", devices), ("NCCL_IB_SL", level)):
         if nccl.get(key) != wanted:
-            yield Finding("FAB6310", f"{key} is {nccl.get(key)}, planned is {wanted}", host_files.NCCL)
+            yield Finding("FAB6310", f"{key} is {nccl.get(key)}, planned is {wanted}", file)
     named = set(_RENAME.findall(files.get(host_files.RULES, "")))
     wanted_names = {port.rdma for port in host.ports if port.real_guid or port.pci}
     if named != wanted_names:

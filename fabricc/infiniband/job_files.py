@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.infiniband.host_files import NCCL, HostFiles, rdma_class, rdma_ports, tenants_by_host
+from fabricc.hosts.nccl import FILES
+from fabricc.infiniband.host_files import HostFiles, rdma_class, rdma_ports, tenants_by_host
 from fabricc.infiniband.wiring import host_at
 from fabricc.jobs.kubernetes_topology import topology_files
 from fabricc.jobs.roster import roster
@@ -72,6 +73,6 @@ def _libraries(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
         told.add((each.kind, number))
         host = host_at(ib, *each.at)
         names.append(f"{each.model}-tenant" if number == 1 else each.model)
-        nccl_texts.append(dict(renderer.render(host))[NCCL])
+        nccl_texts.append(next(text for path, text in renderer.render(host) if path in FILES))
         ucx_texts.append(ucx(ib, host))
     return library_files(names, nccl_texts, ucx_texts)

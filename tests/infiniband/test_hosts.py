@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from fabricc.infiniband import host_files
 from fabricc.infiniband.host_files import HostFiles, tenants_by_host
 from fabricc.infiniband.host_proof import prove_host
+from fabricc.infiniband.job_files import job_files
 from fabricc.infiniband.wiring import hosts
 from tests.infiniband.support import CLASSES, TENANTS, document, planned
 from tests.wrecks import damaged, texts
@@ -149,3 +151,17 @@ def test_a_keyfile_without_a_section_is_a_finding(section: str) -> None:
     path = f"{host_files.CONNECTIONS}/ib0.nmconnection"
     files[path] = files[path].replace(f"[{section}]", "[other]")
     assert [found.code for found in prove_host(planned(spec("rhel-9")), host, files)][:1] == ["FAB6310"]
+
+
+def test_a_host_with_amd_gpus_is_told_where_rccl_looks() -> None:
+    ib = planned(spec("ubuntu-24.04"))
+    models = tuple(replace(model, gpu_vendor="amd") for model in ib.wiring.host_models)
+    amd = replace(ib, wiring=replace(ib.wiring, host_models=models))
+    host, files = first(amd)
+    assert host_files.NCCL not in files
+    assert "NCCL_DMABUF_ENABLE=1" in files["etc/rccl.conf"].splitlines()
+    assert "NCCL_IB_TC" not in files["etc/rccl.conf"]
+    assert list(prove_host(amd, host, files)) == []
+    files["etc/rccl.conf"] = files["etc/rccl.conf"].replace("NCCL_IB_SL=0", "NCCL_IB_SL=4")
+    assert [found.code for found in prove_host(amd, host, files)] == ["FAB6310"]
+    assert "NCCL_DMABUF_ENABLE=1" in job_files(amd)["jobs/rccl.conf"].splitlines()
