@@ -92,7 +92,15 @@ class Network:
 
     def push(self, *options: str, status: int | None = None) -> subprocess.CompletedProcess[str]:
         """Run `fabricc push`, in a process of its own unless `direct`."""
-        words = [*FABRICC, "push", str(self.source.tree), "--journal", str(self.journal)]
+        words = [
+            *FABRICC,
+            "push",
+            str(self.source.tree),
+            "--spec",
+            str(self.spec),
+            "--journal",
+            str(self.journal),
+        ]
         words += [
             "--settle",
             "2",

@@ -160,7 +160,17 @@ def test_a_resumed_run_has_the_options_that_it_began_with(network: Network) -> N
     network.direct = False
     network.push("--adopt", status=-9)
     network.direct = True
-    bare = ["python", "-m", "fabricc", "push", str(network.source.tree), "--journal", str(network.journal)]
+    bare = [
+        "python",
+        "-m",
+        "fabricc",
+        "push",
+        str(network.source.tree),
+        "--spec",
+        str(network.spec),
+        "--journal",
+        str(network.journal),
+    ]
     ran = run_here([*bare, "--resume"])
     assert ran.returncode == 0, ran.stderr
     assert set(network.states().values()) == {"undrained"}

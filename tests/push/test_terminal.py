@@ -51,7 +51,17 @@ def screen(said: str) -> str:
 def on_terminal(network: Network, *options: str) -> tuple[int, str]:
     """Run the command on a terminal of its own; its status, and what the screen shows."""
     ours, theirs = pty.openpty()
-    words = [*FABRICC, "push", str(network.source.tree), "--journal", str(network.journal), "--settle", "2"]
+    words = [
+        *FABRICC,
+        "push",
+        str(network.source.tree),
+        "--spec",
+        str(network.spec),
+        "--journal",
+        str(network.journal),
+        "--settle",
+        "2",
+    ]
     environment = {
         **os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[1]}", "TERM": "xterm", "COLUMNS": "200", "LINES": "50",
     }  # fmt: skip

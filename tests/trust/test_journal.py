@@ -82,6 +82,8 @@ def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Netw
         *FABRICC,
         "push",
         str(network.source.tree),
+        "--spec",
+        str(network.spec),
         "--journal",
         str(small / "journal.sqlite"),
         "--adopt",
