@@ -216,7 +216,11 @@ def _gap(spec: ClusterSpec, gap: Gap | HostGap, who: str, at: tuple[str | int, .
 
 
 def lock_change(front: Front) -> Diagnostic:
-    """FAB3900: what `--frozen` says when the lock is not what this spec needs."""
+    """FAB3900: what `--frozen` says when the lock is not what this spec needs, or not there."""
+    if front.lock_before is None:
+        message = f"there is no {front.lock_path}: nothing is deployed from this spec yet, or it was not committed"
+        remedy = "Run `fabricc build` without `--frozen` and commit the lock that it writes with the spec."
+        return Diagnostic("FAB3900", Severity.ERROR, message, None, remedy)
     before = set((front.lock_before or "").splitlines())
     after = set(front.lock_text.splitlines())
     changes = [f"+{line}" for line in sorted(after - before)] + [

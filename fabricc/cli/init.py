@@ -39,18 +39,19 @@ _SCHEMA = "cluster.schema.json"
 @click.command("init", short_help="Start a GitOps repository with a spec that builds as it stands.")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
 def command(folder: Path) -> int:
-    """Write a commented spec, its lock, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).
+    """Write a commented spec, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).
 
-    Nothing that exists is overwritten.
+    Nothing that exists is overwritten. There is no lock before the first build: until then nothing is pinned.
     """
-    taken = [name for name in (*FILES.values(), "fabricc.lock", _SCHEMA) if os.path.lexists(folder / name)]
+    from fabricc.build.front import LOCK_NAME, run_front
+
+    taken = [name for name in (*FILES.values(), LOCK_NAME, _SCHEMA) if os.path.lexists(folder / name)]
     if taken:
         output.err(
             f"error[FAB7011]: {folder} already has {', '.join(taken)}; nothing was written",
             "  help: choose an empty folder.",
         )
         return 1
-    from fabricc.build.front import run_front
     from fabricc.emit.file import make_folder, write_file
     from fabricc.spec.resources import schema_path
 
@@ -62,10 +63,10 @@ def command(folder: Path) -> int:
     output.tell(front.diagnostics, "text", front.sources)
     if not front.sound:
         return 1
-    write_file(folder / "fabricc.lock", front.lock_text.encode())
     where = "" if folder == Path() else f"cd {folder} && "
     output.out(
-        f"{folder}: {', '.join([*FILES.values(), 'fabricc.lock', _SCHEMA])}",
+        f"{folder}: {', '.join([*FILES.values(), _SCHEMA])}",
+        "Nothing is pinned or deployed yet: change cluster.yaml as you like, the first build writes fabricc.lock.",
         f"Next: `{where}fabricc build cluster.yaml`; once, for CI: `bash ci/pin.sh fabricc=={__version__}`",
     )
     return 0

@@ -63,7 +63,8 @@ def _stale(front: Front, spec: Path) -> list[Diagnostic]:
 
     if front.lock_text == front.lock_before:
         return []
-    remedy = f"Run `fabricc lock {shlex.quote(str(spec))}` and commit the lock with the spec."
+    verb = "build" if front.lock_before is None else "lock"
+    remedy = f"Run `fabricc {verb} {shlex.quote(str(spec))}` and commit the lock with the spec."
     place = Position(str(spec if front.lock_before is None else front.lock_path), 1)
     return [replace(lock_change(front), position=place, help=remedy)]
 

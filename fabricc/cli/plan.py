@@ -67,6 +67,10 @@ def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, pictur
                 output.out("No lossless class: there is nothing to compute.")
         elif fabric is not None and front.spec is not None:
             output.show(starmap(Table, _tables(fabric, front.spec)))
+            if front.lock_before is None:
+                output.out(
+                    f"There is no {front.lock_path.name}: nothing is deployed yet, and every number may still change."
+                )
     if picture is not None and computed is not None:
         _draw(f"{computed.cluster}: lossless thresholds", sheets, picture)
         output.err(str(picture))

@@ -70,9 +70,28 @@ def test_init_builds_as_it_stands(tmp_path: Path, fabricc: Fabricc, monkeypatch:
     assert fabricc("init", "repo").status == 0
     monkeypatch.chdir(tmp_path / "repo")
     assert fabricc("validate", "cluster.yaml").status == 0
+    assert fabricc("build", "cluster.yaml").status == 0
     assert fabricc("build", "cluster.yaml", "--frozen").status == 0
     again = fabricc("init")
     assert (again.status, "FAB7011" in again.err) == (1, True)
+
+
+def test_a_sample_of_init_pins_nothing_until_it_is_built(
+    tmp_path: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "fabricc.lock" not in fabricc("init", str(tmp_path / "repo")).out.splitlines()[0]
+    monkeypatch.chdir(tmp_path / "repo")
+    spec = Path("cluster.yaml")
+    assert not Path("fabricc.lock").exists()
+    frozen = fabricc("lock", "--check", "cluster.yaml")
+    assert (frozen.status, "FAB3900" in frozen.err) == (1, True)
+    assert "nothing is deployed from this spec yet" in frozen.err
+    assert "Run `fabricc build cluster.yaml`" in frozen.err
+    assert "nothing is deployed yet" in fabricc("plan", "cluster.yaml").out
+    spec.write_text(spec.read_text("utf-8").replace("hosts: 64", "hosts: 256"), "utf-8")
+    assert fabricc("validate", "cluster.yaml").status == 0
+    assert fabricc("lock", "cluster.yaml").status == 0
+    assert "nothing is deployed yet" not in fabricc("plan", "cluster.yaml").out
 
 
 def test_validate_tells_results_and_findings_apart(repo: Path, fabricc: Fabricc) -> None:

@@ -39,6 +39,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{PROGRAMS}:{os.environ['PATH']}")
     folder = tmp_path / "zone"
     assert run(["init", str(folder)]) == 0
+    assert run(["lock", str(folder / "cluster.yaml")]) == 0
     git(folder, "init", "-q", "-b", "main")
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "start")

@@ -17,7 +17,7 @@ FILES = (
     (("fmt", "out/site.yaml"), "out/site.yaml"),
     (("lock", "cluster.yaml", "--repin"), "fabricc.lock"),
     (("init", "out"), "out/.gitignore"),
-    (("init", "out"), "out/fabricc.lock"),
+    (("build", "cluster.yaml"), "fabricc.lock"),
 )
 
 
