@@ -69,11 +69,18 @@ def test_init_builds_as_it_stands(tmp_path: Path, fabricc: Fabricc, monkeypatch:
     monkeypatch.chdir(tmp_path)
     assert fabricc("init", "repo").status == 0
     monkeypatch.chdir(tmp_path / "repo")
-    assert fabricc("validate", "cluster.yaml").status == 0
+    valid = fabricc("validate", "cluster.yaml")
+    assert (valid.status, valid.out, valid.err) == (0, "cluster.yaml: valid, no findings\n", "")
     assert fabricc("build", "cluster.yaml").status == 0
     assert fabricc("build", "cluster.yaml", "--frozen").status == 0
     again = fabricc("init")
     assert (again.status, "FAB7011" in again.err) == (1, True)
+
+
+def test_the_spec_of_the_readme_has_no_findings(tmp_path: Path, fabricc: Fabricc) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text((ROOT / "README.md").read_text("utf-8").split("```yaml\n")[1].split("```")[0], "utf-8")
+    assert fabricc("validate", str(spec)).out == f"{spec}: valid, no findings\n"
 
 
 def test_a_sample_of_init_pins_nothing_until_it_is_built(

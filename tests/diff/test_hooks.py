@@ -100,10 +100,10 @@ def test_hooks_pass_what_is_in_order_and_stop_what_is_not(repository: Path, else
     assert "files were modified by this hook" in told
     assert hooks(repository)[0] == 0
 
-    edit(repository, "dgx-b200", "dgx-b2000")
+    edit(repository, "dgx-h100", "dgx-h1000")
     status, told = hooks(repository)
     assert status == 1
-    assert "Did you mean dgx-b200" in told
+    assert "Did you mean dgx-h100" in told
 
 
 CI = [
