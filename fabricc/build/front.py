@@ -73,7 +73,7 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
     from fabricc.catalog.load import load_catalog
     from fabricc.planning import plan
     from fabricc.spec.load import load_spec
-    from fabricc.spec.lock import EMPTY_LOCK, format_lock, parse_lock
+    from fabricc.spec.lock import EMPTY_LOCK, parse_lock, renewed
 
     loaded = load_spec(spec_path)
     sources = {str(spec_path): loaded.text}
@@ -90,7 +90,7 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
     diagnostics += unread
     lock: Lock = EMPTY_LOCK
     if lock_before is not None:
-        lock, found = parse_lock(lock_before, str(lock_path))
+        lock, found = parse_lock(lock_before, str(lock_path), spec.cluster)
         diagnostics += found
         sources[str(lock_path)] = lock_before
         if repin:
@@ -117,7 +117,7 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
         diagnostics = settled(spec, diagnostics, gaps=gaps)
     overlays = [spec_path.parent / entry.file for entry in spec.overlays]
     inputs = digests([spec_path, *extra, *overlays, lock_path])
-    text = format_lock(planned.lock)
+    text = renewed(planned.lock, spec.cluster, lock_before)
     return Front(
         spec,
         fabric,
@@ -218,7 +218,9 @@ def _gap(spec: ClusterSpec, gap: Gap | HostGap, who: str, at: tuple[str | int, .
 def lock_change(front: Front) -> Diagnostic:
     """FAB3900: what `--frozen` says when the lock is not what this spec needs, or not there."""
     if front.lock_before is None:
-        message = f"there is no {front.lock_path}: nothing is deployed from this spec yet, or it was not committed"
+        message = (
+            f"there is no {front.lock_path}: nothing is deployed from this spec yet, or it was not committed"
+        )
         remedy = "Run `fabricc build` without `--frozen` and commit the lock that it writes with the spec."
         return Diagnostic("FAB3900", Severity.ERROR, message, None, remedy)
     before = set((front.lock_before or "").splitlines())

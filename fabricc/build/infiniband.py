@@ -41,7 +41,7 @@ def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock
     from fabricc.build.front import digests
     from fabricc.build.quoting import input_texts
     from fabricc.infiniband.plan import plan
-    from fabricc.spec.lock import format_lock
+    from fabricc.spec.lock import renewed
 
     spec = front.spec
     if spec is None or spec.infiniband is None:
@@ -57,7 +57,7 @@ def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock
         found = settled(spec, found)
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
     inputs = digests([spec_path, *(spec_path.parent / name for name in files), front.lock_path])
-    text = format_lock(planned.lock)
+    text = renewed(planned.lock, spec.cluster, front.lock_before)
     return replace(
         front,
         infiniband=planned.fabric,

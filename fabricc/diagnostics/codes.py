@@ -82,6 +82,7 @@ TITLES: dict[str, str] = {
     "FAB2061": "An accepted code that does not exist",
     "FAB2062": "A code that cannot be accepted",
     "FAB2063": "A code accepted twice",
+    "FAB2070": "The lock of another cluster",
     # Catalog files of the user.
     "FAB2101": "The catalog file cannot be read",
     "FAB2102": "The catalog file is not plain YAML",

@@ -208,9 +208,9 @@ def _document(front: Front, name: str = "") -> Document:
 
 
 def lock_lines(before: str, after: str) -> tuple[str, ...]:
-    """Lines that leave (`-`) and join (`+`) the lock."""
+    """Numbers that leave (`-`) and join (`+`) the lock."""
     old, new = (
-        {line for line in text.splitlines() if not line.startswith(("#", "version "))}
+        {line for line in text.splitlines() if not line.startswith(("#", "version ", "cluster "))}
         for text in (before, after)
     )
     return (*(f"-{line}" for line in sorted(old - new)), *(f"+{line}" for line in sorted(new - old)))

@@ -21,6 +21,7 @@ _ABOUT = {
     "FAB004": ("layout", "docs/fmt.md"),
     "FAB0": ("reading the spec", "docs/validate.md"),
     "FAB1": ("the shape of the spec", "docs/validate.md"),
+    "FAB2070": ("the lock", "docs/lock.md"),
     "FAB210": ("the catalog", "docs/catalog.md"),
     "FAB211": ("overlays", "docs/overlays.md"),
     "FAB2": ("what the spec says", "docs/validate.md"),

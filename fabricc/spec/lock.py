@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 VERSION = 1
 KEY = r"[a-z0-9][a-z0-9_./-]{0,127}"
 NUMBER = r"0|[1-9][0-9]{0,9}"
+CLUSTER = re.compile(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
 LINE = re.compile(rf"(?:(stride|unit) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER}))")
 HEADER = """\
 # Written by fabricc; commit it. Addresses, ASNs and names follow from these numbers: changing one renumbers
@@ -32,11 +33,13 @@ class Lock:
         strides: name of a stride -> its value.
         units: key of a unit or rack -> its coordinate.
         hosts: host name -> (coordinate of its unit, slot in the unit).
+        cluster: whose numbers these are; empty in locks of releases that did not say.
     """
 
     strides: Mapping[str, int] = field(default_factory=dict)
     units: Mapping[str, int] = field(default_factory=dict)
     hosts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    cluster: str = ""
 
 
 EMPTY_LOCK = Lock()
@@ -54,20 +57,36 @@ def format_lock(lock: Lock) -> str:
     for line in lines:
         if not LINE.fullmatch(line):
             raise ValueError(f"not an item of a lock: {line!r}")
-    return "\n".join((f"version {VERSION}", HEADER.rstrip(), *lines)) + "\n"
+    owner = [f"cluster {lock.cluster}"] if lock.cluster else []
+    return "\n".join((f"version {VERSION}", HEADER.rstrip(), *owner, *lines)) + "\n"
 
 
-def parse_lock(text: str, file: str) -> tuple[Lock, tuple[Diagnostic, ...]]:
+def renewed(lock: Lock, cluster: str, before: str | None) -> str:
+    """The text of a cluster's lock; one that names no cluster stays as it is while its numbers do.
+
+    Args:
+        lock: the numbers.
+        cluster: whose they are.
+        before: what the lock file holds; None when there is none.
+    """
+    unnamed = format_lock(replace(lock, cluster=""))
+    return unnamed if unnamed == before else format_lock(replace(lock, cluster=cluster))
+
+
+def parse_lock(text: str, file: str, cluster: str = "") -> tuple[Lock, tuple[Diagnostic, ...]]:
     """The lock in `text`, and every line that cannot stay as it is; never raises.
 
-    The first of two lines that contradict each other counts.
+    The first of two lines that contradict each other counts. The lock of another cluster than `cluster` is refused
+    (FAB2070), unless that is empty.
     """
-    return _Reader(file).read(text)
+    return _Reader(file, cluster).read(text)
 
 
 class _Reader:
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, cluster: str) -> None:
         self.file = file
+        self.wanted = cluster
+        self.cluster = ""
         self.diagnostics: list[Diagnostic] = []
         self.strides: dict[str, int] = {}
         self.units: dict[str, int] = {}
@@ -86,6 +105,8 @@ class _Reader:
             elif line.startswith("version "):
                 versions += 1
                 self._version(line, number)
+            elif (match := CLUSTER.fullmatch(line)) is not None:
+                self._owner(match[1], number)
             elif (match := LINE.fullmatch(line)) is not None:
                 self._item(match, number)
             else:
@@ -93,11 +114,12 @@ class _Reader:
                     "FAB0030",
                     f"not a line of a lock: {clip(line)}",
                     number,
-                    "Lines are `stride NAME N`, `unit KEY N` and `host NAME UNIT SLOT`; restore it from Git.",
+                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N` and `host NAME UNIT SLOT`; "
+                    "restore it from Git.",
                 )
         if not versions:
             self._report("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
-        return Lock(self.strides, self.units, self.hosts), tuple(self.diagnostics)
+        return Lock(self.strides, self.units, self.hosts, self.cluster), tuple(self.diagnostics)
 
     def _report(self, code: str, message: str, line: int, help: str) -> None:
         self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, Position(self.file, line, 1), help))
@@ -117,6 +139,17 @@ class _Reader:
                 f"the lock is of {clip(line)}, this program reads version {VERSION}",
                 number,
                 "Use the release of fabricc that wrote it.",
+            )
+
+    def _owner(self, cluster: str, number: int) -> None:
+        self.cluster = self.cluster or cluster
+        if self.wanted and cluster != self.wanted:
+            self._report(
+                "FAB2070",
+                f"this is the lock of cluster '{cluster}', and the spec is of '{self.wanted}'",
+                number,
+                "Give each spec a folder of its own, with its lock. If the cluster was renamed, write "
+                f"`cluster {self.wanted}` in this line: no number changes.",
             )
 
     def _item(self, match: re.Match[str], number: int) -> None:

@@ -266,6 +266,19 @@ def test_a_read_only_output_folder_is_3(repo: Path, fabricc: Fabricc) -> None:
     assert "FAB7001" in ran.err
 
 
+def test_two_specs_do_not_share_one_lock(repo: Path, fabricc: Fabricc) -> None:
+    assert fabricc("lock", "cluster.yaml").status == 0
+    lock = (repo / "fabricc.lock").read_bytes()
+    other = repo / "other.yaml"
+    other.write_text((repo / "cluster.yaml").read_text().replace("cluster: lab", "cluster: storage"))
+    for words in (["build"], ["lock"], ["lock", "--repin"], ["validate"]):
+        ran = fabricc(*words, "other.yaml")
+        assert (ran.status, "fabricc.lock:4:1: error FAB2070" in ran.err) == (1, True), ran.err
+        assert (repo / "fabricc.lock").read_bytes() == lock
+    (repo / "fabricc.lock").write_bytes(lock.replace(b"cluster lab", b"cluster storage"))
+    assert fabricc("lock", "--check", "other.yaml").status == 0
+
+
 def test_a_damaged_lock_is_a_diagnostic(repo: Path, fabricc: Fabricc) -> None:
     (repo / "fabricc.lock").write_bytes(b"\xff\xfe")
     assert fabricc("build", "cluster.yaml").status == 3

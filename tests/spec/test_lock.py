@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.spec.lock import EMPTY_LOCK, Lock, format_lock, parse_lock
+from fabricc.spec.lock import EMPTY_LOCK, Lock, format_lock, parse_lock, renewed
 
 KEYS = st.from_regex(re.compile(r"[a-z0-9][a-z0-9_./-]{0,20}", re.ASCII), fullmatch=True)
 NUMBERS = st.integers(0, 9_999_999_999)
@@ -43,6 +44,27 @@ def test_the_text() -> None:
         "host gpu-b 0 1",
     ]
     assert parse_lock(format_lock(EMPTY_LOCK), "fabricc.lock") == (EMPTY_LOCK, ())
+
+
+def test_a_lock_says_whose_it_is() -> None:
+    text = renewed(LOCK, "zone-a", None)
+    lock, found = parse_lock(text, "fabricc.lock", "zone-a")
+    assert (lock, found) == (replace(LOCK, cluster="zone-a"), ())
+    _, (refused,) = parse_lock(text, "fabricc.lock", "zone-b")
+    assert refused.code == "FAB2070"
+    assert "'zone-a'" in refused.message
+    assert "'zone-b'" in refused.message
+    assert refused.position
+    assert text.splitlines()[refused.position.line - 1] == "cluster zone-a"
+
+
+def test_a_lock_without_a_name_stays_as_it_is_until_a_number_is_added() -> None:
+    assert parse_lock(TEXT, "fabricc.lock", "zone-a") == (LOCK, ())
+    assert renewed(LOCK, "zone-a", TEXT) == TEXT
+    grown = replace(LOCK, units={**LOCK.units, "su003": 2})
+    assert set(renewed(grown, "zone-a", TEXT).splitlines()) == {
+        *TEXT.splitlines(), "unit su003 2", "cluster zone-a"
+    }  # fmt: skip
 
 
 def findings(text: str) -> list[tuple[int, str, str]]:
