@@ -83,7 +83,8 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
     if spec is None:
         return Front(None, None, lock_path, "", None, tuple(diagnostics), sources)
     extra = [spec_path.parent / name for name in spec.catalog_files]
-    catalog, found = load_catalog(extra)
+    named_at = [spec.position("catalog", index) for index in range(len(extra))]
+    catalog, found = load_catalog(extra, named_at)
     diagnostics += found
     sources |= input_texts(found)
     lock_before, unread = read_lock(lock_path)

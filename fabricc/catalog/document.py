@@ -57,20 +57,29 @@ class Document:
         return Position(self.file, 1, 1)
 
 
-def error(code: str, message: str, position: Position, remedy: str = "") -> Diagnostic:
+def error(code: str, message: str, position: Position | None, remedy: str = "") -> Diagnostic:
     """An error of the catalog's code range."""
     return Diagnostic(code, Severity.ERROR, message, position, remedy)
 
 
-def read_document(path: Path) -> Document | Diagnostic:
-    """Read a user's file; whatever is wrong with it comes back as one diagnostic, FAB2101 or FAB2102."""
+def read_document(path: Path, named_at: Position | None = None) -> Document | Diagnostic:
+    """Read a user's file; whatever is wrong with it comes back as one diagnostic, FAB2101 or FAB2102.
+
+    Args:
+        path: the file.
+        named_at: where it is named, the place of what is wrong with the name.
+    """
     file = str(path)
-    start = Position(file, 1, 1)
     try:
         content = files.read(path, limit=MAX_BYTES)
         text = content.decode("utf-8-sig")
     except files.TooLargeError:
-        return error("FAB2101", "the catalog file is larger than 4 MB", start, "Split it, or check the path.")
+        return error(
+            "FAB2101",
+            f"the catalog file {file} is larger than 4 MB",
+            named_at,
+            "Split it, or check the path.",
+        )
     except UnicodeDecodeError as failure:
         line = content[: failure.start].count(b"\n") + 1
         return error(
@@ -79,7 +88,10 @@ def read_document(path: Path) -> Document | Diagnostic:
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or "not a usable path"
         return error(
-            "FAB2101", f"cannot read the catalog file: {reason}", start, "Check `catalog` in the spec."
+            "FAB2101",
+            f"cannot read the catalog file {file}: {reason}",
+            named_at,
+            "Check the path; `catalog` of a spec names files relative to the spec.",
         )
     return parse_document(text, file)
 

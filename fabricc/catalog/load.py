@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from fabricc.catalog.checks import host_findings, switch_findings
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.catalog.document import KeyPath
+    from fabricc.diagnostics import Position
 
 MAX_FILES = 256
 
 
-def load_catalog(extra: Sequence[Path] = ()) -> tuple[Catalog, tuple[Diagnostic, ...]]:
+def load_catalog(
+    extra: Sequence[Path] = (), named_at: Sequence[Position] = ()
+) -> tuple[Catalog, tuple[Diagnostic, ...]]:
     """The catalog with users' files on top; a model of theirs hides the built-in one of the same name.
 
     Built-in models are read when first looked up. Users' files are checked here and now: a file with a
@@ -37,6 +41,7 @@ def load_catalog(extra: Sequence[Path] = ()) -> tuple[Catalog, tuple[Diagnostic,
 
     Args:
         extra: users' catalog files; later ones override earlier ones.
+        named_at: where each of them is named; a file that cannot be opened is told of there.
 
     Returns:
         The catalog, and one diagnostic for each problem: FAB2101 unreadable, FAB2102 not such YAML, FAB2103
@@ -45,8 +50,8 @@ def load_catalog(extra: Sequence[Path] = ()) -> tuple[Catalog, tuple[Diagnostic,
     library = Library()
     found: list[Diagnostic] = []
     origins: dict[tuple[str, str], Document] = {}
-    for path in extra[:MAX_FILES]:
-        document = read_document(path)
+    for path, at in zip_longest(extra[:MAX_FILES], named_at[:MAX_FILES]):
+        document = read_document(path, at)
         if isinstance(document, Diagnostic):
             found.append(document)
         elif problems := tuple(_file_problems(document)):
@@ -122,7 +127,8 @@ def _model_problems(library: Library, section: str, name: str, document: Documen
         findings = tuple(_findings(library, section, name))
     except UnknownModelError as unknown:
         kind = {"switches": "switch", "hosts": "host", "nics": "NIC", "tables": "table"}[unknown.section]
-        key = {"tables": ("buffers", "headroom"), "nics": ("nic",)}.get(unknown.section, ("extends",))
+        referred = {"tables": ("buffers", "headroom"), "nics": ("nic",)}
+        key = ("extends",) if unknown.section == section else referred.get(unknown.section, ("extends",))
         remedy = did_you_mean(unknown.name, library.names(unknown.section))
         yield error(
             "FAB2105", f"{name}: no {kind} `{unknown.name}`", document.position((*path, *key)), remedy

@@ -32,13 +32,15 @@ def completeness_breaches(section: str, name: str, raw: Any, document: Document)
 
 
 def _diagnostics(root: Any, document: Document) -> list[Diagnostic]:
-    found = []
+    found: dict[Diagnostic, None] = {}  # a key that is missing is a breach of its own, told with the others
     for breach in islice(_validator().iter_errors(root), MAX_BREACHES):
         path: KeyPath = tuple(breach.absolute_path)
         for key, message, remedy in _explain(breach):
             where = (*path, key) if key is not None else path
-            found.append(error("FAB2103", f"{_dotted(path)}{message}", document.position(where), remedy))
-    return sorted(found[:MAX_BREACHES], key=lambda diagnostic: (diagnostic.position, diagnostic.message))
+            found[error("FAB2103", f"{_dotted(path)}{message}", document.position(where), remedy)] = None
+    return sorted(
+        list(found)[:MAX_BREACHES], key=lambda diagnostic: (diagnostic.position, diagnostic.message)
+    )
 
 
 def schema_text() -> str:

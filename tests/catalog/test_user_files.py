@@ -103,6 +103,38 @@ def test_a_user_overrides_a_built_in_model_and_a_later_file_an_earlier(tmp_path:
     assert catalog.switches["sn5600"].sources["ecmp_max_paths"] == "lab test 2"
 
 
+def test_a_nic_takes_from_its_base_what_it_does_not_say(tmp_path: Path):
+    text = """\
+nics:
+  ours: {extends: connectx-7, title: Ours, rings: {rx: 4096, tx: 4096, source: our sheet 3}}
+hosts:
+  our-host: {extends: dgx-h100, title: Ours, nic: {value: ours, source: our sheet 3}}
+"""
+    catalog, diagnostics = load(tmp_path, text)
+    assert diagnostics == ()
+    base, ours = catalog.nics["connectx-7"], catalog.nics["ours"]
+    assert (ours.name, ours.title, ours.driver, ours.port_splits) == (
+        "ours", "Ours", base.driver, base.port_splits
+    )  # fmt: skip
+    assert ours.sources == {**base.sources, "rings": "our sheet 3"}
+    host = catalog.hosts["our-host"]
+    assert (host.nic, host.pci) == (ours, catalog.hosts["dgx-h100"].pci)
+
+
+@pytest.mark.parametrize("section", ["switches", "hosts", "nics"])
+def test_a_base_that_does_not_exist_is_told_at_its_name(tmp_path: Path, section: str):
+    text = f"{section}:\n  a:\n    title: A\n    extends: nothing-like-it\n"
+    ((code, line, column, _, _),) = findings(tmp_path, text)
+    assert (code, line, column) == ("FAB2105", 4, 5)
+
+
+@pytest.mark.parametrize("section", ["switches", "hosts", "nics"])
+def test_missing_keys_are_told_once(tmp_path: Path, section: str):
+    ((code, line, _, message, _),) = findings(tmp_path, f"{section}:\n  a:\n    title: A\n")
+    assert (code, line) == ("FAB2103", 2)
+    assert message.startswith(f"{section}.a: the key `vendor`, `")
+
+
 def test_a_bare_figure_is_refused_where_it_stands(tmp_path: Path):
     text = "switches:\n  mine:\n    extends: sn5600\n    ecmp_max_paths: {value: 64}\n"
     ((code, line, column, message, remedy),) = findings(tmp_path, text)

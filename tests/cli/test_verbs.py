@@ -279,6 +279,15 @@ def test_two_specs_do_not_share_one_lock(repo: Path, fabricc: Fabricc) -> None:
     assert fabricc("lock", "--check", "other.yaml").status == 0
 
 
+def test_a_missing_catalog_file_is_told_where_the_spec_names_it(repo: Path, fabricc: Fabricc) -> None:
+    spec = repo / "cluster.yaml"
+    spec.write_text(spec.read_text() + "catalog:\n  - there.yaml\n  - gone.yaml\n")
+    (repo / "there.yaml").write_text("switches: {}\n")
+    ran = fabricc("validate", "cluster.yaml")
+    assert ran.status == 1
+    assert "cluster.yaml:11:5: error FAB2101: cannot read the catalog file gone.yaml: No such" in ran.err
+
+
 def test_a_damaged_lock_is_a_diagnostic(repo: Path, fabricc: Fabricc) -> None:
     (repo / "fabricc.lock").write_bytes(b"\xff\xfe")
     assert fabricc("build", "cluster.yaml").status == 3
