@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def main() -> int:
-    """Run `fabricc`; the process's exit status (see `docs/build.md`)."""
+    """Run `fabricc`; the process's exit status (see `fabricc docs build`)."""
     try:
         from fabricc.cli.entry import run
     except KeyboardInterrupt:

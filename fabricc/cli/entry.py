@@ -28,6 +28,7 @@ VERBS = {
     "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",
     "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
     "catalog": "List the hardware known, or one model with its figures and sources.",
+    "docs": "List the pages of the documentation, or show one.",
     "completion": "Print the script that completes fabricc's commands in a shell.",
 }
 USAGE, ENVIRONMENT, INTERRUPTED, BROKEN_PIPE = 2, 3, 130, 141

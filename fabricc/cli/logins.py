@@ -29,7 +29,9 @@ def access(spec: Path, stated: Path | None) -> Access:
     path = stated or spec.parent / NAME
     if stated is None and not path.exists():
         raise refused(
-            "FAB9101", f"there is no {path}, which says how to log in", "See docs/push.md, or use --access."
+            "FAB9101",
+            f"there is no {path}, which says how to log in",
+            "See `fabricc docs push`, or use --access.",
         )
     found = read_access(path)
     if found.unverified:

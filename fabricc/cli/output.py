@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
 
+_WIDEST_PAGE = 100
+
 format_option = click.option(
     "--format",
     "format_",
@@ -85,6 +87,20 @@ def err(*lines: str) -> None:
 def document(text: Rendered | Markdown) -> None:
     """Print a whole document on standard output, as UTF-8."""
     click.echo(text.encode(), nl=False)
+
+
+def page(text: str, laid_out: Callable[[str], str]) -> None:
+    """Print a page of our own: Markdown as it is; on a terminal what `laid_out` makes of it, rendered, in a pager."""
+    if not sys.stdout.isatty():
+        _write(text, sys.stdout)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown as Page
+
+    console = Console(highlight=False, no_color="NO_COLOR" in os.environ, width=min(width(), _WIDEST_PAGE))
+    with console.capture() as captured:
+        console.print(Page(laid_out(text), hyperlinks=False))
+    click.echo_via_pager(neutral(captured.get()), color=True)
 
 
 def show(parts: Iterable[Part]) -> None:

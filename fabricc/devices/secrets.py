@@ -113,5 +113,7 @@ def _from_keyring(service: str, account: str) -> str:
 
 def _missing(what: str) -> DeviceError:
     return DeviceError(
-        "FAB9102", f"a secret cannot be had: {what}", "See docs/push.md for the places a secret may be in."
+        "FAB9102",
+        f"a secret cannot be had: {what}",
+        "See `fabricc docs push` for the places a secret may be in.",
     )

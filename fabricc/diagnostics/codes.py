@@ -342,7 +342,7 @@ TITLES: dict[str, str] = {
     "FAB6034": "The revision has no such tree",
     "FAB6101": "The ends of a link disagree",
     "FAB6102": "A link end without another",
-    # Invariants of a lossless fabric, see docs/invariants.md.
+    # Invariants of a lossless fabric, see `fabricc docs invariants`.
     "FAB6201": "Port conservation",
     "FAB6202": "Degree",
     "FAB6203": "Counts",

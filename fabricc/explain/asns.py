@@ -20,7 +20,7 @@ RULE = (
     "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec asks for "
     "unique ones. ToRs begin 2^19 above the base, spines 2^16 (shared) or 2^18 (unique), cores 0 or 2^17."
 )
-DOCS = "docs/architecture.md"
+DOCS = "fabricc docs architecture"
 _SHOWN = 4
 _KEYS = ("routing.asn_base", "routing.spine_asn")
 

@@ -23,7 +23,7 @@ _SPINES = (
     "Every ToR has the same number of links to every spine, so the count is the smallest divisor of a ToR's uplinks "
     "that gives the spines ports enough."
 )
-DOCS = "docs/architecture.md"
+DOCS = "fabricc docs architecture"
 
 
 def uplinks(known: Known) -> Statement:

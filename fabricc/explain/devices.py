@@ -103,7 +103,7 @@ def _host(subject: Subject, host: Host) -> Explanation:
     keys = [f"{group}.{key}" for key in ("racks", "hosts", "hosts_per_unit", "hosts_per_rack")]
     origins = (*subject.known.all_of(keys), *identity_origins(subject.known, host.unit, host.slot))
     said = tuple(origin for origin in origins if origin.value or origin.position)
-    statement = Statement("name", host.name, _HOST_RULE, (), (), said, docs="docs/architecture.md")
+    statement = Statement("name", host.name, _HOST_RULE, (), (), said, docs="fabricc docs architecture")
     return Explanation("device", host.name, "a host", tuple(details), (statement,))
 
 

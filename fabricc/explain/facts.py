@@ -118,8 +118,8 @@ def _docs(rule: Rule, subject: Subject, words: dict[str, str]) -> str:
     if "{nos}" not in rule.docs:
         return rule.docs
     if subject.on == "host":
-        return "docs/hosts.md"
-    return rule.docs.format_map(words) if subject.nos in _built_in() else "docs/add-a-nos.md"
+        return "fabricc docs hosts"
+    return rule.docs.format_map(words) if subject.nos in _built_in() else "fabricc docs add-a-nos"
 
 
 @cache

@@ -33,7 +33,7 @@ AGGREGATE_RULE = (
     "A ToR announces the block that its host links lie in as one prefix. Nothing above it aggregates: a spine that "
     "did would attract traffic for hosts that a failed link has cut it off from."
 )
-DOCS = "docs/architecture.md, Coordinates"
+DOCS = "fabricc docs architecture, Coordinates"
 
 
 class Found(NamedTuple):

@@ -91,5 +91,5 @@ def _rule(row: dict[str, Any]) -> Rule:
         steps=matching(row.get("steps", ())),
         formula=row.get("formula", ""),
         fixed=fixed,
-        docs=row.get("docs", "docs/nos-{nos}.md" if fixed else ""),
+        docs=row.get("docs", "fabricc docs nos-{nos}" if fixed else ""),
     )

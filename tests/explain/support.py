@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fabricc.build.front import run_front
+from fabricc.cli.docs import pages
 from fabricc.explain.origins import Known
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ _OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Pow: operator.pow,
 }
+
+
+def is_page(words: str) -> bool:
+    """Whether `fabricc docs TOPIC` shows a page."""
+    command, _, topic = words.partition(",")[0].rpartition(" ")
+    return command == "fabricc docs" and topic in pages()
 
 
 def known_of_front(front: Front) -> Known:

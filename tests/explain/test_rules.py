@@ -20,7 +20,7 @@ from fabricc.nos import BUILT_IN
 from fabricc.planning.quality import worksheets
 from fabricc.planning.strides import power_of_two
 from tests.explain.fabrics import INVENTORIES, host_facts, inventory, samples, settings_of, subjects
-from tests.explain.support import ROOT, assert_formulas_hold, known_of
+from tests.explain.support import assert_formulas_hold, is_page, known_of
 from tests.nos.feature_table import BASE, FEATURES, MODELS
 from tests.planning.support import document
 
@@ -138,7 +138,7 @@ def test_the_table_names_what_there_is() -> None:
     labels = {row.label for sheet in worksheets(known.spec, known.fabric) for row in sheet.rows}
     for rule in rules():
         assert rule.formula in ("", *FORMS)
-        assert not rule.docs or "{nos}" in rule.docs or (ROOT / rule.docs).is_file(), rule.docs
+        assert not rule.docs or "{nos}" in rule.docs or is_page(rule.docs), rule.docs
         assert all(key in LISTS for key in rule.keys if key.startswith("@"))
         for key in rule.keys:
             if not key.startswith("@"):

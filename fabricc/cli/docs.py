@@ -1,0 +1,69 @@
+"""`fabricc docs`: the pages of this release, wherever it is installed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fabricc.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from click.shell_completion import CompletionItem
+
+PACKAGE = Path(__file__).resolve().parents[1]
+_LINK = re.compile(r"\[([^\]]+)\]\((?:docs/)?([a-z0-9-]+)\.md\)")
+
+
+def pages() -> Mapping[str, Path]:
+    """Topic -> its page, in a wheel as in a source checkout."""
+    shipped = PACKAGE / "_docs"
+    folder = shipped if shipped.is_dir() else PACKAGE.parent / "docs"
+    return {path.stem: path for path in sorted(folder.glob("*.md"), key=lambda path: path.stem)}
+
+
+def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [
+        CompletionItem(topic, help=_title(path)) for topic, path in pages().items() if topic.startswith(begun)
+    ]
+
+
+@click.command("docs", short_help="List the pages of the documentation, or show one.")
+@click.argument("topic", required=False, shell_complete=_topics)
+def command(topic: str | None) -> int:
+    """List every topic, or show the page of TOPIC: laid out in a pager on a terminal, Markdown elsewhere."""
+    known = pages()
+    if topic is None:
+        output.out(*output.columns((name, _title(path)) for name, path in known.items()))
+        return 0
+    topic = topic.removeprefix("docs/").removesuffix(".md")
+    if topic not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(topic, known, 1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        raise click.UsageError(f"no topic '{topic}'.{hint} `fabricc docs` lists them.")
+    output.page(known[topic].read_text("utf-8"), _named)
+    return 0
+
+
+def _title(path: Path) -> str:
+    return path.read_text("utf-8").partition("\n")[0].lstrip("# ").replace("`", "")
+
+
+def _named(text: str) -> str:
+    """A page whose links to others name the command that shows them."""
+    return _LINK.sub(
+        lambda link: (
+            f"`fabricc docs {link[2]}`"
+            if link[1] == f"{link[2]}.md"
+            else f"{link[1]} (`fabricc docs {link[2]}`)"
+        ),
+        text,
+    )

@@ -1,0 +1,125 @@
+"""The pages of the documentation, from a checkout and from a wheel; and every reference to one names the command."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.cli import docs
+from fabricc.cli.entry import VERBS, cli
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Ran
+
+    Fabricc = Callable[..., Ran]
+
+ROOT = Path(__file__).parents[2]
+PAGES = {path.stem: path for path in (ROOT / "docs").glob("*.md")}
+
+
+def test_topics_are_listed_with_their_titles(fabricc: Fabricc) -> None:
+    ran = fabricc("docs")
+    assert ran.status == 0
+    assert [line.split()[0] for line in ran.out.splitlines()] == sorted(PAGES)
+    assert "  lossless " in ran.out
+    assert "The lossless arithmetic" in ran.out
+
+
+@pytest.mark.parametrize("topic", ["lossless", "docs/lossless.md"])
+def test_a_page_is_printed_as_it_is_where_no_terminal_is(fabricc: Fabricc, topic: str) -> None:
+    assert fabricc("docs", topic).out == PAGES["lossless"].read_text("utf-8")
+
+
+def test_a_topic_that_there_is_not_names_the_nearest(fabricc: Fabricc) -> None:
+    ran = fabricc("docs", "losless")
+    assert (ran.status, "Did you mean 'lossless'?" in ran.err) == (2, True)
+
+
+def test_the_pages_of_a_wheel_are_its_own(
+    tmp_path: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "_docs").mkdir()
+    (tmp_path / "_docs" / "push.md").write_text("# Of the wheel\n")
+    monkeypatch.setattr(docs, "PACKAGE", tmp_path)
+    assert fabricc("docs").out == "  push  Of the wheel\n"
+    assert fabricc("docs", "push").out == "# Of the wheel\n"
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert built["force-include"]["docs"] == "fabricc/_docs"
+
+
+def test_a_terminal_gets_a_page_laid_out_in_its_pager(tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text('#!/bin/sh\nexec cat >"$SEEN"\n')
+    pager.chmod(0o755)
+    seen = tmp_path / "seen"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PAGER": str(pager),
+        "SEEN": str(seen),
+        "TERM": "xterm",
+    }
+    ours, theirs = pty.openpty()
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "fabricc", "docs", "lock"],
+            env=environment, stdin=theirs, stdout=theirs, check=True, timeout=60,
+        )  # fmt: skip
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", seen.read_text("utf-8"))
+    assert "fabricc lock SPEC..." in text
+    assert "## Hooks" not in text
+    assert "```" not in text
+
+
+def test_links_to_other_pages_name_the_command() -> None:
+    text = docs._named(
+        "See [lock.md](lock.md), [drivers](docs/drivers.md) and [a site](https://example.org)."
+    )
+    assert text == (
+        "See `fabricc docs lock`, drivers (`fabricc docs drivers`) and [a site](https://example.org)."
+    )
+
+
+def test_what_the_program_says_names_no_path_of_a_page() -> None:
+    told = [*(ROOT / "fabricc" / "explain").glob("*.yaml"), *(ROOT / "fabricc").rglob("*.py")]
+    path = re.compile(r"""["'(` ]docs/([a-z-]+)\.md""")
+    found = {
+        f"{file.relative_to(ROOT)}: {match[1]}"
+        for file in told
+        for match in path.finditer(re.sub(r'"""(?:.|\n)*?"""', "", file.read_text("utf-8")))
+        if match[1] in PAGES
+    }
+    assert found == set()
+
+
+def test_every_topic_that_the_program_names_exists() -> None:
+    texts = [
+        file.read_text("utf-8") for kind in ("*.py", "*.yaml") for file in (ROOT / "fabricc").rglob(kind)
+    ]
+    named = {topic for text in texts for topic in re.findall(r"fabricc docs ([a-z][a-z-]+[a-z])\b", text)}
+    assert "push" in named
+    assert named - {"nos"} <= PAGES.keys()
+
+
+def test_every_verb_has_a_page() -> None:
+    for verb in VERBS.keys() - {"completion"}:
+        assert {verb, f"{verb}-command"} & PAGES.keys(), verb
+
+
+def test_topics_are_completed() -> None:
+    argument = cli.get_command(None, "docs").params[0]  # type: ignore[arg-type, union-attr]
+    with docs.command.make_context("docs", [], resilient_parsing=True) as context:
+        assert [item.value for item in argument.shell_complete(context, "lo")] == ["lock", "lossless"]
