@@ -129,6 +129,38 @@ def test_nothing_overflows(chromium: Chromium, page: Path, width: int) -> None:
     assert shown[0] <= shown[1] <= width
 
 
+def edge(chromium: Chromium, side: str) -> str:
+    """A strip of the first table that is wider than the screen, at one of its edges, as a picture."""
+    box = chromium.ask(
+        "const box = window.wide.getBoundingClientRect(); return [box.x, box.y, box.right, box.height]"
+    )
+    x = box[0] if side == "left" else box[2] - 8
+    y = box[1] + chromium.ask("return window.scrollY")
+    clip = {"x": x, "y": y, "width": 8, "height": min(box[3], 400), "scale": 1}
+    picture: str = chromium.command("Page.captureScreenshot", format="png", clip=clip)["data"]
+    return picture
+
+
+def test_a_table_that_goes_on_says_so_at_its_edge(chromium: Chromium, page: Path) -> None:
+    chromium.show(page, 390)
+    chromium.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    wide = (
+        "window.wide = [...document.querySelectorAll('.scroll:has(> table)')]"
+        ".find((each) => each.scrollWidth > each.clientWidth + 40)"
+    )
+    assert chromium.ask(f"{wide}; return Boolean(window.wide)")
+    chromium.ask("window.wide.scrollIntoView()")
+    empty = "window.wide.style.background = '%s'"
+    for position, hinted, other in (("0", "right", "left"), ("window.wide.scrollWidth", "left", "right")):
+        chromium.ask(f"window.wide.scrollLeft = {position}")
+        with_hint = {side: edge(chromium, side) for side in ("left", "right")}
+        chromium.ask(empty % "none")
+        without = {side: edge(chromium, side) for side in ("left", "right")}
+        chromium.ask(empty % "")
+        assert with_hint[hinted] != without[hinted]
+        assert with_hint[other] == without[other]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_contrasts_with_what_is_behind_it(chromium: Chromium, page: Path, scheme: str) -> None:
     chromium.show(page, scheme=scheme)
