@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fabricc.catalog.model import HeadroomRow, SwitchModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from fabricc.catalog.model import CageGroup, HostModel, NicModel
 
@@ -40,9 +41,7 @@ def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
         lines += [f"  {_mark(sources, source)}" for source in tables]
     lines += ["", "figures"]
     rows = [
-        (path, f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value), source)
-        for path, value, source in figures(model)
-        if not path.startswith(_TABLED)
+        (path, _cell(value), source) for path, value, source in figures(model) if not path.startswith(_TABLED)
     ]
     widths = [max((len(row[i]) for row in rows if len(row[i]) <= _WIDEST), default=0) for i in range(2)]
     lines += [
@@ -66,6 +65,12 @@ def _runs(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
             files = ", ".join(f"{what} {file or 'none'}" for what, file in parts.items())
             words = f"  {model.nos[nos]['hwsku']}: {sku['port_table']}, {files}"
             yield f"{words}  {_mark(sources, model.sources[f'nos.{nos}.sku'])}"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _cages(group: CageGroup) -> str:
@@ -127,10 +132,24 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, object]]:
         for index, item in enumerate(value):
             key = f"{item.speed_gbps}.{item.cable_m}" if isinstance(item, HeadroomRow) else str(index)
             yield f"{path}.{key}", _short(item)
-    elif isinstance(value, tuple):
-        yield path, ", ".join(str(item) for item in value)
+    elif isinstance(value, tuple | list | Mapping):
+        yield path, _listed(value)
     elif value is not None:
         yield path, value
+
+
+def _listed(value: Any) -> str:
+    """What a figure holds in words: `0, 4, 8`, `LINK_TYPE=2, NUM_OF_VFS=8`, or lists with semicolons between them."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={_listed(item)}" for key, item in value.items())
+    if not isinstance(value, tuple | list):
+        return _cell(value) if isinstance(value, bool) else str(value)
+    if value and all(
+        isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) for item in value
+    ):
+        return _listed(dict(value))
+    nested = any(isinstance(item, tuple | list | Mapping) for item in value)
+    return ("; " if nested else ", ").join(map(_listed, value))
 
 
 def _short(item: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -286,6 +287,24 @@ def test_a_missing_catalog_file_is_told_where_the_spec_names_it(repo: Path, fabr
     ran = fabricc("validate", "cluster.yaml")
     assert ran.status == 1
     assert "cluster.yaml:11:5: error FAB2101: cannot read the catalog file gone.yaml: No such" in ran.err
+
+
+def test_no_page_of_the_catalog_is_in_the_notation_of_python() -> None:
+    from fabricc.catalog.load import load_catalog
+    from fabricc.cli.model_page import page
+
+    catalog, _ = load_catalog()
+    for model in (*catalog.switches.values(), *catalog.hosts.values(), *catalog.nics.values()):
+        figures = "\n".join(page(model)).partition("\nsources\n")[0]
+        assert not re.findall(r"[(\[{]['\"(\[{].*|.*\b(?:None|True|False)\b", figures), model.name
+
+
+def test_piped_tables_have_no_trailing_blanks(repo: Path, fabricc: Fabricc) -> None:
+    lossless = str(ROOT / "inventories" / "rack-zone-512" / "cluster.yaml")
+    for words in (["plan", "cluster.yaml"], ["plan", lossless, "--qos"], ["catalog", "sn5600"]):
+        text = fabricc(*words).out
+        assert "  " in text
+        assert [line for line in text.splitlines() if line != line.rstrip()] == []
 
 
 def test_a_damaged_lock_is_a_diagnostic(repo: Path, fabricc: Fabricc) -> None:
