@@ -7,6 +7,7 @@ already in the format of a program. A line feed inside a line is shown and break
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "github", "junit")
 
 _WIDEST_PAGE = 100
+_TRAILING = re.compile(r" +$", re.MULTILINE)
 
 format_option = click.option(
     "--format",
@@ -116,7 +118,10 @@ def show(parts: Iterable[Part]) -> None:
                 console.print(text.append(line(part.rest), "default") if part.rest else text, soft_wrap=True)
             else:
                 console.print(_drawn(part), soft_wrap=not part.title)
-    _write(captured.get(), sys.stdout)
+    shown = captured.get()
+    if not sys.stdout.isatty():
+        shown = _TRAILING.sub("", shown)
+    _write(shown, sys.stdout)
 
 
 def width() -> int:
@@ -167,8 +172,10 @@ def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, 
         if diagnostics:
             from fabricc.diagnostics.text import render_text
 
-            colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-            _write(render_text(diagnostics, sources, colour=colour), sys.stderr)
+            terminal = sys.stderr.isatty()
+            colour = terminal and "NO_COLOR" not in os.environ
+            columns = width() if terminal else None
+            _write(render_text(diagnostics, sources, colour=colour, width=columns), sys.stderr)
         return
     from fabricc.diagnostics.render import document as rendered
 

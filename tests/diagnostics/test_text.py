@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fabricc.diagnostics import Diagnostic, Position, Severity
 from fabricc.diagnostics.render import render
-from fabricc.diagnostics.text import summary
+from fabricc.diagnostics.text import render_text, summary
 from fabricc.foreign.text import visible
 from tests.diagnostics.samples import ALL, NASTY, NOTE, PLAIN, WARNING
 
@@ -90,6 +90,35 @@ def test_colour_adds_nothing_but_colour() -> None:
     coloured = render(ALL, "text", {"a/cluster.yaml": "\n" * 9}, colour=True)
     assert "\x1b[1;31merror FAB1001" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+@given(st.text(), st.text(), st.integers(1, 120))
+def test_lines_break_between_words_at_the_width_of_a_terminal(message: str, help: str, width: int) -> None:
+    finding = Diagnostic("FAB1001", Severity.ERROR, message, Position("cluster.yaml", 3, 7), help)
+    (whole, narrow) = (render_text([finding], {}, width=each) for each in (None, width))
+    assert narrow.split() == whole.split()
+    for line in narrow.splitlines()[:-1]:
+        assert len(line) <= max(width, 20) or len(line.split()) <= 5
+
+
+def test_a_long_message_hangs_below_its_first_line() -> None:
+    finding = Diagnostic(
+        "FAB1001",
+        Severity.ERROR,
+        "some words " * 8,
+        Position("c.yaml", 3, 7),
+        "more words" + " more words" * 3,
+    )
+    text = render_text([finding], {"c.yaml": "a\nb\n      key: 1"}, width=60)
+    assert text.splitlines() == [
+        "c.yaml:3:7: error FAB1001: some words some words some words",
+        "  some words some words some words some words some words",
+        "3 |       key: 1",
+        "  |       ^",
+        "  = help: more words more words more words more words",
+        "",
+        "1 error",
+    ]
 
 
 def test_the_count() -> None:
