@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricc.cli import output
+from fabricc.cli import output, words
 from fabricc.diagnostics.wording import plural
 from fabricc.foreign.text import json_document
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("catalog", short_help="List the hardware known, or one model with its figures and sources.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=words.models)
 @click.option("--add", "extra", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
               help="A catalog file of your own; may be given several times.")  # fmt: skip
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.cli import output
+from fabricc.cli.words import explained, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,8 +26,8 @@ _STYLES = {"title": "bold", "name": "bold cyan", "label": "dim", "plain": ""}
 @click.command(
     "explain", short_help="Trace an address, ASN, device, threshold, output line or code to its origin."
 )
-@click.argument("first", metavar="SPEC|TREE|FILE:LINE|CODE")
-@click.argument("words", metavar="[SUBJECT] [FACT]", nargs=-1)
+@click.argument("first", metavar="SPEC|TREE|FILE:LINE|CODE", shell_complete=explained)
+@click.argument("words", metavar="[SUBJECT] [FACT]", nargs=-1, shell_complete=subjects)
 @click.option(
     "--spec", type=click.Path(path_type=Path), help="The spec of a line's tree, if it is not found by itself."
 )

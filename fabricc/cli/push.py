@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricc.cli import logins, output
+from fabricc.cli.words import switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +89,8 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
               help="What the tree's digest must be, in place of the proof that the spec gives its files.")  # fmt: skip
 @click.option("--journal", type=click.Path(path_type=Path),
               help="The journal. [default: ~/.local/state/fabricc/push/<cluster>.sqlite]")  # fmt: skip
-@click.option("--only", multiple=True, metavar="SWITCH", help="Only this switch; repeatable.")
+@click.option("--only", multiple=True, metavar="SWITCH", shell_complete=switches,
+              help="Only this switch; repeatable.")  # fmt: skip
 @click.option("--keep", type=Share(), default="75%", show_default=True,
               help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
 @click.option("--wave-size", type=click.IntRange(1), help="Switches in one wave at most.")

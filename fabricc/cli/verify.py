@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricc.cli import logins, output
+from fabricc.cli.words import switches
 
 if TYPE_CHECKING:
     from fabricc.verify.model import Report
@@ -42,7 +43,12 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--only", type=Several(ASPECTS), default=",".join(ASPECTS), metavar="LIST",
               help=f"What to compare: {', '.join(ASPECTS)}. [default: all]")  # fmt: skip
 @click.option(
-    "--devices", type=Several(), default="", metavar="LIST", help="The switches to ask. [default: all]"
+    "--devices",
+    type=Several(),
+    default="",
+    metavar="LIST",
+    shell_complete=switches,
+    help="The switches to ask. [default: all]",
 )
 @click.option("--access", "access_file", type=click.Path(path_type=Path), metavar="FILE",
               help="How to log in. [default: fabricc-access.yaml beside the spec]")  # fmt: skip

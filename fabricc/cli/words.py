@@ -1,0 +1,109 @@
+"""Words that a shell completes: models, codes, devices of a spec or a tree, and nodes of a lab.
+
+Completion runs at every key press of a user who may be half done: what cannot be read completes to nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import click
+
+    from fabricc.lab.state import Record
+
+_MOST = 1000
+"""Words offered at most; a shell asks again with more letters."""
+
+
+def models(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Switches, hosts and NICs of the catalog."""
+    from fabricc.catalog.library import Library
+
+    library = Library()
+    names = chain.from_iterable(library.names(section) for section in ("switches", "hosts", "nics"))
+    return _fitting(names, begun)
+
+
+def explained(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """What `explain` takes first: a code, or a file."""
+    from fabricc.diagnostics.codes import TITLES
+
+    codes = [CompletionItem(code, help=title) for code, title in TITLES.items()]
+    fitting = [item for item in codes if begun and item.value.startswith(begun.upper())]
+    return fitting or [CompletionItem(begun, type="file")]
+
+
+def subjects(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Devices of the spec that was named first."""
+    from fabricc.build.front import run_front
+
+    spec = Path(str(context.params.get("first") or ""))
+    if context.params.get("words") or not spec.is_file():
+        return []
+    fabric = run_front(spec, gaps=False).fabric
+    if fabric is None:
+        return []
+    switches = (fabric.switch(each).name for each in fabric.switch_ids())
+    return _fitting(chain(switches, (fabric.host(each).name for each in fabric.host_ids())), begun)
+
+
+def switches(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Switches of the built tree that was named; behind the last comma of a list."""
+    tree = context.params.get("tree") or next(
+        iter(context.args), ""
+    )  # not parsed yet behind an option without value
+    folder = Path(str(tree)) / "switches"
+    before, comma, last = begun.rpartition(",")
+    try:
+        names = sorted(each.name for each in folder.iterdir())
+    except OSError:
+        return []
+    return [CompletionItem(f"{before}{comma}{item.value}") for item in _fitting(names, last)]
+
+
+def labs(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Labs of this machine."""
+    from fabricc.lab import state
+
+    return _fitting(sorted(file.parent.name for file in state.DEFAULT.glob(f"*/{state.RECORD}")), begun)
+
+
+def nodes(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Switches and hosts of the lab meant."""
+    lab = _lab(context)
+    return _fitting([*lab.switches, *lab.hosts], begun) if lab else []
+
+
+def targets(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """What can be broken in the lab meant: switches, and from a colon on both ends of each cable."""
+    lab = _lab(context)
+    if lab is None:
+        return []
+    if ":" not in begun:
+        return _fitting(lab.switches, begun)
+    ends = chain.from_iterable((cable[0:2], cable[2:4]) for cable in lab.cables)
+    return _fitting(sorted(f"{device}:{port}" for device, port in ends), begun)
+
+
+def _lab(context: click.Context) -> Record | None:
+    from fabricc.lab import state
+    from fabricc.lab.failure import LabError
+
+    named = context.params.get("state")
+    try:
+        return state.load(state.folder_of(context.params.get("name"), Path(named) if named else None))
+    except (LabError, OSError):
+        return None
+
+
+def _fitting(words: Iterable[str], begun: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(word) for word in islice((each for each in words if each.startswith(begun)), _MOST)
+    ]

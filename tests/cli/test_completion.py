@@ -1,0 +1,76 @@
+"""What a shell completes, asked as a shell asks it; what cannot be read completes to nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from click.shell_completion import BashComplete
+
+from fabricc.cli.entry import cli
+from fabricc.lab import state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ran
+
+    Fabricc = Callable[..., Ran]
+
+
+def completed(*words: str) -> list[str]:
+    """What is offered for the last word."""
+    *before, begun = words
+    return [each.value for each in BashComplete(cli, {}, "fabricc", "_X").get_completions(before, begun)]
+
+
+def test_models() -> None:
+    assert completed("catalog", "sn54") == ["sn5400"]
+    assert {"dgx-h100", "connectx-7", "sn5600"} <= set(completed("catalog", ""))
+
+
+def test_codes() -> None:
+    assert completed("explain", "fab207") == ["FAB2070"]
+    (item,) = BashComplete(cli, {}, "fabricc", "_X").get_completions(["explain"], "clu")
+    assert item.type == "file"
+
+
+def test_devices_of_a_spec(repo: Path) -> None:
+    assert completed("explain", "cluster.yaml", "spine0") == ["spine01a", "spine02a"]
+    assert "su001-host01" in completed("explain", "cluster.yaml", "su001")
+    assert completed("explain", "nothing.yaml", "spine0") == []
+    (repo / "cluster.yaml").write_text("cluster: [\n")
+    assert completed("explain", "cluster.yaml", "spine0") == []
+
+
+def test_switches_of_a_tree(repo: Path, fabricc: Fabricc) -> None:
+    assert fabricc("build", "cluster.yaml").status == 0
+    assert completed("push", "build/lab", "--only", "spine01") == ["spine01a"]
+    assert completed("verify", "build/lab", "--devices", "su001-tor1a,spine01") == ["su001-tor1a,spine01a"]
+    assert completed("verify", "build/none", "--devices", "s") == []
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The record of a lab, as if it ran."""
+    import json
+    from dataclasses import asdict
+
+    monkeypatch.setattr(state, "DEFAULT", tmp_path)
+    record = state.Record(
+        "zone", "zone-1", "cluster.yaml", "/x", None, ("tor1", "spine1"), ("host1",),
+        (("tor1", "eth1", "spine1", "eth7"),), (), (), "10",
+    )  # fmt: skip
+    (tmp_path / "zone").mkdir()
+    (tmp_path / "zone" / state.RECORD).write_text(json.dumps({"format": 1, **asdict(record)}))
+    return "zone"
+
+
+def test_labs_and_their_nodes(lab: str) -> None:
+    assert completed("lab", "status", "-l", "") == [lab]
+    assert completed("lab", "exec", "") == ["tor1", "spine1", "host1"]
+    assert completed("lab", "exec", "-l", lab, "ho") == ["host1"]
+    assert completed("lab", "break", "sp") == ["spine1"]
+    assert completed("lab", "break", "spine1:") == ["spine1:eth7"]
+    assert completed("lab", "exec", "-l", "none", "ho") == []
