@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricc.cli import output
+from fabricc.cli.words import labs, nodes, targets
 from fabricc.diagnostics.wording import plural
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def _told(verb: Callable[..., int]) -> Callable[..., int]:
 def _where(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say which lab is meant."""
     folder = click.option("--state", type=click.Path(path_type=Path), help="State folder of the lab.")
-    name = click.option("-l", "--lab", "name", help="Name of the lab, if there are several.")
+    name = click.option(
+        "-l", "--lab", "name", shell_complete=labs, help="Name of the lab, if there are several."
+    )
     return folder(name(verb))
 
 
@@ -98,10 +101,13 @@ def _boot(
     begin = time.monotonic()
     with output.progress() as bar:
         ends = (_end(swap[0]), _end(swap[1])) if swap else None
-        lab, source = lifecycle.up(spec, state, units=units, sample=sample, swap=ends, progress=bar)
+        lab, source = lifecycle.up(
+            spec, state, units=units, sample=sample, swap=ends, progress=bar or _in_lines()
+        )
     for sentence in source.differences:
         output.err(f"note: {sentence}")
     network = Network.of(lab, source.fabric)
+    output.err(f"waiting for every planned route, {SETTLE_S:.0f} s at most")
     settled = observe.settle(lab, network.predict(network.miswired()), SETTLE_S)
     if settled is None:
         raise LabError(
@@ -117,6 +123,18 @@ def _boot(
         f"every planned route in every kernel after {record.boot_s:.1f} s. State: {lab.folder}"
     )
     return lab, network
+
+
+def _in_lines() -> Callable[[str, int, int], None]:
+    """Progress where there is no terminal: a line on standard error when something begins."""
+    begun: set[str] = set()
+
+    def tell(what: str, _done: int, total: int) -> None:
+        if what not in begun:
+            begun.add(what)
+            output.err(f"starting {total:,} {what}")
+
+    return tell
 
 
 def _end(text: str) -> tuple[str, str]:
@@ -155,7 +173,7 @@ def status(name: str | None, state: Path | None) -> int:
 
 @command.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @_where
-@click.argument("node")
+@click.argument("node", shell_complete=nodes)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
 @_told
 def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...]) -> int:
@@ -166,7 +184,7 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 
 @command.command("break")
 @_where
-@click.argument("target")
+@click.argument("target", shell_complete=targets)
 @click.option(
     "--silent", is_flag=True, help="Drop every packet and leave the carrier up: only timers notice."
 )
@@ -184,7 +202,7 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
 
 @command.command("heal")
 @_where
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=targets)
 @_told
 def heal(name: str | None, state: Path | None, target: str | None) -> int:
     """Give back what was broken: TARGET, or everything."""
