@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.devices.failure import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.devices.access import Access, Login
     from fabricc.devices.inventory import Device
@@ -182,7 +182,18 @@ def connected(
             live.close()
 
 
+_KINDS: Mapping[type[BaseException], str] = {
+    TimeoutError: "no answer in time",
+    ConnectionError: "the connection broke",
+    EOFError: "the connection broke",
+}
+
+
 def told(error: BaseException, clean: Callable[[str], str]) -> str:
-    """An exception in one line, its kind before its text, without secrets."""
-    text = " ".join(clean(str(error)).split())
-    return f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
+    """An exception in one line of words, without secrets: its text, or what its kind means where that alone says it."""
+    text = " ".join(clean(str(error)).split())[:_LONGEST]
+    if isinstance(error, KeyError | IndexError | TypeError | AttributeError):
+        return f"an answer was not understood: {text}" if text else "an answer was not understood"
+    if text:
+        return text
+    return next((words for kind, words in _KINDS.items() if isinstance(error, kind)), "no reason was given")

@@ -104,8 +104,8 @@ def _from_keyring(service: str, account: str) -> str:
         ) from None
     try:
         value = keyring.get_password(service, account)
-    except KeyringError as error:
-        raise _missing(f"the keyring does not answer: {type(error).__name__}") from None
+    except KeyringError:
+        raise _missing("the keyring does not answer; it may be locked") from None
     if not value:
         raise _missing(f"the keyring has nothing for {account} under {service}")
     return value

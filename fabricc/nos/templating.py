@@ -91,7 +91,15 @@ def fault_of(error: Exception) -> Fault | None:
     if isinstance(error, UnicodeDecodeError):
         return next((Fault(str(file), 1, "not UTF-8 text") for file in _files() if not _is_text(file)), None)
     place = _innermost(error.__traceback__)
-    return Fault(*place, f"{type(error).__name__}: {error}") if place else None
+    return Fault(*place, _reason(error)) if place else None
+
+
+def _reason(error: Exception) -> str:
+    from jinja2 import TemplateNotFound
+
+    if isinstance(error, TemplateNotFound):
+        return f"there is no template {error.name}"
+    return str(error) or "it cannot be rendered"
 
 
 def _innermost(traceback: TracebackType | None) -> tuple[str, int] | None:

@@ -11,6 +11,7 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringError
 
 from fabricc.devices.access import read_access
+from fabricc.devices.connection import told
 from fabricc.devices.failure import DeviceError
 
 if TYPE_CHECKING:
@@ -89,3 +90,18 @@ def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
     secret = access.password(access.default)
     assert secret.reveal() == "hunter2"
     assert "hunter2" not in repr(secret)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), "[Errno 111] Connection refused"),
+        (TimeoutError(), "no answer in time"),
+        (EOFError(), "the connection broke"),
+        (KeyError("uptime"), "an answer was not understood: 'uptime'"),
+        (RuntimeError(), "no reason was given"),
+        (ValueError("the\nsecret"), "the ***"),
+    ],
+)
+def test_what_went_wrong_with_a_device_is_told_in_words(error: Exception, words: str) -> None:
+    assert told(error, lambda text: text.replace("secret", "***")) == words
