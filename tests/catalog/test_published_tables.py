@@ -78,6 +78,20 @@ def test_the_chassis_has_the_published_deep_buffer_rows(name: str):
             assert (row.dynamic_th, row.xon_offset_bytes) == (exponent, offset)
 
 
+@pytest.mark.parametrize("name", ["7280r4-32qf-32df"])
+def test_an_r4_has_the_one_published_table_of_its_generation(name: str):
+    rows = rows_of(name)
+    near = {40: 176128, 100: 385024, 400: 1441792, 800: 2850816}
+    far = {40: 8024064, 100: 20000768, 400: 79900672, 800: 159764480}
+    alphas = {40: -6, 100: -6, 400: -5, 800: -4}
+    assert {speed for speed, _ in rows} == near.keys()
+    for speed, xoff in near.items():
+        assert [rows[speed, cable].xoff_bytes for cable in (30, 300, 1000, 2000)] == [xoff] * 4
+        assert rows[speed, 120000].xoff_bytes == far[speed]
+        assert {row.dynamic_th for (at, _), row in rows.items() if at == speed} == {alphas[speed]}
+    assert {(row.size_bytes, row.xon_bytes) for row in rows.values()} == {(0, 2560)}
+
+
 def test_single_published_figures():
     assert rows_of("z9664f")[400, 40].xoff_bytes == 424434
     assert {rows_of("7060x6-64pe")[400, cable].xoff_bytes for cable in (5, 40, 150)} == {612140}
