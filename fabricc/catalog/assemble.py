@@ -235,7 +235,7 @@ def _table_rows(name: str, found: Raw) -> Iterator[HeadroomRow]:
 def _settings(nos: str, raw: Raw, fabric_cages: int, sources: dict[str, str]) -> Raw:
     sources[f"nos.{nos}"] = citation(raw)
     settings = figures(raw)
-    for part in ("support", "sku"):
+    for part in ("support", "sku", "ecn_delay"):
         if part in settings:
             sources[f"nos.{nos}.{part}"] = citation(settings[part])
             settings[part] = figures(settings[part])

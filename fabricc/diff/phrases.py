@@ -60,6 +60,7 @@ _LABELS: tuple[tuple[str, str, str], ...] = (
     ("headroom", r"pool/ingress_lossless_bytes", "ingress lossless pool~B"),
     ("headroom", r"(pool|platform)/.*|interface\[.*\]/queue\[.*\]/egress_.*", ""),
     ("ECN", r"interface\[.*\]/queue\[(\d+)\]/ecn_min_bytes", "queue {key} marks from~B"),
+    ("ECN", r"interface\[.*\]/ecn_delay_us", "marks after~us"),
     ("ECN", r"interface\[.*\]/ecn", "ECN priority"),
     ("ECN", r"counter\[ecn_marks\]", "counting of marks"),
     ("ECN", r"interface\[.*\]/queue\[.*\]/ecn_.*", ""),

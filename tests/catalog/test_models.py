@@ -118,7 +118,8 @@ def test_every_figure_of_a_switch_says_where_it_comes_from(name: str):
     expected |= {"buffers.pools.size_includes_headroom"} if "accounting" in buffers["pools"] else set()
     expected |= {"buffers.siblings"} & {f"buffers.{key}" for key in buffers}
     expected |= {f"nos.{nos}.support" for nos in model.support}
-    expected |= {f"nos.{nos}.sku" for nos, settings in model.nos.items() if "sku" in settings}
+    for part in ("sku", "ecn_delay"):
+        expected |= {f"nos.{nos}.{part}" for nos, settings in model.nos.items() if part in settings}
     assert set(model.sources) == expected
     assert all(
         text == "assumed" or text.startswith("assumed: ") or " " in text for text in model.sources.values()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.routing import Spreading, Transport
+from fabricc.nos.eos.marking import delay_us
 from fabricc.nos.eos.vocabulary import SAND, TRIDENT, family
 from fabricc.values import dataclass
 
@@ -144,6 +145,16 @@ CAPABILITIES = (
         "Arista's description of June 2022, older than these releases; commands from AVD 6.4",
         "",
         lambda switch: switch.qos.watchdog is not None,
+    ),
+    Capability(
+        "FAB5677",
+        "marking by delay",
+        "random-detect ecn delay threshold … / random-detect ecn count",
+        {TRIDENT: None, SAND: "4.33"},
+        "RoCE templates for 7800R4C-36PE (michaely-cb/cluster-cp, commit 1206bbe); Arista's description of ECN by "
+        "latency is of July 2024, so 4.33 is assumed",
+        "use release 4.33 or later, or leave `ecn_delay` out of the catalog entry",
+        lambda switch: any(delay_us(switch, profile) is not None for profile in switch.qos.profiles),
     ),
     Capability(
         "",

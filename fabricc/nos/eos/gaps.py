@@ -9,6 +9,7 @@ from fabricc.fabric.facts import SETTINGS
 from fabricc.nos import limits
 from fabricc.nos.base import Gap
 from fabricc.nos.eos.capabilities import PACKETS, PAUSE, has, lacking
+from fabricc.nos.eos.marking import delay_us, delay_words, step_us, thresholds
 from fabricc.nos.eos.vocabulary import (
     ALPHAS,
     BFD_INTERVAL_RANGE_MS,
@@ -40,6 +41,7 @@ def gaps(switch: Switch) -> list[Gap]:
         *_ports(switch),
         *_classes(switch),
         *_buffers(switch),
+        *_marking(switch),
         *_watchdog(switch),
         *_routing(switch),
         *_commands(switch),
@@ -124,6 +126,42 @@ def _buffers(switch: Switch) -> Iterator[Gap]:
             "type the line on one switch before you load the configuration, which it may fail",
             fatal=False,
         )
+
+
+def _marking(switch: Switch) -> Iterator[Gap]:
+    """Where EOS marks by delay: what its one threshold makes of Kmin, Kmax and the probability between them."""
+    step = step_us(switch)
+    held = {p.name: (p, us) for p in switch.qos.profiles if (us := delay_us(switch, p)) is not None}
+    if step is None or not held:
+        return
+    said = ", ".join(f"{name} {delay_words(us)}" for name, (_, us) in held.items())
+    yield Gap(
+        "FAB5674",
+        "a ramp between two thresholds for one class",
+        f"this line card marks by delay, all packets above one threshold, in every queue that can wait: {said}, the "
+        "time in which the port sends Kmax",
+        "none needed; `congestion: {profile: dctcp}` plans with one threshold",
+        fatal=False,
+    )
+    if any(us % 1000 for _, us in held.values()):
+        yield Gap(
+            "FAB5675",
+            "a delay in microseconds",
+            "the one public text of `random-detect ecn delay threshold` has milliseconds; microseconds are a unit of "
+            "other ECN thresholds of this family (AVD 6.4, qos_profiles.tx_queues)",
+            "type the line on one switch first; where it is refused, give its model `ecn_delay: {step_us: 1000}`",
+            fatal=False,
+        )
+    for name, (profile, us) in held.items():
+        late = thresholds(us, profile.speed_gbps).min_bytes
+        if profile.ecn and late > profile.ecn.max_bytes:
+            yield Gap(
+                "FAB5676",
+                f"marks from {profile.ecn.max_bytes} bytes on {name}",
+                f"the shortest delay that is written is {delay_words(us)}, {late} bytes at {profile.speed_gbps}G",
+                "where the switch takes microseconds, give its model `ecn_delay: {step_us: 1}`",
+                fatal=False,
+            )
 
 
 def _watchdog(switch: Switch) -> Iterator[Gap]:

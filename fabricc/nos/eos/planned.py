@@ -10,6 +10,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Spreading, Transport
 from fabricc.nos.eos.capabilities import HASH_SEED, has
+from fabricc.nos.eos.marking import delay_us, marked, step_us, thresholds
 from fabricc.nos.eos.naming import service_ports
 from fabricc.nos.eos.vocabulary import (
     AAA,
@@ -44,7 +45,7 @@ from fabricc.nos.eos.vocabulary import (
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Switch
+    from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.qos import PortProfile
 
 # EOS ties priority, priority group and queue together, and sizes its pools and guaranteed buffers itself.
@@ -64,7 +65,10 @@ def planned(switch: Switch) -> Facts:
     """
     facts = switch_facts(switch, partial(_express, switch))
     _leave_out(facts, switch)
+    delays = {p.name: us for p in switch.qos.profiles if (us := delay_us(switch, p)) is not None}
     for port in switch.ports:
+        if port.direction is not Direction.UNUSED and (threshold_us := delays.get(port.profile or "")):
+            _delay(facts, switch, port, threshold_us)
         paths = port_paths(port.name)
         facts[paths["lanes"]] = port.lanes
         facts[paths["routed"]] = "true"
@@ -103,8 +107,14 @@ def _express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
         if switch.qos.watchdog and not traffic_class.strict:
             alike[f"queue[{traffic_class.priority}]/guaranteed"] = f"{GUARANTEED_PERCENT} percent"
     for traffic_class in switch.qos.classes:
-        if profile.ecn and traffic_class.ecn:
-            alike[f"queue[{traffic_class.priority}]/ecn_count"] = "true"
+        if not profile.ecn or not traffic_class.ecn:
+            continue
+        queue = f"queue[{traffic_class.priority}]/"
+        if step_us(switch) is None:
+            alike[queue + "ecn_count"] = "true"
+            continue
+        for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent"):
+            del alike[queue + leaf]
     for leaf in NOT_EXPRESSED_OF_PORT:
         alike.pop(leaf, None)
     if not is_trident(switch):
@@ -117,6 +127,20 @@ def _express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
     alike["headroom/priority_groups"] = ",".join(sorted(str(c.priority) for c in lossless))
     for traffic_class in lossless:
         alike[f"queue[{traffic_class.priority}]/egress_dynamic_th"] = EGRESS_LOSSLESS_EXPONENT
+
+
+def _delay(facts: Facts, switch: Switch, port: Port, threshold_us: int) -> None:
+    """What marking by delay states of a port: its threshold, and what that is for every queue that can wait."""
+    prefix = f"interface[{port.name}]/"
+    facts[prefix + "ecn_delay_us"] = threshold_us
+    held = thresholds(threshold_us, port.speed_gbps)
+    for traffic_class in switch.qos.classes:
+        if marked(strict=traffic_class.strict, stopped=traffic_class.lossless):
+            queue = f"{prefix}queue[{traffic_class.priority}]/"
+            facts[queue + "ecn_min_bytes"] = held.min_bytes
+            facts[queue + "ecn_max_bytes"] = held.max_bytes
+            facts[queue + "ecn_max_percent"] = held.max_percent
+            facts[queue + "ecn_count"] = "true"
 
 
 def _service_ports(facts: Facts, switch: Switch) -> None:

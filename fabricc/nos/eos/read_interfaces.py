@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.paths import alike, port_paths
+from fabricc.nos.eos import marking
 from fabricc.nos.eos.read_blocks import nested
 from fabricc.nos.eos.read_qos import ECN_COUNTER
 from fabricc.nos.eos.vocabulary import DEFAULT_MTU, MANAGEMENT_VRF, SPEED_OF
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _LOOPBACK = "Loopback0"
 _MMU_QUEUE = ["platform", "trident", "mmu", "queue"]
+_ECN_DELAY = ["random-detect", "ecn", "delay", "threshold"]
 # The words before and after the name of a buffer profile that an interface applies.
 _APPLYING: tuple[tuple[list[str], list[str]], ...] = ((["interface-profile"], []), (["profile"], ["apply"]))
 
@@ -31,6 +33,8 @@ class InterfaceBlock:
     """One interface; facts that need other blocks wait for `finish_interfaces`."""
 
     __slots__ = (
+        "delay",
+        "delay_count",
         "enabled",
         "facts",
         "ipv4",
@@ -46,6 +50,8 @@ class InterfaceBlock:
     def __init__(self, number: int) -> None:
         self.number = number
         self.facts: dict[str, tuple[Value, int]] = {}
+        self.delay: tuple[int, int] | None = None
+        self.delay_count = 0
         self.enabled = ("true", 0)
         self.ipv4: tuple[str, int] | None = None
         self.ipv6: tuple[str, int] | None = None
@@ -137,6 +143,17 @@ def _platform(block: InterfaceBlock, words: list[str], raw: str, number: int) ->
     return True
 
 
+def _random_detect(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
+    """`random-detect ecn delay threshold N UNIT` of all queues of the port, or the count of its marks."""
+    if " ".join(words) == ECN_COUNTER:
+        block.delay_count = number
+        return True
+    if words[:4] != _ECN_DELAY or len(words) != 6 or (threshold_us := marking.read(*words[4:])) is None:
+        return False
+    block.delay = (threshold_us, number)
+    return True
+
+
 def _vrf(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
     block.vrf = words[-1]
     return len(words) == 2
@@ -155,6 +172,7 @@ _HANDLERS: dict[str, Handler] = {
     "mtu": _mtu,
     "no": _no,
     "platform": _platform,
+    "random-detect": _random_detect,
     "service-profile": _service_profile,
     "shutdown": _shutdown,
     "speed": _speed,
@@ -194,6 +212,35 @@ def finish_interfaces(document: Document) -> None:
                 copied = used[profiles] = _copied(document, *profiles)
             facts.update(copied.facts[name])
             lines.update(copied.lines[name])
+            if block.delay or block.delay_count:
+                _delay(document, name, block)
+
+
+def _delay(document: Document, name: str, block: InterfaceBlock) -> None:
+    """What marking by delay states of the port's queues, in bytes at its speed, and whether its marks are counted."""
+    profile = document.qos_profiles.get(block.qos_profile or "")
+    queues = profile.queues if profile else {}
+    waiting = [
+        index
+        for index, queue in queues.items()
+        if profile and marking.marked(strict=queue.strict, stopped=index in profile.stopped)
+    ]
+    prefix = f"interface[{name}]/"
+    if block.delay_count:
+        for index in waiting:
+            document.put(f"{prefix}queue[{index}]/ecn_count", "true", block.delay_count)
+    if block.delay is None:
+        return
+    threshold_us, line = block.delay
+    document.put(prefix + "ecn_delay_us", threshold_us, line)
+    speed = block.facts.get("speed_gbps")
+    if speed is None:
+        return
+    held = marking.thresholds(threshold_us, int(speed[0]))
+    for index in waiting:
+        document.put(f"{prefix}queue[{index}]/ecn_min_bytes", held.min_bytes, line)
+        document.put(f"{prefix}queue[{index}]/ecn_max_bytes", held.max_bytes, line)
+        document.put(f"{prefix}queue[{index}]/ecn_max_percent", held.max_percent, line)
 
 
 class _Copied(NamedTuple):

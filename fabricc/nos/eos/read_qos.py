@@ -64,6 +64,11 @@ class QosProfileBlock:
         self.queues: dict[int, Queue] = {}
         self.queue: Queue | None = None
 
+    @property
+    def stopped(self) -> frozenset[int]:
+        """Queues that PFC can stop, by the number of their priority."""
+        return frozenset(self.no_drop) if self.enabled else frozenset()
+
     def line(self, words: list[str], raw: str, number: int) -> bool:
         """A line of the profile, or of the queue last named when it is indented deeper."""
         if depth(raw) > 1:

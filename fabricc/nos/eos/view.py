@@ -10,6 +10,7 @@ from fabricc.fabric.routing import Spreading
 from fabricc.nos.cli_dialect.order import in_address_order, natural
 from fabricc.nos.eos.bgp_view import BgpView, bgp_view
 from fabricc.nos.eos.capabilities import HASH_SEED, has
+from fabricc.nos.eos.marking import delay_us, delay_words, step_us
 from fabricc.nos.eos.naming import service_ports
 from fabricc.nos.eos.vocabulary import (
     AAA,
@@ -92,7 +93,10 @@ class ManagementView:
 
 
 class PortView(NamedTuple):
-    """One Ethernet interface; `mtu` is None at the default, `speed` and `fec` are EOS words."""
+    """One Ethernet interface; `mtu` is None at the default, `speed`, `fec` and `ecn_delay` are EOS words.
+
+    `ecn_delay` is None where nothing is marked, or by the bytes of a queue.
+    """
 
     name: str
     description: str
@@ -104,6 +108,18 @@ class PortView(NamedTuple):
     speed: str
     fec: bool
     qos_profile: str | None
+    ecn_delay: str | None
+    mmu_profile: str | None
+
+
+class _Alike(NamedTuple):
+    """What all ports of a kind have in common, the last fields of a `PortView`."""
+
+    mtu: int | None
+    speed: str
+    fec: bool
+    qos_profile: str | None
+    ecn_delay: str | None
     mmu_profile: str | None
 
 
@@ -271,28 +287,28 @@ def _management(switch: Switch, ipv6: bool) -> ManagementView:
 
 
 def _ports(switch: Switch, mmu_names: Mapping[str, str]) -> list[PortView]:
-    kinds: dict[
-        tuple[bool, int, int, int, str | None], tuple[int | None, str, bool, str | None, str | None]
-    ] = {}
+    kinds: dict[tuple[bool, int, int, int, str | None], _Alike] = {}
+    delays = {p.name: delay_words(us) for p in switch.qos.profiles if (us := delay_us(switch, p)) is not None}
     views = []
     for port in switch.ports:
         kind = (port.direction is not UNUSED, port.mtu, port.speed_gbps, port.lanes, port.profile)
         alike = kinds.get(kind)
         if alike is None:
-            alike = kinds[kind] = _alike(port, mmu_names)
+            alike = kinds[kind] = _alike(port, mmu_names, delays)
         own = (port.name, port.description, not port.enabled, port.ipv4, port.ipv6, port.unnumbered)
         views.append(PortView(*own, *alike))
     return views
 
 
-def _alike(port: Port, mmu_names: Mapping[str, str]) -> tuple[int | None, str, bool, str | None, str | None]:
-    """What all ports of a kind have in common, the last five of a `PortView`; made once for each kind."""
+def _alike(port: Port, mmu_names: Mapping[str, str], delays: Mapping[str, str]) -> _Alike:
+    """Made once for each kind."""
     used = port.direction is not UNUSED
-    return (
+    return _Alike(
         port.mtu if used and port.mtu != DEFAULT_MTU else None,
         speed_word(port),
         used and fec(port) is not None,
         _qos_name(port.profile) if used else None,
+        delays.get(port.profile or "") if used else None,
         mmu_names.get(port.profile or "") if used else None,
     )
 
@@ -309,27 +325,30 @@ def _mmu_name(profile: PortProfile) -> str:
 def _qos_profiles(switch: Switch) -> list[QosProfileView]:
     qos = switch.qos
     watchdog = qos.watchdog is not None
+    by_bytes = step_us(switch) is None
     profiles = [
         QosProfileView(
             name=_qos_name(profile.name),
             no_drop=[c.priority for c in qos.lossless],
             watchdog=watchdog,
-            queues=[_queue(c, profile, watchdog) for c in qos.classes],
+            queues=[_queue(c, profile, watchdog, by_bytes) for c in qos.classes],
         )
         for profile in qos.profiles
     ]
     if any(port.profile is None and port.direction is not UNUSED for port in switch.ports):
-        queues = [_queue(c, None, watchdog) for c in qos.classes]
+        queues = [_queue(c, None, watchdog, by_bytes) for c in qos.classes]
         profiles.append(QosProfileView(LOSSY_PROFILE, [], watchdog=False, queues=queues))
     return sorted(profiles, key=lambda profile: natural(profile.name))
 
 
-def _queue(traffic_class: TrafficClass, profile: PortProfile | None, watchdog: bool) -> QueueView:
+def _queue(
+    traffic_class: TrafficClass, profile: PortProfile | None, watchdog: bool, by_bytes: bool
+) -> QueueView:
     return QueueView(
         number=traffic_class.priority,
         percent=None if traffic_class.strict else traffic_class.weight_percent,
         guaranteed_percent=GUARANTEED_PERCENT if profile and watchdog and traffic_class.lossless else None,
-        ecn=profile.ecn if profile and traffic_class.ecn else None,
+        ecn=profile.ecn if profile and traffic_class.ecn and by_bytes else None,
     )
 
 

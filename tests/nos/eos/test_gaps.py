@@ -26,6 +26,7 @@ FATAL = {
     "FAB5114",
     "FAB5116",
     "FAB5671",
+    "FAB5677",
 }
 
 
@@ -71,6 +72,16 @@ def with_pool(headroom_bytes: int) -> Switch:
     return replace(switch, qos=replace(switch.qos, pools=pools))
 
 
+def by_delay(step_us: int) -> Switch:
+    """Marks by delay; 40 us of 400G are Kmax of the longer cable, 20 us of the shorter."""
+    switch = variant("delay-numbered")
+    eos = {**switch.model.nos["eos"], "ecn_delay": {"step_us": step_us}}
+    first, *_ = switch.qos.profiles
+    qos = replace(switch.qos, profiles=(first,))
+    ports = tuple(replace(port, profile=port.profile and first.name) for port in switch.ports)
+    return replace(switch, model=replace(switch.model, nos={"eos": eos}), qos=qos, ports=ports)
+
+
 def managed(**changes: Any) -> Switch:
     switch = fitting()
     return replace(switch, management=replace(switch.management, **changes))
@@ -97,6 +108,10 @@ CASES = {
     "FAB5671": managed(address="2001:db8::b/64", gateway="2001:db8::1", gnmi_port=9339),
     "FAB5672": managed(tacacs=None),
     "FAB5673": with_pool(33_554_433),
+    "FAB5674": by_delay(1000),
+    "FAB5675": by_delay(1),
+    "FAB5676": by_delay(100),
+    "FAB5677": replace(by_delay(1), release="4.32"),
 }
 
 
@@ -147,3 +162,17 @@ def test_a_platform_without_an_absolute_resume_point_keeps_eos_s_own() -> None:
 def test_an_alpha_beyond_the_list_becomes_the_nearest() -> None:
     facts = EOS.planned(CASES["FAB5108"])
     assert facts["interface[Ethernet3/1]/headroom/dynamic_th"] == 3
+
+
+def test_whole_milliseconds_and_a_delay_before_kmax_need_no_trial_and_are_not_late() -> None:
+    whole = {gap.code for gap in EOS.gaps(by_delay(1000))}
+    short = {gap.code for gap in EOS.gaps(by_delay(1))}
+    assert "FAB5675" not in whole
+    assert "FAB5676" not in short
+    assert not {"FAB5674", "FAB5675", "FAB5676"} & {gap.code for gap in EOS.gaps(variant("sand-numbered"))}
+
+
+def test_a_family_that_counts_bytes_has_no_delay() -> None:
+    switch = by_delay(1)
+    model = replace(switch.model, nos={"eos": {**switch.model.nos["eos"], "family": "trident"}})
+    assert "FAB5677" in {gap.code for gap in EOS.gaps(replace(switch, model=model))}

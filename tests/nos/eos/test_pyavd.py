@@ -12,7 +12,7 @@ import pytest
 from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import Transport
 from fabricc.nos.eos import EOS, FILE
-from tests.nos.eos.variants import CHOICES, variant
+from tests.nos.eos.variants import CHOICES, FAMILIES, variant
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 
 pyavd = pytest.importorskip("pyavd", reason="pyavd, Arista's renderer, is not installed")
 
-# AVD has no per-interface form of the buffer profile and no hash seed, and leaves `end` to the device.
-OURS_ALONE = ("   platform trident mmu queue interface-profile", "ip load-sharing trident", "end")
+# AVD has no per-interface form of the buffer profile, no marking by delay and no hash seed, and leaves `end` to the
+# device.
+OURS_ALONE = (
+    "   platform trident mmu queue interface-profile",
+    "   random-detect ecn",
+    "ip load-sharing trident",
+    "end",
+)
 # AVD has no word for a password that nobody can type.
 PASSWORD = (" nopassword", " secret *")
 SERVICE_PORT = {
@@ -68,7 +74,9 @@ def avd_port(port: Port) -> dict[str, Any]:
     return model
 
 
-def avd_qos_profile(switch: Switch, profile: PortProfile | None, queues: str) -> dict[str, Any]:
+def avd_qos_profile(
+    switch: Switch, profile: PortProfile | None, queues: str, by_delay: bool
+) -> dict[str, Any]:
     model: dict[str, Any] = {
         "name": f"ROCE-{profile.name.upper()}" if profile else "LOSSY",
         "trust": "dscp",
@@ -86,7 +94,7 @@ def avd_qos_profile(switch: Switch, profile: PortProfile | None, queues: str) ->
             queue |= {"priority": "no priority", "bandwidth_percent": traffic_class.weight_percent}
             if profile and traffic_class.lossless:
                 queue["bandwidth_guaranteed_percent"] = 1
-        if profile and profile.ecn and traffic_class.ecn:
+        if profile and profile.ecn and traffic_class.ecn and not by_delay:
             ecn = profile.ecn
             threshold = {"units": "bytes", "min": ecn.min_bytes, "max": ecn.max_bytes, "weight": 0}
             threshold["max_probability"] = ecn.max_percent
@@ -239,7 +247,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
             }
         },
         "qos_profiles": [
-            avd_qos_profile(switch, profile, "uc_tx_queues" if trident else "tx_queues")
+            avd_qos_profile(switch, profile, "uc_tx_queues" if trident else "tx_queues", family == "delay")
             for profile in switch.qos.profiles or (None,)
         ],
         "router_bfd": {"interval": 300, "min_rx": 300, "multiplier": 3},
@@ -362,7 +370,7 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
             "vrfs": [{"name": "MGMT", "enable": True, "ip_access_group_in": "FABRICC-ACCESS"}],
         },
     }
-    if family == "sand":
+    if family != "trident":
         return model | {
             "load_balance": {"policies": {"sand_profiles": [profile]}},
             "port_channel": {"load_balance_sand_profile": "ROCE-QP"},
@@ -374,7 +382,7 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("family", ["trident", "sand"])
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("choice", [*CHOICES, "settings"])
 def test_arista_s_renderer_writes_the_same_lines(family: str, choice: str) -> None:
     switch = variant(f"{family}-{choice}")

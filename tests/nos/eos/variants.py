@@ -20,22 +20,28 @@ CHOICES: dict[str, dict[str, Any]] = {
     "drained": {"drained": True},
     "lossy": {"lossless": False},
 }
-VARIANTS = [f"{family}-{choice}" for family in ("trident", "sand") for choice in (*CHOICES, "settings")]
+FAMILIES = ("trident", "sand", "delay")  # `delay` is the sand family where EOS marks by delay
+VARIANTS = [f"{family}-{choice}" for family in FAMILIES for choice in (*CHOICES, "settings")]
 GOLDENS = [name for name in VARIANTS if name.startswith("trident-")] + [
     "sand-numbered",
     "sand-dual-unnumbered",
     "sand-settings",
+    "delay-numbered",
 ]
 
 
 def variant(name: str) -> Switch:
     """The switch of that name."""
     family, _, choice = name.partition("-")
-    model = switch_model(eos={"family": family, "port": "Ethernet{cage}/{lane}"})
+    eos: dict[str, Any] = {"family": family, "port": "Ethernet{cage}/{lane}"}
+    if family == "delay":
+        eos |= {"family": "sand", "ecn_delay": {"step_us": 1}}
+    model = switch_model(eos=eos)
     if choice == "settings":
         mode = Spreading.FLOWLET if family == "trident" else Spreading.HASH
         return with_settings(tor(PORTS, model=model, nos="eos", release="4.33", dual=True), mode)
-    return tor(PORTS, model=model, nos="eos", release="4.32", **CHOICES[choice])
+    release = "4.33" if family == "delay" else "4.32"
+    return tor(PORTS, model=model, nos="eos", release=release, **CHOICES[choice])
 
 
 def chassis() -> Switch:
