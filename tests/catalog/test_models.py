@@ -26,8 +26,8 @@ TABLES = {
     for name, table in yaml.safe_load(file.read_text("utf-8")).get("tables", {}).items()
 }
 SWITCHES_PROMISED = {
-    "sn3700", "sn4700", "sn5400", "sn5600", "7060x6-64pe", "7060dx5-64s", "7816r3", "7280r4-32qf-32df",
-    "9332d-gx2b", "9364e-sg2",
+    "sn3700", "sn4700", "sn5400", "sn5600", "7060x6-64pe", "7060dx5-64s", "7816r3", "7808r4", "7816lr4",
+    "7280r4-32qf-32df", "9332d-gx2b", "9364e-sg2",
     "qfx5220-32cd", "qfx5230-64cd", "qfx5240-64od", "z9664f", "z9864f", "ds4000", "ds5000", "as9736-64d", "q3400",
     "qm8700", "qm9700",
     "linux-64x400", "linux-16x100",

@@ -78,7 +78,7 @@ def test_the_chassis_has_the_published_deep_buffer_rows(name: str):
             assert (row.dynamic_th, row.xon_offset_bytes) == (exponent, offset)
 
 
-@pytest.mark.parametrize("name", ["7280r4-32qf-32df"])
+@pytest.mark.parametrize("name", ["7280r4-32qf-32df", "7808r4", "7816lr4"])
 def test_an_r4_has_the_one_published_table_of_its_generation(name: str):
     rows = rows_of(name)
     near = {40: 176128, 100: 385024, 400: 1441792, 800: 2850816}

@@ -1,20 +1,59 @@
-"""Marking by delay: bytes become time and time bytes in one place, and the proof holds on what the device will do."""
+"""Marking by delay: bytes become time and time bytes in one place, and the proof holds on what the device will do.
+
+`UPDATE_GOLDEN=1 pytest tests/nos/eos/test_marking.py` rewrites the golden file of the whole spine.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc.cli.entry import run
 from fabricc.fabric.qos import Ecn
 from fabricc.nos.eos import EOS, FILE, marking
 from tests.nos.eos.variants import variant
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
+
+GOLDEN = Path(__file__).parent / "golden" / "7808r4-spine.cfg"
+# An R4 chassis with one of its eight line cards, marking by another step where asked.
+CATALOG = """\
+switches:
+  one-card:
+    extends: 7808r4
+    title: Arista 7808R4 (one line card)
+    cages:
+      - {first: 1, count: 36, lanes: 8, breakouts: [1x800/8, 2x400/4], assumed: true, reason: one line card}
+    nos:
+      eos: {assumed: true, reason: as the whole chassis, ecn_delay: {step_us: STEP, assumed: true, reason: to be tried}}
+"""
+SPEC = """\
+cluster: deep
+catalog: [catalog.yaml]
+gpus: {model: dgx-b300, hosts: 8, hosts_per_unit: 4}
+tors: {model: 7060x6-64pe, nos: eos}
+spines: {model: one-card, nos: eos-4.33, count: 2}
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  cnp: {dscp: 48, strict: true}
+  default: {}
+management:
+  users:
+    - {name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"}
+"""
+
+
+def build(folder: Path, step_us: int, spec: str = SPEC) -> int:
+    (folder / "catalog.yaml").write_text(CATALOG.replace("STEP", str(step_us)))
+    (folder / "cluster.yaml").write_text(spec)
+    return run(["build", str(folder / "cluster.yaml"), "--output", str(folder / "out")])
 
 
 def by_step(step_us: int) -> Switch:
@@ -98,3 +137,27 @@ def test_the_published_lines_are_read() -> None:
     reading = EOS.read({FILE: published})
     assert reading.unknown == []
     assert reading.facts["interface[Ethernet17/1]/ecn_delay_us"] == 3000
+
+
+def test_a_whole_r4_spine_is_the_golden_text_and_is_proved(tmp_path: Path) -> None:
+    assert build(tmp_path, 1) == 0
+    text = (tmp_path / "out" / "deep" / "switches" / "spine01a" / FILE).read_text()
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_a_delay_after_which_pfc_has_paused_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert build(tmp_path, 10_000) == 1
+    errors = [line for line in capsys.readouterr().err.splitlines() if "error FAB" in line]
+    assert errors
+    assert all("FAB6217" in line and "running-config.cfg" in line for line in errors)
+
+
+def test_pfc_alone_has_no_delay(tmp_path: Path) -> None:
+    assert build(tmp_path, 1, SPEC + "congestion: {profile: pfc-only}\n") == 0
+    text = (tmp_path / "out" / "deep" / "switches" / "spine01a" / FILE).read_text()
+    assert "priority-flow-control priority 3 no-drop" in text
+    assert "random-detect" not in text
