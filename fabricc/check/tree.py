@@ -32,7 +32,8 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
     """A tree's folder, to be closed, with the bytes of its manifest and what they state.
 
     Raises:
-        TreeError: FAB6013, there is none; FAB6020, a build is moving its files; FAB6021, no build writes such a manifest.
+        TreeError: FAB6013, there is none; FAB6020, a build is moving its files; FAB6021, no build writes such
+            a manifest.
     """
     if patch.pending(tree):
         message = f"a build of {tree} is moving its files into place, or was ended while it did"

@@ -20,7 +20,7 @@ from fabricc.foreign.screen import Line
 from fabricc.foreign.text import Terminal, line, neutral
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.progress import Progress, TaskID
     from rich.table import Table as Drawn

@@ -59,7 +59,7 @@ def take(tree: Path) -> Snapshot:
     """Read a tree once.
 
     Raises:
-        SnapshotError: what `check.tree.open_tree` says; FAB6010 and FAB6011 for files that are not as the manifest says.
+        SnapshotError: what `check.tree.open_tree` says; FAB6010 and FAB6011, files are not as the manifest says.
     """
     try:
         folder, stated, manifest = open_tree(tree)
