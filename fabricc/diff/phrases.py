@@ -72,6 +72,7 @@ _LABELS: tuple[tuple[str, str, str], ...] = (
     ("routing policy", r"community_list\[(.*?)\].*", "community list {key}"),
     ("load balancing", r"load_balancing/(.*)", "{key}"),
     ("trimming", r"trimming/(.*)", "{key}"),
+    ("management", r"management/isolated", "management network apart from the fabric"),
     ("management", r"management/(.*)", "{key}"),
     ("management", r"(lldp)/.*", "LLDP interval~s"),
     ("accounts", r"user\[.*", "account changes"),

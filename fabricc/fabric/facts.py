@@ -65,6 +65,7 @@ def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], 
     management = switch.management
     facts["management/address"] = management.address
     facts["management/gateway"] = management.gateway
+    facts["management/isolated"] = boolean(True)
     for kind in ("ntp", "dns", "syslog"):
         if servers := getattr(management, kind):
             facts[f"management/{kind}"] = ",".join(sorted(servers))

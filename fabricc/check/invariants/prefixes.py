@@ -69,8 +69,12 @@ _ASKED = tuple(f"management/{kind}" for kind in ("gateway", "ntp", "dns", "syslo
 
 
 def address_breaches(seen: SwitchView) -> Iterator[Breach]:
-    """On one switch: a ToR's host links lie inside its aggregates, and its own address is no gateway's or server's."""
+    """On one switch: a ToR's host links lie inside its aggregates, and its own address is no gateway's or server's.
+
+    And no route leads from its ports to the management network.
+    """
     yield from _taken(seen)
+    yield from _joined(seen)
     aggregates = [block(text) for text in seen.aggregates]
     if not aggregates:
         return
@@ -89,6 +93,14 @@ def _taken(seen: SwitchView) -> Iterator[Breach]:
     for path in _ASKED if mine else ():
         if mine in str(seen.facts.get(path, "")).split(","):
             yield Breach(6, f"its management address {mine} is also {path.rpartition('/')[2]}", path)
+
+
+def _joined(seen: SwitchView) -> Iterator[Breach]:
+    """The files say what their system needs for keeping the management network apart, or that is missing."""
+    path = "management/isolated"
+    if seen.facts.get(path, "true") != "true":
+        message = "routes lead from the fabric's ports to the management network, so that any host reaches it"
+        yield Breach(6, message, path)
 
 
 def packed_blocks(seen: SwitchView) -> bytes:

@@ -32,7 +32,7 @@ _RULES = (
     Rule("FAB6205", "plane-and-rail-isolation", "Plane and rail isolation",
          "Cable the named port to a switch of its own plane, and each rail to its own ToR."),
     Rule("FAB6206", "address-plan", "Address plan",
-         "Give each link, loopback and ToR a block of its own."),
+         "Give each link, loopback and ToR a block of its own, and keep the management network apart from them."),
     Rule("FAB6207", "asn-plan", "ASN plan",
          "Use private AS numbers, one per ToR, and one for the switches of a tier, plane and pod."),
     Rule("FAB6208", "session-symmetry", "Session symmetry",

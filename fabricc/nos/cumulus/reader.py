@@ -14,12 +14,14 @@ from fabricc.nos.cumulus.routing_reader import read_port_balancing, read_routing
 from fabricc.nos.cumulus.services_reader import read_services
 from fabricc.nos.cumulus.source import Source, members, number
 from fabricc.nos.cumulus.yaml_nodes import Node, parse
+from fabricc.nos.isolation import state_isolation
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
 
 _VERSION = re.compile(r"Cumulus Linux ([0-9]{1,4}\.[0-9]{1,4})(\..*)?")
 _CHILD = re.compile(r"(swp[0-9]+)s[0-9]+")
+_LEAK = re.compile(r"^(route-import|from-vrf)\b")
 _SPEED = re.compile(r"([0-9]+)G")
 _TYPES = {MANAGEMENT: "eth", LOOPBACK: "loopback"}
 
@@ -42,6 +44,7 @@ def read_startup(text: str, file: str, reading: Reading) -> None:
     for line in sorted(numbers.union(broken)):
         reading.unknown.append((file, line, lines[line - 1].strip() if line <= len(lines) else ""))
     reading.unknown += [(file, line, what) for line, what in source.lacking]
+    _isolation(source)
 
 
 def _header(header: Node | None, tree: Node, file: str, reading: Reading) -> Release:
@@ -156,6 +159,18 @@ def _read_management(source: Source, node: Node) -> None:
             source.put("management/gateway", gateway, child)
     above = node if source.release.family_addresses else node.get("ip")
     source.require(above or node, "vrf", MANAGEMENT_VRF)
+
+
+def _isolation(source: Source) -> None:
+    """The management port is in a VRF of its own, and nothing imports its routes into another."""
+    port = source.root.children.get("interface")
+    port = port.children.get(MANAGEMENT) if port else None
+    if port is None or "management/address" not in source.reading.facts:
+        return
+    above = port if source.release.family_addresses else port.children.get("ip", port)
+    vrf = above.children.get("vrf")
+    apart = vrf is not None and vrf.value == MANAGEMENT_VRF
+    state_isolation(source.reading, apart, (source.file, (vrf or above).line), _LEAK)
 
 
 def _read_addresses(source: Source, node: Node, prefix: str) -> None:

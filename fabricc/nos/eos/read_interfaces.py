@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.paths import alike, port_paths
@@ -11,6 +12,7 @@ from fabricc.nos.eos import marking
 from fabricc.nos.eos.read_blocks import nested
 from fabricc.nos.eos.read_qos import ECN_COUNTER
 from fabricc.nos.eos.vocabulary import DEFAULT_MTU, MANAGEMENT_VRF, SPEED_OF
+from fabricc.nos.isolation import state_isolation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     Handler = Callable[["InterfaceBlock", list[str], str, int], bool]
 
 _LOOPBACK = "Loopback0"
+_LEAK = re.compile(r"\bleak routes\b|\begress-vrf\b")
 _MMU_QUEUE = ["platform", "trident", "mmu", "queue"]
 _ECN_DELAY = ["random-detect", "ecn", "delay", "threshold"]
 # The words before and after the name of a buffer profile that an interface applies.
@@ -197,9 +200,13 @@ def finish_interfaces(document: Document) -> None:
         if name == _LOOPBACK:
             _loopback(block, put)
         elif name.startswith("Management"):
-            if block.vrf == MANAGEMENT_VRF and (address := block.ipv4 or block.ipv6):
+            address = block.ipv4 or block.ipv6
+            if block.vrf == MANAGEMENT_VRF and address:
                 put("management/address", *address)
                 put("management/interface", name, block.number)
+            if address:
+                apart = block.vrf == MANAGEMENT_VRF and "platform/management_vrf" in document.reading.facts
+                state_isolation(document.reading, apart, (document.file, address[1]), _LEAK)
         elif block.facts or block.ipv4 or block.ipv6 or block.link_local or block.qos_profile:
             paths = port_paths(name)
             for leaf, (value, line) in _own_facts(block):

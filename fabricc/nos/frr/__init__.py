@@ -8,7 +8,7 @@ from fabricc.fabric.facts import Reading
 from fabricc.nos.base import Gap
 from fabricc.nos.frr.capabilities import find_gaps, next_hop_lines, planned_facts
 from fabricc.nos.frr.conf import render_frr_conf
-from fabricc.nos.frr.linux import READERS, render_linux
+from fabricc.nos.frr.linux import READERS, read_isolation, render_linux
 from fabricc.nos.frr.reader import read_frr_conf
 from fabricc.nos.frr.release import DEFAULT_RELEASE, RELEASES
 
@@ -64,6 +64,7 @@ class FrrLinux:
                 reading.unknown.append((name, 1, "a file that this reader does not know"))
         if "frr.conf" in files:
             read_frr_conf(files["frr.conf"], "frr.conf", reading)
+        read_isolation(reading)
         return reading
 
     def planned(self, switch: Switch) -> Facts:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
 from fabricc.nos.frr.reader import put_also
+from fabricc.nos.isolation import state_isolation
 from fabricc.nos.templating import environment
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ OWN_RULE, FABRIC_RULE = (
     1000,
     1001,
 )  # before the main table, which has the management network as a connected route
+MAIN_RULE = 32766  # the kernel's own rule for the main table, ip-rule(8)
+_FORWARDING = ("management/ipv4_forwarding", "management/ipv6_forwarding")
+_RULE = re.compile(r"\bip (-[46] )?(rule|route) (add|del|replace)\b")
 _ACCEPT = rf'iifname "{MANAGEMENT_INTERFACE}" tcp dport {SSH_PORT} ip saddr {{ ([0-9./, ]+) }} accept'
 _DROP = f"tcp dport {SSH_PORT} drop"
 _NFTABLES_FRAME = (
@@ -325,6 +329,32 @@ def _management_attribute(line: str, file: str, number: int, reading: Reading) -
     else:
         return False
     return True
+
+
+def read_isolation(reading: Reading) -> None:
+    """State whether rules keep packets of the fabric's ports from the management network and from its gateway.
+
+    A rule is asked before the main table, which has that network as a connected route, when its preference is lower.
+    """
+    facts = reading.facts
+    try:
+        network = ip_interface(str(facts["management/address"])).network
+    except (KeyError, ValueError):
+        return
+    rules = {path: str(rule) for path, rule in facts.items() if path.startswith("management/rule")}
+    wanted = f"to {network} unreachable"
+    kept = [path for path, rule in rules.items() if rule == wanted and _preference(path) < MAIN_RULE]
+    open_to_all = [path for path, rule in rules.items() if " lookup " in f" {rule}" and "iif lo " not in rule]
+    forwarding = [path for path in _FORWARDING if facts.get(path) != "off"]
+    wrong = [*open_to_all, *forwarding]
+    place = next((reading.lines[path] for path in (*wrong, *kept) if path in reading.lines), None)
+    state_isolation(reading, bool(kept) and not wrong, place or reading.lines["management/address"], _RULE)
+
+
+def _preference(path: str) -> int:
+    """The preference that the path of a rule's fact names."""
+    found = re.search(r"\[(\d{1,5})\]", path)
+    return int(found[1]) if found else MANAGEMENT_RULE
 
 
 READERS: dict[str, Callable[[str, str, Reading], None]] = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import Reading
+from fabricc.nos.isolation import state_isolation
 from fabricc.nos.junos.read_bgp import read_bgp
 from fabricc.nos.junos.read_cos import read_cos
 from fabricc.nos.junos.read_device import read_device
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.fabric.facts import Value
+
+_LEAK = re.compile(r"\b(instance-import|rib-groups?|next-table)\b")
 
 
 class Stating:
@@ -58,4 +62,12 @@ def read(files: Mapping[str, str]) -> Reading:
         read_cos(root, put)
         unknown = sorted([*text.ignored, *root.unread()])
         reading.unknown += [(file, line, statement) for line, statement in unknown]
+        _isolation(reading)
     return reading
+
+
+def _isolation(reading: Reading) -> None:
+    """The management port's routes are in an instance of their own, and no statement leaks them."""
+    if "management/address" in reading.facts:
+        instance = reading.lines.get("platform/management_instance")
+        state_isolation(reading, instance is not None, instance or reading.lines["management/address"], _LEAK)

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from fabricc.nos.isolation import state_isolation
 from fabricc.nos.nxos.named import ONCE
 from fabricc.nos.nxos.vocabulary import (
     BREAKOUT_OF,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     Placed = list[tuple[str, Value, tuple[str, int]]]
 
 _LOOPBACK = "loopback0"
+_LEAK = re.compile(r"^\s*(import|export) (vrf|map)\b|\bip(v6)? route \S+ .*\bvrf management\b")
 _FECS = {"rs-fec": "rs", "kp-fec": "rs", "rs-ieee": "rs", "rs-cons16": "rs", "fc-fec": "fc"}
 _LARGEST_CAGE = 1024
 _BREAKOUT = ["interface", "breakout", "module", "1", "port"]
@@ -233,8 +236,12 @@ def finish_interfaces(document: Document) -> None:
                 put("structure/mgmt0/vrf", *block.vrf)
             if address:
                 put("structure/mgmt0/address", *address)
-            if block.vrf and block.vrf[0] == MANAGEMENT_VRF and address:
+            apart = block.vrf is not None and block.vrf[0] == MANAGEMENT_VRF
+            if apart and address:
                 put("management/address", *address)
+            if address:
+                line = block.vrf[1] if block.vrf else address[1]
+                state_isolation(document.reading, apart, (document.file, line), _LEAK)
         elif not block.empty:
             prefix = f"interface[{name}]/"
             _own_facts(block, name, prefix, document)

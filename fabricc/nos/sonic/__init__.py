@@ -16,6 +16,7 @@ from fabricc.nos.sonic.qos_reader import read_qos
 from fabricc.nos.sonic.reader import (
     read_config_db,
     read_consumers,
+    read_isolation,
     read_ports,
     read_started,
     read_system,
@@ -83,6 +84,8 @@ class Sonic:
                 _compare_files(reading, stated)
                 for line, consumer, why in unread_lines(files[FRR_FILE], source.raw, source.release):
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
+        if document.FILE in files:
+            read_isolation(source)
         return reading
 
     def planned(self, switch: Switch) -> Facts:

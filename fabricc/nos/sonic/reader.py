@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.facts import boolean
+from fabricc.nos.isolation import state_isolation
 from fabricc.nos.sonic.consumers import unread
 from fabricc.nos.sonic.document import FILE, Lines
 from fabricc.nos.sonic.known import ALLOWED, FIELDS, IGNORED, MAPS, ROWS, STATED
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 PORT_FACTS = frozenset({"alias", "autoneg", "description", "fec", "lanes"})
 PORT_NUMBERS = frozenset({"index", "mtu", "subport"})
 ENABLED = {"up": "true", "down": "false"}
+_LEAK = re.compile(r"\b(import vrf|nexthop-vrf) mgmt\b")
 METADATA_FACTS = ("hwsku", "platform", "type")
 
 
@@ -201,6 +204,21 @@ def read_system(source: Source) -> None:
         elif address:
             _put_address(source, "loopback/", address, "LOOPBACK_INTERFACE", key)
             _need_parent(source, "LOOPBACK_INTERFACE", interface, key)
+
+
+def read_isolation(source: Source) -> None:
+    """The management port is in a VRF of its own, and routing imports nothing from it.
+
+    Without it the kernel, which forwards, has the management network beside the fabric's routes, and only fpmsyncd's
+    passing over routes of eth0 keeps it from the ASIC (sonic-swss, routesync.cpp).
+    """
+    if "management/address" not in source.reading.facts:
+        return
+    vrf = source.rows("MGMT_VRF_CONFIG").get("vrf_global", {})
+    apart = vrf.get("mgmtVrfEnabled") == "true"
+    line = source.lines.of("MGMT_VRF_CONFIG", "vrf_global", "mgmtVrfEnabled")
+    place = (FILE, line) if apart else source.reading.lines["management/address"]
+    state_isolation(source.reading, apart, place, _LEAK)
 
 
 def _need_parent(source: Source, table: str, interface: str, key: str) -> None:

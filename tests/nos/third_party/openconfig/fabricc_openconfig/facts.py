@@ -1,4 +1,4 @@
-"""Which of the switch's facts OpenConfig states here: all but those of queues."""
+"""Which of the switch's facts OpenConfig states here: all but those of queues, and what keeps management apart."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
-_QUEUES = re.compile(r"(qos|watchdog|pool)/.*|interface\[[^\]]*\]/(trust|pfc|watchdog|headroom/.*|queue\[.*)")
+_LEFT_OUT = re.compile(
+    r"management/isolated|(qos|watchdog|pool)/.*|interface\[[^\]]*\]/(trust|pfc|watchdog|headroom/.*|queue\[.*)"
+)
 
 
 def planned_facts(switch: Switch) -> Facts:
     """The facts of the switch that the file states."""
-    return {path: value for path, value in switch_facts(switch).items() if not _QUEUES.fullmatch(path)}
+    return {path: value for path, value in switch_facts(switch).items() if not _LEFT_OUT.fullmatch(path)}

@@ -1,0 +1,32 @@
+"""States whether anything leads from the fabric's ports to the management network, from what a reader found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import boolean
+
+if TYPE_CHECKING:
+    import re
+
+    from fabricc.fabric.facts import Reading
+
+ISOLATED = "management/isolated"
+
+
+def state_isolation(
+    reading: Reading, apart: bool, place: tuple[str, int], joins: re.Pattern[str] | None = None
+) -> None:
+    """State the fact, at the line that joins the two or else at `place`.
+
+    Args:
+        reading: what was read of all files, with its unknown lines.
+        apart: whether the files say what keeps the two apart on this system.
+        place: file and line that say so, or where that is missing.
+        joins: what a line contains that lets routes of one into the other; no plan has one, so it is among the unknown.
+    """
+    found = (
+        [] if joins is None else [(file, line) for file, line, text in reading.unknown if joins.search(text)]
+    )
+    file, line = found[0] if found else place
+    reading.put(ISOLATED, boolean(apart and not found), file, line)
