@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Placed = list[tuple[str, Value, tuple[str, int]]]
 
 _LOOPBACK = "loopback0"
+ADVERTISING = "ipv6 nd suppress-ra"
 _LEAK = re.compile(r"^\s*(import|export) (vrf|map)\b|\bip(v6)? route \S+ .*\bvrf management\b")
 _FECS = {"rs-fec": "rs", "kp-fec": "rs", "rs-ieee": "rs", "rs-cons16": "rs", "fc-fec": "fc"}
 _LARGEST_CAGE = 1024
@@ -88,6 +89,8 @@ def _no(block: InterfaceBlock, words: list[str], raw: str, number: int) -> bool:
         block.enabled = ("true", number)
     elif text == "switchport":
         block.facts["routed"] = ("true", number)
+    elif text == ADVERTISING:
+        block.facts.pop("ra", None)
     elif text in ("ip redirects", "ipv6 redirects"):
         block.redirects.add(words[1])
         block.facts["redirects"] = ("off" if len(block.redirects) == 2 else f"off for {words[1]}", number)
@@ -141,7 +144,13 @@ def _ipv6(block: InterfaceBlock, words: list[str], raw: str, number: int) -> boo
 
 
 def _advertisement(block: InterfaceBlock, words: list[str], number: int) -> bool:
-    """`ra-interval MAX min MIN` or `ra-lifetime N`, seconds."""
+    """`ra-interval MAX min MIN` or `ra-lifetime N`, seconds; or none at all.
+
+    A device does not print that it advertises (annet's patches for Nexus), so nothing is stated by that.
+    """
+    if words == ["suppress-ra"]:
+        block.facts["ra"] = ("suppressed", number)
+        return True
     figures = [int(word) for word in words[1::2] if word.isdecimal() and len(word) < 6]
     if words[::2] == ["ra-interval", "min"] and len(figures) == 2 and len(words) == 4:
         block.facts["ra_max_s"], block.facts["ra_min_s"] = ((figure, number) for figure in figures)

@@ -95,9 +95,11 @@ def block_of(lines: list[str], at: int) -> range:
 
 
 # NX-OS's defaults: leaving the line out says the same. `set qos-group 0` and `shutdown` of a routed port are what
-# holds without a word, names are looked up by default, and a multiplier of one is the default.
+# holds without a word, names are looked up by default, and a multiplier of one is the default. That a port advertises
+# itself is a line to type that no device prints, so that its absence says nothing.
 DEFAULTS = {
     "ip domain-lookup", "set qos-group 0", "shutdown", "priority-flow-control watch-dog shutdown-multiplier 1",
+    "no ipv6 nd suppress-ra",
 }  # fmt: skip
 
 

@@ -493,3 +493,19 @@ def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
 )
 def test_endless_numbers_do_no_harm(line: str) -> None:
     assert NXOS.read({FILE: line + "9" * 100_000}).unknown[0][1] == 1
+
+
+def test_unnumbered_ports_advertise_themselves_and_others_are_left_alone() -> None:
+    """Neighbours find each other by advertisements; no device prints that it sends them, but that it does not."""
+    unnumbered, host = (text_of(f"cloudscale/{name}") for name in ("unnumbered", "dual"))
+    ports = unnumbered.count("ipv6 address use-link-local-only")
+    assert ports == unnumbered.count("  no ipv6 nd suppress-ra\n") > 0
+    assert "suppress-ra" not in host
+    printed = unnumbered.replace("  no ipv6 nd suppress-ra\n", "")
+    assert read(printed) == read(unnumbered)
+    silent = printed.replace(
+        "  ipv6 link-local use-bia\n", "  ipv6 link-local use-bia\n  ipv6 nd suppress-ra\n", 1
+    )
+    assert set(read(silent).items()) - set(read(printed).items()) == {
+        ("interface[Ethernet1/3/1]/ra", "suppressed")
+    }

@@ -120,7 +120,7 @@ def test_gnmi_knows_openconfig_s_paths() -> None:
 def test_unnumbered_ports_are_found_within_seconds_and_told_apart(family: str) -> None:
     text = text_of(f"{family}/unnumbered")
     said = (
-        "  ipv6 address use-link-local-only\n  ipv6 link-local use-bia\n"
+        "  ipv6 address use-link-local-only\n  ipv6 link-local use-bia\n  no ipv6 nd suppress-ra\n"
         "  ipv6 nd ra-interval 4 min 3\n  ipv6 nd ra-lifetime 10\n"
     )
     assert text.count(said) == text.count("use-link-local-only") == 2
