@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.facts import boolean
+from fabricc.nos.cumulus.consumers import read_consumers
 from fabricc.nos.cumulus.document import HASH_FIELDS
 from fabricc.nos.cumulus.ports import LOOPBACK, MANAGEMENT, MANAGEMENT_VRF
 from fabricc.nos.cumulus.qos_reader import read_port_qos, read_qos
@@ -45,6 +46,7 @@ def read_startup(text: str, file: str, reading: Reading) -> None:
         reading.unknown.append((file, line, lines[line - 1].strip() if line <= len(lines) else ""))
     reading.unknown += [(file, line, what) for line, what in source.lacking]
     _isolation(source)
+    read_consumers(source)
 
 
 def _header(header: Node | None, tree: Node, file: str, reading: Reading) -> Release:
