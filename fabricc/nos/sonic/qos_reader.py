@@ -286,7 +286,7 @@ def _read_buffer_queues(source: Source, bound: dict[str, str], shut: frozenset[s
     for key, row in source.rows("BUFFER_QUEUE").items():
         name, _, numbers = key.partition("|")
         profile = row.get("profile")
-        if profile in ZERO_QUEUES and name in shut:
+        if isinstance(profile, str) and profile in ZERO_QUEUES and name in shut:
             zero[name].update(dict.fromkeys(expand(numbers), profile == ZERO_LOSSLESS))
             continue
         if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE):

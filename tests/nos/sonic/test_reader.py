@@ -117,6 +117,13 @@ def damaged(draw: st.DrawFn) -> str:
     return json.dumps(tables)
 
 
+def test_a_list_of_profiles_is_told_of() -> None:
+    tables = json.loads(SONIC.render(VARIANTS["dual"])["config_db.json"])
+    tables["BUFFER_QUEUE"]["Ethernet0|0"] = {"profile": ["a", "b"]}
+    reading = SONIC.read({"config_db.json": json.dumps(tables)})
+    assert any("BUFFER_QUEUE|Ethernet0|0 profile" in text for _, _, text in reading.unknown)
+
+
 @given(damaged())
 def test_no_damage_makes_it_fail(text: str) -> None:
     SONIC.read({"config_db.json": text})
