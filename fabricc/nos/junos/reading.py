@@ -70,4 +70,5 @@ def _isolation(reading: Reading) -> None:
     """The management port's routes are in an instance of their own, and no statement leaks them."""
     if "management/address" in reading.facts:
         instance = reading.lines.get("platform/management_instance")
-        state_isolation(reading, instance is not None, instance or reading.lines["management/address"], _LEAK)
+        place = instance or reading.lines.get("management/address", ("", 0))
+        state_isolation(reading, instance is not None, place, _LEAK)
