@@ -31,8 +31,11 @@ def switch_findings(model: SwitchModel) -> Iterator[Finding]:
         twin = "infiniband" in model.nos  # a twin-port cage of InfiniBand is never one port
         if not twin and all(use.children != 1 for use in group.breakouts):
             yield (*path, "breakouts"), "no use of the whole cage is listed", "Add one such as 1x400/8."
-    for nos in model.nos:
-        if "lanes" in model.nos[nos]:
+    for nos, settings in model.nos.items():
+        for key, value in settings.items():
+            if not model.chassis and isinstance(value, str) and "{slot}" in value:
+                yield ("nos", nos, key), "`{slot}` in the names of a switch without slots", "Leave it out."
+        if "lanes" in settings:
             yield from _lane_findings(model, nos)
 
 

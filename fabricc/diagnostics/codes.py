@@ -344,6 +344,9 @@ TITLES: dict[str, str] = {
     "FAB6032": "A committed file is not of the build",
     "FAB6033": "A committed file is a link or has another mode",
     "FAB6034": "The revision has no such tree",
+    "FAB6040": "A stride of the lock that no build writes",
+    "FAB6041": "A port-name pattern with a word that ports do not have",
+    "FAB6042": "A configuration that looks like several files",
     "FAB6101": "The ends of a link disagree",
     "FAB6102": "A link end without another",
     # Invariants of a lossless fabric, see `fabricc docs invariants`.

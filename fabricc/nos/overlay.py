@@ -62,6 +62,10 @@ def _check_yaml(text: str) -> None:
         raise OverlayError(line, f"this is not YAML: {error.problem}") from None
     except yaml.YAMLError as error:
         raise OverlayError(1, f"this is not YAML: {error}") from None
+    except RecursionError:
+        raise OverlayError(1, "this is nested too deeply") from None
+    except (ValueError, AttributeError) as error:  # a number or a date that is none, such as 2026-13-01
+        raise OverlayError(1, f"a value is not what it looks like: {error}") from None
 
 
 def _loaded(text: str) -> dict[str, Any]:

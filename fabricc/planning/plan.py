@@ -289,9 +289,17 @@ def _port_names(
     names = {}
     for key, model, layout, tier in layouts:
         for nos in sorted({tiers[tier].nos, *(nos for nos in others if naming.supports(nos, model))}):
-            names[nos, key] = tuple(
-                naming.port_name(nos, model, slot.cage, slot.child, slot.children) for slot in layout.slots
-            )
+            try:
+                names[nos, key] = tuple(
+                    naming.port_name(nos, model, slot.cage, slot.child, slot.children)
+                    for slot in layout.slots
+                )
+            except LookupError as error:
+                message = f"the catalog's {model.name} names ports of {nos} by {error}, which no port has"
+                help_ = "Name ports by `{cage}` and what else the schema tells of that system."
+                raise UnfitError(
+                    spec.error("FAB6041", message, f"{tier.value}s", "model", help=help_)
+                ) from None
     return names
 
 

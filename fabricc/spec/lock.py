@@ -22,6 +22,8 @@ HEADER = """\
 # Written by fabricc; commit it. Addresses, ASNs and names follow from these numbers: changing one renumbers
 # what it stands for. After a merge, keep the lines of both sides; the next build tells which cannot both stay.
 """
+_COUNTS = re.compile(r"(?P<digits>[a-z]+_digits)|links_per_[a-z]+")
+_MOST_DIGITS = 9
 CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
@@ -163,13 +165,27 @@ class _Reader:
             )
             return
         if kind == "stride":
-            self.strides[key] = int(match[3])
+            self._stride(key, int(match[3]), number)
         elif kind == "unit":
             self.units[key] = int(match[3])
             self._own((self.units[key],), kind, key, number)
         else:
             self.hosts[key] = (int(match[6]), int(match[7]))
             self._own(self.hosts[key], kind, key, number)
+
+    def _stride(self, name: str, value: int, number: int) -> None:
+        """Names have a few digits, and links that are spread are at least one."""
+        counts = _COUNTS.fullmatch(name)
+        if counts and (not value or (counts["digits"] and value > _MOST_DIGITS)):
+            fits = f"1 to {_MOST_DIGITS}" if counts["digits"] else "1 or more"
+            self._report(
+                "FAB6040",
+                f"the stride {name} is {value}, a build writes {fits}",
+                number,
+                "Restore the line from Git.",
+            )
+            return
+        self.strides[name] = value
 
     def _own(self, coordinate: tuple[int, ...], kind: str, key: str, number: int) -> None:
         """Two branches that both added something gave it the same coordinate."""

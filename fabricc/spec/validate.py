@@ -275,8 +275,8 @@ def _enum_help(value: Any, allowed: list[Any], words: list[str]) -> str:
         by_name = {word: word for word in allowed if isinstance(word, str)}
         if close := get_close_matches(clip(value).lower(), by_name, 1, 0.6):
             return f"Did you mean '{close[0]}'?" + (f" Allowed: {listed(words)}." if len(words) > 1 else "")
-    elif isinstance(value, int):
-        nearest = min(allowed, key=lambda candidate: abs(candidate - value))
+    elif isinstance(value, int) and (numbers := [one for one in allowed if isinstance(one, int)]):
+        nearest = min(numbers, key=lambda candidate: abs(candidate - value))
         return f"The nearest that fits is {nearest}. Allowed: {listed(words)}."
     return f"Allowed: {listed(words)}."
 
