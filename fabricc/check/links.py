@@ -104,7 +104,9 @@ def switch_end(
         if prefix_length != length:
             addresses.append(f"{family} /{prefix_length}")
             continue
-        other = _neighbour(address, number)
+        if not (other := _neighbour(address, number)):
+            addresses.append(f"{family} no address")
+            continue
         addresses.append(_ordered(first, address, other))
         if not to_host:
             session.append(_session(facts, first, other, family))
@@ -224,8 +226,11 @@ def _bfd(facts: Facts, neighbours: list[str]) -> str:
 
 
 def _neighbour(address: str, family: int) -> str:
-    """The other address of a /31 or /127 (RFC 3021, RFC 6164)."""
-    packed = bytearray(socket.inet_pton(family, address))
+    """The other address of a /31 or /127 (RFC 3021, RFC 6164); "" for what is no address."""
+    try:
+        packed = bytearray(socket.inet_pton(family, address))
+    except (OSError, ValueError):
+        return ""
     packed[-1] ^= 1
     return socket.inet_ntop(family, bytes(packed))
 

@@ -113,10 +113,10 @@ class Policy:
 def policy_of(seen: SwitchView, file: str) -> Policy:
     """The policy of a switch; `key` is equal for switches that treat every route alike."""
     switch = seen.switch
-    own = {str(block(text)): text for text in seen.aggregates}
-    for family in ("ipv4", "ipv6"):
-        if isinstance(text := seen.facts.get(f"loopback/{family}"), str):
-            own[str(block(text))] = text
+    loopbacks = [seen.facts.get(f"loopback/{family}") for family in ("ipv4", "ipv6")]
+    texts = [*seen.aggregates, *(text for text in loopbacks if isinstance(text, str))]
+    blocks = [mine for text in texts if (mine := block(text))]
+    own = frozenset(map(str, blocks))
     lists = {
         name: tuple(_without_own(rule, own) for rule in rules) for name, rules in sorted(seen.lists.items())
     }
@@ -135,7 +135,7 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
     )
     return Policy(
         switch.tier_index, switch.plane, pod, switch.drained, stances, maps, lists, dict(seen.communities),
-        tuple(block(text) for text in own), switch.name, file, blake2b(told.encode(), digest_size=16).digest(),
+        tuple(dict.fromkeys(blocks)), switch.name, file, blake2b(told.encode(), digest_size=16).digest(),
     )  # fmt: skip
 
 
@@ -175,21 +175,24 @@ def _clause(sequence: int, text: str, line: int) -> Clause:
     )
 
 
-def _without_own(rule: str, own: dict[str, str]) -> str:
+def _without_own(rule: str, own: frozenset[str]) -> str:
     prefix, _, rest = rule.removeprefix("deny ").partition(" ")
-    if prefix not in own:
+    mine = block(prefix) if prefix in own else None
+    if mine is None:
         return rule
-    kind = f"{OWN} {block(prefix).family} {block(prefix).length}"
+    kind = f"{OWN} {mine.family} {mine.length}"
     return ("deny " if rule.startswith("deny ") else "") + f"{kind} {rest}".strip()
 
 
 @lru_cache(maxsize=65536)
 def _rule_matches(rule: str, prefix: Block, own: bool) -> bool:
-    """Whether a prefix-list rule, `PREFIX [ge N] [le N]`, matches a prefix."""
+    """Whether a prefix-list rule, `PREFIX [ge N] [le N]`, matches a prefix; what is no such rule matches none."""
     words = rule.split()
-    mine = words[0] == OWN
-    covering = Block(int(words[1]), 0, int(words[2])) if mine else block(words[0])
+    mine = words[:1] == [OWN]
+    covering = Block(int(words[1]), 0, int(words[2])) if mine else block(words[0]) if words else None
     rest = words[3:] if mine else words[1:]
+    if covering is None or not all(word.isdecimal() and len(word) < 4 for word in rest[1::2]):
+        return False
     limits = dict(zip(rest[::2], rest[1::2], strict=False))
     low = int(limits.get("ge", covering.length))
     high = int(limits.get("le", covering.bits if "ge" in limits else covering.length))

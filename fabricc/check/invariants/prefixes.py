@@ -46,19 +46,17 @@ class Block(NamedTuple):
         return f"{socket.inet_ntop(family, packed)}/{self.length}"
 
 
-def block(text: str) -> Block:
-    """The block that an address with prefix length lies in.
-
-    Raises:
-        ValueError: the text is no prefix.
-    """
+def block(text: str) -> Block | None:
+    """The block that an address with prefix length lies in; None for what is no prefix, which is no planned fact."""
     address, _, length = text.partition("/")
     family = 6 if ":" in address else 4
     try:
         packed = socket.inet_pton(socket.AF_INET6 if family == 6 else socket.AF_INET, address)
-    except OSError:
-        raise ValueError(f"no prefix: {text}") from None
+    except (OSError, ValueError):
+        return None
     bits = len(packed) * 8
+    if length and not (length.isascii() and length.isdecimal() and len(length) < 4 and int(length) <= bits):
+        return None
     size = int(length) if length else bits
     spare = bits - size
     return Block(family, int.from_bytes(packed) >> spare << spare, size)
@@ -75,14 +73,14 @@ def address_breaches(seen: SwitchView) -> Iterator[Breach]:
     """
     yield from _taken(seen)
     yield from _joined(seen)
-    aggregates = [block(text) for text in seen.aggregates]
+    aggregates = [found for text in seen.aggregates if (found := block(text))]
     if not aggregates:
         return
     for link in seen.links:
         if link.port.direction is not Direction.HOST:
             continue
         for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
-            if text and not any(a.covers(block(text)) for a in aggregates):
+            if text and (mine := block(text)) and not any(a.covers(mine) for a in aggregates):
                 message = f"{link.port.name} has {text}, outside every aggregate, so nobody finds its host"
                 yield Breach(6, message, link.path + family)
 
@@ -115,7 +113,7 @@ def packed_blocks(seen: SwitchView) -> bytes:
                 if text:
                     texts[link.path + family] = text
     found = [(text, seen.place(path)[1]) for path, text in texts.items()]
-    blocks = [(block(text), line) for text, line in found]
+    blocks = [(mine, line) for text, line in found if (mine := block(text))]
     return b"".join(_BLOCK.pack(b.family, b.first.to_bytes(16), b.length, line) for b, line in blocks)
 
 

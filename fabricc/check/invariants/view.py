@@ -215,12 +215,15 @@ def as_int(value: Value | None) -> int | None:
 
 @lru_cache(maxsize=1024)
 def sibling(text: str) -> str:
-    """The other address of a /31 or /127 (RFC 3021, RFC 6164); "" when the subnet has another size."""
+    """The other address of a /31 or /127 (RFC 3021, RFC 6164); "" for another size, or no address."""
     address, _, length = text.partition("/")
     family, wanted = (socket.AF_INET6, "127") if ":" in address else (socket.AF_INET, "31")
     if length != wanted:
         return ""
-    packed = bytearray(socket.inet_pton(family, address))
+    try:
+        packed = bytearray(socket.inet_pton(family, address))
+    except (OSError, ValueError):
+        return ""
     packed[-1] ^= 1
     return socket.inet_ntop(family, bytes(packed))
 

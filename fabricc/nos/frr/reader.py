@@ -30,8 +30,8 @@ _SILENT = re.compile(
 def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: int = MULTIPATH_LIMIT) -> None:
     """Add the facts of one `frr.conf` to `reading`, and its unknown lines.
 
-    A fact about the host name or an interface address that `reading` already has from another file with another
-    value becomes both values, so that a comparison names it.
+    A host name or an address of an interface beside a different one that `reading` has already is a fact of its own,
+    see `put_also`.
 
     Args:
         text: the file, or the output of `show running-config`.
@@ -48,11 +48,11 @@ def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: in
 
 
 def put_also(reading: Reading, path: str, value: str, file: str, line: int) -> None:
-    """State a fact; next to a different value that is already there, both, comma-joined in ascending order."""
-    have = reading.facts.get(path)
-    if have is not None and have != value:
-        value = ",".join(sorted({*str(have).split(","), value}))
-    reading.put(path, value, file, line)
+    """State a fact; what differs from the value that is already there is stated beside it, as Linux adds addresses."""
+    if reading.facts.get(path, value) == value:
+        reading.put(path, value, file, line)
+    else:
+        reading.put(f"{path}/also[{value}]", "true", file, line)
 
 
 @dataclass(slots=True)

@@ -246,7 +246,7 @@ def test_an_address_beside_the_planned_one_is_noticed() -> None:
     )
     reading = FRR.read({**files, "frr.conf": text})
     assert differences(reading.facts, FRR.planned(switch)) == {
-        f"interface[{name}]/ipv4": ("10.0.0.0/31,10.9.9.0/31", "10.0.0.0/31")
+        f"interface[{name}]/ipv4/also[10.9.9.0/31]": ("true", None)
     }
 
 
