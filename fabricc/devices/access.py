@@ -166,7 +166,12 @@ def read_access(path: Path) -> Access:
         stated = yaml.safe_load(files.read(path, limit=_LARGEST).decode()) or {}
     except OSError as error:
         raise DeviceError("FAB9101", f"cannot read {path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
+    except (
+        yaml.YAMLError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+    ):  # also a number or a date that is none
         raise DeviceError("FAB9101", f"{path} is not YAML") from None
     if not isinstance(stated, dict):
         raise DeviceError("FAB9101", f"{path} is no mapping")

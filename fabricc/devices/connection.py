@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from fabricc.devices.failure import DeviceError
+from fabricc.devices.forms import misfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -66,11 +67,13 @@ class Connection:
             DeviceError: it failed, whatever it raised.
         """
         try:
-            return getattr(self._driver, method)(*arguments, **named)
+            found = getattr(self._driver, method)(*arguments, **named)
         except Exception as error:
             raise DeviceError(
                 code, f"{self.name}: {what} failed: {told(error, self._clean)}", _LATER
             ) from None
+        self._fits(method, found)
+        return found
 
     def running(self) -> str:
         """The running configuration as the device prints it.
@@ -80,6 +83,11 @@ class Connection:
         """
         found = self.call("FAB9105", "reading the running configuration", "get_config", retrieve="running")
         return str(found["running"])
+
+    def _fits(self, method: str, answer: object) -> None:
+        if wrong := misfit(method, answer):
+            text = f"{self.name}: {wrong[:_LONGEST]} has another form than NAPALM's"
+            raise DeviceError("FAB9105", text, _LATER)
 
     def pending(self) -> bool:
         """Whether a commit waits for its confirmation; False for a driver that cannot tell."""
@@ -126,12 +134,14 @@ class Connection:
         if asked is None:
             return None
         try:
-            return asked()
+            found = asked()
         except NotImplementedError:
             return None
         except Exception as error:
             text = f"{self.name}: {method} failed: {told(error, self._clean)}"
             raise DeviceError("FAB9105", text, _LATER) from None
+        self._fits(method, found)
+        return found
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc import nos as back_ends
 from fabricc.check.compare import compare
+from fabricc.devices.failure import DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,17 +16,36 @@ if TYPE_CHECKING:
 
 
 def packed(files: Mapping[str, str]) -> str:
-    """The files of a switch as the one text that a driver loads: a single file as it is, several as a bundle."""
+    """The files of a switch as the one text that a driver loads: a single file as it is, several as a bundle.
+
+    Raises:
+        DeviceError: FAB6042, a file has a line that marks where one begins.
+    """
     from fabricc.drivers.bundle import pack
 
-    return next(iter(files.values())) if len(files) == 1 else pack(files)
+    try:
+        return next(iter(files.values())) if len(files) == 1 else pack(files)
+    except ValueError as error:
+        raise _several(error) from None
+
+
+def _several(error: ValueError) -> DeviceError:
+    remedy = "Take the line out of the file, the overlay or the template, or off the switch."
+    return DeviceError("FAB6042", f"a configuration looks like several files: {error}", remedy)
 
 
 def unpacked(text: str, planned: Mapping[str, str]) -> dict[str, str]:
-    """A configuration by file; what a device prints is its main file, the largest of those planned."""
+    """A configuration by file; what a device prints is its main file, the largest of those planned.
+
+    Raises:
+        DeviceError: FAB6042, it is no configuration of one switch.
+    """
     from fabricc.drivers.bundle import unpack
 
-    return unpack(text, max(planned, key=lambda name: (len(planned[name]), name)))
+    try:
+        return unpack(text, max(planned, key=lambda name: (len(planned[name]), name)))
+    except ValueError as error:
+        raise _several(error) from None
 
 
 def read(nos: str, files: Mapping[str, str]) -> Reading:
