@@ -10,7 +10,7 @@ PEERS := nftables opensm ibsim-utils infiniband-diags ibutils frr frr-pythontool
 APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
 export DEBIAN_FRONTEND := noninteractive
 
-.PHONY: demo test test-all lint clean peers
+.PHONY: demo test test-all fuzz lint clean peers
 
 demo: $(VENV)/.installed
 	@$(BIN)/fabricc build $(DEMO) -o build
@@ -21,6 +21,11 @@ test: lint
 
 test-all: lint
 	@$(BIN)/pytest
+
+# Every kind of file that fabricc opens, changed at random: `make fuzz INPUTS=1000000`.
+INPUTS ?= 100000
+fuzz: $(VENV)/.dev
+	@$(BIN)/python -m tests.fuzz --inputs $(INPUTS)
 
 lint: $(VENV)/.dev peers
 	@$(BIN)/ruff check $(SOURCES)

@@ -1,0 +1,38 @@
+"""Thousands of inputs in the ordinary run, 100,000 in the slow one; what once broke something is tried again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.fuzz.campaign import REGRESSIONS, campaign, regression, tried
+from tests.fuzz.targets import CORPORA
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.fuzz.arena import Arena
+
+SEED = 20
+ORDINARY, ALL = 2000, 100_000
+
+
+@pytest.mark.parametrize("path", sorted(REGRESSIONS.glob("*--*")), ids=lambda path: path.name)
+def test_what_broke_something_does_not_any_more(arena: Arena, path: Path) -> None:
+    target, data = regression(path)
+    assert tried(arena, target, data) == ""
+
+
+def test_no_input_of_any_kind_breaks_anything(arena: Arena) -> None:
+    result = campaign(arena, ORDINARY, SEED)
+    assert sum(result.tried.values()) >= ORDINARY * 0.9
+    assert not result.failures, "\n".join(f"{one.seed}: {one.reason}" for one in result.failures)
+
+
+@pytest.mark.slow
+def test_100_000_inputs_of_every_kind_break_nothing(arena: Arena) -> None:
+    if not CORPORA.is_dir():
+        print(f"without published configurations: no {CORPORA}")
+    result = campaign(arena, ALL, SEED + 1)
+    assert not result.failures, "\n".join(f"{one.seed}: {one.reason}" for one in result.failures)
