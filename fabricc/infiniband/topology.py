@@ -17,8 +17,8 @@ _NODE = re.compile(
     r'(Switch|Ca)\s+(\d{1,9}) "([SH]-[0-9a-f]{16})"\s+# "([^"]*)"(?:.* lid (\d{1,9}) lmc \d+)?'
 )
 _END = re.compile(
-    r'\[(\d{1,9})\](?:\(([0-9a-f]+)\))?\s+"([SH]-[0-9a-f]{16})"\[(\d{1,9})\](?:\(([0-9a-f]+)\))?\s+#(?: lid (\d{1,9}) lmc \d+)?'
-    r' "([^"]*)" lid (\d{1,9}) (\dx\w+)'
+    r'\[(\d{1,9})\](?:\(([0-9a-f]+)\))?\s+"([SH]-[0-9a-f]{16})"\[(\d{1,9})\](?:\(([0-9a-f]+)\))?\s+#'
+    r'(?: lid (\d{1,9}) lmc \d+)? "([^"]*)" lid (\d{1,9}) (\dx\w+)'
 )
 _GUID_LINE = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid)=0x[0-9a-f]+(\([0-9a-f]+\))?")
 
