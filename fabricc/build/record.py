@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from fabricc.build.result import BuildResult
 from fabricc.diagnostics import Diagnostic, Position, Severity
@@ -28,7 +29,8 @@ from fabricc.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-_FORMAT = 2
+_FORMAT = 3
+_CHECK = 4  # bytes of the check sum
 _STATE = 16  # bytes of a state: time and size
 _WORTH_A_PROCESS = 20_000
 PACKAGE = Path(__file__).parents[1]
@@ -199,13 +201,17 @@ def _outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) -> dic
 
 
 def _store(state: Path, build: Last) -> None:
-    """Write a record: a line of JSON, the names, an empty line, the states."""
+    """Write a record: a line of JSON, the names, an empty line, the states, and the check sum of all that."""
     path = state / f"{build.stated['cluster']}.record"
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     head = json.dumps(build.stated, separators=(",", ":")).encode()
+    parts = [head, b"\n", build.names, b"\n\n", build.states]
+    check = 0
+    for part in parts:
+        check = crc32(part, check)
     with draft.open("xb") as file:
-        file.writelines([head, b"\n", build.names, b"\n\n", build.states])
+        file.writelines([*parts, check.to_bytes(_CHECK)])
     draft.replace(path)
 
 
@@ -278,7 +284,10 @@ def last(out: Path, spec: Path, options: str) -> Last | None:
     try:
         wanted = str(spec.resolve())
         for path in sorted(state.glob("*.record")):
-            head, _, rest = path.read_bytes().partition(b"\n")
+            content = memoryview(path.read_bytes())
+            if crc32(content[:-_CHECK]) != int.from_bytes(content[-_CHECK:]):
+                continue  # damaged: as if there were none
+            head, _, rest = bytes(content[:-_CHECK]).partition(b"\n")
             stated = _head(head)
             if stated and stated["spec"] == wanted and stated["options"] == options:
                 names, _, states = rest.partition(b"\n\n")
