@@ -31,14 +31,14 @@ class Target:
         shape: how it is changed, see `mutate`.
         seeds: where changes begin.
         open: hands an input to fabricc as a user would, by its verbs.
-        cost: rough share of time of one input; inputs are spread so that every kind gets the same time.
+        cost: rough milliseconds of one input; inputs are spread so that every kind gets the same time.
     """
 
     name: str
     shape: str
     seeds: Callable[[Arena], Sequence[bytes]]
     open: Callable[[Arena, bytes], None]
-    cost: int = 1
+    cost: int
 
 
 def _some(files: Iterable[Path]) -> list[bytes]:
@@ -141,6 +141,10 @@ def _open_lock(arena: Arena, data: bytes) -> None:
             arena.fabricc("build", spec, "--frozen", "-o", arena.out, "-j", "1")
 
 
+def _catalogs(_: Arena) -> list[bytes]:
+    return _some((ROOT / "fabricc/catalog/models").rglob("*.yaml"))
+
+
 def _open_catalog(arena: Arena, data: bytes) -> None:
     lab = arena.labs["frr"]
     models = [word for word in ("7060dx5-64s", "sn5600", "linux-16x100", "dgx-b200") if word.encode() in data]
@@ -188,7 +192,7 @@ def _overlay(name: str) -> Target:
             _proved(arena, lab / "cluster.yaml")
 
     shape = {"sonic": "json", "cumulus": "yaml"}.get(name, "text")
-    return Target(f"overlay:{name}", shape, seeds, open_overlay, 4)
+    return Target(f"overlay:{name}", shape, seeds, open_overlay, 90)
 
 
 def _proved(arena: Arena, spec: Path) -> None:
@@ -353,7 +357,7 @@ def _configuration(nos: str) -> Target:
         _altered(arena, tree, path.relative_to(tree).as_posix(), data, signed=crc32(data) % 8 != 0)
 
     shape = {"sonic": "json", "cumulus": "yaml"}.get(nos, "text")
-    return Target(f"config:{nos}", shape, lambda arena: _configurations(arena, nos), open_configuration, 4)
+    return Target(f"config:{nos}", shape, lambda arena: _configurations(arena, nos), open_configuration, 120)
 
 
 def _read(nos: str) -> Target:
@@ -375,7 +379,7 @@ def _read(nos: str) -> Target:
             str(value)
 
     shape = {"sonic": "json", "cumulus": "yaml"}.get(nos, "text")
-    return Target(f"read:{nos}", shape, lambda arena: _configurations(arena, nos), open_text, 1)
+    return Target(f"read:{nos}", shape, lambda arena: _configurations(arena, nos), open_text, 2)
 
 
 @cache
@@ -466,7 +470,7 @@ def write_journal(path: Path, data: bytes) -> None:
     from fabricc.push.journal import Journal
 
     Journal(path).close()
-    with suppress(ValueError, RecursionError):
+    with suppress(ValueError, TypeError, RecursionError):
         tables = json.loads(data)
         with closing(sqlite3.connect(path)) as base:
             for table in ("run", "device", "step"):
@@ -687,30 +691,30 @@ def _words(arena: Arena) -> list[bytes]:
 TARGETS = {
     target.name: target
     for target in (
-        Target("spec", "yaml", _specs, _open_spec, 2),
-        Target("spec:build", "yaml", lambda arena: _specs(arena)[:4], _open_built_spec, 6),
-        Target("lock", "text", _locks, _open_lock, 2),
-        Target("catalog", "yaml", lambda _: _some((ROOT / "fabricc/catalog/models").rglob("*.yaml")), _open_catalog, 4),
+        Target("spec", "yaml", _specs, _open_spec, 13),
+        Target("spec:build", "yaml", lambda arena: _specs(arena)[:4], _open_built_spec, 20),
+        Target("lock", "text", _locks, _open_lock, 14),
+        Target("catalog", "yaml", _catalogs, _open_catalog, 26),
         *map(_overlay, _OVERLAID),
-        Target("template", "text", lambda _: [*_some((ROOT / "templates").glob("*/*.j2"))], _open_template, 6),
-        Target("policy", "yaml", lambda _: [*map(str.encode, _examples("policy"))], _open_policy, 3),
-        Target("access", "yaml", _accesses, _open_access, 4),
-        Target("guids", "yaml", _guids, _open_guids, 3),
-        Target("ibnetdiscover", "text", _topologies, _open_found, 3),
+        Target("template", "text", lambda _: [*_some((ROOT / "templates").glob("*/*.j2"))], _open_template, 80),
+        Target("policy", "yaml", lambda _: [*map(str.encode, _examples("policy"))], _open_policy, 19),
+        Target("access", "yaml", _accesses, _open_access, 43),
+        Target("guids", "yaml", _guids, _open_guids, 25),
+        Target("ibnetdiscover", "text", _topologies, _open_found, 31),
         Target("manifest", "json", lambda arena: [(tree / "manifest.json").read_bytes() for tree in _trees(arena)],
-               _open_manifest, 4),
+               _open_manifest, 20),
         *map(_read, ("frr", "eos", "nxos", "junos", "sonic", "cumulus")),
         *map(_configuration, ("frr", "eos", "nxos", "junos", "sonic", "cumulus")),
-        Target("tree:switches", "text", _files("switches/**/*"), _open_file, 5),
-        Target("tree:hosts", "text", _files("hosts/**/*"), _open_file, 5),
-        Target("tree:subnets", "text", _files("subnets/**/*"), _open_file, 5),
-        Target("tree:plan", "text", _files("[!sh]*/*"), _open_file, 5),
-        Target("state", "json", _states, _open_state, 4),
-        Target("journal", "json", _journals, _open_journal, 6),
+        Target("tree:switches", "text", _files("switches/**/*"), _open_file, 70),
+        Target("tree:hosts", "text", _files("hosts/**/*"), _open_file, 70),
+        Target("tree:subnets", "text", _files("subnets/**/*"), _open_file, 40),
+        Target("tree:plan", "text", _files("[!sh]*/*"), _open_file, 40),
+        Target("state", "json", _states, _open_state, 74),
+        Target("journal", "json", _journals, _open_journal, 140),
         Target("bundle", "text", _bundles, _open_bundle, 1),
-        Target("answers", "json", _answers, _open_answers, 4),
-        Target("revision", "yaml", lambda arena: _specs(arena)[:1], _open_revision, 20),
-        Target("words", "text", _words, _open_words, 3),
+        Target("answers", "json", _answers, _open_answers, 60),
+        Target("revision", "yaml", lambda arena: _specs(arena)[:1], _open_revision, 150),
+        Target("words", "text", _words, _open_words, 16),
     )
 }  # fmt: skip
 """Kind -> how it is tried."""
