@@ -123,6 +123,8 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option(
     "--adopt", is_flag=True, help="Take what the switches run now as known: the first push, or after drift."
 )
+@click.option("--allow-lockout", multiple=True, metavar="ACCOUNT",
+              help="Push although this account cannot log in any more afterwards; repeatable.")  # fmt: skip
 @click.option("--no-drain", is_flag=True, help="Do not drain before a disruptive change: traffic is lost.")
 @output.templates_option
 def command(
@@ -183,6 +185,7 @@ def _setting(tree: Path, chosen: dict[str, Any], *, needs_access: bool) -> Setti
         only=chosen["only"],
         stated=_stated(),
         vouched=bool(digest),
+        consents=frozenset(chosen["allow_lockout"]),
     )
 
 
@@ -241,6 +244,7 @@ def _preview(setting: Setting, *, ask: bool) -> int:
     else:
         found = start.planned(setting)
     output.out(*report.preview(found, setting.options))
+    output.tell(found.findings, "text", {})
     output.tell(confirming.remarks(setting, list(found.effects)), "text", {})
     return 0
 

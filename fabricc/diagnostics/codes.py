@@ -447,6 +447,7 @@ TITLES: dict[str, str] = {
     "FAB9021": "The plan of a tree cannot be read",
     "FAB9022": "The older side does not compile",
     "FAB9023": "The policy is not valid",
+    "FAB9045": "A push over NX-API could not log in again",
     # Pushing to live devices.
     "FAB9101": "The access file is not valid",
     "FAB9102": "A secret cannot be had",
@@ -484,6 +485,10 @@ TITLES: dict[str, str] = {
     "FAB9152": "Switches have another journal",
     "FAB9153": "Secrets of an older configuration are not kept any more",
     "FAB9154": "The tree has another digest",
+    "FAB9160": "A push would lock its own login out",
+    "FAB9161": "TACACS+ servers decide about the login of a push",
+    "FAB9162": "No configuration states the login of a push",
+    "FAB9163": "The access file beside the spec is not the user's own",
     "FAB9201": "A cable leads to another port",
     "FAB9202": "A cable is missing",
     "FAB9203": "A link that nobody planned",

@@ -34,6 +34,38 @@ PROOFS: Mapping[str, frozenset[str]] = {
 }
 """Network operating system -> what its driver can prove a login by."""
 
+ACCOUNTS: Mapping[str, frozenset[str] | None] = {
+    "cumulus": frozenset(),
+    "eos": frozenset(),
+    "frr": None,
+    "junos": frozenset(),
+    "nxos": frozenset(
+        {"admin"}
+    ),  # cannot be deleted (Cisco Nexus 9000 Security Configuration Guide, `username`)
+    "sonic": None,
+}
+"""Network operating system -> accounts that a replace never takes away; None where no candidate states accounts."""
+
+DOORS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
+    "cumulus": {"ssh": (22,)},
+    "eos": {"https": (443,), "http": (80,), "ssh": (22,)},
+    "frr": {"ssh": (22,)},
+    "junos": {"netconf": (830, 22)},
+    "nxos": {"https": (443,), "http": (80,)},
+    "sonic": {"ssh": (22,)},
+}
+"""Network operating system -> transports that its driver speaks, its own first -> the ports that they are served on."""
+
+
+def door(nos: str, options: Mapping[str, Any]) -> str:
+    """The transport that a driver speaks with these `optional_args`."""
+    return str(options.get("transport") or next(iter(DOORS[nos])))
+
+
+def proofs(nos: str, options: Mapping[str, Any]) -> frozenset[str]:
+    """What a driver can prove a login by with these `optional_args`: over SSH always by a key too."""
+    return PROOFS[nos] | ({"key"} if door(nos, options) == "ssh" else frozenset())
+
 
 def driver_class(nos: str) -> Any:
     """The NAPALM driver class of a network operating system.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -12,26 +15,96 @@ if TYPE_CHECKING:
 
 PASSWORD = "password"
 KEY = "key"
-_ACCOUNT = re.compile(r"user\[(.+)\]/ssh_key")
+SERVERS = "management/tacacs/servers"
+_ACCOUNT = re.compile(r"user\[([^\]]+)\]/.+")
+_KEY_WORDS = 2
+"""Of a public key: its type and its material; what follows is a comment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What somebody logs in with.
+
+    Attributes:
+        proofs: what the login is proved by, `PASSWORD` or `KEY` or both.
+        key: the public key of `KEY`, "" when it is not known.
+    """
+
+    username: str
+    proofs: Collection[str]
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a configuration makes of a login.
+
+    Attributes:
+        refused: why the switch refuses it, a clause; "" when the configuration does not refuse it.
+        servers: the TACACS+ servers that decide about it, "" when the switch itself does.
+        known: whether the configuration decides at all; otherwise accounts stay as they are on the switch.
+    """
+
+    refused: str = ""
+    servers: str = ""
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """The accounts of a system that no configuration takes away.
+
+    Attributes:
+        stated: whether configurations state accounts, so that loading one takes away those that it does not have.
+        built_in: accounts that the system keeps, with the password that they have.
+    """
+
+    stated: bool = True
+    built_in: Collection[str] = field(default_factory=frozenset)
 
 
 def refusal(facts: Facts, username: str, proofs: Collection[str]) -> str:
-    """Why a switch that runs a configuration refuses a login.
+    """Why a switch that runs a configuration with accounts refuses a login, as `judged` says it of a whole system."""
+    if not _accounts(facts):
+        return ""
+    return judged(facts, Login(username, proofs), Keeping()).refused
 
-    Its accounts have a key and no password, so a password is checked by TACACS+ servers or by nobody. A configuration
-    without accounts leaves them to whoever installed the system, and says nothing about logins.
+
+def judged(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
+    """What becomes of a login once a configuration is loaded.
+
+    Its accounts have a key and no password, so a password is checked by TACACS+ servers, or against an account that
+    the system keeps, or by nobody.
 
     Args:
         facts: what the configuration states.
-        username: of the login.
-        proofs: what the login is proved by, `PASSWORD` or `KEY` or both.
-
-    Returns:
-        A clause, or nothing where the configuration does not refuse the login.
+        login: of whoever loads it.
+        keeping: what the system does with accounts that the configuration does not state.
     """
-    accounts = {match[1] for path in facts if (match := _ACCOUNT.fullmatch(path))}
-    if not accounts or (PASSWORD in proofs and "management/tacacs/servers" in facts):
-        return ""
-    if username not in accounts:
-        return f"it has no account {username}"
-    return "" if KEY in proofs else f"its account {username} has a key alone, and the login a password"
+    accounts, servers = _accounts(facts), str(facts.get(SERVERS, ""))
+    key = str(facts.get(f"user[{login.username}]/ssh_key", ""))
+    if KEY in login.proofs and key and (not login.key or _same(key, login.key)):
+        return Verdict()
+    if PASSWORD in login.proofs and servers:
+        return Verdict(servers=servers)
+    if not keeping.stated:
+        return Verdict(known=False)
+    if not login.proofs:
+        return Verdict(refused=f"the login of {login.username} has nothing that its driver can prove it by")
+    if login.username in keeping.built_in and PASSWORD in login.proofs:
+        return Verdict(known=False)
+    if login.username not in accounts:
+        return Verdict(refused=f"it has no account {login.username}")
+    if not key:
+        return Verdict(refused=f"its account {login.username} has neither password nor key")
+    if KEY in login.proofs:
+        return Verdict(refused=f"its account {login.username} has another key")
+    return Verdict(refused=f"its account {login.username} has a key alone, and the login a password")
+
+
+def _accounts(facts: Facts) -> set[str]:
+    return {match[1] for path in facts if (match := _ACCOUNT.fullmatch(path))}
+
+
+def _same(one: str, other: str) -> bool:
+    return one.split()[:_KEY_WORDS] == other.split()[:_KEY_WORDS]

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.devices import readings, running
-from fabricc.push import confirming
+from fabricc.push import confirming, lockout
 from fabricc.push import resume as resuming
 from fabricc.push.impact import Effect, effect
 from fabricc.push.journal import MARK, NEW, Journal, State, alone
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from fabricc.push.source import Source
     from fabricc.push.waves import Wave
 
+_BACK = "rollback"
+"""How the kind of a run begins that brings switches back."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -44,6 +47,7 @@ class Setting:
         stop: set by Ctrl-C.
         stated: names of the options that were asked for, which a resumed run takes in place of its own.
         vouched: whether the tree's digest was named, so that nothing else need prove it.
+        consents: accounts that the push may lock out.
     """
 
     source: Source
@@ -55,6 +59,7 @@ class Setting:
     stop: threading.Event = field(default_factory=threading.Event)
     stated: frozenset[str] = frozenset()
     vouched: bool = False
+    consents: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -85,6 +90,7 @@ class Preview:
         assumed: switches whose change is not known and counted as disruptive.
         unwatched: what gates cannot watch, a line each.
         drained: what becomes of drained switches should the push be killed, a line each.
+        findings: what to know of the push's own login.
     """
 
     digest: str
@@ -96,17 +102,32 @@ class Preview:
     assumed: int = 0
     unwatched: Sequence[str] = ()
     drained: Sequence[str] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
-def _require(setting: Setting, names: Sequence[str]) -> None:
-    """What a push of any kind rests on: times that the drivers take, and files that are those of the plan.
+def require(setting: Setting, names: Sequence[str], *, back: bool = False) -> tuple[Diagnostic, ...]:
+    """What a push of any kind rests on: times that drivers take, files of the plan, a login that outlives it.
+
+    Args:
+        setting: of the push.
+        names: the switches.
+        back: they go back to what they ran before, where somebody has logged in.
+
+    Returns:
+        What to know of the login.
 
     Raises:
-        RefusedError: FAB9133 or FAB9150.
+        RefusedError: FAB9133, FAB9150 or FAB9160.
     """
     confirming.require(setting, names)
     if not setting.vouched:
         prove(setting.source, names)
+    return () if back else lockout.require(setting, names)
+
+
+def _tell(setting: Setting, findings: Sequence[Diagnostic]) -> None:
+    for one in findings:
+        setting.teller.say(f"{one.severity.value}[{one.code}]: {one.message}")
 
 
 @contextmanager
@@ -145,7 +166,7 @@ def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files]
 def _push(
     setting: Setting, journal: Journal, names: list[str], kind: str, target: Callable[[str], Files] | None
 ) -> Outcome:
-    _require(setting, names)
+    _tell(setting, require(setting, names, back=target is not None))
     run = _begin(setting, journal, kind, names)
     flow = Push(setting.machine(journal, run, target), setting.teller)
     try:
@@ -214,7 +235,7 @@ def preview(setting: Setting) -> Preview:
     Raises:
         RefusedError: a switch cannot be pushed to, or the share cannot be kept.
     """
-    _require(setting, setting.names)
+    findings = require(setting, setting.names)
     with _held(setting) as journal:
         run = _begin(setting, journal, "dry run", setting.names)
         flow = Push(setting.machine(journal, run), setting.teller)
@@ -225,7 +246,7 @@ def preview(setting: Setting) -> Preview:
         finally:
             journal.drop(run)
     told = unwatched(setting, asked), left_drained(flow.machine, flow.effects, waves)
-    return Preview(setting.source.digest, flow.effects, waves, seconds, basis, asked, 0, *told)
+    return Preview(setting.source.digest, flow.effects, waves, seconds, basis, asked, 0, *told, findings)
 
 
 def planned(setting: Setting) -> Preview:
@@ -234,7 +255,7 @@ def planned(setting: Setting) -> Preview:
     Raises:
         RefusedError: FAB9121, the share cannot be kept; FAB9133, a driver cannot revert within the time.
     """
-    _require(setting, setting.names)
+    findings = require(setting, setting.names)
     source = setting.source
     effects: dict[str, Effect] = {}
     unknown = 0
@@ -256,7 +277,9 @@ def planned(setting: Setting) -> Preview:
         machine = setting.machine(journal, 0)
         seconds, basis = estimate_s(waves, effects, machine)
         drained = left_drained(machine, effects, waves)
-    return Preview(source.digest, effects, waves, seconds, basis, assumed=unknown, drained=drained)
+    return Preview(
+        source.digest, effects, waves, seconds, basis, assumed=unknown, drained=drained, findings=findings
+    )
 
 
 def _target_of(setting: Setting, journal: Journal, run: Run) -> Callable[[str], Files]:
@@ -306,7 +329,7 @@ def resume(setting: Setting) -> Outcome:
         run = journal.run()
         setting = _as_begun(setting, run)
         names = [name for name in journal.states(run.id) if name in setting.source.places]
-        _require(setting, names)
+        _tell(setting, require(setting, names, back=run.kind.startswith(_BACK)))
         source = setting.source
         if run.digest != source.digest:
             raise refused(
@@ -370,7 +393,7 @@ def rollback(setting: Setting, number: int) -> Outcome:
             return running.unpacked(journal.entry(run.id, name).before, setting.source.files(name))
 
         chosen = [name for name in setting.names if name in set(newer)]
-        outcome = _push(setting, journal, chosen, f"rollback of {run.id}", before)
+        outcome = _push(setting, journal, chosen, f"{_BACK} of {run.id}", before)
         return replace(outcome, diagnostics=(*untold, *outcome.diagnostics))
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.drivers.servers.eos import eos_switch
+from tests.drivers.servers.eos import USER, eos_switch
 from tests.drivers.servers.junos import junos_switch
 from tests.drivers.servers.linux_switch import linux_switch
 from tests.drivers.servers.nxos import nxos_switch
@@ -64,6 +64,7 @@ class Bench:
     server: Any
     running: Callable[[], str]
     lost: bool = False
+    consents: tuple[str, ...] = ("--allow-lockout", USER)
 
     def sessions(self) -> dict[str, int]:
         """Every planned session; none when the change that came made them go."""
@@ -89,7 +90,7 @@ class Bench:
             "50%",
         ]
         words += ["--journal", str(self.folder / "journal.sqlite"), "--settle", "4", "--drain-wait", "0"]
-        return [*words, "--confirm-within", "60", "--adopt", *options]
+        return [*words, "--confirm-within", "60", "--adopt", *self.consents, *options]
 
     def begin(self, *options: str) -> subprocess.Popen[bytes]:
         """Start a push of its own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.drivers import PROOFS
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.routing import Spreading
 from fabricc.nos import limits
@@ -186,6 +187,7 @@ def _accounts(switch: Switch) -> Iterator[Gap]:
         switch,
         "after a full replace only the device's own `admin` is left, with the password it had",
     )
+    yield from limits.login("FAB9045", switch, "NX-API", PROOFS["nxos"])
     for user in switch.management.users:
         if user.ssh_key.startswith("sk-"):
             yield Gap(

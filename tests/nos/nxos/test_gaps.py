@@ -16,7 +16,7 @@ from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.nos.nxos import NXOS
 from tests.nos.nxos.variants import PAUSE, VARIANTS, cabled, variant
 
-NOT_FATAL = {"FAB5411", "FAB5412", "FAB5415", "FAB5416", "FAB5417", "FAB5419", "FAB5685"}
+NOT_FATAL = {"FAB9045", "FAB5411", "FAB5412", "FAB5415", "FAB5416", "FAB5417", "FAB5419", "FAB5685"}
 
 
 def fitting(name: str = "cloudscale/numbered") -> Switch:
@@ -93,13 +93,14 @@ CASES = {
     "FAB5422": with_management(access=("172.16.8.0/24",), address="2001:db8::b/64"),
     "FAB5685": fitting(),
     "FAB5686": cabled(fitting(), 301),
+    "FAB9045": fitting(),
 }
 
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name.startswith("cloudscale")])
 def test_a_switch_that_fits_has_no_gap(name: str) -> None:
     told = {gap.code for gap in NXOS.gaps(variant(name))}
-    dynamic = {"FAB5419"} if name.endswith("settings") else set()
+    dynamic = {"FAB5419"} if name.endswith("settings") else {"FAB9045"}
     assert told == dynamic | (set() if name.endswith("lossy") else {"FAB5685"})
 
 
@@ -114,7 +115,7 @@ def test_each_gap_is_found_with_reason_and_remedy(code: str) -> None:
 
 
 def test_every_code_of_the_back_end_has_a_case() -> None:
-    assert {code for code in TITLES if code.startswith(("FAB54", "FAB5685", "FAB5686"))} == CASES.keys()
+    assert {code for code in TITLES if code.startswith(("FAB54", "FAB5685", "FAB5686", "FAB9045"))} == CASES.keys()
 
 
 @pytest.mark.parametrize("code", sorted(NOT_FATAL))

@@ -1,0 +1,28 @@
+"""Which transports a configuration serves, by the facts that it states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.facts import Facts
+
+_SERVED: Mapping[str, Mapping[str, str]] = {
+    "eos": {"https": "platform/http_api", "ssh": "management/ssh"},
+    "junos": {"netconf": "platform/netconf"},
+    "nxos": {"https": ""},
+}
+"""Operating system -> transport -> the fact that states it, "" where every configuration serves it.
+
+EOS listens for SSH in the default VRF alone unless `management ssh` names another; `feature nxapi` opens HTTPS alone.
+"""
+
+
+def served(nos: str, facts: Facts, transport: str) -> bool:
+    """Whether a switch that runs a configuration can be spoken to over a transport."""
+    known = _SERVED.get(nos)
+    if known is None:
+        return True
+    return transport in known and (not known[transport] or known[transport] in facts)
