@@ -19,10 +19,10 @@ def access(spec: Path, stated: Path | None) -> Access:
     From here on, libraries log what switches say only to a handler that someone set up: none of it is escaped.
 
     Raises:
-        RefusedError: FAB9101, there is none.
+        RefusedError: FAB9101, there is none; FAB9163, the one beside the spec may be somebody else's.
         DeviceError: FAB9101 or FAB9102, it cannot be used.
     """
-    from fabricc.devices.access import NAME, read_access
+    from fabricc.devices.access import NAME, not_own, read_access
     from fabricc.push.source import refused
 
     logging.getLogger().addHandler(logging.NullHandler())
@@ -32,6 +32,12 @@ def access(spec: Path, stated: Path | None) -> Access:
             "FAB9101",
             f"there is no {path}, which says how to log in",
             "See `fabricc docs push`, or use --access.",
+        )
+    if stated is None and (reason := not_own(path)):
+        raise refused(
+            "FAB9163",
+            f"{path} is not taken by itself: it {reason}",
+            "See what it says of secrets and addresses, and name it with --access.",
         )
     found = read_access(path)
     if found.unverified:

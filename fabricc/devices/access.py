@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import field, replace
 from pathlib import Path
+from stat import S_ISLNK
 from typing import TYPE_CHECKING, Any
 
 from fabricc.devices.failure import DeviceError
 from fabricc.devices.secrets import KINDS, REFERENCE, Reference, Secret, fits
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.foreign import files
+from fabricc.foreign import files, git
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
@@ -185,6 +187,28 @@ def read_access(path: Path) -> Access:
         name: _login(path, table, f"devices.{name}", {"address"}) for name, table in nested["devices"].items()
     }
     return Access(Login(**_login(path, stated, "the file", set())), by_nos, by_device, secrets)
+
+
+def not_own(path: Path) -> str:
+    """Why an access file that nobody named is not taken, a clause; "" for the user's own.
+
+    It says where secrets are and where they are sent, so one that came with a clone could send any of them anywhere.
+    """
+    entry = Path(os.path.realpath(path.parent)) / path.name
+    for place in dict.fromkeys((entry, Path(os.path.realpath(path)))):
+        try:
+            found = place.lstat()
+            if found.st_uid != os.geteuid():
+                return "belongs to another account"
+            if not S_ISLNK(found.st_mode) and found.st_mode & 0o022:
+                return "is one that others may write"
+            if files.clone_of(place) and git.Repository.of(place.parent).tracks(place.name):
+                return "is tracked by the Git repository that it is in"
+        except OSError as error:
+            return f"cannot be looked at: {error.strerror}"
+        except git.GitError as error:
+            return f"is in a clone of which Git does not tell whether it tracks it: {error}"
+    return ""
 
 
 def _table(path: Path, value: object, where: str) -> dict[str, Any]:

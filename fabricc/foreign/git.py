@@ -184,6 +184,22 @@ class Repository:
         _checked(folder)
         return self._listed(commit, folder, "-r")
 
+    def tracks(self, name: str) -> bool:
+        """Whether the index or the commit that is checked out has a file of this name in the folder.
+
+        Raises:
+            GitError: it cannot be told.
+        """
+        _checked(f"{self.prefix}{name}")
+        answer = _asked(self.folder, "ls-files", "-z", "--cached", "--", name)
+        if answer.status:
+            raise _no_repository(self.folder, answer.told)
+        if answer.out:
+            return True
+        head = _asked(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}")
+        commit = os.fsdecode(head.out).strip()
+        return head.status == 0 and self.entry(commit, f"{self.prefix}{name}") is not None
+
     def blob(self, entry: Entry, largest: int = LARGEST) -> bytes:
         """The bytes of a regular file.
 
