@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from fabricc.devices.failure import DeviceError
-from fabricc.devices.forms import misfit
+from fabricc.devices.kinds import GETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -67,13 +67,11 @@ class Connection:
             DeviceError: it failed, whatever it raised.
         """
         try:
-            found = getattr(self._driver, method)(*arguments, **named)
+            return getattr(self._driver, method)(*arguments, **named)
         except Exception as error:
             raise DeviceError(
                 code, f"{self.name}: {what} failed: {told(error, self._clean)}", _LATER
             ) from None
-        self._fits(method, found)
-        return found
 
     def running(self) -> str:
         """The running configuration as the device prints it.
@@ -82,12 +80,10 @@ class Connection:
             DeviceError: FAB9105, it cannot be read.
         """
         found = self.call("FAB9105", "reading the running configuration", "get_config", retrieve="running")
-        return str(found["running"])
-
-    def _fits(self, method: str, answer: object) -> None:
-        if wrong := misfit(method, answer):
-            text = f"{self.name}: {wrong[:_LONGEST]} has another form than NAPALM's"
-            raise DeviceError("FAB9105", text, _LATER)
+        running = found.get("running") if isinstance(found, dict) else None
+        if not isinstance(running, str):
+            raise DeviceError("FAB9105", f"{self.name}: get_config gives no text as running", _LATER)
+        return running
 
     def pending(self) -> bool:
         """Whether a commit waits for its confirmation; False for a driver that cannot tell."""
@@ -125,23 +121,23 @@ class Connection:
             self.call("FAB9115", "releasing the guard", "release_guard")
 
     def getter(self, method: str) -> Any:
-        """What a getter says, None where the driver has none.
+        """What a getter says, of the kinds that it promises; None where the driver has none.
 
         Raises:
-            DeviceError: FAB9105, the device does not answer it.
+            DeviceError: FAB9105, the device does not answer it, or with something of another kind.
         """
         asked = getattr(self._driver, method, None)
         if asked is None:
             return None
+        promised = GETTERS.get(method)
         try:
             found = asked()
+            return promised(found, method) if promised else found
         except NotImplementedError:
             return None
         except Exception as error:
             text = f"{self.name}: {method} failed: {told(error, self._clean)}"
             raise DeviceError("FAB9105", text, _LATER) from None
-        self._fits(method, found)
-        return found
 
 
 @contextmanager

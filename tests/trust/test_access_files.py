@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +14,8 @@ from fabricc.devices.access import NAME
 from fabricc.push.source import RefusedError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.trust.conftest import Clone
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
