@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.push.run import Outcome
     from fabricc.push.start import Preview, Setting
 
-ENVIRONMENT = 3
+ENVIRONMENT, INTERRUPTED = 3, 130
 _OPTIONS = {
     "keep": "keep",
     "parallel": "parallel",
@@ -68,6 +68,8 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option(
     "--dry-run", "mode", flag_value="dry-run", help="Ask every switch for its own diff; change nothing."
 )
+@click.option("--try", "mode", flag_value="try",
+              help="Let one switch of each kind check its configuration and forget it; change nothing.")  # fmt: skip
 @click.option(
     "--resume", "mode", flag_value="resume", help="End the latest run, which was killed or interrupted."
 )
@@ -144,7 +146,7 @@ def command(
 
     if sum(what is not None for what in (mode, rollback, inventory_out)) > 1:
         raise click.UsageError(
-            "--plan, --dry-run, --resume, --rollback, --status and --inventory-out exclude each other."
+            "--plan, --dry-run, --try, --resume, --rollback, --status and --inventory-out exclude each other."
         )
     try:
         setting = _setting(tree, chosen, needs_access=mode != "status")
@@ -154,6 +156,8 @@ def command(
             return _status(setting.journal, number)
         if mode in ("plan", "dry-run"):
             return _preview(setting, ask=mode == "dry-run")
+        if mode == "try":
+            return _try(setting)
         return _carry_out(setting, mode, rollback)
     except RefusedError as error:
         output.tell(error.diagnostics, "text", error.sources)
@@ -247,6 +251,20 @@ def _preview(setting: Setting, *, ask: bool) -> int:
     output.tell(found.findings, "text", {})
     output.tell(confirming.remarks(setting, list(found.effects)), "text", {})
     return 0
+
+
+def _try(setting: Setting) -> int:
+    from fabricc.push import report, trying
+
+    with _attended(setting) as attended:
+        found = trying.attempt(attended)
+    output.tell(found.findings, "text", found.sources)
+    output.out(*report.trials(found))
+    if setting.stop.is_set():
+        return INTERRUPTED
+    if any(trial.trouble for trial in found.trials):
+        return ENVIRONMENT
+    return 1 if any(trial.refused for trial in found.trials) else 0
 
 
 def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:

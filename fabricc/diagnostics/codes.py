@@ -489,6 +489,8 @@ TITLES: dict[str, str] = {
     "FAB9161": "TACACS+ servers decide about the login of a push",
     "FAB9162": "No configuration states the login of a push",
     "FAB9163": "The access file beside the spec is not the user's own",
+    "FAB9164": "A device refuses a line",
+    "FAB9166": "A device does not check a candidate",
     "FAB9201": "A cable leads to another port",
     "FAB9202": "A cable is missing",
     "FAB9203": "A link that nobody planned",

@@ -18,6 +18,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.drivers import linux_views, nvue_views
+from fabricc.drivers.checking import Checking
 from fabricc.drivers.linux_session import LinuxSession
 from fabricc.drivers.lossless import Counters, Tally
 from fabricc.drivers.redact import redacted
@@ -27,7 +28,7 @@ FILE = "startup.yaml"
 _FAILED = re.compile(r"(?im)^.*\b(?:error|invalid|failed|ays_fail|apply_fail)\b.*$")
 
 
-class CumulusDriver(LinuxSession):
+class CumulusDriver(Checking, LinuxSession):
     """Cumulus Linux with NVUE, release 5.9 or later.
 
     **Candidate.** `startup.yaml`, the whole configuration: the file, a folder with it alone, or its text. NVUE loads it
@@ -107,6 +108,9 @@ class CumulusDriver(LinuxSession):
             with suppress(NapalmException):
                 self.discard_config()
             raise
+
+    def _files_of(self, config: str) -> dict[str, str]:
+        return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
 
     def compare_config(self) -> str:
         """NVUE's own difference of pending and applied, as commands."""

@@ -22,13 +22,19 @@ from pyeapi.eapilib import CommandError, HttpsEapiConnection
 from pyeapi.eapilib import ConnectionError as EapiConnectionError
 
 from fabricc.drivers import eos_views
+from fabricc.drivers.checking import Checking, Refusal
 from fabricc.drivers.limits import TIMES, bound, cutting
 from fabricc.drivers.lossless import Counters, Tally
+from fabricc.drivers.redact import redacted
 from fabricc.drivers.single import CleanCommits, clean, one_text, tls_context
 
 FILE = "running-config.cfg"
 ROLLBACK = "flash:rollback-0"
 _DAY_S = 86400
+_REFUSED = re.compile(r"CLI command (\d+) of \d+ '(.*?)' failed: (.*?)(?: \[errors: .*)?", re.DOTALL)
+_BEFORE = 3
+"""Commands before the first line of a candidate: `enable`, the session, and what empties it."""
+_MOST_REFUSED = 20
 
 
 class _Exchange(HttpsEapiConnection):  # type: ignore[misc]
@@ -52,7 +58,7 @@ class _Exchange(HttpsEapiConnection):  # type: ignore[misc]
                 raise
 
 
-class EosDriver(CleanCommits, napalm.eos.EOSDriver):  # type: ignore[misc]
+class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
     """Arista EOS over eAPI; a candidate is `running-config.cfg`, the whole device.
 
     What differs from NAPALM's own driver:
@@ -137,6 +143,33 @@ class EosDriver(CleanCommits, napalm.eos.EOSDriver):  # type: ignore[misc]
         """Load lines into a session."""
         self._load(filename, config, MergeConfigException)
 
+    def check_candidate(self, config: str) -> list[Refusal]:
+        """Type a whole configuration into a session that is aborted; EOS ends at the first refused line, so again.
+
+        Raises:
+            NapalmException: it was not checked.
+        """
+        lines = one_text(None, config, FILE, ReplaceConfigException).splitlines()
+        found: list[Refusal] = []
+        while len(found) < _MOST_REFUSED:
+            refused = super().check_candidate("\n".join(lines) + "\n")
+            found += refused
+            if not refused or not refused[0].line:
+                break
+            _take_out(lines, refused[0].line - 1)
+        return found
+
+    def _refusals(self, said: str, config: str) -> list[Refusal]:
+        named = _REFUSED.fullmatch(said[max(0, said.find("CLI command")) :])
+        if named is None:
+            return [Refusal(said)]
+        lines = config.splitlines()
+        sent = [number for number, line in enumerate(lines, 1) if not line.lstrip().startswith("!")]
+        at = int(named[1]) - 1 - _BEFORE
+        texts = [number for number in sent if redacted(lines[number - 1].strip(), self.password) == named[2]]
+        exact = sent[at] if 0 <= at < len(sent) and sent[at] in texts else next(iter(texts), 0)
+        return [Refusal(named[3], FILE if exact else "", exact)]
+
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:  # noqa: ARG002
         """Commit the session; with `revert_in` (seconds, less than a day) EOS goes back unless confirmed."""
         if self.config_session is None:
@@ -210,6 +243,17 @@ class EosDriver(CleanCommits, napalm.eos.EOSDriver):  # type: ignore[misc]
             if all(answer is None for answer, _ in answers):
                 raise NotImplementedError("the platform states nothing of its health")
             return [alarm for answer, read in answers if answer is not None for alarm in read(answer)]
+
+
+def _take_out(lines: list[str], at: int) -> None:
+    """Make a comment of a line and of those that it is the heading of."""
+    depth = len(lines[at]) - len(lines[at].lstrip())
+    lines[at] = "!"
+    for below in range(at + 1, len(lines)):
+        text = lines[below]
+        if text.strip() and len(text) - len(text.lstrip()) <= depth:
+            break
+        lines[below] = "!"
 
 
 def _clock(seconds: int) -> str:

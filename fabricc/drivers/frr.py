@@ -11,7 +11,6 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from napalm.base.base import NetworkDriver
 from napalm.base.exceptions import (
     CommandErrorException,
     CommitConfirmException,
@@ -23,7 +22,8 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.drivers import linux_views
-from fabricc.drivers.bundle import candidate_files, pack
+from fabricc.drivers.bundle import candidate_files, pack, unpack
+from fabricc.drivers.checking import Checking, Refusal, vtysh_refusals
 from fabricc.drivers.linux_getters import LinuxGetters
 from fabricc.drivers.redact import redacted
 from fabricc.drivers.shell import Shell
@@ -60,7 +60,7 @@ def _agent() -> bytes:
     return package_files("fabricc.drivers").joinpath("frr_agent.py").read_bytes()
 
 
-class FrrDriver(LinuxGetters, NetworkDriver):  # type: ignore[misc]
+class FrrDriver(Checking, LinuxGetters):
     """FRR on Linux.
 
     **Candidate.** `load_replace_candidate(filename=…)` takes a folder with the switch's files (`frr.conf`,
@@ -196,6 +196,12 @@ class FrrDriver(LinuxGetters, NetworkDriver):  # type: ignore[misc]
             raise failure(f"{self.hostname}: no place is known for {', '.join(unknown)}")
         self._ask("stage", failure, files=files, merge=merge)
         self._loaded = True
+
+    def _files_of(self, config: str) -> dict[str, str]:
+        return unpack(config, MAIN)
+
+    def _refusals(self, said: str, config: str) -> list[Refusal]:
+        return list(vtysh_refusals(said, MAIN)) or super()._refusals(said, config)
 
     def compare_config(self) -> str:
         """What a commit would change: lines of frr-reload.py for FRR, a unified diff for each other file."""

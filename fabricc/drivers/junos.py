@@ -37,8 +37,10 @@ from napalm.base.exceptions import (
 from ncclient.transport.errors import SessionCloseError, TransportError
 
 from fabricc.drivers import junos_views
+from fabricc.drivers.checking import Refusal
 from fabricc.drivers.limits import SESSION_BYTES, AnswerTooLargeError
 from fabricc.drivers.lossless import Counters, Tally
+from fabricc.drivers.redact import redacted
 from fabricc.drivers.single import CleanCommits, clean, one_text
 
 if TYPE_CHECKING:
@@ -144,6 +146,41 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load the whole device's configuration (`load override`) under an exclusive lock."""
         self._load(filename, config, ReplaceConfigException, replace=True)
+
+    def check_candidate(self, config: str) -> list[Refusal]:
+        """Load a whole configuration, let Junos check its commit, and drop it; not part of NAPALM.
+
+        Raises:
+            NapalmException: it was not checked.
+        """
+        text = one_text(None, config, FILE, ReplaceConfigException)
+        wrong: list[dict[str, Any]] = []
+        with self._clean(ReplaceConfigException):
+            if super().has_pending_commit():
+                raise CommitConfirmException("a commit waits for confirmation")
+            self.config_replace = True
+            try:
+                self._load_candidate(None, text, True)
+                self.device.cu.commit_check()
+            except LockError as error:
+                raise SessionLockedException(str(error)) from None
+            except ReplaceConfigException as error:
+                wrong = list(error.args[0])
+            except RpcTimeoutError:
+                raise
+            except (EzCommitError, RpcError) as error:
+                wrong = list(error.errs or [{"message": str(error)}])
+            finally:
+                with suppress(Exception):
+                    super().discard_config()
+        return [self._refusal(one, text) for one in wrong if one.get("severity") != "warning"]
+
+    def _refusal(self, error: dict[str, Any], text: str) -> Refusal:
+        path, element = (" ".join(str(error.get(key) or "").split()) for key in ("edit_path", "bad_element"))
+        words = [path, element, " ".join(str(error.get("message") or "refused").split())]
+        line = junos_views.line_of(text, path, element)
+        told = redacted(": ".join(word for word in words if word), self.password)
+        return Refusal(told, FILE if line else "", line)
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load statements that are added, under an exclusive lock."""

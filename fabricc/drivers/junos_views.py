@@ -70,3 +70,27 @@ def alarms(answer: Any) -> Iterator[str]:
     """`show chassis alarms` and `show system alarms`."""
     for one in _all(answer, "alarm-detail"):
         yield f"{_text(one, 'alarm-class')}: {_text(one, 'alarm-description')}"
+
+
+def line_of(text: str, path: str, element: str) -> int:
+    """The line of a configuration that an error names: `[edit system login]` and the element below; 0 for none.
+
+    Where the path leads nowhere, the only line that begins with the element.
+    """
+    wanted = path.removeprefix("[edit").removesuffix("]").split()
+    above: list[str] = []
+    deepest, alone = 0, []
+    for number, raw in enumerate(text.splitlines(), 1):
+        words = raw.strip().rstrip("{;").split()
+        inside = " ".join(above).split()
+        if element and element in " ".join(words):
+            if inside == wanted:
+                return number
+            alone.append(number)
+        if raw.rstrip().endswith("{"):
+            above.append(" ".join(words))
+            if " ".join(above).split() == wanted:
+                deepest = number
+        elif raw.strip().startswith("}") and above:
+            above.pop()
+    return alone[0] if len(alone) == 1 else deepest

@@ -32,6 +32,7 @@ from requests import Response
 from requests.exceptions import RequestException
 
 from fabricc.drivers import nxos_views
+from fabricc.drivers.checking import Checking
 from fabricc.drivers.limits import TIMES, posted
 from fabricc.drivers.lossless import Counters, Tally
 from fabricc.drivers.single import clean, one_text, tls_context
@@ -68,7 +69,7 @@ class _Exchange(RPCClient):  # type: ignore[misc]
         return answer
 
 
-class NxosDriver(napalm.nxos.NXOSDriver):  # type: ignore[misc]
+class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     """Cisco NX-OS over NX-API and SCP; a candidate is `running-config.cfg`, the whole device.
 
     What differs from NAPALM's own driver:
@@ -187,6 +188,9 @@ class NxosDriver(napalm.nxos.NXOSDriver):  # type: ignore[misc]
         raise MergeConfigException(
             f"{self.hostname}: NX-OS merges line by line; replace the whole configuration"
         )
+
+    def _files_of(self, config: str) -> dict[str, str]:
+        return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
 
     def compare_config(self) -> str:
         """The commands that the device would run."""

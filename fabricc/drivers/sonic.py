@@ -19,7 +19,8 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.drivers import linux_views, sonic_views, vtysh_views
-from fabricc.drivers.bundle import candidate_files, pack
+from fabricc.drivers.bundle import candidate_files, pack, unpack
+from fabricc.drivers.checking import Checking, Refusal, vtysh_refusals
 from fabricc.drivers.linux_session import LinuxSession
 from fabricc.drivers.lossless import Counters, Tally
 from fabricc.drivers.redact import redacted
@@ -34,7 +35,7 @@ _RELOAD = "docker exec bgp python3 /usr/lib/frr/frr-reload.py"
 _RUNNING = "show runningconfiguration all"
 
 
-class SonicDriver(LinuxSession):
+class SonicDriver(Checking, LinuxSession):
     """Community SONiC, releases with the Generic Config Updater (`config replace`).
 
     **Candidate.** `config_db.json`, and `frr.conf` where routing is `split-unified`: a folder with both, a bundle (see
@@ -123,6 +124,12 @@ class SonicDriver(LinuxSession):
             MergeConfigException: always.
         """
         raise MergeConfigException(f"{self.hostname}: SONiC takes whole configurations here; use a replace")
+
+    def _files_of(self, config: str) -> dict[str, str]:
+        return {CONFIG_DB: unpack(config, CONFIG_DB).get(CONFIG_DB, "")}
+
+    def _refusals(self, said: str, config: str) -> list[Refusal]:
+        return list(vtysh_refusals(said, FRR)) or super()._refusals(said, config)
 
     def compare_config(self) -> str:
         """A unified diff of CONFIG_DB, table by table, and the lines of frr-reload.py."""

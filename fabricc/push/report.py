@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fabricc.push.options import Options
     from fabricc.push.run import Outcome
     from fabricc.push.start import Preview
+    from fabricc.push.trying import Trials
 
 _MEMBERS = 6
 
@@ -56,6 +57,20 @@ def preview(found: Preview, options: Options) -> list[str]:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MEMBERS} more" if len(names) > _MEMBERS else ""
     return ", ".join(names[:_MEMBERS]) + more
+
+
+def trials(found: Trials) -> list[str]:
+    """Lines: what became of each kind of configuration."""
+    lines = []
+    for one in found.trials:
+        if one.trouble:
+            told = "not tried"
+        elif one.refused:
+            told = f"refuses {len(one.refused)} of {one.lines} lines"
+        else:
+            told = f"takes all {one.lines} lines"
+        lines.append(f"{one.kind}: {one.canary} {told}")
+    return lines
 
 
 def masked(diff: str) -> str:

@@ -131,7 +131,8 @@ def _tell(setting: Setting, findings: Sequence[Diagnostic]) -> None:
 
 
 @contextmanager
-def _held(setting: Setting) -> Iterator[Journal]:
+def held(setting: Setting) -> Iterator[Journal]:
+    """The journal of a run, and no other run on these switches meanwhile."""
     source = setting.source
     address = next((one.address for one in source.devices.values()), "")
     with (
@@ -159,7 +160,7 @@ def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files]
     Raises:
         RefusedError: it does not start; nothing was changed.
     """
-    with _held(setting) as journal:
+    with held(setting) as journal:
         return _push(setting, journal, setting.names, kind, target)
 
 
@@ -236,7 +237,7 @@ def preview(setting: Setting) -> Preview:
         RefusedError: a switch cannot be pushed to, or the share cannot be kept.
     """
     findings = require(setting, setting.names)
-    with _held(setting) as journal:
+    with held(setting) as journal:
         run = _begin(setting, journal, "dry run", setting.names)
         flow = Push(setting.machine(journal, run), setting.teller)
         try:
@@ -325,7 +326,7 @@ def resume(setting: Setting) -> Outcome:
     Raises:
         RefusedError: FAB9125 there is none, FAB9129 the tree is another by now, or a switch refuses.
     """
-    with _held(setting) as journal:
+    with held(setting) as journal:
         run = journal.run()
         setting = _as_begun(setting, run)
         names = [name for name in journal.states(run.id) if name in setting.source.places]
@@ -364,7 +365,7 @@ def rollback(setting: Setting, number: int) -> Outcome:
     Raises:
         RefusedError: FAB9125, there is no such run; or the way back cannot start.
     """
-    with _held(setting) as journal:
+    with held(setting) as journal:
         run = journal.run(number)
         flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
         states = journal.states(run.id)

@@ -137,6 +137,9 @@ class EosSwitch:
             self._mode = None
         elif text.startswith("bogus") or self.faults.reject:
             raise Refused("invalid command")
+        elif text in self.faults.planted:
+            # The words of napalm-automation/napalm-base issue 254 and aristanetworks/avd issue 7025.
+            raise Refused(f"invalid command [Invalid input (at token 0: '{text.split()[0]}')]")
         elif text:
             self.sessions[self._mode].append(text)
         return {}

@@ -15,6 +15,7 @@ class Faults:
         drop_commit: the connection is closed when a commit arrives: `before` or `after` it took effect, or not.
         fail_commit: the device refuses the commit.
         disk_full: nothing can be written.
+        planted: lines, without blanks around them, that the device refuses wherever they stand in a candidate.
         old_frr: FRR is older than 10.2, and cannot undo BFD's timers.
     """
 
@@ -24,3 +25,4 @@ class Faults:
     fail_commit: bool = False
     disk_full: bool = False
     old_frr: bool = False
+    planted: tuple[str, ...] = ()

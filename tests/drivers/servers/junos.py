@@ -36,7 +36,19 @@ _HELLO = (
 
 
 class Refused(Exception):  # noqa: N818 - an answer of the device
-    """An RPC that Junos refuses."""
+    """An RPC that Junos refuses, because of an element below a path."""
+
+    def __init__(self, text: str, path: str = "", element: str = "") -> None:
+        super().__init__(text)
+        self.path, self.element = path, element
+
+    @property
+    def about(self) -> str:
+        """What of the configuration it names, as in Juniper/py-junos-eznc."""
+        path = f"<error-path>{escape(self.path)}</error-path>" if self.path else ""
+        if self.element:
+            path += f"<error-info><bad-element>{escape(self.element)}</bad-element></error-info>"
+        return path
 
 
 @dataclass(slots=True)
@@ -47,6 +59,8 @@ class JunosSwitch:
         minute: how long a minute of `confirm-timeout` lasts here, in seconds.
         waiting: when the time of a confirmed commit is over.
         comment: of the newest commit.
+        checked: how often a commit was checked alone.
+        unsound: path and element that such a check refuses, as in Juniper/ansible-junos-stdlib pull 73.
         holder: the session that holds the lock.
         neighbors: tells the sessions that are up, neighbour -> prefixes received.
         counted: what it counts and complains of.
@@ -60,6 +74,8 @@ class JunosSwitch:
     waiting: float | None = None
     minute: float = 60.0
     holder: object = None
+    checked: int = 0
+    unsound: tuple[str, str] | None = None
     faults: Faults = field(default_factory=Faults)
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
@@ -108,7 +124,7 @@ class JunosSwitch:
             except Refused as error:
                 content = (
                     "<rpc-error><error-type>protocol</error-type><error-tag>operation-failed</error-tag>"
-                    f"<error-severity>error</error-severity><error-message>{error}</error-message></rpc-error>"
+                    f"<error-severity>error</error-severity>{error.about}<error-message>{error}</error-message></rpc-error>"
                 )
         return f'<rpc-reply xmlns="{_BASE}" message-id="{rpc.get("message-id")}">{content}</rpc-reply>'
 
@@ -135,6 +151,10 @@ class JunosSwitch:
         text = "".join(asked.itertext())
         if "bogus" in text or self.faults.reject:
             raise Refused("syntax error: bogus; authentication-key S3CRET")
+        for line in text.splitlines():
+            if (word := line.strip().rstrip("{;").split(" ")[0]) and line.strip() in self.faults.planted:
+                # The words of Juniper/healthbot-rules pull 258.
+                raise Refused("syntax error", element=word)
         self.candidate = text if asked.get("action") == "override" else self.candidate + text
         return "<load-configuration-results><ok/></load-configuration-results>"
 
@@ -154,6 +174,11 @@ class JunosSwitch:
 
     def _commit_configuration(self, me: object, asked: Any) -> str:
         names = {etree.QName(one).localname: one.text for one in asked}
+        if "check" in names:
+            self.checked += 1
+            if self.unsound:
+                raise Refused("mgd: Security zone must be defined", *self.unsound)
+            return "<commit-results><routing-engine><commit-check-success/></routing-engine></commit-results>"
         if self.faults.fail_commit or self.faults.disk_full:
             said = "No space left on device" if self.faults.disk_full else "neighbor 192.0.2.1: secret S3CRET"
             raise Refused(f"commit failed: {said}")

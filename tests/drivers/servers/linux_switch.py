@@ -62,6 +62,7 @@ class LinuxSwitch:
             name for name in ("reject", "fail_commit", "disk_full", "old_frr") if getattr(self.faults, name)
         ]
         (self.root / "faults").write_text(" ".join(words))
+        (self.root / "planted").write_text("\n".join(self.faults.planted))
         (self.root / "counted.json").write_text(json.dumps(asdict(self.counted)))
         if self.neighbors and "summary json" in command:
             self.tell()

@@ -24,6 +24,13 @@ def faulty(word: str) -> bool:
     return file.exists() and word in file.read_text().split()
 
 
+def planted(text: str) -> list[tuple[int, str]]:
+    """The lines of a text that this switch refuses, with their numbers."""
+    file = ROOT / "planted"
+    bad = file.read_text().splitlines() if file.exists() else []
+    return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() in bad]
+
+
 def config(words: list[str]) -> None:
     """SONiC's `config`."""
     running, points = ROOT / "running.json", ROOT / "checkpoints"
@@ -31,6 +38,14 @@ def config(words: list[str]) -> None:
     verb, rest = words[0], words[1:]
     if verb == "replace":
         wanted = json.loads(Path(rest[-1]).read_text())
+        if bad := planted(Path(rest[-1]).read_text()):
+            # The words of sonic-net/sonic-buildimage issue 18854.
+            name, _, value = bad[0][1].strip().rstrip(",").partition(": ")
+            fail(
+                "Failed to replace config due to: Given patch will produce invalid config. Error: Data Loading Failed\n"
+                f"Invalid value {value} in {name} element.",
+                2,
+            )
         if faulty("reject") or any(table.startswith("BOGUS") for table in wanted):
             fail('Failed to replace config due to: Given patch is not valid: "passkey": "S3CRET"', 2)
         if "--dry-run" in rest:
@@ -139,6 +154,8 @@ def vtysh(words: list[str]) -> None:
     if words[0] == "-C":
         if "bogus" in place(words[2]).read_text():
             fail("line 1: % Unknown command: bogus", 2)
+        if bad := planted(place(words[2]).read_text()):
+            fail("\n".join(f"line {number}: % Unknown command[{number}]: {line}" for number, line in bad), 2)
     elif words[1] == "configure terminal":
         running = ROOT / "frr"
         if "transmit-interval 300" in words:
@@ -169,6 +186,10 @@ def nv(words: list[str]) -> None:
         wait = None
     if verb in ("replace", "patch"):
         text = Path(rest[0]).read_text()
+        if bad := planted(text):
+            name, _, value = bad[0][1].strip().partition(": ")
+            print(f"Error: Invalid config: '{value}' is not valid for '{name}'")
+            return
         if faulty("reject") or "bogus" in text:
             print("Error: invalid value for hashed-password: S3CRET")
         else:

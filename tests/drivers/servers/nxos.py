@@ -120,6 +120,10 @@ class NxosSwitch:
         wanted = self.files[match[1]]
         if match[2] == "verify-only":
             bad = "bogus" in wanted or self.faults.reject
+            planted = [one for one in self.faults.planted if one in map(str.strip, wanted.splitlines())]
+            if planted:
+                lines = "".join(f"{one}\n% Invalid command at '^' marker.\n" for one in planted)
+                return f"Verification patch contains the following commands:\n!\n{lines}Patch validation failed\n"
             said = "failed: % Invalid command: neighbor 192.0.2.1 password S3CRET" if bad else "successful"
             return (
                 f"Verification patch contains the following commands:\n!\nPatch validation completed {said}\n"
