@@ -13,7 +13,7 @@ _LEAST = 2
 
 
 def printer(nos: str, file: str, line: str) -> str:
-    """`template eos/bgp.j2:24`, or the module that writes such files where none of the templates has the line.
+    """`template eos/bgp.j2:24`, or the module that writes such files where a system has no templates.
 
     Of several lines of templates that give this one, the one with the most letters of its own is named.
     """
@@ -24,7 +24,9 @@ def printer(nos: str, file: str, line: str) -> str:
     )
     if best is None and file == "frr.conf" and nos != "frr":
         return printer("frr", file, line)
-    return f"template {best[1]}:{best[2]}" if best else f"serialiser fabricc.nos.{nos}"
+    if best is not None:
+        return f"template {best[1]}:{best[2]}"
+    return "no built-in template" if _patterns(nos) else f"the serialiser fabricc.nos.{nos}"
 
 
 @cache

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -11,7 +14,7 @@ import pytest
 from fabricc.lab import demands, lifecycle, scenarios, state
 from fabricc.lab.flows import Stream
 from tests.push import live_matrix, matrix
-from tests.push.live import Live
+from tests.push.live import PRIVATE, Live
 from tests.push.matrix import Case
 from tests.push.network import DISRUPTIVE, HITLESS
 
@@ -60,6 +63,45 @@ def test_a_push_killed_in_the_midst_of_a_commit_leaves_a_whole_fabric_and_is_end
     row = live_matrix.play(live, Case("committed", "commit_config", 1, "before", "kill-within"))
     assert row.wrong == ""
     assert (row.status, row.after, row.then) == (-9, "candidate", "confirmed")
+
+
+@pytest.mark.parametrize("live", [2], indirect=True)
+def test_frr_itself_checks_a_candidate_refuses_planted_lines_and_runs_on_as_it_was(live: Live) -> None:
+    live.edit(DISRUPTIVE)
+    status, said = live.push("--try", "--adopt")
+    assert (status, said.count("takes all")) == (0, 2), said
+    before = live.runs(VICTIM)
+    path = live.source.tree / "switches" / VICTIM / "frr.conf"
+    lines = path.read_text().splitlines()
+    timers = next(at for at, line in enumerate(lines) if line.strip().startswith("timers bgp"))
+    lines[timers] = " timers bgp 3 99999999"
+    lines.append("of nobody's grammar")
+    digest = vouched(live, "\n".join(lines) + "\n")
+    status, said = live.push("--try", "--only", VICTIM, "--tree-digest", digest)
+    told = " ".join(said.split())
+    assert status == 1, said
+    assert said.count("FAB9164") == 2
+    for at, words in ((timers + 1, "timers bgp 3 99999999"), (len(lines), "of nobody's grammar")):
+        assert f"frr.conf:{at}:" in told
+        assert re.search(rf"% Unknown command\[\d+\]: +{words}", told), told
+    assert "printed by template frr/" in told
+    assert "printed by no built-in template" in told
+    assert "cluster.yaml" in told.split("behind it: ")[1]
+    assert live.runs(VICTIM) == before
+    assert live.states() == {}
+    left = live.lab.run(VICTIM, ["ls", PRIVATE]).stdout.split()
+    assert not {"candidate.json", "lock.json", "frr.conf"} & set(left), left
+    assert live.push("--adopt", "--dry-run", "--tree-digest", digest)[0] != 0
+
+
+def vouched(live: Live, text: str) -> str:
+    """Put a text in place of a switch's configuration in the tree, and tell the tree's digest."""
+    path, manifest = live.source.tree / "switches" / VICTIM / "frr.conf", live.source.tree / "manifest.json"
+    path.write_text(text)
+    stated = json.loads(manifest.read_text())
+    stated["files"][f"switches/{VICTIM}/frr.conf"] = hashlib.sha256(text.encode()).hexdigest()
+    manifest.write_text(json.dumps(stated))
+    return hashlib.sha256(manifest.read_bytes()).hexdigest()
 
 
 @pytest.mark.slow

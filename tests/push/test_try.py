@@ -79,12 +79,7 @@ def test_a_device_takes_all_or_refuses_a_line_and_is_left_as_it_was(switch: Benc
 
 def test_eos_tells_every_refused_line_and_none_twice(tmp_path: Path) -> None:
     with bench(tmp_path, "eos") as switch:
-        switch.server.faults.planted = (
-            "timers bgp 3 12",
-            "router-id 10.1.0.1",
-            "lldp run",
-            "router bgp 65000",
-        )
+        switch.server.faults.planted = ("timers bgp 3 12", "ip routing", "update wait-install")
         planned = [line.strip() for line in switch.source.files(NAME)["running-config.cfg"].splitlines()]
         wanted = [one for one in switch.server.faults.planted if one in planned]
         said = switch.push("--try", status=1)

@@ -115,7 +115,9 @@ def test_each_gap_is_found_with_reason_and_remedy(code: str) -> None:
 
 
 def test_every_code_of_the_back_end_has_a_case() -> None:
-    assert {code for code in TITLES if code.startswith(("FAB54", "FAB5685", "FAB5686", "FAB9045"))} == CASES.keys()
+    assert {
+        code for code in TITLES if code.startswith(("FAB54", "FAB5685", "FAB5686", "FAB9045"))
+    } == CASES.keys()
 
 
 @pytest.mark.parametrize("code", sorted(NOT_FATAL))
