@@ -13,7 +13,10 @@ from fabricc.cli import output
 from fabricc.diagnostics.wording import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fabricc.build import BuildResult
+    from fabricc.diagnostics import Diagnostic
 
 
 @click.command("build", short_help="Write every configuration, proved against the plan.")
@@ -23,11 +26,20 @@ if TYPE_CHECKING:
 @click.option("--frozen", is_flag=True, help="Fail if fabricc.lock would change (for CI).")
 @click.option("--repin", is_flag=True, help="Choose the strides of fabricc.lock afresh: may renumber.")
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
+@click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE",
+              help="What devices accepted, if anything. [default: accepted.yaml beside the spec]")  # fmt: skip
 @output.templates_option
 @output.jobs_option
 @output.format_option
 def command(
-    spec: Path, out: Path, frozen: bool, repin: bool, no_check: bool, jobs: int | None, format_: str
+    spec: Path,
+    out: Path,
+    frozen: bool,
+    repin: bool,
+    no_check: bool,
+    ledger: Path | None,
+    jobs: int | None,
+    format_: str,
 ) -> int:
     """Write the configuration of every switch and host of SPEC, the plan and the job files.
 
@@ -43,16 +55,34 @@ def command(
         result, sources = build(
             spec, out, jobs=jobs, frozen=frozen, repin=repin, check=not no_check, progress=bar
         )
-    output.tell(result.diagnostics, format_, sources)
+    found = (*result.diagnostics, *(_never_accepted(spec, ledger) if result.tree is not None else ()))
+    output.tell(found, format_, sources)
     if format_ == "text":
         if result.tree is None:
             output.err(f"nothing written: {output.tally(result.diagnostics)}")
         else:
-            output.out(*summary(result, spec, not no_check, time.perf_counter() - begin))
+            output.out(*summary(result, spec, not no_check, time.perf_counter() - begin, found))
     return result.exit_status
 
 
-def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> list[str]:
+def _never_accepted(spec: Path, ledger: Path | None) -> Sequence[Diagnostic]:
+    """What the ledger of accepted lines says of this spec, nothing where there is none."""
+    from fabricc.build import accepted
+    from fabricc.build.front import run_front
+
+    path = ledger or spec.parent / accepted.NAME
+    if ledger is None and not path.exists():
+        return ()
+    tried, wrong = accepted.read(path)
+    if wrong:
+        return wrong
+    front = run_front(spec, gaps=False, infiniband=True)
+    return tuple(accepted.warnings(front.fabric, tried)) if front.fabric is not None else ()
+
+
+def summary(
+    result: BuildResult, spec: Path, checked: bool, seconds: float, found: Sequence[Diagnostic]
+) -> list[str]:
     """The lines at the end of a build."""
     counts = result.counts
     switches = ", ".join(
@@ -76,7 +106,7 @@ def summary(result: BuildResult, spec: Path, checked: bool, seconds: float) -> l
         ("files", files),
         ("proof", proof),
         ("lock", "fabricc.lock written: commit it with the spec" if result.lock_changed else "unchanged"),
-        ("findings", output.tally(result.diagnostics)),
+        ("findings", output.tally(found)),
         ("time", f"{seconds:.1f} s"),
     ]
     following = f"fabricc plan {shlex.quote(str(spec))}"

@@ -70,6 +70,9 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 )
 @click.option("--try", "mode", flag_value="try",
               help="Let one switch of each kind check its configuration and forget it; change nothing.")  # fmt: skip
+@click.option("--record", is_flag=True, help="With --try: keep what devices accepted in the ledger.")
+@click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE",
+              help="The ledger that --record writes. [default: accepted.yaml beside the spec]")  # fmt: skip
 @click.option(
     "--resume", "mode", flag_value="resume", help="End the latest run, which was killed or interrupted."
 )
@@ -148,6 +151,8 @@ def command(
         raise click.UsageError(
             "--plan, --dry-run, --try, --resume, --rollback, --status and --inventory-out exclude each other."
         )
+    if chosen["record"] and mode != "try":
+        raise click.UsageError("--record keeps what --try finds.")
     try:
         setting = _setting(tree, chosen, needs_access=mode != "status")
         if inventory_out is not None:
@@ -157,7 +162,7 @@ def command(
         if mode in ("plan", "dry-run"):
             return _preview(setting, ask=mode == "dry-run")
         if mode == "try":
-            return _try(setting)
+            return _try(setting, chosen["ledger"], record=chosen["record"])
         return _carry_out(setting, mode, rollback)
     except RefusedError as error:
         output.tell(error.diagnostics, "text", error.sources)
@@ -253,7 +258,9 @@ def _preview(setting: Setting, *, ask: bool) -> int:
     return 0
 
 
-def _try(setting: Setting) -> int:
+def _try(setting: Setting, ledger: Path | None, *, record: bool) -> int:
+    from fabricc.build import accepted
+    from fabricc.emit import EmitError
     from fabricc.push import report, trying
 
     with _attended(setting) as attended:
@@ -262,6 +269,12 @@ def _try(setting: Setting) -> int:
     output.out(*report.trials(found))
     if setting.stop.is_set():
         return INTERRUPTED
+    if record:
+        try:
+            trying.recorded(setting.source, found, ledger or setting.source.spec.parent / accepted.NAME)
+        except EmitError as error:
+            output.tell([error.diagnostic], "text", {})
+            return 1
     if any(trial.trouble for trial in found.trials):
         return ENVIRONMENT
     return 1 if any(trial.refused for trial in found.trials) else 0

@@ -448,6 +448,8 @@ TITLES: dict[str, str] = {
     "FAB9022": "The older side does not compile",
     "FAB9023": "The policy is not valid",
     "FAB9045": "A push over NX-API could not log in again",
+    "FAB9046": "A form of line that no device has accepted",
+    "FAB9047": "The ledger of accepted lines cannot be read",
     # Pushing to live devices.
     "FAB9101": "The access file is not valid",
     "FAB9102": "A secret cannot be had",

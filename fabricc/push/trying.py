@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.build import accepted
 from fabricc.devices import running
 from fabricc.devices.connection import connected
 from fabricc.devices.failure import DeviceError
 from fabricc.devices.fanout import for_each
 from fabricc.diagnostics import Diagnostic, Position, Severity
+from fabricc.emit.file import write_file
 from fabricc.explain.ask import subject_of
 from fabricc.explain.facts import Explainer
 from fabricc.explain.lines import Place, Texts, explain_line
@@ -16,11 +18,13 @@ from fabricc.explain.origins import Known
 from fabricc.nos.printing import printer
 from fabricc.push.secrecy import require_secrets
 from fabricc.push.snapshot import SWITCHES
+from fabricc.push.source import RefusedError
 from fabricc.push.start import held, require
 from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from fabricc.push.source import Source
     from fabricc.push.start import Setting
@@ -81,6 +85,32 @@ class Trials:
     trials: tuple[Trial, ...]
     findings: tuple[Diagnostic, ...]
     sources: Mapping[str, str]
+
+
+def recorded(source: Source, found: Trials, path: Path) -> None:
+    """Put what was tried into a ledger, beside what it states.
+
+    Raises:
+        RefusedError: FAB9047, what stands there is no ledger.
+        EmitError: it cannot be written.
+    """
+    known, wrong = accepted.read(path)
+    if wrong:
+        raise RefusedError(wrong)
+    fresh = []
+    for trial in found.trials:
+        if trial.trouble is None:
+            switch, texts = source.switch(trial.canary), source.files(trial.canary)
+            refused = {line: one.text for one in trial.refused if (line := _line(texts, one))}
+            if refused or not trial.refused:
+                fresh.append(accepted.tried_now(switch, texts, refused))
+    write_file(path, accepted.text(accepted.merged(known, fresh)))
+
+
+def _line(texts: Mapping[str, str], refusal: Refused) -> str:
+    """The line that is refused, "" when it is not known."""
+    lines = texts.get(refusal.file, "").splitlines()
+    return lines[refusal.line - 1] if 1 <= refusal.line <= len(lines) else ""
 
 
 def canaries(source: Source, names: Iterable[str]) -> dict[Kind, str]:
@@ -188,15 +218,13 @@ def _finding(
 ) -> Diagnostic:
     """A refusal at our own file and line, with what prints the line and what of the spec is behind it."""
     told = f"{trial.canary} ({trial.kind}) refuses it: {refusal.text}"
-    text = source.files(trial.canary).get(refusal.file, "")
-    lines = text.splitlines()
-    if not 1 <= refusal.line <= len(lines):
+    line = _line(source.files(trial.canary), refusal)
+    if not line:
         return Diagnostic(
             "FAB9164", Severity.ERROR, told, None, "The device names no line that is in the tree."
         )
-    line = lines[refusal.line - 1]
     at = str(source.tree / f"{SWITCHES}{trial.canary}/{refusal.file}")
-    sources[at] = text
+    sources[at] = source.files(trial.canary)[refusal.file]
     behind = origins.of(trial.canary, refusal.file, refusal.line)
     words = f"{line.strip()!r} is printed by {printer(trial.kind.nos, refusal.file, line)}"
     words += f"; behind it: {', '.join(behind)}." if behind else "; no line of the spec is behind it."

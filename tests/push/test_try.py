@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.devices import running
 from fabricc.nos.printing import printer
 from fabricc.push import trying
 from tests.lab import specs
@@ -75,6 +76,22 @@ def test_a_device_takes_all_or_refuses_a_line_and_is_left_as_it_was(switch: Benc
     if nos != "sonic":
         assert re.search(r"cluster\.yaml:12 routing\.hold_s", said), said
     assert (switch.running(), switch.state(), bool(left_behind(switch.server))) == (before, "", False)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_a_candidate_is_dropped_whatever_ends_its_check(switch: Bench, error: type[BaseException]) -> None:
+    def strike(*_: object, **__: object) -> None:
+        raise error
+
+    text = running.packed(switch.source.files(NAME))
+    with switch.server.device.connect(timeout=20) as driver:
+        if switch.source.devices[NAME].nos == "junos":
+            driver.device.cu.commit_check = strike
+        else:
+            driver.compare_config = strike
+        with pytest.raises(error):
+            driver.check_candidate(text)
+        assert not left_behind(switch.server)
 
 
 def test_eos_tells_every_refused_line_and_none_twice(tmp_path: Path) -> None:
