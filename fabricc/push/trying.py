@@ -179,9 +179,13 @@ def _tried(setting: Setting, name: str) -> tuple[Refused, ...]:
                 "Let it be confirmed or undone first.",
             )
         told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
-    return tuple(
-        Refused(" ".join(access.hidden(one.text).split())[:_LONGEST], one.file, one.line) for one in told
-    )
+    try:
+        return tuple(
+            Refused(" ".join(access.hidden(str(one.text)).split())[:_LONGEST], str(one.file), int(one.line))
+            for one in told
+        )
+    except (AttributeError, TypeError, ValueError):
+        raise DeviceError("FAB9166", f"{name}: its driver tells refusals in a form of its own") from None
 
 
 class Origins:
