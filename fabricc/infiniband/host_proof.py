@@ -46,7 +46,12 @@ def _ipoib(
 ) -> Iterator[Finding]:
     try:
         found = dict(_interfaces(files))
-    except (configparser.Error, KeyError, TypeError, ValueError) as error:  # KeyError: a section or a key is missing
+    except (
+        configparser.Error,
+        KeyError,
+        TypeError,
+        ValueError,
+    ) as error:  # KeyError: a section or a key is missing
         yield Finding("FAB6310", f"a file of IPoIB cannot be read: {error}", "")
         return
     for port in host.ports:
