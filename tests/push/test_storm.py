@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.drivers.servers.eos import USER
 from tests.lab import specs
 from tests.push.network import built, run_here
 from tests.push.test_drivers import CHANGE, MODELS, NEW, PREFIXES, SPEC, server_of
@@ -100,7 +101,7 @@ class Pair:
             str(self.folder / "journal.sqlite"),
         ]
         words += ["--only", CANARY, "--only", OTHER]
-        ran = run_here([*words, *options])
+        ran = run_here([*words, "--allow-lockout", USER, *options])
         assert ran.returncode == status, (ran.stdout, ran.stderr)
         return ran.stdout + ran.stderr
 
