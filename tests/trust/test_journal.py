@@ -88,7 +88,18 @@ def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Netw
         str(small / "journal.sqlite"),
         "--adopt",
     ]
-    words += ["--keep", "50%", "--settle", "2", "--drain-wait", "0", "--confirm-within", "10"]
+    words += [
+        "--spec",
+        str(network.spec),
+        "--keep",
+        "50%",
+        "--settle",
+        "2",
+        "--drain-wait",
+        "0",
+        "--confirm-within",
+        "10",
+    ]
     kept = network.journal
     script = 'mount -t tmpfs -o size=12m tmpfs "$0"; "$@"; s=$?; rm "$0/filler"; cp "$0"/journal.* "$0/.."; exit $s'
     ran = subprocess.run(
