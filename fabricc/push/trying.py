@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.build import accepted
+from fabricc.build.rendering import overlay_lines
 from fabricc.devices import running
 from fabricc.devices.connection import connected
 from fabricc.devices.failure import DeviceError
@@ -217,6 +218,17 @@ class Origins:
         return list(dict.fromkeys(found))[:3]
 
 
+def _printed(source: Source, trial: Trial, refusal: Refused, line: str) -> str:
+    """Where a line comes from: an overlay of the user's own, or what prints it."""
+    switch = source.switch(trial.canary)
+    if (
+        switch.overlays
+        and (refusal.file, refusal.line) in overlay_lines(switch, source.files(trial.canary))[1]
+    ):
+        return f"your own, from an overlay ({', '.join(overlay.name for overlay in switch.overlays)})"
+    return f"printed by {printer(trial.kind.nos, refusal.file, line)}"
+
+
 def _finding(
     source: Source, trial: Trial, refusal: Refused, origins: Origins, sources: dict[str, str]
 ) -> Diagnostic:
@@ -230,6 +242,6 @@ def _finding(
     at = str(source.tree / f"{SWITCHES}{trial.canary}/{refusal.file}")
     sources[at] = source.files(trial.canary)[refusal.file]
     behind = origins.of(trial.canary, refusal.file, refusal.line)
-    words = f"{line.strip()!r} is printed by {printer(trial.kind.nos, refusal.file, line)}"
+    words = f"{line.strip()!r} is {_printed(source, trial, refusal, line)}"
     words += f"; behind it: {', '.join(behind)}." if behind else "; no line of the spec is behind it."
     return Diagnostic("FAB9164", Severity.ERROR, told, Position(at, refusal.line), words)

@@ -103,6 +103,19 @@ def test_eos_tells_every_refused_line_and_none_twice(tmp_path: Path) -> None:
         assert said.count("FAB9164") == sum(planned.count(one) for one in wanted) == 3
 
 
+def test_a_line_of_an_overlay_is_told_as_the_users_own(tmp_path: Path) -> None:
+    with bench(tmp_path, "eos") as switch:
+        spec = switch.source.spec
+        (spec.parent / "own.conf").write_text("alias mine show version\n")
+        spec.write_text(
+            spec.read_text() + "overlays:\n  - {file: own.conf, nos: eos, into: running-config.cfg}\n"
+        )
+        switch.source = built(spec, tmp_path / "out")
+        switch.server.faults.planted = ("alias mine show version",)
+        said = " ".join(switch.push("--try", status=1).split())
+        assert re.search(r"is your own, from an overlay \(\S*own\.conf\)", said), said
+
+
 def test_junos_checks_the_commit_and_names_its_place(tmp_path: Path) -> None:
     with bench(tmp_path, "junos") as switch:
         switch.server.unsound = ("[edit system login user netops]", "class")
