@@ -89,8 +89,6 @@ def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Netw
         "--adopt",
     ]
     words += [
-        "--spec",
-        str(network.spec),
         "--keep",
         "50%",
         "--settle",
