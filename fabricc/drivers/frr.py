@@ -60,7 +60,7 @@ def _agent() -> bytes:
     return package_files("fabricc.drivers").joinpath("frr_agent.py").read_bytes()
 
 
-class FrrDriver(Checking, LinuxGetters):
+class FrrDriver(LinuxGetters, Checking):
     """FRR on Linux.
 
     **Candidate.** `load_replace_candidate(filename=…)` takes a folder with the switch's files (`frr.conf`,

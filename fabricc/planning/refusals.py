@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabricc.diagnostics.wording import plural
 from fabricc.planning import topology
 from fabricc.planning.layout import ports_at, speeds
 from fabricc.planning.models import UnfitError
@@ -129,7 +130,7 @@ def beyond_capacity(
         return spine_too_small(spec, models, catalog, bottom, units * bottom.sides, ports)
     is_pinned = "links_per_spine" in pins
     what = "the lock pins" if is_pinned else "the spec asks for"
-    fit = f"{layer.count} spines with {layer.links_per_spine} links hold them"
+    fit = f"{plural(layer.count, 'spine')} with {plural(layer.links_per_spine, 'link')} to each ToR hold them"
     if is_pinned:
         help_ = (
             f"{fit}; that moves cables and spine ports: accept it with `fabricc build --repin`, "

@@ -46,6 +46,20 @@ def test_another_distribution_can_add_drivers(tmp_path: Path) -> None:
     assert ran.stdout.split() == ["TheirDriver", "FrrDriver"]
 
 
+@pytest.mark.parametrize("name", ["frr", "sonic", "cumulus"])
+def test_no_getter_of_ours_hides_behind_one_that_napalm_leaves_out(name: str) -> None:
+    """NAPALM's base class has every getter, each to say that it is not there."""
+    driver = get_network_driver(name)
+    told = (
+        "get_lldp_neighbors_detail",
+        "get_bgp_neighbors",
+        "get_interfaces",
+        "get_interfaces_counters",
+        "get_config",
+    )
+    assert [one for one in told if getattr(driver, one) is getattr(NetworkDriver, one)] == []
+
+
 def test_drivers_stand_alone() -> None:
     program = (
         "import sys; from napalm import get_network_driver as get; "

@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
@@ -100,8 +101,9 @@ class Arena:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.top, self.home, self.out = folder / "clone", folder / "home", folder / "out"
-        for one in (self.top / ".git", self.home):
+        for one in (self.top, self.home):
             one.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(self.top)], check=True)
         self.environment = {"HOME": str(self.home), "XDG_STATE_HOME": str(folder / "state"), "NO_COLOR": "1"}
         self.labs = {name: self.top / name for name in LABS}
         self._kept: dict[Path, bytes | None] = {}
