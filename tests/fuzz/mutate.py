@@ -78,9 +78,14 @@ def a_value(random: Random) -> Any:
 # Trees.
 
 
+_MOST_OPENINGS = 15_000
+
+
 @lru_cache(maxsize=512)
 def _parsed(data: bytes) -> str | None:
-    """A file as JSON text, None where it is no tree."""
+    """A file as JSON text, None where it is no tree, or might be one so deep that libyaml, which recurses, ends us."""
+    if sum(map(data.count, (b"[", b"{", b"- ", b"? "))) > _MOST_OPENINGS:
+        return None
     try:
         value = json.loads(data) if data[:1] in b"{[" else yaml.load(data, yaml.CSafeLoader)
         return json.dumps(value, default=str) if isinstance(value, (dict, list)) else None
