@@ -33,7 +33,7 @@ def canonical(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
     """
     from fabricc.spec.yaml_loader import parse_yaml
 
-    plain = _TRAILING.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    plain = _TRAILING.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     document = parse_yaml(plain, file)
     if not document.usable or any(d.severity is Severity.ERROR for d in document.diagnostics):
         return text, document.diagnostics

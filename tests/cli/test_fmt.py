@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -15,9 +16,6 @@ from fabricc.cli.init import STARTER
 from fabricc.spec.canonical import canonical
 from fabricc.spec.load import read_spec
 from fabricc.spec.yaml_loader import parse_yaml
-
-if TYPE_CHECKING:
-    import pytest
 
 SPECS = sorted((Path(__file__).parents[2] / "inventories").glob("*/cluster.yaml"))
 MESSY = """\
@@ -67,6 +65,12 @@ def laid_out(text: str) -> str:
 def test_a_messy_spec_is_laid_out_and_says_the_same() -> None:
     assert laid_out(MESSY) == NEAT
     assert read_spec(NEAT.encode(), "c").spec == read_spec(MESSY.encode(), "c").spec is not None
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_every_line_break_that_yaml_knows_ends_a_line(end: str) -> None:
+    text = "tors:\n  # why\n  a: b\n  c: d\nspines:\n  mode:\n    a: 1\n"
+    assert laid_out(text.replace("\n", end)) == text
 
 
 def test_comments_stay_with_what_they_belong_to() -> None:
