@@ -16,6 +16,8 @@ import json, platform, re, sys
 print(f"# Written by ci/pin.sh for Python {platform.python_version()} on {platform.system()} {platform.machine()}.")
 for item in sorted(json.load(open(sys.argv[1]))["install"], key=lambda item: item["metadata"]["name"].lower()):
     name = re.sub(r"[-_.]+", "-", item["metadata"]["name"]).lower()
-    print(f"{name}=={item['metadata']['version']} --hash=sha256:{item['download_info']['archive_info']['hashes']['sha256']}")
+    archive = item["download_info"]["archive_info"]  # pip before 23.1 has `hash` alone
+    digest = archive.get("hashes", {}).get("sha256") or archive["hash"].removeprefix("sha256=")
+    print(f"{name}=={item['metadata']['version']} --hash=sha256:{digest}")
 PYTHON
 cat "$report.new" >"$here/requirements.txt"
