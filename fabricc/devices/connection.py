@@ -79,11 +79,20 @@ class Connection:
         Raises:
             DeviceError: FAB9105, it cannot be read.
         """
-        found = self.call("FAB9105", "reading the running configuration", "get_config", retrieve="running")
-        running = found.get("running") if isinstance(found, dict) else None
-        if not isinstance(running, str):
+        return self.configurations("running")["running"]
+
+    def configurations(self, kind: str = "all") -> dict[str, str]:
+        """Configurations as the device prints them, by NAPALM's name for each; `running` is always among them.
+
+        Raises:
+            DeviceError: FAB9105, they cannot be read.
+        """
+        found = self.call("FAB9105", "reading the configuration", "get_config", retrieve=kind)
+        texts = found if isinstance(found, dict) else {}
+        texts = {name: text for name, text in texts.items() if isinstance(text, str)}
+        if "running" not in texts:
             raise DeviceError("FAB9105", f"{self.name}: get_config gives no text as running", _LATER)
-        return running
+        return texts
 
     def pending(self) -> bool:
         """Whether a commit waits for its confirmation; False for a driver that cannot tell."""

@@ -467,9 +467,9 @@ def undo(switch: Connection) -> None:
 
 def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
     """What a switch runs by file: what it prints, and the files beside it that its driver tells of."""
-    found = switch.call("FAB9105", "reading the configuration", "get_config", retrieve="all")
-    saved = running.unpacked(str(found.get("startup", "")), planned)
-    shown = running.unpacked(str(found["running"]), planned)
+    found = switch.configurations()
+    saved = running.unpacked(found.get("startup", ""), planned)
+    shown = running.unpacked(found["running"], planned)
     beside = {name: text for name, text in saved.items() if name in planned} if len(planned) > 1 else {}
     return {**beside, **shown}
 

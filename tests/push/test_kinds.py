@@ -134,3 +134,20 @@ def test_whatever_a_getter_returns_is_measured_or_refused(method: str, spine: Sw
             growth.congestion(spine, old, new, Options())
 
     hold()
+
+
+@given(ANYTHING | st.dictionaries(st.sampled_from(["running", "startup"]), ANYTHING))
+def test_a_configuration_that_is_no_text_is_a_finding(answer: Any) -> None:
+    class Printer:
+        def get_config(self, **_: str) -> Any:
+            return answer
+
+    printed = Connection("tor1", Printer(), str)
+    if isinstance(answer, dict) and isinstance(answer.get("running"), str):
+        found = printed.configurations()
+        assert all(isinstance(text, str) for text in found.values())
+        assert found["running"] == answer["running"]
+    else:
+        with pytest.raises(DeviceError) as refused:
+            printed.configurations()
+        assert refused.value.diagnostic.code == "FAB9105"
