@@ -25,8 +25,8 @@ SMALL = Fabric(64)
 # The same of fabricc: a spec read, validated and planned, its switches rendered and written; no hosts, no tables.
 OURS = """
 import pathlib, sys, time
-from fabricc import nos
-from fabricc.build.front import run_front
+from fabricc.back import nos
+from fabricc.compiler.front import run_front
 def compiled(spec, folder):
     fabric = run_front(pathlib.Path(spec)).fabric
     for place in fabric.switch_ids():

@@ -1,5 +1,5 @@
 """NAPALM's `cumulus`: Cumulus Linux with NVUE over SSH."""
 
-from fabricc.drivers.cumulus import CumulusDriver
+from fabricc.operate.drivers.cumulus import CumulusDriver
 
 __all__ = ["CumulusDriver"]

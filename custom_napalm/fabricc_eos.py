@@ -1,5 +1,5 @@
 """NAPALM's `fabricc_eos`: Arista EOS over eAPI, without the traps of NAPALM's `eos`."""
 
-from fabricc.drivers.eos import EosDriver
+from fabricc.operate.drivers.eos import EosDriver
 
 __all__ = ["EosDriver"]

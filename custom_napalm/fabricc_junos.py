@@ -1,5 +1,5 @@
 """NAPALM's `fabricc_junos`: Juniper Junos over NETCONF, without the traps of NAPALM's `junos`."""
 
-from fabricc.drivers.junos import JunosDriver
+from fabricc.operate.drivers.junos import JunosDriver
 
 __all__ = ["JunosDriver"]

@@ -1,5 +1,5 @@
 """NAPALM's `fabricc_nxos`: Cisco NX-OS over NX-API, with its own configuration replace."""
 
-from fabricc.drivers.nxos import NxosDriver
+from fabricc.operate.drivers.nxos import NxosDriver
 
 __all__ = ["NxosDriver"]

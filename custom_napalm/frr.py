@@ -1,5 +1,5 @@
 """NAPALM's `frr`: FRR on Linux over SSH."""
 
-from fabricc.drivers.frr import FrrDriver
+from fabricc.operate.drivers.frr import FrrDriver
 
 __all__ = ["FrrDriver"]

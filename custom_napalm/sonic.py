@@ -1,5 +1,5 @@
 """NAPALM's `sonic`: community SONiC over SSH."""
 
-from fabricc.drivers.sonic import SonicDriver
+from fabricc.operate.drivers.sonic import SonicDriver
 
 __all__ = ["SonicDriver"]

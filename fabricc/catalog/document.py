@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from fabricc.diagnostics import Diagnostic, Position, Severity
-from fabricc.foreign import files
-from fabricc.values import dataclass
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.foreign import files
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

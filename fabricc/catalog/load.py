@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.diagnostics import Diagnostic
 from fabricc.catalog.checks import host_findings, switch_findings
 from fabricc.catalog.document import Document, error, read_document
 from fabricc.catalog.library import (
@@ -18,14 +19,13 @@ from fabricc.catalog.library import (
 )
 from fabricc.catalog.model import Catalog
 from fabricc.catalog.names import did_you_mean
-from fabricc.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from fabricc.base.diagnostics import Position
     from fabricc.catalog.document import KeyPath
-    from fabricc.diagnostics import Position
 
 MAX_FILES = 256
 

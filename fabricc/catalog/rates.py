@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from fabricc.base.values import dataclass
 from fabricc.catalog.assemble import citation
 from fabricc.catalog.document import LOADER
 from fabricc.catalog.library import cite
-from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,8 @@ from fabricc.catalog.names import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.document import Document, KeyPath
-    from fabricc.diagnostics import Diagnostic
 
 SCHEMA = "catalog.schema.json"
 MAX_BREACHES = 50

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import output
-from fabricc.diagnostics.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.build import BuildResult
-    from fabricc.diagnostics import Diagnostic
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.compiler import BuildResult
 
 
 @click.command("build", short_help="Write every configuration, proved against the plan.")
@@ -48,7 +48,7 @@ def command(
     """
     if frozen and repin:
         raise click.UsageError("--frozen and --repin exclude each other.")
-    from fabricc.build.driver import build
+    from fabricc.compiler.driver import build
 
     begin = time.perf_counter()
     with output.progress() as bar:
@@ -67,8 +67,8 @@ def command(
 
 def _never_accepted(spec: Path, ledger: Path | None) -> Sequence[Diagnostic]:
     """What the ledger of accepted lines says of this spec, nothing where there is none."""
-    from fabricc.build import accepted
-    from fabricc.build.front import run_front
+    from fabricc.compiler import accepted
+    from fabricc.compiler.front import run_front
 
     path = ledger or spec.parent / accepted.NAME
     if ledger is None and not path.exists():

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.text import json_document
 from fabricc.cli import output, words
-from fabricc.diagnostics.wording import plural
-from fabricc.foreign.text import json_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fabricc.base.foreign.text import Rendered
     from fabricc.catalog.model import Catalog, HostModel, NicModel, SwitchModel
-    from fabricc.foreign.text import Rendered
 
 
 @click.command("catalog", short_help="List the hardware known, or one model with its figures and sources.")
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     """List every switch, host and NIC, or show model NAME: each figure with its source."""
-    from fabricc.build.quoting import input_texts
-    from fabricc.build.result import exit_status
     from fabricc.catalog.load import load_catalog
+    from fabricc.compiler.quoting import input_texts
+    from fabricc.compiler.result import exit_status
 
     catalog, found = load_catalog(list(extra))
     output.tell(found, "text", input_texts(found))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import output
-from fabricc.diagnostics.wording import plural
 
 
 @click.command("check", short_help="Prove a built tree: its bytes, its meaning, both ends of every link.")
@@ -49,13 +49,13 @@ def command(
         if spec is None or sim or found:
             raise click.UsageError("--committed needs --spec, and goes with neither --sim nor --found.")
         return _committed(tree, committed, spec, jobs, format_)
-    from fabricc.build.recheck import check_tree
+    from fabricc.compiler.recheck import check_tree
 
     with output.progress() as bar:
         result, sources = check_tree(tree, spec, jobs=jobs, progress=bar, simulate=sim)
     if found:
-        from fabricc.build.quoting import input_texts
-        from fabricc.infiniband.cabling import compare_files
+        from fabricc.back.infiniband.cabling import compare_files
+        from fabricc.compiler.quoting import input_texts
 
         compared = compare_files(tree, found)
         result = replace(result, diagnostics=(*result.diagnostics, *compared))
@@ -72,7 +72,7 @@ def command(
 
 
 def _committed(folder: Path, revision: str, spec: Path, jobs: int | None, format_: str) -> int:
-    from fabricc.build.committed import check_committed
+    from fabricc.compiler.committed import check_committed
 
     with output.progress() as bar:
         result, sources = check_committed(folder, revision, spec, jobs=jobs, progress=bar)

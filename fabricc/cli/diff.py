@@ -11,9 +11,9 @@ import click
 from fabricc.cli import output
 
 if TYPE_CHECKING:
-    from fabricc.diff.inputs import Inputs
-    from fabricc.diff.model import Review
-    from fabricc.diff.policy import Policy
+    from fabricc.review.diff.inputs import Inputs
+    from fabricc.review.diff.model import Review
+    from fabricc.review.diff.policy import Policy
 
 FORMATS = ("text", "md", "json", "sarif", "github", "junit")
 CHANGES = 2
@@ -63,10 +63,10 @@ def command(
         raise click.UsageError("Give a second spec or tree, or --base and --head, not both.")
     if second is None and first.is_dir():
         raise click.UsageError("A tree is compared with another tree or a spec: name it.")
-    from fabricc.build.result import exit_status
-    from fabricc.diff.inputs import InputError, inputs
-    from fabricc.diff.policy import violations
-    from fabricc.diff.run import review
+    from fabricc.compiler.result import exit_status
+    from fabricc.review.diff.inputs import InputError, inputs
+    from fabricc.review.diff.policy import violations
+    from fabricc.review.diff.run import review
 
     spec = second or first
     try:
@@ -76,7 +76,7 @@ def command(
     except InputError as error:
         output.tell(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
         if format_ == "md":
-            from fabricc.diff.markdown import FORGES, failure
+            from fabricc.review.diff.markdown import FORGES, failure
 
             output.document(failure(error.diagnostics, str(spec), FORGES[forge]))
         return exit_status(error.diagnostics) or 1
@@ -93,8 +93,8 @@ def _policies(sides: Inputs, named: Path | None, spec: Path, base: str) -> tuple
     Raises:
         InputError: a policy file is not valid.
     """
-    from fabricc.diff.inputs import InputError
-    from fabricc.diff.policy import NAME, load_policy, read_policy
+    from fabricc.review.diff.inputs import InputError
+    from fabricc.review.diff.policy import NAME, load_policy, read_policy
 
     if named is None and sides.policy is not None:
         rules, wrong = read_policy(sides.policy, f"{base}:{NAME}")
@@ -107,19 +107,19 @@ def _policies(sides: Inputs, named: Path | None, spec: Path, base: str) -> tuple
 
 def _tell(review: Review, format_: str, forge: str, details_url: str) -> None:
     if format_ == "text":
-        from fabricc.diff import terminal
+        from fabricc.review.diff import terminal
 
         output.show(terminal.parts(review))
     elif format_ == "md":
-        from fabricc.diff import markdown
+        from fabricc.review.diff import markdown
 
         output.document(markdown.render(review, markdown.FORGES[forge], details_url))
     elif format_ == "json":
-        from fabricc.diff import machine
+        from fabricc.review.diff import machine
 
         output.document(machine.render(review))
     else:
-        from fabricc.diagnostics.render import document
-        from fabricc.diff.findings import as_diagnostics
+        from fabricc.base.diagnostics.render import document
+        from fabricc.review.diff.findings import as_diagnostics
 
         output.document(document(as_diagnostics(review, format_), format_))

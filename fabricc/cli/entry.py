@@ -106,10 +106,10 @@ def run(arguments: list[str] | None = None) -> int:
 
 def _internal(error: Exception) -> int:
     """Tell of a failure that carries its diagnostic, or of a defect in one line; the traceback on request."""
-    from fabricc.emit import EmitError
+    from fabricc.tree import EmitError
 
     if isinstance(error, EmitError):
-        from fabricc.build.result import exit_status
+        from fabricc.compiler.result import exit_status
 
         output.tell([error.diagnostic], "text", {})
         return exit_status([error.diagnostic])

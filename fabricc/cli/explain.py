@@ -14,10 +14,10 @@ from fabricc.cli.words import explained, subjects
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.build.front import Front
-    from fabricc.diagnostics import Diagnostic
-    from fabricc.explain.model import Explanation
-    from fabricc.explain.origins import Known
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.compiler.front import Front
+    from fabricc.review.explain.model import Explanation
+    from fabricc.review.explain.origins import Known
 
 _CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
 _STYLES = {"title": "bold", "name": "bold cyan", "label": "dim", "plain": ""}
@@ -46,8 +46,8 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     cluster.yaml su001-tor1a:Ethernet8 ecn   some of its settings
     build/zone/switches/su001-tor1a/running-config.cfg:103   a line of a built tree
     """  # noqa: D301
-    from fabricc.build.result import exit_status
-    from fabricc.explain.model import SubjectError
+    from fabricc.compiler.result import exit_status
+    from fabricc.review.explain.model import SubjectError
 
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
@@ -73,11 +73,11 @@ def _explained(
     Raises:
         SubjectError: there is nothing of that name.
     """
-    from fabricc.explain.trees import line_named
+    from fabricc.review.explain.trees import line_named
 
     code = words[0] if len(words) == 1 and _CODE.fullmatch(words[0]) else first if not words else ""
     if _CODE.fullmatch(code):
-        from fabricc.explain.codes import explain_code
+        from fabricc.review.explain.codes import explain_code
 
         return explain_code(code.upper())
     if not words and (place := line_named(first)) is not None:
@@ -87,7 +87,7 @@ def _explained(
             f"'{first}' is neither a code nor a line of a built tree; of a spec, say what to explain: an address, "
             "an ASN, a device or DEVICE:PORT."
         )
-    from fabricc.explain.ask import explain
+    from fabricc.review.explain.ask import explain
 
     return explain(_known(_front(_spec(Path(first)), sources)), words[0], words[1:])
 
@@ -100,9 +100,9 @@ def _spec(path: Path) -> Path:
     """
     if not path.is_dir():
         return path
-    from fabricc.check.tree import read_manifest
-    from fabricc.explain.model import SubjectError
-    from fabricc.explain.trees import spec_of
+    from fabricc.proof.tree import read_manifest
+    from fabricc.review.explain.model import SubjectError
+    from fabricc.review.explain.trees import spec_of
 
     manifest, missing = read_manifest(path)
     if manifest is None:
@@ -116,9 +116,9 @@ def _front(spec: Path, sources: dict[str, str]) -> Front:
     Raises:
         SubjectError: it cannot be planned, or is of InfiniBand (FAB9273).
     """
-    from fabricc.build.front import run_front
-    from fabricc.diagnostics import Diagnostic, Severity
-    from fabricc.explain.model import SubjectError
+    from fabricc.base.diagnostics import Diagnostic, Severity
+    from fabricc.compiler.front import run_front
+    from fabricc.review.explain.model import SubjectError
 
     front = run_front(spec, gaps=False, infiniband=True)
     sources.update(front.sources)
@@ -134,7 +134,7 @@ def _front(spec: Path, sources: dict[str, str]) -> Front:
 
 
 def _known(front: Front) -> Known:
-    from fabricc.explain.origins import Known
+    from fabricc.review.explain.origins import Known
 
     assert front.spec is not None
     assert front.fabric is not None
@@ -144,11 +144,11 @@ def _known(front: Front) -> Known:
 def _line(
     shown: str, file: Path, number: int, spec: Path | None, found: list[Diagnostic], sources: dict[str, str]
 ) -> Explanation:
-    from fabricc.explain import trees
-    from fabricc.explain.ask import subject_of
-    from fabricc.explain.facts import Explainer
-    from fabricc.explain.lines import explain_line
-    from fabricc.explain.model import SubjectError
+    from fabricc.review.explain import trees
+    from fabricc.review.explain.ask import subject_of
+    from fabricc.review.explain.facts import Explainer
+    from fabricc.review.explain.lines import explain_line
+    from fabricc.review.explain.model import SubjectError
 
     line = trees.find_line(file, number, spec)
     front = _front(line.spec, sources)
@@ -157,7 +157,7 @@ def _line(
     name = line.folder.partition("/")[2]
     at = known.fabric.find(name)
     if at is None:
-        from fabricc.diagnostics import Diagnostic, Severity
+        from fabricc.base.diagnostics import Diagnostic, Severity
 
         message = f"{line.spec} as it is now has no device {name}"
         raise SubjectError(Diagnostic("FAB9270", Severity.ERROR, message, None, "Build again."))
@@ -168,8 +168,8 @@ def _line(
 def _tell_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> None:
     import dataclasses
 
-    from fabricc.explain.machine import plain
-    from fabricc.foreign.text import json_document
+    from fabricc.base.foreign.text import json_document
+    from fabricc.review.explain.machine import plain
 
     findings = [dataclasses.asdict(each) for each in found]
     whole = {"explanation": plain(explanation) if explanation else None, "findings": findings}
@@ -177,8 +177,8 @@ def _tell_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> 
 
 
 def _show(explanation: Explanation) -> None:
-    from fabricc.explain.text import lines
-    from fabricc.foreign.screen import Line
+    from fabricc.base.foreign.screen import Line
+    from fabricc.review.explain.text import lines
 
     told = lines(explanation, max(60, min(output.width(), 120)))
     output.show(Line(each.text, _STYLES[each.style]) for each in told)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import output
-from fabricc.diagnostics import Diagnostic, Position, Severity
-from fabricc.diagnostics.wording import plural
 
 
 @click.command("fmt", short_help="Lay out specs the same way, comments and meaning untouched.")
@@ -22,9 +22,9 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
     The order of keys, quotes and comments stay, and the result is read again and compared before it is written.
     Exit status: 0 all in order, 1 a file cannot be laid out, or would change with --check, 3 it cannot be written.
     """
-    from fabricc.build.result import exit_status
-    from fabricc.emit import EmitError
-    from fabricc.emit.file import write_file
+    from fabricc.compiler.result import exit_status
+    from fabricc.tree import EmitError
+    from fabricc.tree.file import write_file
 
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
@@ -52,9 +52,9 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
 
 def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
     """What is wrong with the file, its text, and its canonical text."""
-    from fabricc.foreign import files
-    from fabricc.spec.canonical import canonical
-    from fabricc.spec.yaml_loader import MAX_BYTES, parse_yaml, too_large
+    from fabricc.base.foreign import files
+    from fabricc.front.spec.canonical import canonical
+    from fabricc.front.spec.yaml_loader import MAX_BYTES, parse_yaml, too_large
 
     try:
         raw = files.read(path, limit=MAX_BYTES)
@@ -73,7 +73,7 @@ def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
 
 
 def _differs(path: Path, text: str, laid_out: str) -> Diagnostic:
-    from fabricc.spec.canonical import first_difference
+    from fabricc.front.spec.canonical import first_difference
 
     place = Position(str(path), first_difference(text, laid_out))
     remedy = f"Run `fabricc fmt {shlex.quote(str(path))}`."

@@ -43,7 +43,7 @@ def command(folder: Path) -> int:
 
     Nothing that exists is overwritten. There is no lock before the first build: until then nothing is pinned.
     """
-    from fabricc.build.front import LOCK_NAME, run_front
+    from fabricc.compiler.front import LOCK_NAME, run_front
 
     taken = [name for name in (*FILES.values(), LOCK_NAME, _SCHEMA) if os.path.lexists(folder / name)]
     if taken:
@@ -52,8 +52,8 @@ def command(folder: Path) -> int:
             "  help: choose an empty folder.",
         )
         return 1
-    from fabricc.emit.file import make_folder, write_file
-    from fabricc.spec.resources import schema_path
+    from fabricc.front.spec.resources import schema_path
+    from fabricc.tree.file import make_folder, write_file
 
     sources = {name: STARTER / source for source, name in FILES.items()} | {_SCHEMA: schema_path("cluster")}
     for name, source in sources.items():

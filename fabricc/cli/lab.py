@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import output
 from fabricc.cli.words import labs, nodes, targets
-from fabricc.diagnostics.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fabricc.lab.running import Lab
-    from fabricc.lab.steady import Network
+    from fabricc.operate.lab.running import Lab
+    from fabricc.operate.lab.steady import Network
 
 ENVIRONMENT = 3
 
@@ -34,8 +34,8 @@ def _told(verb: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(verb)
     def run(*arguments: Any, **options: Any) -> int:
-        from fabricc.lab.failure import LabError
-        from fabricc.lab.source import UnsoundError
+        from fabricc.operate.lab.failure import LabError
+        from fabricc.operate.lab.source import UnsoundError
 
         try:
             return verb(*arguments, **options)
@@ -65,8 +65,8 @@ sample_option = click.option(
 
 
 def _open(name: str | None, folder: Path | None) -> Lab:
-    from fabricc.lab import demands, state
-    from fabricc.lab.running import Lab
+    from fabricc.operate.lab import demands, state
+    from fabricc.operate.lab.running import Lab
 
     demands.require_root()
     return Lab.open(state.folder_of(name, folder))
@@ -93,10 +93,10 @@ def up(spec: Path, units: int | None, sample: bool, state: Path | None, swap: tu
 def _boot(
     spec: Path, units: int | None, sample: bool, state: Path | None, swap: tuple[str, str] | None = None
 ) -> tuple[Lab, Network]:
-    from fabricc.lab import lifecycle, observe
-    from fabricc.lab.failure import LabError
-    from fabricc.lab.steady import Network
-    from fabricc.lab.trial import SETTLE_S
+    from fabricc.operate.lab import lifecycle, observe
+    from fabricc.operate.lab.failure import LabError
+    from fabricc.operate.lab.steady import Network
+    from fabricc.operate.lab.trial import SETTLE_S
 
     begin = time.monotonic()
     with output.progress() as bar:
@@ -147,8 +147,8 @@ def _end(text: str) -> tuple[str, str]:
 @_told
 def down(name: str | None, state: Path | None) -> int:
     """Take a lab away, also what a killed run left; nothing else is touched."""
-    from fabricc.lab import lifecycle
-    from fabricc.lab import state as states
+    from fabricc.operate.lab import lifecycle
+    from fabricc.operate.lab import state as states
 
     record = lifecycle.down(states.folder_of(name, state))
     output.out(f"{record.cluster}: gone")
@@ -160,8 +160,8 @@ def down(name: str | None, state: Path | None) -> int:
 @_told
 def status(name: str | None, state: Path | None) -> int:
     """Show each node: whether it runs, its sessions, its memory; and what is broken."""
-    from fabricc.lab import faults
-    from fabricc.lab.status import rows
+    from fabricc.operate.lab import faults
+    from fabricc.operate.lab.status import rows
 
     lab = _open(name, state)
     output.out(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
@@ -191,7 +191,7 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 @_told
 def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
     """Take away a link (DEVICE:PORT, either end) or a switch (its name), as when the light goes out."""
-    from fabricc.lab import faults
+    from fabricc.operate.lab import faults
 
     lab = _open(name, state)
     with _held(lab):
@@ -206,7 +206,7 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
 @_told
 def heal(name: str | None, state: Path | None, target: str | None) -> int:
     """Give back what was broken: TARGET, or everything."""
-    from fabricc.lab import faults
+    from fabricc.operate.lab import faults
 
     lab = _open(name, state)
     with _held(lab):
@@ -238,8 +238,8 @@ def test(
 
     Exit status 1 when anything differs from what was predicted.
     """
-    from fabricc.lab import lifecycle, report
-    from fabricc.lab.trial import network_of, try_out
+    from fabricc.operate.lab import lifecycle, report
+    from fabricc.operate.lab.trial import network_of, try_out
 
     if spec is None and (units is not None or sample):
         raise click.UsageError("--units and --sample go with SPEC.")
@@ -264,9 +264,9 @@ def test(
 @_told
 def grow(name: str | None, state: Path | None, spec: Path, units: int | None) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
-    from fabricc.lab import growth, report
-    from fabricc.lab.steady import compare_steady
-    from fabricc.lab.trial import network_of, trial_of
+    from fabricc.operate.lab import growth, report
+    from fabricc.operate.lab.steady import compare_steady
+    from fabricc.operate.lab.trial import network_of, trial_of
 
     lab = _open(name, state)
     with _held(lab):
@@ -303,8 +303,8 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
 @_told
 def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool) -> int:
     """Write SPEC as a topology for containerlab or netlab, for those who have images. Needs no root."""
-    from fabricc.emit import EmitError
-    from fabricc.lab.export.write import export as write
+    from fabricc.operate.lab.export.write import export as write
+    from fabricc.tree import EmitError
 
     try:
         written = write(spec, format_, out, units=units, sample=sample)
@@ -319,7 +319,7 @@ def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool)
 
 @contextmanager
 def _held(lab: Lab) -> Iterator[None]:
-    from fabricc.lab import state
+    from fabricc.operate.lab import state
 
     with state.locked(lab.folder):
         yield

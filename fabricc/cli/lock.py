@@ -12,8 +12,8 @@ import click
 from fabricc.cli import output
 
 if TYPE_CHECKING:
-    from fabricc.build.front import Front
-    from fabricc.diagnostics import Diagnostic
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.compiler.front import Front
 
 
 @click.command("lock", short_help="Write the lock that a spec needs, or check that it is there.")
@@ -30,9 +30,9 @@ def command(specs: tuple[Path, ...], check: bool, repin: bool, format_: str) -> 
     """
     if check and repin:
         raise click.UsageError("--check and --repin exclude each other.")
-    from fabricc.build.front import run_front
-    from fabricc.build.result import exit_status
-    from fabricc.emit import EmitError
+    from fabricc.compiler.front import run_front
+    from fabricc.compiler.result import exit_status
+    from fabricc.tree import EmitError
 
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
@@ -58,8 +58,8 @@ def command(specs: tuple[Path, ...], check: bool, repin: bool, format_: str) -> 
 
 def _stale(front: Front, spec: Path) -> list[Diagnostic]:
     """What `--check` says when the lock is not what the spec needs."""
-    from fabricc.build.front import lock_change
-    from fabricc.diagnostics import Position
+    from fabricc.base.diagnostics import Position
+    from fabricc.compiler.front import lock_change
 
     if front.lock_text == front.lock_before:
         return []
@@ -70,7 +70,7 @@ def _stale(front: Front, spec: Path) -> list[Diagnostic]:
 
 
 def _written(front: Front) -> str:
-    from fabricc.build.driver import write_lock
+    from fabricc.compiler.driver import write_lock
 
     return (
         f"{front.lock_path}: {'written, commit it with the spec' if write_lock(front) else 'as it has to be'}"

@@ -10,7 +10,7 @@ from fabricc.cli import output
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.devices.access import Access
+    from fabricc.operate.devices.access import Access
 
 
 def access(spec: Path, stated: Path | None) -> Access:
@@ -22,8 +22,8 @@ def access(spec: Path, stated: Path | None) -> Access:
         RefusedError: FAB9101, there is none; FAB9163, the one beside the spec may be somebody else's.
         DeviceError: FAB9101 or FAB9102, it cannot be used.
     """
-    from fabricc.devices.access import NAME, not_own, read_access
-    from fabricc.push.source import refused
+    from fabricc.operate.devices.access import NAME, not_own, read_access
+    from fabricc.operate.push.source import refused
 
     logging.getLogger().addHandler(logging.NullHandler())
     path = stated or spec.parent / NAME

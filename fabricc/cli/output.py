@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from fabricc.diagnostics.wording import plural
-from fabricc.foreign.screen import Line
-from fabricc.foreign.text import Terminal, line, neutral
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.screen import Line
+from fabricc.base.foreign.text import Terminal, line, neutral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table as Drawn
 
-    from fabricc.diagnostics import Diagnostic
-    from fabricc.foreign.screen import Part, Table
-    from fabricc.foreign.text import Markdown, Rendered
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.foreign.screen import Part, Table
+    from fabricc.base.foreign.text import Markdown, Rendered
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
 
@@ -50,10 +50,10 @@ jobs_option = click.option(
 def _use_templates(_context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> None:
     """Search these folders before the built-in templates, or none; FAB7013 for one that replaces nothing."""
     if not folders:
-        if "fabricc.nos.templating" in sys.modules:
-            sys.modules["fabricc.nos.templating"].set_template_path(())
+        if "fabricc.back.nos.templating" in sys.modules:
+            sys.modules["fabricc.back.nos.templating"].set_template_path(())
         return
-    from fabricc.nos.templating import override_digests, set_template_path
+    from fabricc.back.nos.templating import override_digests, set_template_path
 
     for folder in folders:
         set_template_path([folder])
@@ -170,14 +170,14 @@ def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, 
     """Print findings: text on standard error, machine formats on standard output (also when there are none)."""
     if format_ == "text":
         if diagnostics:
-            from fabricc.diagnostics.text import render_text
+            from fabricc.base.diagnostics.text import render_text
 
             terminal = sys.stderr.isatty()
             colour = terminal and "NO_COLOR" not in os.environ
             columns = width() if terminal else None
             _write(render_text(diagnostics, sources, colour=colour, width=columns), sys.stderr)
         return
-    from fabricc.diagnostics.render import document as rendered
+    from fabricc.base.diagnostics.render import document as rendered
 
     document(rendered(diagnostics, format_))
 

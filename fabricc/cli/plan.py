@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricc.base.diagnostics.wording import plural, ranges
+from fabricc.base.foreign.screen import Table
+from fabricc.base.foreign.text import csv_text, json_document
 from fabricc.cli import output
-from fabricc.diagnostics.wording import plural, ranges
-from fabricc.foreign.screen import Table
-from fabricc.foreign.text import csv_text, json_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from fabricc.base.foreign.text import Rendered
     from fabricc.fabric.fabric import Fabric
-    from fabricc.foreign.text import Rendered
-    from fabricc.planning.quality import Sheet
-    from fabricc.spec.model import ClusterSpec
+    from fabricc.front.planning.quality import Sheet
+    from fabricc.front.spec.model import ClusterSpec
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
 
@@ -40,8 +40,8 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
               help="Draw thresholds against buffer into FILE, .svg or .png.")  # fmt: skip
 def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, picture: Path | None) -> int:
     """Show what SPEC becomes, without writing a configuration."""
-    from fabricc.build.front import run_front
-    from fabricc.build.result import exit_status
+    from fabricc.compiler.front import run_front
+    from fabricc.compiler.result import exit_status
 
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise click.BadParameter(f"{picture} ends neither in .svg nor in .png", param_hint="--plot")
@@ -54,7 +54,7 @@ def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, pictur
     sheets: tuple[Sheet, ...] = ()
     computed = fabric or front.draft
     if computed is not None and front.spec is not None and (qos or picture or csv_folder):
-        from fabricc.planning.quality import worksheets
+        from fabricc.front.planning.quality import worksheets
 
         sheets = worksheets(front.spec, computed)
     if format_ == "json":
@@ -85,7 +85,7 @@ def _json(
 ) -> Rendered:
     import dataclasses
 
-    from fabricc.build import tables
+    from fabricc.compiler import tables
 
     plan = tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
     findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
@@ -102,11 +102,11 @@ def _draw(title: str, sheets: Iterable[Sheet], file: Path) -> None:
         click.ClickException: nothing here renders SVG.
         EmitError: the file cannot be written.
     """
-    from fabricc.qos.plot import panel_of, svg
+    from fabricc.front.qos.plot import panel_of, svg
 
     panels = [panel_of(f"{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows) for s in sheets]
     text = svg(title, panels)
-    from fabricc.emit.file import write_file
+    from fabricc.tree.file import write_file
 
     write_file(file, text.encode() if file.suffix == ".svg" else _png(text))
 
@@ -125,8 +125,8 @@ def _png(text: str) -> bytes:
 
 
 def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[str]:
-    from fabricc.build import tables
-    from fabricc.emit.file import make_folder, write_file
+    from fabricc.compiler import tables
+    from fabricc.tree.file import make_folder, write_file
 
     make_folder(folder)
     shares: list[tables.Share] = []

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.screen import Table
+from fabricc.base.foreign.text import json_document
 from fabricc.cli import output
-from fabricc.diagnostics.wording import plural
-from fabricc.foreign.screen import Table
-from fabricc.foreign.text import json_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from fabricc.build.front import Front
-    from fabricc.foreign.text import Rendered
-    from fabricc.infiniband.model import InfinibandFabric
+    from fabricc.base.foreign.text import Rendered
+    from fabricc.compiler.front import Front
+    from fabricc.fabric.infiniband.model import InfinibandFabric
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
 
@@ -35,8 +35,8 @@ def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_o
     Raises:
         click.UsageError: they were; or the folder cannot be written.
     """
-    from fabricc.build.result import exit_status
-    from fabricc.infiniband.tables import plan_files
+    from fabricc.back.infiniband.tables import plan_files
+    from fabricc.compiler.result import exit_status
 
     ib, spec = front.infiniband, front.spec
     if ib is None or spec is None:
@@ -49,7 +49,7 @@ def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_o
         output.tell(front.diagnostics, "text", front.sources)
         output.show(starmap(Table, _tables(ib, front)))
     if csv_folder is not None:
-        from fabricc.emit.file import make_folder, write_file
+        from fabricc.tree.file import make_folder, write_file
 
         make_folder(csv_folder)
         files = [(name, text) for name, text in plan_files(ib, spec.assumptions) if name.endswith(".csv")]
@@ -63,7 +63,7 @@ def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_o
 def _json(ib: InfinibandFabric, front: Front) -> Rendered:
     import dataclasses
 
-    from fabricc.infiniband.tables import summary
+    from fabricc.back.infiniband.tables import summary
 
     assumptions = front.spec.assumptions if front.spec else {}
     whole = {
@@ -75,9 +75,9 @@ def _json(ib: InfinibandFabric, front: Front) -> Rendered:
 
 def _tables(ib: InfinibandFabric, front: Front) -> Iterator[_Table]:
     """Every table: title, column names, rows."""
+    from fabricc.back.infiniband.tables import class_rows, partition_rows
     from fabricc.catalog.rates import generation_at
-    from fabricc.infiniband.identity import MOST_LIDS
-    from fabricc.infiniband.tables import class_rows, partition_rows
+    from fabricc.fabric.infiniband.identity import MOST_LIDS
 
     wiring, counts = ib.wiring, ib.counts()
     hosts, subnets = plural(counts["hosts"], "host"), plural(ib.planes, "subnet")

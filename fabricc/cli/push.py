@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
-    from fabricc.push.run import Outcome
-    from fabricc.push.start import Preview, Setting
+    from fabricc.operate.push.run import Outcome
+    from fabricc.operate.push.start import Preview, Setting
 
 ENVIRONMENT, INTERRUPTED = 3, 130
 _OPTIONS = {
@@ -38,7 +38,7 @@ _OPTIONS = {
     "congestion": "congestion",
     "allow_alarms": "alarms",
 }
-"""Parameter of the command line -> the field of `fabricc.push.options.Options` that it sets."""
+"""Parameter of the command line -> the field of `fabricc.operate.push.options.Options` that it sets."""
 
 
 class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -144,8 +144,8 @@ def command(
 
     Exit status 1 when the push does not start, 3 when a switch failed: it was then brought back, or is told as unknown.
     """
-    from fabricc.devices.failure import DeviceError
-    from fabricc.push.source import RefusedError
+    from fabricc.operate.devices.failure import DeviceError
+    from fabricc.operate.push.source import RefusedError
 
     if sum(what is not None for what in (mode, rollback, inventory_out)) > 1:
         raise click.UsageError(
@@ -174,11 +174,11 @@ def command(
 
 
 def _setting(tree: Path, chosen: dict[str, Any], *, needs_access: bool) -> Setting:
-    from fabricc.devices.access import Access, Login
-    from fabricc.push import journal
-    from fabricc.push.options import Congestion, Options
-    from fabricc.push.source import read_source
-    from fabricc.push.start import Setting
+    from fabricc.operate.devices.access import Access, Login
+    from fabricc.operate.push import journal
+    from fabricc.operate.push.options import Congestion, Options
+    from fabricc.operate.push.source import read_source
+    from fabricc.operate.push.start import Setting
 
     digest = chosen["tree_digest"].lower().removeprefix("sha256:")
     source = read_source(tree, chosen["spec"], digest=digest)
@@ -204,7 +204,7 @@ def _attended(setting: Setting) -> Iterator[Setting]:
 
     What is to stay on the terminal is told through the teller, or afterwards.
     """
-    from fabricc.push.run import Teller
+    from fabricc.operate.push.run import Teller
 
     with output.progress() as bars:
         say = bars.say if bars else output.err
@@ -236,7 +236,7 @@ def _stated() -> frozenset[str]:
 
 
 def _export(setting: Setting, folder: Path) -> int:
-    from fabricc.devices.inventory import export
+    from fabricc.operate.devices.inventory import export
 
     for path in export(setting.source.fabric, setting.access, folder):
         output.out(str(path))
@@ -244,7 +244,7 @@ def _export(setting: Setting, folder: Path) -> int:
 
 
 def _preview(setting: Setting, *, ask: bool) -> int:
-    from fabricc.push import confirming, report, start
+    from fabricc.operate.push import confirming, report, start
 
     found: Preview
     if ask:
@@ -259,9 +259,9 @@ def _preview(setting: Setting, *, ask: bool) -> int:
 
 
 def _try(setting: Setting, ledger: Path | None, *, record: bool) -> int:
-    from fabricc.build import accepted
-    from fabricc.emit import EmitError
-    from fabricc.push import report, trying
+    from fabricc.compiler import accepted
+    from fabricc.operate.push import report, trying
+    from fabricc.tree import EmitError
 
     with _attended(setting) as attended:
         found = trying.attempt(attended)
@@ -281,7 +281,7 @@ def _try(setting: Setting, ledger: Path | None, *, record: bool) -> int:
 
 
 def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
-    from fabricc.push import confirming, report, start
+    from fabricc.operate.push import confirming, report, start
 
     output.tell(confirming.remarks(setting, setting.names), "text", {})
     outcome: Outcome
@@ -298,7 +298,7 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
 
 
 def _status(journal: Path, number: int | None) -> int:
-    from fabricc.push import report, start
+    from fabricc.operate.push import report, start
 
     output.out(*report.status(start.status(journal, number), whole=number is not None))
     return 0

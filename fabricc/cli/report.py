@@ -20,15 +20,15 @@ def command(spec: Path, target: Path) -> int:
 
     The page loads nothing and needs no script. The lock is read and not written, as with `plan`.
     """
-    from fabricc.build.front import run_front
-    from fabricc.build.result import exit_status
-    from fabricc.emit import EmitError
+    from fabricc.compiler.front import run_front
+    from fabricc.compiler.result import exit_status
+    from fabricc.tree import EmitError
 
     front = run_front(spec, infiniband=True)
     output.tell(front.diagnostics, "text", front.sources)
     if not front.sound:
         return exit_status(front.diagnostics)
-    from fabricc.report.page import html
+    from fabricc.review.report.page import html
 
     text = html(front)
     if str(target) == "-":
@@ -49,10 +49,10 @@ def _write(target: Path, text: str) -> bool:
     Raises:
         EmitError: FAB9301, or the file cannot be written.
     """
-    from fabricc.emit import EmitError
-    from fabricc.emit.file import write_file
-    from fabricc.foreign.files import Folder
-    from fabricc.report.page import is_report
+    from fabricc.base.foreign.files import Folder
+    from fabricc.review.report.page import is_report
+    from fabricc.tree import EmitError
+    from fabricc.tree.file import write_file
 
     if target.is_file() and not target.is_symlink():
         try:

@@ -10,7 +10,7 @@ import click
 from fabricc.cli import output
 
 if TYPE_CHECKING:
-    from fabricc.diagnostics import Diagnostic
+    from fabricc.base.diagnostics import Diagnostic
 
 
 @click.command("validate", short_help="Tell everything that is wrong with a spec.")
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @output.format_option
 def command(specs: tuple[Path, ...], format_: str) -> int:
     """Check SPEC: YAML, schema, meaning, whether the hardware can do it and the chosen NOS can say it."""
-    from fabricc.build.front import run_front
-    from fabricc.build.result import exit_status
+    from fabricc.compiler.front import run_front
+    from fabricc.compiler.result import exit_status
 
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}

@@ -11,7 +11,7 @@ from fabricc.cli import logins, output
 from fabricc.cli.words import switches
 
 if TYPE_CHECKING:
-    from fabricc.verify.model import Report
+    from fabricc.operate.verify.model import Report
 
 ASPECTS = ("cabling", "bgp", "routes", "interfaces", "qos", "config")
 FORMATS = ("table", "json", "junit", "markdown")
@@ -76,10 +76,10 @@ def command(
 
     Exit status 0 as planned, 1 something is not, 3 a switch could not be asked.
     """
-    from fabricc.devices.failure import DeviceError
-    from fabricc.push.source import RefusedError, read_source
-    from fabricc.verify.model import Aspect
-    from fabricc.verify.run import verify
+    from fabricc.operate.devices.failure import DeviceError
+    from fabricc.operate.push.source import RefusedError, read_source
+    from fabricc.operate.verify.model import Aspect
+    from fabricc.operate.verify.run import verify
 
     try:
         source = read_source(tree, spec)
@@ -100,7 +100,7 @@ def command(
 
 
 def _show(report: Report, format_: str) -> None:
-    from fabricc.verify import report as told
+    from fabricc.operate.verify import report as told
 
     if format_ == "table":
         output.show(told.parts(report))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from fabricc.lab.state import Record
+    from fabricc.operate.lab.state import Record
 
 _MOST = 1000
 """Words offered at most; a shell asks again with more letters."""
@@ -33,7 +33,7 @@ def models(_context: click.Context, _parameter: click.Parameter, begun: str) -> 
 
 def explained(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """What `explain` takes first: a code, or a file."""
-    from fabricc.diagnostics.codes import TITLES
+    from fabricc.base.diagnostics.codes import TITLES
 
     codes = [CompletionItem(code, help=title) for code, title in TITLES.items()]
     fitting = [item for item in codes if begun and item.value.startswith(begun.upper())]
@@ -42,7 +42,7 @@ def explained(_context: click.Context, _parameter: click.Parameter, begun: str) 
 
 def subjects(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Devices of the spec that was named first."""
-    from fabricc.build.front import run_front
+    from fabricc.compiler.front import run_front
 
     spec = Path(str(context.params.get("first") or ""))
     if context.params.get("words") or not spec.is_file():
@@ -70,7 +70,7 @@ def switches(context: click.Context, _parameter: click.Parameter, begun: str) ->
 
 def labs(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Labs of this machine."""
-    from fabricc.lab import state
+    from fabricc.operate.lab import state
 
     return _fitting(sorted(file.parent.name for file in state.DEFAULT.glob(f"*/{state.RECORD}")), begun)
 
@@ -93,8 +93,8 @@ def targets(context: click.Context, _parameter: click.Parameter, begun: str) -> 
 
 
 def _lab(context: click.Context) -> Record | None:
-    from fabricc.lab import state
-    from fabricc.lab.failure import LabError
+    from fabricc.operate.lab import state
+    from fabricc.operate.lab.failure import LabError
 
     named = context.params.get("state")
     try:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 
-from fabricc.values import dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.shape import Strides

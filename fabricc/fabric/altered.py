@@ -6,8 +6,8 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import dataclass
 from fabricc.fabric import links
-from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import expand
 from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import LoadBalancing
 from fabricc.fabric.shape import SwitchId
-from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths
 from fabricc.fabric.routing import Spreading, Transport
-from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

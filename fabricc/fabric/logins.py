@@ -6,7 +6,7 @@ import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.values import dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection

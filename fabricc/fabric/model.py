@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import dataclass
 from fabricc.fabric.routing import LoadBalancing
-from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import dataclass
 from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import Clause, CommunityList, PrefixList, PrefixRule, RouteMap
-from fabricc.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

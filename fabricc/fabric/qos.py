@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabricc.values import dataclass
+from fabricc.base.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from fabricc.values import dataclass
+from fabricc.base.values import dataclass
 
 
 class Spreading(StrEnum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.values import dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import TierName

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from fabricc import nos as back_ends
-from fabricc.build.front import run_front
+from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Severity
 from fabricc.catalog.library import Library
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.support import counted, oldest, runs
 from fabricc.cli.catalog import command
-from fabricc.diagnostics import Severity
+from fabricc.compiler.front import run_front
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricc.base.diagnostics import Severity
 from fabricc.catalog import load_catalog
 from fabricc.catalog.document import MAX_BYTES
 from fabricc.catalog.library import MODELS
-from fabricc.diagnostics import Severity
 
 SHIPPED = (MODELS / "switches" / "sn5600.yaml").read_text("utf-8")
 

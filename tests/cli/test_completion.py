@@ -8,7 +8,7 @@ import pytest
 from click.shell_completion import BashComplete
 
 from fabricc.cli.entry import cli
-from fabricc.lab import state
+from fabricc.operate.lab import state
 
 if TYPE_CHECKING:
     from collections.abc import Callable

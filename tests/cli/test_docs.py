@@ -94,7 +94,7 @@ def test_links_to_other_pages_name_the_command() -> None:
 
 
 def test_what_the_program_says_names_no_path_of_a_page() -> None:
-    told = [*(ROOT / "fabricc" / "explain").glob("*.yaml"), *(ROOT / "fabricc").rglob("*.py")]
+    told = [*(ROOT / "fabricc" / "review" / "explain").glob("*.yaml"), *(ROOT / "fabricc").rglob("*.py")]
     path = re.compile(r"""["'(` ]docs/([a-z-]+)\.md""")
     found = {
         f"{file.relative_to(ROOT)}: {match[1]}"

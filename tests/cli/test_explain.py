@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.nos.templating import built_in, set_template_path
-from tests.nos.feature_table import BASE, FEATURES, MODELS
+from fabricc.back.nos.templating import built_in, set_template_path
+from tests.back.nos.feature_table import BASE, FEATURES, MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Fabricc = Callable[..., Ran]
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "tests" / "explain" / "golden"
+GOLDEN = ROOT / "tests" / "review" / "explain" / "golden"
 SPEC = """\
 # Two units of rails, lossless, on one operating system.
 cluster: zone

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from fabricc.cli.entry import run
 from fabricc.cli.init import STARTER
-from fabricc.spec.canonical import canonical
-from fabricc.spec.load import read_spec
-from fabricc.spec.yaml_loader import parse_yaml
+from fabricc.front.spec.canonical import canonical
+from fabricc.front.spec.load import read_spec
+from fabricc.front.spec.yaml_loader import parse_yaml
 
 SPECS = sorted((Path(__file__).parents[2] / "inventories").glob("*/cluster.yaml"))
 MESSY = """\

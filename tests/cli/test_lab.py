@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.lab import lifecycle
-from fabricc.lab.failure import LabError
+from fabricc.operate.lab import lifecycle
+from fabricc.operate.lab.failure import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

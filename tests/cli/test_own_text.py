@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.nos.templating import built_in, set_template_path
+from fabricc.back.nos.templating import built_in, set_template_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

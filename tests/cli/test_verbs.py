@@ -44,7 +44,15 @@ def test_help_loads_nothing_heavy() -> None:
     script = "import sys; from fabricc.cli.entry import run; run(['--help']); print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(ran.stdout.split())
-    assert not loaded & {"yaml", "rich", "netaddr", "jinja2", "jsonschema", "napalm", "fabricc.planning"}
+    assert not loaded & {
+        "yaml",
+        "rich",
+        "netaddr",
+        "jinja2",
+        "jsonschema",
+        "napalm",
+        "fabricc.front.planning",
+    }
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -234,7 +242,7 @@ def test_a_defect_is_one_line_unless_asked(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("x")
 
-    monkeypatch.setattr("fabricc.build.front.run_front", broken)
+    monkeypatch.setattr("fabricc.compiler.front.run_front", broken)
     monkeypatch.delenv("FABRICC_DEBUG", raising=False)
     ran = fabricc("validate", "cluster.yaml")
     assert ran.status == 3

@@ -107,7 +107,7 @@ def _open_built_spec(arena: Arena, data: bytes) -> None:
 
 
 def _small(spec: Path) -> bool:
-    from fabricc.build.front import run_front
+    from fabricc.compiler.front import run_front
 
     front = run_front(spec, infiniband=True)
     fabric = front.fabric or front.infiniband
@@ -233,7 +233,7 @@ def _open_template(arena: Arena, data: bytes) -> None:
         with arena.unchanged():
             arena.fabricc("build", spec, "-o", arena.out, "-j", "1", "--templates", folder)
     finally:
-        from fabricc.nos.templating import set_template_path
+        from fabricc.back.nos.templating import set_template_path
 
         set_template_path(())
 
@@ -327,7 +327,7 @@ def _configurations(arena: Arena, nos: str) -> list[bytes]:
         for path, system in _devices(arena).items()
         if system == nos and path.stat().st_size < 10 * _LARGEST
     ]
-    golden = [path for path in (ROOT / "tests/nos" / nos / "golden").rglob("*") if path.is_file()]
+    golden = [path for path in (ROOT / "tests/back/nos" / nos / "golden").rglob("*") if path.is_file()]
     return [*found[:6], *_some(golden), *_some((CORPORA / nos).rglob("*"))]
 
 
@@ -364,9 +364,9 @@ def _read(nos: str) -> Target:
     """The reader alone, many times quicker: it reads anything, and every line has a place."""
 
     def open_text(arena: Arena, data: bytes) -> None:
-        from fabricc import nos as back_ends
-        from fabricc.check.compare import compare
-        from fabricc.diff.trees import sessions_of
+        from fabricc.back import nos as back_ends
+        from fabricc.proof.compare import compare
+        from fabricc.review.diff.trees import sessions_of
 
         path = next(path for path, system in _devices(arena).items() if system == nos)
         text = data.decode("utf-8", "replace")
@@ -384,7 +384,7 @@ def _read(nos: str) -> Target:
 
 @cache
 def _facts(arena: Arena, nos: str) -> dict[str, Any]:
-    from fabricc import nos as back_ends
+    from fabricc.back import nos as back_ends
 
     path = next(path for path, system in _devices(arena).items() if system == nos)
     return dict(back_ends.load(nos).read({path.name: path.read_text()}).facts)
@@ -467,7 +467,7 @@ def write_journal(path: Path, data: bytes) -> None:
     import sqlite3
     from contextlib import closing, suppress
 
-    from fabricc.push.journal import Journal
+    from fabricc.operate.push.journal import Journal
 
     Journal(path).close()
     with suppress(ValueError, TypeError, RecursionError):
@@ -511,8 +511,8 @@ def _journals(arena: Arena) -> list[bytes]:
 
 def _open_bundle(arena: Arena, data: bytes) -> None:
     """A text as NAPALM's calls take it: files, or a ValueError that the drivers tell."""
-    from fabricc.devices.running import packed, unpacked
-    from fabricc.drivers.bundle import candidate_files, pack
+    from fabricc.operate.devices.running import packed, unpacked
+    from fabricc.operate.drivers.bundle import candidate_files, pack
 
     text = data.decode("utf-8", "replace")
     path = arena.folder / "candidate"
@@ -531,9 +531,9 @@ def _open_bundle(arena: Arena, data: bytes) -> None:
 
 
 def _bundles(arena: Arena) -> list[bytes]:
-    from fabricc.drivers.bundle import pack
+    from fabricc.operate.drivers.bundle import pack
 
-    folders = sorted((ROOT / "tests/nos/frr/golden").iterdir())
+    folders = sorted((ROOT / "tests/back/nos/frr/golden").iterdir())
     return [pack({f.name: f.read_text() for f in folder.iterdir()}).encode() for folder in folders]
 
 
@@ -567,14 +567,14 @@ class answering:  # noqa: N801 - reads as a statement
         self.said = said if isinstance(said, dict) else {}
 
     def __enter__(self) -> None:
-        from fabricc.devices import connection
+        from fabricc.operate.devices import connection
 
         self.before = connection.driver_class
         connection.driver_class = lambda *_: lambda *_, **__: _Driver(self.said)
         os.environ["FUZZ"] = "password"
 
     def __exit__(self, *_: object) -> None:
-        from fabricc.devices import connection
+        from fabricc.operate.devices import connection
 
         connection.driver_class = self.before
 
@@ -602,7 +602,7 @@ def _said(arena: Arena) -> dict[str, Any]:
 
 
 def _answers(arena: Arena) -> list[bytes]:
-    from fabricc.drivers.bundle import pack
+    from fabricc.operate.drivers.bundle import pack
 
     tree = arena.labs["frr"] / "build" / "lab"
     rows = [line.split(",") for line in (tree / "plan/cabling.csv").read_text().splitlines()[1:]]

@@ -194,7 +194,7 @@ def test_a_damaged_row_of_the_journal_is_a_finding(arena: Arena, row: dict[str, 
 
 def test_the_kinds_are_those_that_the_product_opens() -> None:
     """A new reader comes with a kind of input: one for each system, and for each key of a spec that names a file."""
-    from fabricc import nos
+    from fabricc.back import nos
 
     assert {f"config:{name}" for name in nos.names()} <= TARGETS.keys() | {"config:openconfig"}
     schema = json.loads((Path(__file__).parents[2] / "schemas/cluster.schema.json").read_text())

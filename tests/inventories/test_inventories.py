@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.build.driver import build
-from fabricc.diagnostics import Severity
+from fabricc.base.diagnostics import Severity
+from fabricc.compiler.driver import build
 
 ROOT = Path(__file__).parents[2]
 INVENTORIES = ROOT / "inventories"

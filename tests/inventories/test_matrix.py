@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.build.driver import build
-from fabricc.diagnostics import Severity
+from fabricc.base.diagnostics import Severity
+from fabricc.compiler.driver import build
 
 if TYPE_CHECKING:
     from pathlib import Path

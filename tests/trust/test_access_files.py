@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.cli import logins
-from fabricc.devices.access import NAME
-from fabricc.push.source import RefusedError
+from fabricc.operate.devices.access import NAME
+from fabricc.operate.push.source import RefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path

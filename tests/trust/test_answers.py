@@ -13,9 +13,9 @@ import pytest
 from napalm import get_network_driver
 from napalm.base.exceptions import NapalmException
 
-from fabricc.drivers import limits
-from tests.drivers.servers.ssh import ssh_server
-from tests.drivers.servers.web import HOST, make_certificate
+from fabricc.operate.drivers import limits
+from tests.operate.drivers.servers.ssh import ssh_server
+from tests.operate.drivers.servers.web import HOST, make_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ ANSWERS = [without_end, trickling, silent, garbage]
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A smaller limit, so that the flood is short."""
-    from fabricc.drivers import junos, shell
+    from fabricc.operate.drivers import junos, shell
 
     monkeypatch.setattr(limits, "ANSWER_BYTES", 8 << 20)
     monkeypatch.setattr(shell, "ANSWER_BYTES", 8 << 20)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.cli.entry import run
-from tests.diff.conftest import INVENTORIES
+from tests.review.diff.conftest import INVENTORIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

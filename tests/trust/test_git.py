@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fabricc
-from fabricc.build.revision import SpecHistory
+from fabricc.base.foreign import git as door
+from fabricc.base.foreign.git import GitError, Repository
 from fabricc.cli.entry import run
-from fabricc.foreign import git as door
-from fabricc.foreign.git import GitError, Repository
-from tests.diff.conftest import INVENTORIES
+from fabricc.compiler.revision import SpecHistory
+from tests.review.diff.conftest import INVENTORIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -412,7 +412,7 @@ def test_git_is_started_from_one_place() -> None:
         return starts and "git" in named
 
     assert [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if starts_git(path)] == [
-        "foreign/git.py"
+        "base/foreign/git.py"
     ]
 
 

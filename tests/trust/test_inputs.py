@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.nos import templating
+from fabricc.back.nos import templating
 from tests.trust.conftest import SECRET, SPEC
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.push.journal import Journal, State
-from fabricc.push.source import RefusedError
-from tests.push import matrix
-from tests.push.network import DISRUPTIVE, FABRICC, HERE, HITLESS, SIMULATED, Network
+from fabricc.operate.push.journal import Journal, State
+from fabricc.operate.push.source import RefusedError
+from tests.operate.push import matrix
+from tests.operate.push.network import DISRUPTIVE, FABRICC, HERE, HITLESS, SIMULATED, Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,7 @@ def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Netw
     ran = subprocess.run(
         ["unshare", "-m", "sh", "-c", script, str(small), *words],
         capture_output=True, text=True, timeout=300, check=False,
-        env={**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[1]}", "XDG_STATE_HOME": str(small)},
+        env={**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[2]}", "XDG_STATE_HOME": str(small)},
     )  # fmt: skip
     assert ran.returncode == 3, (ran.stdout, ran.stderr)
     assert "FAB9151" in ran.stderr
@@ -185,7 +185,7 @@ def test_switches_have_one_journal(network: Network) -> None:
 
 
 def test_two_pushes_with_journals_of_their_own_do_not_meet(network: Network) -> None:
-    from fabricc.push.journal import alone
+    from fabricc.operate.push.journal import alone
 
     address = next(iter(network.source.devices.values())).address
     with pytest.MonkeyPatch.context() as patch:

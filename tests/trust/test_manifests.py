@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.check.tree import read_manifest
-from fabricc.emit.manifest import Manifest, ManifestError
-from fabricc.emit.names import is_path
+from fabricc.proof.tree import read_manifest
+from fabricc.tree.manifest import Manifest, ManifestError
+from fabricc.tree.names import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

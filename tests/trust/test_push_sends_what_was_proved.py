@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.devices import running
-from tests.push.network import HITLESS, Network
+from fabricc.operate.devices import running
+from tests.operate.push.network import HITLESS, Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fabricc.push.source import Source
+    from fabricc.operate.push.source import Source
 
 ROGUE = "  neighbor 192.0.2.66 remote-as 64666\n"
 
@@ -79,7 +79,7 @@ def test_the_digest_stands_in_plan_journal_and_outcome(network: Network) -> None
 def test_a_folder_that_changes_while_a_push_runs_changes_nothing(
     network: Network, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fabricc.push.run import Push
+    from fabricc.operate.push.run import Push
 
     network.edit(HITLESS)
     source = network.source

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.infiniband.sim import run
-from tests.infiniband.support import document
+from fabricc.back.infiniband.sim import run
+from tests.back.infiniband.support import document
 
 if TYPE_CHECKING:
     from tests.trust.conftest import Clone

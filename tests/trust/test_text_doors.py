@@ -14,15 +14,15 @@ SINK = "cli/output.py"
 ALLOWED = {
     SINK: "the sink itself",
     "cli/starter/gitlab.py": "runs in a job of CI and prints numbers and the names of Python's exceptions",
-    "drivers/frr_agent.py": "runs alone on a switch and prints its answer, one line of JSON in ASCII, to the driver",
+    "operate/drivers/frr_agent.py": "runs alone on a switch and prints its answer, one line of JSON in ASCII, to the driver",
 }
 PRINTS = {"echo", "secho", "echo_via_pager", "print", "pprint", "print_json", "print_exc", "print_exception"}
 OF = {"", "click", "rich", "console", "traceback", "pprint"}
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
 KINDS = {"Safe", "Rendered", "Terminal", "Markdown", "Markup"}
 MAKERS = {
-    "foreign/text.py": "makes what it escapes",
-    "report/page.py": "gives what was escaped a tag of ours",
+    "base/foreign/text.py": "makes what it escapes",
+    "review/report/page.py": "gives what was escaped a tag of ours",
 }
 
 

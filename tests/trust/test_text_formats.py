@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from fabricc.foreign import text as foreign
-from fabricc.foreign.text import Markdown, Terminal
+from fabricc.base.foreign import text as foreign
+from fabricc.base.foreign.text import Markdown, Terminal
 from tests.trust.hostile import ALL, FORMULAS, anything, harmless
 
 if TYPE_CHECKING:

@@ -16,32 +16,32 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.cli import entry, output
-from fabricc.diagnostics import Diagnostic, Position, Severity
-from fabricc.diff.findings import as_diagnostics
-from fabricc.diff.machine import render as review_json
-from fabricc.diff.markdown import FORGES, failure, render
-from fabricc.diff.model import FileDiff, Fleet, Impact, SpecChange
-from fabricc.diff.terminal import parts as review_parts
-from fabricc.lab import report as lab_report
-from fabricc.lab.agreement import Trial
-from fabricc.push import report as push_report
-from fabricc.push.impact import Effect
-from fabricc.push.journal import Run, State
-from fabricc.push.machine import Asked
-from fabricc.push.options import Options
-from fabricc.push.start import Preview
-from fabricc.push.waves import Wave
-from fabricc.verify import report as verify_report
-from fabricc.verify.model import Aspect, Report, found
-from tests.diff.conftest import Bench
+from fabricc.operate.lab import report as lab_report
+from fabricc.operate.lab.agreement import Trial
+from fabricc.operate.push import report as push_report
+from fabricc.operate.push.impact import Effect
+from fabricc.operate.push.journal import Run, State
+from fabricc.operate.push.machine import Asked
+from fabricc.operate.push.options import Options
+from fabricc.operate.push.start import Preview
+from fabricc.operate.push.waves import Wave
+from fabricc.operate.verify import report as verify_report
+from fabricc.operate.verify.model import Aspect, Report, found
+from fabricc.review.diff.findings import as_diagnostics
+from fabricc.review.diff.machine import render as review_json
+from fabricc.review.diff.markdown import FORGES, failure, render
+from fabricc.review.diff.model import FileDiff, Fleet, Impact, SpecChange
+from fabricc.review.diff.terminal import parts as review_parts
+from tests.review.diff.conftest import Bench
 from tests.trust.hostile import ALL, BIDI, COMMANDS, ESCAPES, LONE, anything, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fabricc.diff.model import Review
+    from fabricc.review.diff.model import Review
 
     Said = Callable[..., tuple[str, str]]
 
@@ -144,7 +144,7 @@ def test_what_a_stream_cannot_encode_is_shown_all_the_same(monkeypatch: pytest.M
 
 
 def test_a_command_does_not_begin_a_line_by_wrapping(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fabricc.foreign.screen import Table
+    from fabricc.base.foreign.screen import Table
 
     monkeypatch.setenv("COLUMNS", "40")
     cell = " ".join(["x" * 30, "::error::no"] * 9)
@@ -332,8 +332,8 @@ def test_ticks_in_an_overlay_do_not_close_the_fence(review: Review) -> None:
 
 
 def test_a_table_for_a_spreadsheet_calculates_nothing(said: Said, tmp_path: Path) -> None:
-    from fabricc.build.tables import WORKSHEET
-    from fabricc.foreign.text import csv_text
+    from fabricc.base.foreign.text import csv_text
+    from fabricc.compiler.tables import WORKSHEET
 
     rows = [WORKSHEET, ("a", "b", "c", "d", -5, "-", '=HYPERLINK("https://evil.example")')]
     assert csv_text(rows).splitlines()[1] == 'a,b,c,d,-5,-,"\'=HYPERLINK(""https://evil.example"")"'
@@ -341,8 +341,8 @@ def test_a_table_for_a_spreadsheet_calculates_nothing(said: Said, tmp_path: Path
 
 @given(st.sampled_from(Severity), anything, anything, anything)
 def test_any_finding_is_text_for_people(severity: Severity, file: str, message: str, source: str) -> None:
-    from fabricc.diagnostics.render import render as rendered
-    from fabricc.foreign.text import neutral
+    from fabricc.base.diagnostics.render import render as rendered
+    from fabricc.base.foreign.text import neutral
 
     finding = Diagnostic("FAB0001", severity, message, Position(file, 1, 2), message)
     assert harmless(neutral(rendered([finding], "text", {file: source})))

@@ -1,0 +1,1 @@
+"""Below the waist: a Fabric becomes files, and files become facts. Nobody here knows a spec."""

@@ -1,0 +1,83 @@
+"""What the fabric's traffic classes mean to a NIC: one place that turns the contract into NIC numbers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from fabricc.fabric.qos import TrafficClass
+
+PRIORITIES = range(8)
+ECT_0 = 2  # RFC 3168, section 5: the sender's transport is ECN-capable
+
+
+def tos_byte(dscp: int) -> int:
+    """The IP traffic-class byte (RFC 2474 DSCP, RFC 3168 ECN) of ECN-capable packets with this code point.
+
+    mlx5 takes only the upper six bits from it, so two such bytes mean the same when their `>> 2` are equal.
+    """
+    return dscp << 2 | ECT_0
+
+
+@dataclass(frozen=True, slots=True)
+class NicQos:
+    """The contract in a NIC's terms; every tuple has one entry per priority, `dscp_priority` one per code point.
+
+    Attributes:
+        schedulers: weight in percent of that traffic class, or None where it is strict.
+        rdma_dscp: code point of RDMA payload: that of the first lossless class; None without one.
+        cnp: code point and priority of congestion notification packets, or None.
+    """
+
+    dscp_priority: tuple[int, ...]
+    schedulers: tuple[int | None, ...]
+    pfc: tuple[bool, ...]
+    ecn: tuple[bool, ...]
+    rdma_dscp: int | None
+    cnp: tuple[int, int] | None
+
+
+@lru_cache(maxsize=64)
+def nic_qos(classes: tuple[TrafficClass, ...]) -> NicQos:
+    """The NIC's side of the fabric's traffic classes."""
+    of_dscp = {dscp: c.priority for c in classes for dscp in c.dscps}
+    of_priority = {c.priority: c for c in classes}
+    lossless = [c for c in classes if c.lossless]
+    cnp = next((c for c in classes if c.cnp), None)
+    return NicQos(
+        # A code point of no class keeps the NIC's own default, its three class-selector bits.
+        dscp_priority=tuple(of_dscp.get(dscp, dscp >> 3) for dscp in range(64)),
+        schedulers=tuple(_scheduler(of_priority.get(priority)) for priority in PRIORITIES),
+        pfc=tuple(p in of_priority and of_priority[p].lossless for p in PRIORITIES),
+        ecn=tuple(p in of_priority and of_priority[p].ecn for p in PRIORITIES),
+        rdma_dscp=lossless[0].data_dscp if lossless else None,
+        cnp=(cnp.data_dscp, cnp.priority) if cnp else None,
+    )
+
+
+def _scheduler(traffic_class: TrafficClass | None) -> int | None:
+    if traffic_class is None:
+        return 0
+    return None if traffic_class.strict else traffic_class.weight_percent
+
+
+@lru_cache(maxsize=64)
+def traffic_classes(
+    classes: tuple[TrafficClass, ...], limit: int
+) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+    """The traffic class of each priority, and the scheduler of each traffic class as in `NicQos`.
+
+    A NIC with all eight has one for each priority. One with fewer numbers the fabric's classes from 0 in order of
+    their priorities; a priority of no class then goes where priority 0 goes.
+    """
+    if limit >= len(PRIORITIES):
+        return tuple(PRIORITIES), nic_qos(classes).schedulers
+    number = {c.priority: index for index, c in enumerate(classes)}
+    rest = number.get(0, 0)
+    return (
+        tuple(number.get(priority, rest) for priority in PRIORITIES),
+        tuple(_scheduler(traffic_class) for traffic_class in classes),
+    )

@@ -1,0 +1,49 @@
+"""What hosts differ in by the maker of their GPUs: kernel modules, the library of collectives, names in schedulers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Host
+
+RDMA_MODULES = ("ib_umad", "rdma_cm", "rdma_ucm")
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The GPUs of one maker.
+
+    Attributes:
+        modules: loaded at boot beside RDMA's own, so that NICs reach the GPUs' memory.
+        modules_template: the template that lists them.
+        settings: where the library of collectives looks for its settings.
+        extra: settings of that library beside those of the fabric.
+        pxn: it is well served by PXN, the way over the GPUs' own links to a NIC on the rail of the destination.
+        resource: name of a GPU in Kubernetes.
+    """
+
+    modules: tuple[str, ...]
+    modules_template: str
+    settings: str
+    extra: tuple[tuple[str, int], ...]
+    pxn: bool
+    resource: str
+
+
+GPUS = {
+    "nvidia": Gpu(("nvidia_peermem",), "modules.conf.j2", "etc/nccl.conf", (), pxn=True, resource="nvidia.com/gpu"),
+    # RCCL (ROCm; `src/misc/param.cc`, `rocmwrap.cc`, `graph/paths.cc`) reads /etc/rccl.conf; takes
+    # memory by DMA-BUF, which amdgpu offers without a module, only where it is told to; has PXN off by default.
+    "amd": Gpu(
+        (), "modules-amd.conf.j2", "etc/rccl.conf", (("NCCL_DMABUF_ENABLE", 1),), pxn=False, resource="amd.com/gpu"
+    ),
+}  # fmt: skip
+"""Maker, as a host model says it -> what follows."""
+
+
+def gpu_of(host: Host) -> Gpu:
+    """What follows from the maker of the host's GPUs."""
+    return GPUS[host.model.gpu_vendor]

@@ -1,0 +1,155 @@
+"""The files of a host: IP over InfiniBand by its operating system, device names, and what NCCL is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.hosts.gpus import GPUS
+from fabricc.back.infiniband.sm_files import default_lane
+from fabricc.back.nos.templating import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.infiniband.model import (
+        Host,
+        HostPort,
+        InfinibandFabric,
+        IpoibPlan,
+        Partition,
+        ServiceClass,
+    )
+
+NCCL = GPUS["nvidia"].settings
+RULES = "etc/udev/rules.d/60-rdma-persistent-naming.rules"
+NETPLAN = "etc/netplan/60-fabricc-ipoib.yaml"
+CONNECTIONS = "etc/NetworkManager/system-connections"
+NETWORKD = "etc/systemd/network"
+MODULE = "etc/modprobe.d/fabricc-ipoib.conf"
+PRIVATE = (NETPLAN, f"{CONNECTIONS}/")
+"""Beginnings of paths that NetworkManager and netplan want readable by root alone."""
+TENANT = 1
+"""Index of the only tenant's P_Key in a host's table: opensm puts the default partition first."""
+
+
+def tenants_by_host(ib: InfinibandFabric) -> dict[str, list[Partition]]:
+    """Host -> the partitions that it is a member of, by name; hosts without one are absent."""
+    tenants: dict[str, list[Partition]] = {}
+    for partition in ib.partitions:
+        for host in partition.hosts:
+            tenants.setdefault(host, []).append(partition)
+    return tenants
+
+
+class HostFiles:
+    """Renders hosts of one fabric: what is the same for all is looked up once."""
+
+    def __init__(self, ib: InfinibandFabric) -> None:
+        self.ib = ib
+        self._tenants = tenants_by_host(ib)
+        self._service = rdma_class(ib.classes)
+        group = {unit.group for unit in ib.wiring.units.values()}
+        self._management = {g: ib.wiring.host_models[g].management_interface for g in group}
+        self._gpu = {g: GPUS[ib.wiring.host_models[g].gpu_vendor] for g in group}
+        self._group = {name: unit.group for unit in ib.wiring.units.values() for name in unit.hosts.values()}
+
+    def render(self, host: Host) -> Iterator[tuple[str, str]]:
+        """Path below the host's folder and text of every file."""
+        tenants = self._tenants.get(host.name, [])
+        gpu = self._gpu[self._group[host.name]]
+        extra = "".join(f"{key}={value}\n" for key, value in gpu.extra)
+        yield gpu.settings, self._nccl(host, tenants) + extra
+        yield RULES, _rules(host, self.ib.ipoib is not None)
+        if self.ib.ipoib is None:
+            return
+        if host.os.startswith("rhel"):
+            yield from _keyfiles(host, self.ib.ipoib, tenants)
+        elif tenants:
+            yield from _networkd(host, self.ib.ipoib, tenants)
+        else:
+            view = {**_mode(self.ib.ipoib), "host": host.name, "ports": host.ports}
+            yield NETPLAN, _render("netplan.yaml.j2", view)
+        if self.ib.ipoib.mode == "connected":
+            yield MODULE, "options ib_ipoib ipoib_enhanced=0\n"
+
+    def _nccl(self, host: Host, tenants: list[Partition]) -> str:
+        shape = self.ib.wiring.shape
+        shared = shape.rails_per_tor == shape.rails
+        view = {
+            "service": self._service,
+            "management": self._management[self._group[host.name]],
+            "devices": rdma_ports(host),
+            "pkey_index": TENANT if len(tenants) == 1 else None,
+            "cross_nic": 1 if shared else 2,
+        }
+        return _render("nccl.conf.j2", view)
+
+
+def rdma_class(classes: tuple[ServiceClass, ...]) -> ServiceClass:
+    """The class of collectives: the one named `rdma`, else the default one."""
+    return next((each for each in classes if each.name == "rdma"), classes[default_lane(classes)])
+
+
+def rdma_ports(host: Host) -> str:
+    """The host's adapters as NCCL and UCX list them: device and its only port."""
+    return ",".join(f"{port.rdma}:1" for port in host.ports)
+
+
+def child(port: HostPort, tenant: Partition) -> str:
+    """The interface of a tenant on a port, as the kernel names it."""
+    return f"{port.name}.{tenant.pkey | 0x8000:04x}"
+
+
+def _keyfiles(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:
+    """A tenant's host has its address in its first tenant, as limited members of the default one see nobody."""
+    for port in host.ports:
+        own = None if tenants else port.address
+        view = {**_mode(ipoib), "interface": port.name, "pkey": None, "parent": None, "address": own}
+        yield f"{CONNECTIONS}/{port.name}.nmconnection", _render("keyfile.j2", view)
+        for index, tenant in enumerate(tenants):
+            name, pkey = child(port, tenant), tenant.pkey | 0x8000
+            address = port.address if index == 0 else None
+            view = {**_mode(ipoib), "interface": name, "pkey": pkey, "parent": port.name, "address": address}
+            yield f"{CONNECTIONS}/{name}.nmconnection", _render("keyfile.j2", view)
+
+
+def _networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:
+    """Interfaces of partitions are networkd's own (netplan has no word for them; systemd 250 and later)."""
+    first = tenants[0]
+    for port in host.ports:
+        name = child(port, first)
+        base = {**_mode(ipoib), "interface": port.name, "children": [name]}
+        yield f"{NETWORKD}/60-fabricc-{port.name}.network", _render("parent.network.j2", base)
+        view = {
+            **_mode(ipoib),
+            "interface": name,
+            "pkey": f"0x{first.pkey | 0x8000:04x}",
+            "address": port.address,
+        }
+        yield f"{NETWORKD}/60-fabricc-{name}.netdev", _render("child.netdev.j2", view)
+        yield f"{NETWORKD}/60-fabricc-{name}.network", _render("child.network.j2", view)
+
+
+def _rules(host: Host, ipoib: bool) -> str:
+    named, unnamed = [], []
+    for port in host.ports:
+        if port.real_guid:
+            digits = f"{port.guid:016x}"
+            groups = ":".join(digits[at : at + 4] for at in range(0, 16, 4))
+            octets = ":".join(digits[at : at + 2] for at in range(0, 16, 2))
+            device, netdev = f'ATTR{{node_guid}}=="{groups}"', f'ATTR{{address}}=="*:{octets}"'
+        elif port.pci:
+            device = netdev = f'KERNELS=="{port.pci}"'
+        else:
+            unnamed.append(port.rdma)
+            continue
+        named.append({"device": device, "netdev": netdev, "rdma": port.rdma, "name": port.name})
+    return _render("naming.rules.j2", {"named": named, "unnamed": unnamed, "ipoib": ipoib})
+
+
+def _mode(ipoib: IpoibPlan) -> dict[str, object]:
+    return {"mode": ipoib.mode, "mtu": ipoib.mtu}
+
+
+def _render(name: str, view: Mapping[str, object]) -> str:
+    return environment("infiniband").get_template(name).render(view)

@@ -1,0 +1,128 @@
+"""The proof of a host's files: addresses, modes and names read back from whichever files its system takes."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.hosts.nccl import FILES
+from fabricc.back.hosts.yaml_lines import flatten
+from fabricc.back.infiniband import host_files
+from fabricc.back.infiniband.proof import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.fabric.infiniband.model import Host, InfinibandFabric, IpoibPlan, Partition
+
+Interface = tuple[str | None, str | None, int | None, int | None]
+"""Address, mode, MTU and P_Key of an interface, None where the files do not say."""
+
+_RENAME = re.compile(r'SUBSYSTEM=="infiniband", .*NAME_FIXED (\S+)"')
+
+
+def prove_host(
+    ib: InfinibandFabric, host: Host, files: Mapping[str, str], tenants: Sequence[Partition] = ()
+) -> Iterator[Finding]:
+    """FAB6310 for everything in a host's files that is not as planned; `tenants`: the host's partitions by name."""
+    file = next((path for path in FILES if path in files), host_files.NCCL)
+    nccl = dict(line.split("=", 1) for line in _words(files.get(file, "")))
+    level = str(host_files.rdma_class(ib.classes).sl)
+    devices = f"={host_files.rdma_ports(host)}"
+    for key, wanted in (("NCCL_IB_HCA", devices), ("NCCL_IB_SL", level)):
+        if nccl.get(key) != wanted:
+            yield Finding("FAB6310", f"{key} is {nccl.get(key)}, planned is {wanted}", file)
+    named = set(_RENAME.findall(files.get(host_files.RULES, "")))
+    wanted_names = {port.rdma for port in host.ports if port.real_guid or port.pci}
+    if named != wanted_names:
+        yield Finding("FAB6310", "RDMA devices are not named as planned", host_files.RULES)
+    if ib.ipoib is not None:
+        yield from _ipoib(ib.ipoib, host, files, tenants)
+
+
+def _ipoib(
+    ipoib: IpoibPlan, host: Host, files: Mapping[str, str], tenants: Sequence[Partition]
+) -> Iterator[Finding]:
+    try:
+        found = dict(_interfaces(files))
+    except (
+        configparser.Error,
+        KeyError,
+        TypeError,
+        ValueError,
+    ) as error:  # KeyError: a section or a key is missing
+        yield Finding("FAB6310", f"a file of IPoIB cannot be read: {error}", "")
+        return
+    for port in host.ports:
+        name, pkey = port.name, None
+        if tenants:
+            name, pkey = host_files.child(port, tenants[0]), tenants[0].pkey | 0x8000
+            if found.get(port.name, (None,))[0] is not None:
+                message = (
+                    f"{port.name} has an address in the default partition, of which it is a limited member"
+                )
+                yield Finding("FAB6310", message, "")
+        wanted = (port.address, ipoib.mode, ipoib.mtu, pkey)
+        if found.get(name) != wanted:
+            yield Finding("FAB6310", f"{name} is not configured as planned: {found.get(name)}", "")
+
+
+def _interfaces(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
+    """Every interface with what the files say of it, from netplan, keyfiles or networkd's own files."""
+    if host_files.NETPLAN in files:
+        yield from _netplan(files[host_files.NETPLAN])
+    for path, text in files.items():
+        if path.startswith(f"{host_files.CONNECTIONS}/"):
+            entry = _sections(text)
+            ib = entry["infiniband"]
+            pkey = ib.get("p-key")
+            yield (
+                entry["connection"]["interface-name"],
+                (
+                    entry["ipv4"].get("address1"),
+                    ib.get("transport-mode"),
+                    int(ib["mtu"]),
+                    int(pkey) if pkey else None,
+                ),
+            )
+    yield from _networkd({p: t for p, t in files.items() if p.startswith(f"{host_files.NETWORKD}/")})
+
+
+def _netplan(text: str) -> Iterator[tuple[str, Interface]]:
+    entries, broken = flatten(text)
+    if broken:
+        raise ValueError(f"line {broken[0]} of the netplan file")
+    values: dict[str, dict[str, str | int]] = {}
+    for path, value, _ in entries:
+        if path[:2] == ("network", "ethernets") and len(path) >= 4:
+            values.setdefault(str(path[2]), {})[str(path[3])] = value
+    for name, each in values.items():
+        mode, address = each.get("infiniband-mode"), each.get("addresses")
+        yield name, (str(address) if address else None, str(mode), int(each.get("mtu", 0)), None)
+
+
+def _networkd(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
+    keys: dict[str, tuple[str, int]] = {}
+    networks: dict[str, configparser.ConfigParser] = {}
+    for path, text in files.items():
+        entry = _sections(text)
+        if path.endswith(".netdev"):
+            keys[entry["NetDev"]["Name"]] = (entry["IPoIB"]["Mode"], int(entry["IPoIB"]["PartitionKey"], 16))
+        else:
+            networks[entry["Match"]["Name"]] = entry
+    for name, entry in networks.items():
+        mode, pkey = keys.get(name, (entry.get("IPoIB", "Mode", fallback=None), None))
+        address = entry.get("Network", "Address", fallback=None)
+        yield name, (address, mode, int(entry["Link"]["MTUBytes"]), pkey)
+
+
+def _sections(text: str) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(text)
+    return parser
+
+
+def _words(text: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if "=" in line and not line.startswith("#"))

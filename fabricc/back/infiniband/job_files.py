@@ -1,0 +1,78 @@
+"""Files for jobs on an InfiniBand fabric: those of Ethernet, but for what the libraries are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.hosts.nccl import FILES
+from fabricc.back.infiniband.host_files import HostFiles, rdma_class, rdma_ports, tenants_by_host
+from fabricc.back.jobs.kubernetes_topology import topology_files
+from fabricc.back.jobs.roster import roster
+from fabricc.back.jobs.settings import library_files, table_files
+from fabricc.back.jobs.shipped import scripts
+from fabricc.back.jobs.slurm import slurm_files
+from fabricc.fabric.infiniband.wiring import host_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.back.jobs.roster import JobHost, Roster
+    from fabricc.fabric.infiniband.model import Host, InfinibandFabric
+
+_ROCE_ALONE = ("gid-index.sh",)
+"""Launch files without meaning on InfiniBand."""
+
+
+def job_files(ib: InfinibandFabric) -> dict[str, str]:
+    """Path -> text, sorted by path; a few files for the whole fabric, none per host.
+
+    Raises:
+        ValueError: a name that these files cannot hold.
+    """
+    hosts: Roster[Host] = roster(ib.wiring, lambda at: host_at(ib, *at))
+    rails = [
+        (each.model, port.rail, port.nic_port, port.name, port.rdma, port.gbps, port.pci)
+        for each, kind in _first_of_each(hosts)
+        for port in kind.ports
+    ]
+    launch = {name: text for name, text in scripts("launch").items() if name not in _ROCE_ALONE}
+    folders = {
+        "jobs": {**_libraries(ib, hosts), **table_files(hosts, rails)},
+        "jobs/slurm": slurm_files(hosts),
+        "jobs/launch": launch,
+        "jobs/kubernetes": topology_files(hosts),
+    }
+    files = {f"{folder}/{name}": text for folder, texts in folders.items() for name, text in texts.items()}
+    return dict(sorted(files.items()))
+
+
+def ucx(ib: InfinibandFabric, host: Host) -> str:
+    """UCX's settings: devices and service level.
+
+    No P_Key: by itself UCX takes the first of a port's table with full membership, and in a tenant only its own has
+    it. No number of paths: a LID has one route to every other.
+    """
+    return f"UCX_NET_DEVICES={rdma_ports(host)}\nUCX_IB_SL={rdma_class(ib.classes).sl}\n"
+
+
+def _first_of_each(hosts: Roster[Host]) -> Iterator[tuple[JobHost, Host]]:
+    seen = {each.kind: each for each in reversed(hosts.hosts)}
+    return ((seen[index], kind) for index, kind in enumerate(hosts.kinds))
+
+
+def _libraries(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
+    """A text for each kind of host, and with tenants one for hosts of one tenant and another for the rest."""
+    tenants = tenants_by_host(ib)
+    renderer = HostFiles(ib)
+    names, nccl_texts, ucx_texts = [], [], []
+    told: set[tuple[int, int]] = set()
+    for each in hosts.hosts:
+        number = min(2, len(tenants.get(each.name, ())))
+        if (each.kind, number) in told:
+            continue
+        told.add((each.kind, number))
+        host = host_at(ib, *each.at)
+        names.append(f"{each.model}-tenant" if number == 1 else each.model)
+        nccl_texts.append(next(text for path, text in renderer.render(host) if path in FILES))
+        ucx_texts.append(ucx(ib, host))
+    return library_files(names, nccl_texts, ucx_texts)

@@ -1,0 +1,235 @@
+"""The proof of a subnet's files: what they say is what was planned, and what any sound subnet must be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.infiniband import sm_files
+from fabricc.back.infiniband.reading import read_subnet
+from fabricc.fabric.infiniband import identity
+from fabricc.fabric.infiniband.identity import guid_text
+from fabricc.fabric.infiniband.model import DEFAULT_PKEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.back.infiniband.reading import ReadSubnet
+    from fabricc.back.infiniband.topology import Node, ReadTopology
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband.wiring import Subnet
+
+_ENGINES = {"ftree", "updn", "minhop"}
+
+
+class Finding(NamedTuple):
+    """Something wrong: code, message, file below the subnet's folder and line (0: none)."""
+
+    code: str
+    message: str
+    file: str
+    line: int = 0
+
+
+def prove(subnet: Subnet, files: Mapping[str, str]) -> Iterator[Finding]:
+    """Everything wrong with the files of a subnet; nothing when they are proved."""
+    read = read_subnet(files)
+    for odd in read.odd:
+        yield Finding("FAB6301", odd.text, odd.file, odd.line)
+    yield from _as_planned(subnet, read)
+    yield from cables(read.topology)
+    yield from _lids(read)
+    yield from _lists(read)
+    yield from _tree(read.topology)
+    yield from _partitions(subnet.ib, read)
+    yield from _conf(subnet, read)
+
+
+def _as_planned(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
+    """Topology, LIDs and names against the plan, node by node."""
+    file, nodes = sm_files.TOPOLOGY, read.topology.nodes
+    planned: set[str] = set()
+    for switch in subnet.switches():
+        node_id = f"S-{switch.guid:016x}"
+        planned.add(node_id)
+        ends = {
+            end.port: (f"{'H' if end.to_host else 'S'}-{end.peer_guid:016x}", end.peer_port, end.word)
+            for end in switch.ends
+        }
+        yield from _node(nodes.get(node_id), switch.name, switch.lid, ends)
+        if read.names.get(guid_text(switch.guid)) != switch.name:
+            message = f"{switch.name} has another name, or none"
+            yield Finding("FAB6302", message, sm_files.NAMES)
+    for port in subnet.host_ports():
+        node_id = f"H-{port.guid:016x}"
+        planned.add(node_id)
+        end = {1: (f"S-{port.switch_guid:016x}", port.switch_port, port.word)}
+        yield from _node(nodes.get(node_id), port.description, port.lid, end)
+    for node_id in nodes.keys() - planned:
+        yield Finding("FAB6302", f"{nodes[node_id].name} is not planned", file, nodes[node_id].line)
+
+
+def _node(
+    node: Node | None, name: str, lid: int, ends: Mapping[int, tuple[str, int, str]]
+) -> Iterator[Finding]:
+    file = sm_files.TOPOLOGY
+    if node is None:
+        yield Finding("FAB6302", f"{name} is missing", file)
+        return
+    if (node.name, node.lid) != (name, lid):
+        yield Finding(
+            "FAB6302", f"{node.name} with LID {node.lid} is planned as {name}, {lid}", file, node.line
+        )
+    for port in sorted(node.ends.keys() | ends.keys()):
+        if node.ends.get(port) != ends.get(port):
+            yield Finding("FAB6302", f"{name} port {port} is not cabled as planned", file, node.line)
+
+
+def cables(topology: ReadTopology) -> Iterator[Finding]:
+    """FAB6303: both ends of every cable are there and agree, and no port beyond those that the switch has."""
+    file, nodes = sm_files.TOPOLOGY, topology.nodes
+    for node in nodes.values():
+        for port, (peer_id, peer_port, word) in node.ends.items():
+            peer = nodes.get(peer_id)
+            back = peer.ends.get(peer_port) if peer else None
+            if back != (node.id, port, word):
+                yield Finding("FAB6303", f"{node.name} port {port}: the other end disagrees", file, node.line)
+            if not 1 <= port <= node.ports:
+                yield Finding("FAB6303", f"{node.name} has no port {port}", file, node.line)
+
+
+def _lids(read: ReadSubnet) -> Iterator[Finding]:
+    """FAB6304: every port has one unicast LID of its own, the same in both files."""
+    file, owners = sm_files.LIDS, Counter(read.lids.values())
+    nodes = {guid_text(node.guid): node for node in read.topology.nodes.values()}
+    for guid, lid in read.lids.items():
+        name = nodes[guid].name if guid in nodes else guid
+        if not 1 <= lid <= identity.MOST_LIDS:
+            yield Finding("FAB6304", f"{name}: {lid} is no unicast LID", file)
+        if owners[lid] > 1:
+            yield Finding("FAB6304", f"{name} shares LID {lid}", file)
+        if guid not in nodes:
+            yield Finding("FAB6304", f"{guid} has a LID and is not in the topology", file)
+        elif nodes[guid].lid != lid:
+            yield Finding("FAB6304", f"{name} has LID {nodes[guid].lid} in the topology and {lid} here", file)
+    for guid in nodes.keys() - read.lids.keys():
+        yield Finding("FAB6304", f"{nodes[guid].name} has no LID", file)
+
+
+def tops(topology: ReadTopology) -> set[str]:
+    """Ids of the switches farthest from all adapters: the top of the tree, from the cables alone."""
+    distance = {node.id: 0 for node in topology.adapters()}
+    edge = list(distance)
+    while edge:
+        reached = []
+        for node_id in edge:
+            for peer_id, _, _ in topology.nodes[node_id].ends.values():
+                if peer_id in topology.nodes and peer_id not in distance:
+                    distance[peer_id] = distance[node_id] + 1
+                    reached.append(peer_id)
+        edge = reached
+    most = max(distance.values(), default=0)
+    return {node_id for node_id, far in distance.items() if far == most}
+
+
+def _lists(read: ReadSubnet) -> Iterator[Finding]:
+    """FAB6305: roots are exactly the topmost switches, compute ports exactly the adapters' ports."""
+    top = {f"0x{node_id[2:]}" for node_id in tops(read.topology)}
+    adapters = {guid_text(node.guid) for node in read.topology.adapters()}
+    for file, listed, wanted, what in (
+        (sm_files.ROOTS, read.roots, top, "a switch of the topmost tier"),
+        (sm_files.COMPUTE, read.compute, adapters, "a host port"),
+    ):
+        for guid in sorted(listed.keys() - wanted):
+            yield Finding("FAB6305", f"{guid} is not {what}", file, listed[guid])
+        for guid in sorted(wanted - listed.keys()):
+            yield Finding("FAB6305", f"{guid} is {what} and not listed", file)
+
+
+def _tree(topology: ReadTopology) -> Iterator[Finding]:
+    """FAB6308: every leaf has as many links to every switch above it that it reaches (the divisor rule)."""
+    for node in topology.switches():
+        to = Counter(peer for peer, _, _ in node.ends.values() if peer.startswith("S-"))
+        is_leaf = any(peer.startswith("H-") for peer, _, _ in node.ends.values())
+        if is_leaf and len(set(to.values())) > 1:
+            least, most = min(to.values()), max(to.values())
+            message = f"{node.name} has {least} links to some switches above and {most} to others"
+            yield Finding("FAB6308", message, sm_files.TOPOLOGY, node.line)
+
+
+def _partitions(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
+    """FAB6306: P_Keys are unique, the default is there, members exist, and tenants are who was planned."""
+    file = sm_files.PARTITIONS
+    keys = Counter(each.pkey & DEFAULT_PKEY for each in read.partitions)
+    adapters = {guid_text(node.guid): node.name.partition(" ")[0] for node in read.topology.adapters()}
+    planned = {each.pkey: set(each.hosts) for each in ib.partitions}
+    default = [each for each in read.partitions if each.pkey & DEFAULT_PKEY == DEFAULT_PKEY]
+    if not default:
+        yield Finding(
+            "FAB6306", "the default partition is missing: every host would be a limited member", file
+        )
+    for each in read.partitions:
+        key = each.pkey & DEFAULT_PKEY
+        if keys[key] > 1:
+            yield Finding("FAB6306", f"P_Key 0x{key:04x} stands twice: {each.name}", file, each.line)
+        for member in each.members:
+            if member.startswith("0x") and member not in adapters:
+                yield Finding("FAB6306", f"{each.name}: no host port has GUID {member}", file, each.line)
+        if key == DEFAULT_PKEY:
+            if bool(planned) == ("ALL" in each.full):
+                message = (
+                    "hosts must be limited members of the default partition exactly when there are tenants"
+                )
+                yield Finding("FAB6306", message, file, each.line)
+        elif {adapters.get(member, member) for member in each.full} != planned.get(key, set()):
+            yield Finding("FAB6306", f"{each.name} has other members than planned", file, each.line)
+    for key in planned.keys() - {each.pkey & DEFAULT_PKEY for each in read.partitions}:
+        yield Finding("FAB6306", f"P_Key 0x{key:04x} is planned and missing", file)
+
+
+def _conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
+    """FAB6307 for opensm.conf, FAB6309 for service levels."""
+    file, conf, ib = sm_files.CONF, read.conf, subnet.ib
+    wanted = {
+        "subnet_prefix": guid_text(identity.SUBNET_PREFIX + subnet.plane),
+        "routing_engine": ",".join(ib.engine.names),
+        "root_guid_file": f"/{sm_files.ROOTS}",
+        "cn_guid_file": f"/{sm_files.COMPUTE}",
+        "partition_config_file": f"/{sm_files.PARTITIONS}",
+        "node_name_map_name": f"/{sm_files.NAMES}",
+        "honor_guid2lid_file": "TRUE",
+        "lmc": "0",
+        "qos": "TRUE" if len(ib.classes) > 1 else "FALSE",
+    }
+    for key, value in wanted.items():
+        if conf.get(key) != value:
+            yield Finding("FAB6307", f"{key} is {conf.get(key, 'not set')}, planned is {value}", file)
+    if not set(conf.get("routing_engine", "").split(",")) <= _ENGINES:
+        yield Finding("FAB6307", "a routing engine that opensm does not know falls back to minhop", file)
+    if len(ib.classes) > 1:
+        yield from _levels(ib, read)
+
+
+def _levels(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
+    conf, file = read.conf, sm_files.CONF
+    lanes = conf.get("qos_sl2vl", "").split(",")
+    most = int(conf.get("qos_max_vls", "0"))
+    if len(lanes) != 16 or not all(lane.isdecimal() and int(lane) < most for lane in lanes):
+        yield Finding("FAB6309", "qos_sl2vl does not give each of 16 service levels a lane in use", file)
+        return
+    high, low = (_weights(conf.get(f"qos_vlarb_{table}", "")) for table in ("high", "low"))
+    for lane, each in enumerate(ib.classes):
+        if lanes[each.sl] != str(lane):
+            yield Finding("FAB6309", f"class {each.name}: SL {each.sl} is not on VL {lane}", file)
+        if not (high if each.strict else low).get(str(lane), 0):
+            yield Finding("FAB6309", f"class {each.name}: VL {lane} is never served", file)
+    planned: dict[int | None, int] = {each.pkey: each.sl for each in ib.partitions if each.sl is not None}
+    planned[None] = ib.classes[sm_files.default_lane(ib.classes)].sl
+    if read.levels != planned:
+        yield Finding("FAB6309", "service levels by P_Key are not those planned", sm_files.POLICY)
+
+
+def _weights(text: str) -> dict[str, int]:
+    """Lane -> weight, of an arbitration table."""
+    pairs = (entry.partition(":") for entry in text.split(",") if entry)
+    return {lane: int(weight) for lane, _, weight in pairs if weight.isdecimal()}

@@ -1,0 +1,168 @@
+"""What a simulated subnet is judged by: logs, LIDs, routes, loops, partitions and a link pulled out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.infiniband.proof import Finding
+from fabricc.back.infiniband.sim.routes import read_tables, walk
+from fabricc.back.infiniband.sm_files import CONF, PARTITIONS, default_lane
+from fabricc.back.infiniband.topology import read_topology
+from fabricc.fabric.infiniband.model import DEFAULT_PKEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.back.infiniband.sim.processes import SimulatedSubnet
+    from fabricc.back.infiniband.sim.routes import Walk
+    from fabricc.back.infiniband.topology import Node, ReadTopology
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+
+_PRINTED = re.compile(r".*(?:Unrecognized token|Invalid Cached Option|PARSE ERROR|Error in QoS).*")
+_LOGGED = re.compile(r".*(?: ERR |not a fat-tree|LMC > 0|No valid roots|retrying with default config).*")
+_ENGINE = re.compile(r"(\w+) tables configured on all switches")
+_PKEY = re.compile(r"pkey\.+0x([0-9A-Fa-f]{4})")
+_LEVEL = re.compile(r"\bsl\.+0x([0-9A-Fa-f]+)")
+_TELLING = 5
+READ_BY_MADS = 250_000
+"""Table entries up to which they are read from the simulated switches; beyond, opensm's own dump is read."""
+CHECKED_BY_IBDM = 2_600
+"""Adapters up to which ibdmchk looks for credit loops: its time grows with the square of their number."""
+TENANTS = 8
+
+
+class Subject(NamedTuple):
+    """A running subnet, what was emitted for it, and what was planned."""
+
+    ib: InfinibandFabric
+    topology: ReadTopology
+    running: SimulatedSubnet
+
+
+def complaints(running: SimulatedSubnet) -> Iterator[Finding]:
+    """FAB6321: what opensm says of its configuration and its fabric; it carries on whatever it says."""
+    found = [
+        *_PRINTED.findall(running.printed()),
+        *(line for line in _LOGGED.findall(running.log()) if "no_fallback" not in line),
+    ]
+    for line in found[:_TELLING]:
+        yield Finding("FAB6321", line.strip()[:240], CONF)
+
+
+def engine(subject: Subject) -> Iterator[Finding]:
+    """FAB6322: the engine that made the tables is the first one planned."""
+    wanted = subject.ib.engine.names[0]
+    used = _ENGINE.findall(subject.running.log())
+    if not used or set(used) != {wanted}:
+        yield Finding("FAB6322", f"planned is {wanted}, used {', '.join(sorted(set(used))) or 'none'}", CONF)
+
+
+def lids(subject: Subject) -> Iterator[Finding]:
+    """FAB6323: every port that answers has its planned LID, found by another program through the subnet itself."""
+    answered = read_topology(subject.running.tool("ibnetdiscover"))
+    found = {node.name: node.lid for node in answered.nodes.values()}
+    told = 0
+    for node in subject.topology.nodes.values():
+        if found.get(node.name) != node.lid and (told := told + 1) <= _TELLING:
+            yield Finding("FAB6323", f"{node.name}: planned {node.lid}, found {found.get(node.name)}", "")
+    extra = found.keys() - {node.name for node in subject.topology.nodes.values()}
+    if extra:
+        yield Finding("FAB6323", f"{len(extra)} nodes that were not planned: {min(extra)}", "")
+
+
+def walked(subject: Subject, cut: frozenset[tuple[str, int]] = frozenset()) -> Walk:
+    """Every route through the tables that are installed now."""
+    topology = subject.topology
+    top = max(node.lid for node in topology.nodes.values())
+    switches = sum(1 for _ in topology.switches())
+    if switches * top <= READ_BY_MADS:
+        tables = read_tables(subject.running.tool("dump_lfts", "-a").splitlines(), top)
+    else:
+        with (subject.running.folder / "dump" / "opensm-lfts.dump").open(encoding="utf-8") as lines:
+            tables = read_tables(lines, top)
+    return walk(topology, tables, cut)
+
+
+def routes(result: Walk, code: str = "FAB6324") -> Iterator[Finding]:
+    """FAB6324 (or the code given) for routes that do not arrive, FAB6325 for turns from down to up."""
+    if result.lost_count:
+        yield Finding(
+            code, f"{result.lost_count:,} of {result.routes:,} routes, such as {result.lost[0]}", ""
+        )
+    if result.turns:
+        yield Finding("FAB6325", f"a route goes down and up again {result.turns[0]}", "")
+
+
+def loops(subject: Subject) -> Iterator[Finding]:
+    """FAB6325: ibdmchk finds a credit loop or a dead end; asked where it answers in reasonable time."""
+    dump = subject.running.folder / "dump"
+    said = subject.running.tool(
+        "ibdmchk", "-s", str(dump / "opensm-subnet.lst"), "-f", str(dump / "opensm.fdbs"),
+        "-m", str(dump / "opensm.mcfdbs"), timeout_s=1800,
+    )  # fmt: skip
+    if "no credit loops found" not in said or "-E-" in said:
+        wrong = [line for line in said.splitlines() if "-E-" in line or "loop" in line]
+        yield Finding("FAB6325", f"ibdmchk: {(wrong or ['no verdict'])[0][:200]}", "")
+
+
+def traced(subject: Subject, first: Node, last: Node) -> Iterator[Finding]:
+    """FAB6324: a packet sent from one adapter reaches another through the simulated switches."""
+    said = subject.running.tool("ibtracert", str(first.lid), str(last.lid))
+    if f"lid {last.lid}-{last.lid}" not in said.strip().rpartition("\n")[2]:
+        yield Finding("FAB6324", f"ibtracert from {first.name} to {last.name}: {said.strip()[-160:]}", "")
+
+
+def partitions(subject: Subject) -> Iterator[Finding]:
+    """FAB6326 and FAB6328: the subnet manager gives a path to members of one tenant only, with its service level."""
+    ports: dict[str, Node] = {}
+    for node in subject.topology.adapters():
+        ports.setdefault(node.name.partition(" ")[0], node)
+    own = next(node for node in reversed(list(subject.topology.adapters())))
+    manager = own.name.partition(" ")[0]
+    ib = subject.ib
+    default = ib.classes[default_lane(ib.classes)].sl
+    asked = [[host for host in each.hosts if host != manager] for each in ib.partitions[:TENANTS]]
+    if not ib.partitions:
+        pair = [host for host in ports if host != manager][:2]
+        if len(pair) == 2:
+            yield from _joined(subject, ports, pair, DEFAULT_PKEY, default)
+    for tenant, members in zip(ib.partitions, asked, strict=False):
+        if len(members) > 1:
+            level = default if tenant.sl is None else tenant.sl
+            yield from _joined(subject, ports, [members[0], members[-1]], tenant.pkey, level)
+    for index, (tenant, members) in enumerate(zip(ib.partitions, asked, strict=False)):
+        for other in asked[index + 1 :]:
+            apart = [host for host in other if host not in tenant.hosts]
+            if members and apart and not _shared(ib, members[0], apart[0]):
+                yield from _apart(subject, ports, members[0], apart[0])
+
+
+def _shared(ib: InfinibandFabric, one: str, other: str) -> bool:
+    return any(one in each.hosts and other in each.hosts for each in ib.partitions)
+
+
+def _joined(
+    subject: Subject, ports: dict[str, Node], pair: list[str], pkey: int, level: int
+) -> Iterator[Finding]:
+    said = _path(subject, ports[pair[0]], ports[pair[1]], pkey | 0x8000)
+    key, sl = _PKEY.search(said), _LEVEL.search(said)
+    if key is None or int(key[1], 16) & DEFAULT_PKEY != pkey:
+        message = f"{pair[0]} and {pair[1]} have no path in partition 0x{pkey:04x}"
+        yield Finding("FAB6326", message, PARTITIONS)
+    elif sl is None or int(sl[1], 16) != level:
+        given = sl[1] if sl else "none"
+        message = f"{pair[0]} to {pair[1]}: service level {given}, planned is {level}"
+        yield Finding("FAB6328", message, CONF)
+
+
+def _apart(subject: Subject, ports: dict[str, Node], one: str, other: str) -> Iterator[Finding]:
+    if _PKEY.search(_path(subject, ports[one], ports[other])):
+        yield Finding("FAB6326", f"{one} has a path to {other}, which is of another tenant", PARTITIONS)
+
+
+def _path(subject: Subject, one: Node, other: Node, pkey: int | None = None) -> str:
+    """The path record between two ports, in any partition that they share or in the one asked for."""
+    asked = [] if pkey is None else ["--pkey", f"0x{pkey:04x}"]
+    lids_ = ("--slid", str(one.lid), "--dlid", str(other.lid))
+    return subject.running.tool("saquery", "PR", *lids_, *asked)

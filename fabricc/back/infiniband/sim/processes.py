@@ -1,0 +1,198 @@
+"""The life of one simulated subnet: ibsim and opensm started, watched, spoken to and ended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from fabricc.back.infiniband.sim.inputs import Needs
+
+PROGRAMS = ("ibsim", "opensm", "ibnetdiscover", "ibtracert", "saquery", "smpquery", "ibdmchk")
+PACKAGES = "opensm ibsim-utils infiniband-diags ibutils"
+"""Debian and Ubuntu packages of the programs."""
+_POLL_S = 0.02
+_TOOL_S = 300
+
+
+class SimulationError(Exception):
+    """The simulated subnet did not come up, or did not answer in time."""
+
+
+def preload() -> str | None:
+    """The library that leads libibumad to the simulator, or None."""
+    found = sorted(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"))
+    return str(found[0]) if found else None
+
+
+def missing() -> list[str]:
+    """Programs that are not installed."""
+    lacking = [name for name in PROGRAMS if not shutil.which(name, path=_path())]
+    return lacking if preload() else [*lacking, "libumad2sim"]
+
+
+def _path() -> str:
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+
+
+class SimulatedSubnet:
+    """ibsim with opensm attached at one adapter; use it as a context.
+
+    Attributes:
+        folder: made by `inputs.prepare`; logs and dumps end up in it.
+        up_s: seconds from the start of opensm to its first SUBNET UP.
+    """
+
+    def __init__(self, folder: Path, needs: Needs, host: str, wait_s: float) -> None:
+        self.folder, self.needs, self.host, self.wait_s = folder, needs, host, wait_s
+        self.up_s = 0.0
+        self._ibsim: subprocess.Popen[bytes] | None = None
+        self._opensm: subprocess.Popen[bytes] | None = None
+        self._environment = {
+            **os.environ,
+            "PATH": _path(),
+            "IBSIM_SOCKNAME": f"fabricc-{os.getpid()}-{folder.name}",
+        }
+
+    def __enter__(self) -> SimulatedSubnet:
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in (self._opensm, self._ibsim):
+            if process is not None:
+                _end(process)
+
+    def tool(self, *command: str, timeout_s: float = _TOOL_S) -> str:
+        """Standard output and error of a tool that attaches where opensm does.
+
+        Raises:
+            SimulationError: it does not end in time.
+        """
+        try:
+            done = subprocess.run(
+                command,
+                env=self._attached(),
+                cwd=self.folder / "run",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=timeout_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise SimulationError(f"{command[0]} did not end within {timeout_s:.0f} s") from None
+        return done.stdout.decode("utf-8", "replace")
+
+    def console(self, line: str) -> None:
+        """One command to ibsim, such as `Unlink "S-…"[3]`.
+
+        Raises:
+            SimulationError: ibsim has died.
+        """
+        if self._ibsim is None or self._ibsim.stdin is None:
+            raise SimulationError("ibsim does not run")
+        try:
+            self._ibsim.stdin.write(f"{line}\n".encode())
+            self._ibsim.stdin.flush()
+        except BrokenPipeError:
+            raise SimulationError("ibsim has died") from None
+
+    def log(self) -> str:
+        """The subnet manager's log so far."""
+        return _read(self.folder / "opensm.log")
+
+    def printed(self) -> str:
+        """What opensm printed so far: where it complains of its configuration."""
+        return _read(self.folder / "opensm.out")
+
+    def sweeps(self) -> int:
+        """How often the subnet manager has brought the subnet up."""
+        return self.log().count("SUBNET UP")
+
+    def wait_for_sweep(self, after: int) -> float:
+        """Seconds until there are more sweeps than `after`.
+
+        Raises:
+            SimulationError: there is none in time, or opensm dies.
+        """
+        return self._wait(lambda: self.sweeps() > after, "opensm has not brought the subnet up")
+
+    def _start(self) -> None:
+        self._ibsim = self._spawn("ibsim", ["ibsim", "-s", *self.needs.options(), "net"], self._environment)
+        self._wait(lambda: "simulator ready" in _read(self.folder / "ibsim.out"), "ibsim is not ready")
+        conf = str(self.folder / "etc" / "opensm" / "opensm.conf")
+        begin = time.monotonic()
+        self._opensm = self._spawn("opensm", ["opensm", "-F", conf], self._attached())
+        self.wait_for_sweep(0)
+        self.up_s = time.monotonic() - begin
+
+    def _attached(self) -> dict[str, str]:
+        return {
+            **self._environment,
+            "SIM_HOST": self.host,
+            "LD_PRELOAD": preload() or "",
+            "OSM_TMP_DIR": str(self.folder / "dump"),
+            "OSM_CACHE_DIR": str(self.folder / "cache"),
+        }
+
+    def _spawn(self, name: str, command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        with (self.folder / f"{name}.out").open("wb") as out:
+            return subprocess.Popen(
+                command,
+                env=environment,
+                cwd=self.folder,
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _wait(self, done: Callable[[], bool], what: str) -> float:
+        begin = time.monotonic()
+        while not done():
+            passed = time.monotonic() - begin
+            if passed > self.wait_s:
+                raise SimulationError(f"{what} within {self.wait_s:.0f} s")
+            for name, process in (("ibsim", self._ibsim), ("opensm", self._opensm)):
+                if process is not None and process.poll() is not None:
+                    raise SimulationError(f"{name} ended: {self._last_words()}")
+            time.sleep(max(_POLL_S, passed / 50))
+        return time.monotonic() - begin
+
+    def _last_words(self) -> str:
+        lines = (_read(self.folder / "ibsim.out") + self.printed()).strip().splitlines()
+        return lines[-1][:200] if lines else "nothing said"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

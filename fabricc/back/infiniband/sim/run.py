@@ -1,0 +1,191 @@
+"""The whole simulation of a tree: every subnet brought up from its files, judged, disturbed and judged again."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.back.infiniband.proof import Finding
+from fabricc.back.infiniband.sim import judge
+from fabricc.back.infiniband.sim.inputs import Needs, adapter_id, prepare
+from fabricc.back.infiniband.sim.processes import PACKAGES, SimulatedSubnet, SimulationError, missing
+from fabricc.back.infiniband.sim.routes import ranks
+from fabricc.back.infiniband.sm_files import CONF, LIDS, TOPOLOGY, sm_files, subnet_folder
+from fabricc.back.infiniband.topology import read_topology
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.foreign.files import Folder
+from fabricc.base.values import dataclass
+from fabricc.fabric.infiniband.wiring import Subnet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.back.infiniband.topology import ReadTopology
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+
+_QUIET_S = 0.3
+
+_LARGEST = 1 << 30  # bytes of a file of the subnet manager
+_REBUILD = "Build again, or see who changed it."
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found in one subnet, and figures of the run.
+
+    Attributes:
+        up_s: seconds from the start of opensm until every port had a LID and every switch its tables.
+        reroute_s: seconds from an unplugged link to new tables; None when no link could be spared.
+        loads: routes by the least and the most used uplink of a leaf.
+        ibdm: whether ibdmchk looked for credit loops too.
+    """
+
+    adapters: int = 0
+    switches: int = 0
+    engine: str = ""
+    routes: int = 0
+    loads: tuple[int, int] = (0, 0)
+    up_s: float = 0.0
+    reroute_s: float | None = None
+    ibdm: bool = False
+    findings: list[Finding] = field(default_factory=list)
+
+    def sentence(self) -> str:
+        """The run in a sentence."""
+        loops = "ibdmchk and the walk find" if self.ibdm else "the walk finds"
+        moved = (
+            "" if self.reroute_s is None else f", a pulled link was routed around in {self.reroute_s:.2f} s"
+        )
+        return (
+            f"opensm brought {self.adapters:,} adapters and {self.switches:,} switches up in {self.up_s:.1f} s by "
+            f"{self.engine}: every LID as planned, {self.routes:,} routes arrive, an uplink of a leaf carries "
+            f"{self.loads[0]} to {self.loads[1]}, {loops} no credit loop{moved}"
+        )
+
+
+def simulate_tree(
+    ib: InfinibandFabric, tree: Path, progress: Callable[[str, int, int], None] | None = None
+) -> list[Diagnostic]:
+    """Simulate every subnet of a tree; findings as errors, and one note (FAB6329) for each subnet that is sound."""
+    if lacking := missing():
+        message = f"not installed: {', '.join(lacking)}"
+        return [Diagnostic("FAB8002", Severity.ERROR, message, None, f"sudo apt-get install {PACKAGES}")]
+    result: list[Diagnostic] = []
+    for plane in range(ib.planes):
+        if progress is not None:
+            progress("subnets simulated", plane, ib.planes)
+        folder, files = tree / subnet_folder(plane), dict(sm_files(Subnet(ib, plane)))
+        if altered := _altered(tree, subnet_folder(plane), files):
+            message = (
+                f"not simulated: {altered} is not what the build writes, and opensm runs what its files name"
+            )
+            result.append(
+                Diagnostic("FAB6022", Severity.ERROR, message, Position(str(folder / altered), 1), _REBUILD)
+            )
+            continue
+        report = simulate(ib, files)
+        for found in report.findings:
+            at = Position(str(folder / found.file), max(1, found.line)) if found.file else None
+            result.append(Diagnostic(found.code, Severity.ERROR, found.message, at))
+        if not report.findings:
+            at = Position(str(folder / CONF), 1)
+            result.append(Diagnostic("FAB6329", Severity.NOTE, report.sentence(), at))
+    return result
+
+
+def _altered(tree: Path, folder: str, files: Mapping[str, str]) -> str:
+    """The first file of a subnet in a tree that differs from what a build writes; "" when none does."""
+    with Folder(tree) as present:
+        for name, text in sorted(files.items()):
+            try:
+                if present.read(f"{folder}/{name}", limit=_LARGEST) != text.encode():
+                    return name
+            except OSError:
+                return name
+    return ""
+
+
+def simulate(ib: InfinibandFabric, files: Mapping[str, str]) -> Report:
+    """Bring one subnet up from its files and judge it."""
+    report = Report()
+    if absent := {CONF, LIDS, TOPOLOGY} - files.keys():
+        report.findings.append(Finding("FAB6320", f"missing: {', '.join(sorted(absent))}", ""))
+        return report
+    topology = read_topology(files[TOPOLOGY])
+    adapters = list(topology.adapters())
+    report.adapters, report.switches = len(adapters), len(topology.nodes) - len(adapters)
+    with tempfile.TemporaryDirectory(prefix="fabricc-sim-") as name:
+        folder = Path(name)
+        prepare(folder, files)
+        wait_s = 120 + report.adapters / 10 + report.adapters**2 / 500_000
+        try:
+            with SimulatedSubnet(
+                folder, Needs.of(topology), adapter_id(adapters[-1].guid), wait_s
+            ) as running:
+                _judge(judge.Subject(ib, topology, running), report)
+        except SimulationError as error:
+            report.findings.append(Finding("FAB6320", str(error), CONF))
+    return report
+
+
+def _judge(subject: judge.Subject, report: Report) -> None:
+    running, topology = subject.running, subject.topology
+    report.up_s = running.up_s
+    report.engine = subject.ib.engine.names[0]
+    report.findings += judge.complaints(running)
+    report.findings += judge.engine(subject)
+    report.findings += judge.lids(subject)
+    result = judge.walked(subject)
+    report.routes = result.routes
+    if result.loads:
+        report.loads = min(result.loads.values()), max(result.loads.values())
+    report.findings += judge.routes(result)
+    adapters = list(topology.adapters())
+    if len(adapters) <= judge.CHECKED_BY_IBDM:
+        report.ibdm = True
+        report.findings += judge.loops(subject)
+    report.findings += judge.traced(subject, adapters[0], adapters[-1])
+    report.findings += judge.partitions(subject)
+    if (spare := _spare_link(topology)) is not None and not report.findings:
+        report.findings += _unplug(subject, spare, report)
+
+
+def _spare_link(topology: ReadTopology) -> tuple[str, int] | None:
+    """The first uplink (switch id, port) of a leaf that has another one, or None."""
+    rank = ranks(topology)
+    for node in topology.switches():
+        ups = [port for port, (peer, _, _) in node.ends.items() if rank.get(peer, 0) > rank.get(node.id, 0)]
+        if rank.get(node.id) == 1 and len(ups) > 1:
+            return node.id, min(ups)
+    return None
+
+
+def _unplug(subject: judge.Subject, link: tuple[str, int], report: Report) -> list[Finding]:
+    """Pull a link out, judge, and put it back: no route may need it, and afterwards all are there again."""
+    running, (node_id, port) = subject.running, link
+    peer, peer_port, _ = subject.topology.nodes[node_id].ends[port]
+    sweeps = running.sweeps()
+    running.console(f'Unlink "{node_id}"[{port}]')
+    report.reroute_s = running.wait_for_sweep(sweeps)
+    _settle(running)
+    cut = frozenset({link, (peer, peer_port)})
+    found = list(judge.routes(judge.walked(subject, cut), "FAB6327"))
+    sweeps = running.sweeps()
+    running.console(f'ReLink "{node_id}"[{port}]')
+    running.wait_for_sweep(sweeps)
+    _settle(running)
+    return [*found, *judge.routes(judge.walked(subject), "FAB6327")]
+
+
+def _settle(running: SimulatedSubnet) -> None:
+    """Wait until the subnet manager has stopped sweeping: one link can bring several traps."""
+    with suppress(SimulationError):
+        while True:
+            before = running.sweeps()
+            time.sleep(_QUIET_S)
+            if running.sweeps() == before:
+                return

@@ -1,0 +1,151 @@
+"""The files that a subnet manager reads: settings, partitions, GUID lists, planned LIDs, names, service levels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.infiniband.topology import topology
+from fabricc.back.nos.templating import environment
+from fabricc.catalog.rates import generation_at
+from fabricc.fabric.infiniband import identity
+from fabricc.fabric.infiniband.identity import guid_text
+from fabricc.fabric.infiniband.model import DEFAULT_PKEY
+from fabricc.fabric.model import TierName
+from fabricc.fabric.naming import PLANE_LETTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.fabric.infiniband.model import HostPort, InfinibandFabric, ServiceClass, Switch
+    from fabricc.fabric.infiniband.wiring import Subnet
+
+CONF = "etc/opensm/opensm.conf"
+PARTITIONS = "etc/opensm/partitions.conf"
+ROOTS = "etc/opensm/root-guids.conf"
+COMPUTE = "etc/opensm/compute-guids.conf"
+NAMES = "etc/opensm/node-name-map"
+POLICY = "etc/opensm/qos-policy.conf"
+LIDS = "var/cache/opensm/guid2lid"
+TOPOLOGY = "topology.net"
+
+FASTEST_RATE = 21
+"""Highest rate code for multicast groups: opensm 3.3.23 drops all partitions at 23 (800 Gb/s) as not realizable."""
+_MTU_4096 = 5  # IBTA code of the MTU (volume 1, PathRecord)
+_OPERATIONAL = {1: 1, 2: 2, 4: 3, 8: 4}  # data VLs -> code of PortInfo:OperationalVLs
+_LEVELS = 16
+_MOST_WEIGHT = 255
+_STRICT_WEIGHT = 64  # units of 64 bytes: one packet of 4096 a turn among strict classes
+
+
+def subnet_folder(plane: int) -> str:
+    """The folder of a plane's subnet in the tree."""
+    return f"subnets/{PLANE_LETTERS[plane]}"
+
+
+def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
+    """Path below the subnet's folder and text of every file."""
+    ib = subnet.ib
+    switches, ports = list(subnet.switches()), list(subnet.host_ports())
+    title = f"subnet {PLANE_LETTERS[subnet.plane]} of {ib.wiring.cluster}"
+    view = {
+        "subnet": title,
+        "prefix": guid_text(identity.SUBNET_PREFIX + subnet.plane),
+        "reason": ib.engine.reason[0].upper() + ib.engine.reason[1:] + ".",
+        "engines": ",".join(ib.engine.names),
+        "qos": arbitration(ib.classes) if len(ib.classes) > 1 else None,
+    }
+    templates = environment("infiniband")
+    yield CONF, templates.get_template("opensm.conf.j2").render(view)
+    yield PARTITIONS, _partitions(ib, ports)
+    yield ROOTS, _guid_list(switch.guid for switch in roots(switches))
+    yield COMPUTE, _guid_list(port.guid for port in ports)
+    yield NAMES, "".join(f'{guid_text(switch.guid)} "{switch.name}"\n' for switch in switches)
+    if len(ib.classes) > 1:
+        yield POLICY, templates.get_template("qos-policy.conf.j2").render(_policy(ib, title))
+    yield LIDS, _guid2lid(switches, ports)
+    yield TOPOLOGY, "".join(topology(switches, ports))
+
+
+def roots(switches: Iterable[Switch]) -> Iterator[Switch]:
+    """The switches of the topmost tier."""
+    found = list(switches)
+    top = TierName.CORE if any(each.tier is TierName.CORE for each in found) else TierName.SPINE
+    return (each for each in found if each.tier is top)
+
+
+def arbitration(classes: tuple[ServiceClass, ...]) -> Mapping[str, object]:
+    """Settings of virtual lanes for these classes; the class at index i has VL i.
+
+    Strict classes stand in the high-priority table, whose limit of 255 lets them pass before all others as long as
+    they have packets (IBTA volume 1, 7.6.9.2); weights of the others are in units of 64 bytes. Service levels
+    without a class go with the default class, so that an application that asks for one is not cut off.
+    """
+    lanes = next(count for count in _OPERATIONAL if count >= len(classes))
+    default = default_lane(classes)
+    by_level = {each.sl: lane for lane, each in enumerate(classes)}
+    strict = [lane for lane, each in enumerate(classes) if each.strict]
+    weights = {
+        lane: max(1, each.weight_percent * _MOST_WEIGHT // 100)
+        for lane, each in enumerate(classes)
+        if not each.strict
+    }
+    return {
+        "op_vls": _OPERATIONAL[lanes],
+        "max_vls": lanes,
+        "high_limit": _MOST_WEIGHT if strict else 0,
+        "high": ",".join(f"{lane}:{_STRICT_WEIGHT}" for lane in strict) or "0:0",
+        "low": ",".join(f"{lane}:{weight}" for lane, weight in weights.items()),
+        "sl2vl": ",".join(str(by_level.get(level, default)) for level in range(_LEVELS)),
+    }
+
+
+def default_lane(classes: tuple[ServiceClass, ...]) -> int:
+    """The virtual lane of the class named `default`, or of the lowest level that is not strict."""
+    named = [lane for lane, each in enumerate(classes) if each.name == "default"]
+    return (named or [lane for lane, each in enumerate(classes) if not each.strict])[0]
+
+
+def _policy(ib: InfinibandFabric, title: str) -> Mapping[str, object]:
+    return {
+        "subnet": title,
+        "classes": [
+            {
+                "name": each.name,
+                "sl": each.sl,
+                "vl": lane,
+                "service": "before all others" if each.strict else f"{each.weight_percent} % of what is left",
+            }
+            for lane, each in enumerate(ib.classes)
+        ],
+        "pkeys": [(f"0x{p.pkey:04x}", p.sl) for p in ib.partitions if p.sl is not None],
+        "default_sl": ib.classes[default_lane(ib.classes)].sl,
+    }
+
+
+def _partitions(ib: InfinibandFabric, ports: list[HostPort]) -> str:
+    """Tenants are full members of their own partition only; the default one lets them reach the subnet manager.
+
+    A member stands on a line of its own: opensm 3.3.23 reads lines in pieces and breaks a GUID that spans two.
+    """
+    by_host: dict[str, list[str]] = {}
+    for port in ports:
+        by_host.setdefault(port.host, []).append(guid_text(port.guid))
+    generation = generation_at(min((port.gbps for port in ports), default=0))
+    rate = f",rate={min(generation.rate_4x, FASTEST_RATE)}" if generation else ""
+    group = f",ipoib,mtu={_MTU_4096}{rate}" if ib.ipoib else ""
+    members = "ALL=limited,SELF=full" if ib.partitions else "ALL=full"
+    lines = [f"Default=0x{DEFAULT_PKEY:04x}{group}:{members};"]
+    for tenant in ib.partitions:
+        guids = ",".join(f"\n  {guid}" for host in tenant.hosts for guid in by_host.get(host, ()))
+        level = f",sl={tenant.sl}" if group and tenant.sl is not None else ""
+        lines.append(f"{tenant.name}=0x{tenant.pkey | 0x8000:04x}{group}{level},defmember=full:{guids};")
+    return "\n".join(lines) + "\n"
+
+
+def _guid_list(guids: Iterable[int]) -> str:
+    return "".join(f"{guid_text(guid)}\n" for guid in guids)
+
+
+def _guid2lid(switches: list[Switch], ports: list[HostPort]) -> str:
+    lids = sorted([(each.lid, each.guid) for each in switches] + [(each.lid, each.guid) for each in ports])
+    return "".join(f"{guid_text(guid)} 0x{lid:04x} 0x{lid:04x}\n\n" for lid, guid in lids)

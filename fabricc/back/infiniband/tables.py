@@ -1,0 +1,113 @@
+"""The plan's tables: the cabling workbook, LIDs and GUIDs, partitions, service levels, and the summary."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign.text import csv_text
+from fabricc.fabric import links
+from fabricc.fabric.infiniband.identity import MOST_LIDS, guid_text, is_placeholder
+from fabricc.fabric.infiniband.ports import ports_by_name, speed_word
+from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.fabric.model import TierName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.shape import Slot
+
+CABLING = (
+    "kind", "a_device", "a_port", "a_number", "b_device", "b_port", "b_number", "link", "gbps", "medium", "length_m",
+)  # fmt: skip
+LIDS = ("name", "kind", "subnet", "guid", "known", "lid")
+PARTITIONS = ("name", "pkey", "hosts", "sl", "members")
+CLASSES = ("class", "sl", "vl", "strict", "weight_percent")
+
+Row = tuple[object, ...]
+
+
+def plan_files(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Name and text of every file of the plan."""
+    yield "cabling.csv", csv_text(chain([CABLING], cabling_rows(ib)))
+    yield "lids.csv", csv_text(chain([LIDS], lid_rows(ib)))
+    yield "partitions.csv", csv_text(chain([PARTITIONS], partition_rows(ib)))
+    yield "classes.csv", csv_text(chain([CLASSES], class_rows(ib)))
+    yield "fabric.json", json.dumps(summary(ib, assumptions), indent=2, sort_keys=True) + "\n"
+
+
+def cabling_rows(ib: InfinibandFabric) -> Iterator[Row]:
+    """One row per cable, lower end first: ports as printed, and as the subnet manager counts them."""
+    wiring = ib.wiring
+    ports: dict[str, dict[str, tuple[int, Slot]]] = {}
+    by_key: dict[str, dict[str, tuple[int, Slot]]] = {}
+    for at in wiring.switch_ids():
+        key = links.layout_key(wiring, at)
+        if key not in by_key:
+            by_key[key] = ports_by_name(wiring, at)
+        ports[wiring.name(at)] = by_key[key]
+    for c in wiring.cables():
+        a = 1 if c.kind == "host" else ports[c.a_device][c.a_port][0]
+        b, used = ports[c.b_device][c.b_port]
+        word = speed_word(c.speed_gbps, used.lanes)
+        yield (
+            c.kind, c.a_device, c.a_port, a, c.b_device, c.b_port, b, word, c.speed_gbps, c.medium, c.length_m,
+        )  # fmt: skip
+
+
+def lid_rows(ib: InfinibandFabric) -> Iterator[Row]:
+    """Every port that has a LID, by subnet; `known` is no where the GUID is a placeholder."""
+    for plane in range(ib.planes):
+        subnet = Subnet(ib, plane)
+        for switch in subnet.switches():
+            known = "no" if is_placeholder(switch.guid) else "yes"
+            yield switch.name, switch.tier.value, plane + 1, guid_text(switch.guid), known, switch.lid
+        for port in subnet.host_ports():
+            known = "yes" if port.real_guid else "no"
+            yield port.label, "host", plane + 1, guid_text(port.guid), known, port.lid
+
+
+def partition_rows(ib: InfinibandFabric) -> Iterator[Row]:
+    """The tenants."""
+    for each in ib.partitions:
+        level = "" if each.sl is None else each.sl
+        yield each.name, f"0x{each.pkey | 0x8000:04x}", len(each.hosts), level, " ".join(each.hosts)
+
+
+def class_rows(ib: InfinibandFabric) -> Iterator[Row]:
+    """Classes with service level and virtual lane."""
+    for lane, each in enumerate(ib.classes):
+        yield each.name, each.sl, lane, each.strict, each.weight_percent
+
+
+def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str, object]:
+    """What `plan/fabric.json` says."""
+    wiring, shape = ib.wiring, ib.wiring.shape
+    leaf = wiring.tiers[TierName.TOR]
+    top = max(lid for _, _, _, _, _, lid in lid_rows(ib) if isinstance(lid, int))
+    return {
+        "assumptions": {path: value if _plain(value) else str(value) for path, value in assumptions.items()},
+        "cluster": wiring.cluster,
+        "counts": ib.counts(),
+        "fabric": "infiniband",
+        "generation": str(leaf.model.nos[leaf.nos]["generation"]),
+        "ipoib": {"pool": str(ib.ipoib.pool), "mode": ib.ipoib.mode, "mtu": ib.ipoib.mtu}
+        if ib.ipoib
+        else None,
+        "lids": {
+            "spines_from": ib.lids.spine,
+            "units_from": ib.lids.unit,
+            "highest": top,
+            "limit": MOST_LIDS,
+        },
+        "partitions": {each.name: each.pkey for each in ib.partitions},
+        "routing": {"engines": list(ib.engine.names), "reason": ib.engine.reason},
+        "shape": {name: getattr(shape, name) for name in shape.__slots__},
+        "tiers": {tier.value: plan.model.name for tier, plan in wiring.tiers.items()},
+    }
+
+
+def _plain(value: object) -> bool:
+    return value is None or isinstance(value, bool | int | float | str | list)

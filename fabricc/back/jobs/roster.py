@@ -1,0 +1,105 @@
+"""Who is in the fabric, as job files see it: the hosts in topological order, and one host of every kind in full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from fabricc.base.values import dataclass
+from fabricc.fabric import addresses as adr
+from fabricc.fabric.naming import host_port_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fabricc.fabric.fabric import Fabric
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, slots=True)
+class JobHost:
+    """A host by name and coordinates.
+
+    Attributes:
+        unit: name of its scalable unit, whose hosts share their ToRs.
+        pod: name of its pod in a three-tier fabric, else None.
+        kind: index of its `Roster.kinds`.
+        model: name of its host model.
+        at: its coordinates, (unit, slot).
+    """
+
+    name: str
+    unit: str
+    pod: str | None
+    kind: int
+    model: str
+    gpus: int
+    at: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PortAddress:
+    """The addresses of one port of a host, without prefix length; `gateway` is its ToR's."""
+
+    host: str
+    address: str
+    gateway: str
+
+
+@dataclass(frozen=True, slots=True)
+class Roster(Generic[Kind]):
+    """The hosts of a fabric of Ethernet or InfiniBand, which differ in what a host in full is.
+
+    Attributes:
+        hosts: in topological order: pod, unit, slot.
+        kinds: one host of every host group that has hosts, in the spec's order; what differs between hosts of one
+            group is only names, addresses and far ends.
+    """
+
+    cluster: str
+    hosts: tuple[JobHost, ...]
+    kinds: tuple[Kind, ...]
+
+    def units(self) -> dict[str, list[JobHost]]:
+        """The hosts by unit, both in topological order."""
+        table: dict[str, list[JobHost]] = {}
+        for host in self.hosts:
+            table.setdefault(host.unit, []).append(host)
+        return table
+
+
+def roster(fabric: Fabric, in_full: Callable[[tuple[int, int]], Kind]) -> Roster[Kind]:
+    """The hosts of the fabric, in time proportional to their number; `in_full`: a host by its coordinates."""
+    shape = fabric.shape
+    kinds: list[Kind] = []
+    index_of: dict[int, int] = {}
+    hosts: list[JobHost] = []
+    for coordinate, unit in fabric.units.items():
+        pod = f"pod{coordinate // shape.units_per_pod + 1}" if shape.cores else None
+        model = fabric.host_models[unit.group]
+        for slot, name in unit.hosts.items():
+            if unit.group not in index_of:
+                index_of[unit.group] = len(kinds)
+                kinds.append(in_full((coordinate, slot)))
+            at, kind = (coordinate, slot), index_of[unit.group]
+            hosts.append(JobHost(name, unit.name, pod, kind, model.name, model.gpus, at))
+    return Roster(fabric.cluster, tuple(hosts), tuple(kinds))
+
+
+def port_addresses(fabric: Fabric, hosts: Roster[Kind], rail: int, nic_port: int) -> Iterator[PortAddress]:
+    """The addresses of one port of every host; IPv4 where the fabric has it."""
+    pool = fabric.addresses.hosts4 or fabric.addresses.hosts6
+    if pool is None:
+        return
+    strides, per_tor = fabric.strides, fabric.shape.rails_per_tor
+    for host in hosts.hosts:
+        offset = adr.host_offset(strides, *host.at, rail, per_tor, nic_port)
+        yield PortAddress(host.name, pool.address(offset + 1), pool.address(offset))
+
+
+def port_names(fabric: Fabric) -> Iterator[tuple[str, int, int]]:
+    """Every port of a host: name, rail, port of the NIC."""
+    shape = fabric.shape
+    for rail in range(shape.rails):
+        for nic_port in range(shape.nic_ports):
+            yield host_port_name(shape.nic_ports, rail, nic_port), rail, nic_port

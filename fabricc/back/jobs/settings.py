@@ -1,0 +1,164 @@
+"""Settings of collective libraries and the tables that launchers read: one file for all hosts, or one per kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.hosts import nccl
+from fabricc.back.hosts.classes import nic_qos, tos_byte
+from fabricc.back.hosts.nics import over_tcp
+from fabricc.back.hosts.templating import word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fabricc.back.jobs.roster import Roster
+    from fabricc.fabric.model import Host
+
+
+RailRow = tuple[str, int, int, str, str, int, str]
+"""A port of a host model: model, rail, port of the NIC, interface, RDMA device, speed in Gb/s, PCI address."""
+
+
+def settings_files(hosts: Roster[Host]) -> dict[str, str]:
+    """`nccl.conf`, `rccl.conf` and `ucx.conf`, and the tables `hostfile`, `hosts.csv` and `rails.csv`.
+
+    Raises:
+        ValueError: a name that these files cannot hold.
+    """
+    names = [kind.model.name for kind in hosts.kinds]
+    rails = [
+        (kind.model.name, port.rail, port.nic_port, port.name, port.rdma, port.speed_gbps, port.pci)
+        for kind in hosts.kinds
+        for port in kind.ports
+    ]
+    return {
+        **library_files(
+            names, [nccl.render(kind) for kind in hosts.kinds], [ucx(kind) for kind in hosts.kinds]
+        ),
+        **_one_sided_files(hosts),
+        **table_files(hosts, rails),
+    }
+
+
+def library_files(
+    kinds: Sequence[str], nccl_texts: Sequence[str], ucx_texts: Sequence[str]
+) -> dict[str, str]:
+    """`nccl.conf`, `rccl.conf` and `ucx.conf` from the texts of every kind of host.
+
+    RCCL takes NCCL's keys and looks for them under its own name. Where kinds of hosts differ in a file there is one
+    `<file>-<kind>.conf` per kind instead, numbered from the second text of one name on.
+
+    Args:
+        kinds: names of the kinds; a name may stand more than once.
+        nccl_texts: a text for each of them.
+        ucx_texts: likewise.
+    """
+    return {
+        **_per_kind("nccl", kinds, nccl_texts),
+        **_per_kind("rccl", kinds, nccl_texts),
+        **_per_kind("ucx", kinds, ucx_texts),
+    }
+
+
+def table_files(hosts: Roster[Any], rails: Iterable[RailRow]) -> dict[str, str]:
+    """The tables that launchers read: `hostfile`, `hosts.csv` and `rails.csv`.
+
+    Raises:
+        ValueError: a name that these files cannot hold.
+    """
+    return {
+        "hostfile": "".join([f"{word(host.name)} slots={host.gpus}\n" for host in hosts.hosts]),
+        "hosts.csv": _hosts_csv(hosts),
+        "rails.csv": _rails_csv(rails),
+    }
+
+
+def ucx(host: Host) -> str:
+    """UCX's settings, a line each, as its `ucx.conf` and as environment variables.
+
+    `UCX_IB_…` applies to all of its RDMA transports; more paths than one give a connection several UDP source ports.
+    With RDMA over TCP these are excluded, as they connect without the RDMA connection manager (assumed, as of NCCL).
+    """
+    if over_tcp(host):
+        sockets = host.model.management_interface
+        return (f"UCX_NET_DEVICES={word(sockets)}\n" if sockets else "") + "UCX_TLS=^ib\n"
+    qos = nic_qos(host.classes)
+    lines = [f"UCX_NET_DEVICES={','.join(f'{word(port.rdma)}:1' for port in host.ports)}"]
+    if qos.rdma_dscp is not None:
+        lines.append(f"UCX_IB_TRAFFIC_CLASS={tos_byte(qos.rdma_dscp)}")
+    lines += ["UCX_IB_GID_INDEX=auto", f"UCX_IB_NUM_PATHS={host.recommended_qps}"]
+    return "\n".join(lines) + "\n"
+
+
+def _one_sided_files(hosts: Roster[Host]) -> dict[str, str]:
+    """`nvshmem.env` and `mori.env`, by the GPUs of the hosts; none where RDMA has no lossless class."""
+    files: dict[str, str] = {}
+    for stem, vendor, written in (("nvshmem", "nvidia", nvshmem), ("mori", "amd", mori)):
+        of_vendor = [kind for kind in hosts.kinds if kind.model.gpu_vendor == vendor]
+        told = [(kind.model.name, text) for kind in of_vendor if (text := written(kind))]
+        if told:
+            files |= _per_kind(stem, [name for name, _ in told], [text for _, text in told], "env")
+    return files
+
+
+def nvshmem(host: Host) -> str:
+    """NVSHMEM's settings, a line each; RoCE's alone: its traffic class is no matter of InfiniBand.
+
+    Source: NVSHMEM, `src/modules/transport/common/env_defs.h`; family and range choose the GID where none is named.
+    """
+    qos = nic_qos(host.classes)
+    if over_tcp(host) or qos.rdma_dscp is None:
+        return ""
+    v6 = nccl.ipv6_only(host)
+    lines = [
+        f"NVSHMEM_IB_TRAFFIC_CLASS={tos_byte(qos.rdma_dscp)}",
+        "NVSHMEM_IB_ROCE_VERSION_NUM=2",
+        f"NVSHMEM_IB_ADDR_FAMILY={'AF_INET6' if v6 else 'AF_INET'}",
+    ]
+    if prefix := nccl.covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
+        lines.append(f"NVSHMEM_IB_ADDR_RANGE={prefix}")
+    return "\n".join(lines) + "\n"
+
+
+def mori(host: Host) -> str:
+    """MoRI's settings, a line each: the traffic class of its kernels and of its transfers, RoCE's alone.
+
+    Source: ROCm/mori, `src/application/transport/rdma/rdma.cpp`, which reads both.
+    """
+    qos = nic_qos(host.classes)
+    if over_tcp(host) or qos.rdma_dscp is None:
+        return ""
+    tos = tos_byte(qos.rdma_dscp)
+    return f"MORI_RDMA_TC={tos}\nMORI_IO_TC={tos}\n"
+
+
+def _per_kind(stem: str, models: Sequence[str], texts: Sequence[str], suffix: str = "conf") -> dict[str, str]:
+    distinct: dict[str, str] = {}
+    for model, text in zip(models, texts, strict=True):
+        distinct.setdefault(text, model)
+    if len(distinct) == 1:
+        return {f"{stem}.{suffix}": next(iter(distinct))}
+    files: dict[str, str] = {}
+    used: dict[str, int] = {}
+    for text, model in distinct.items():
+        used[model] = used.get(model, 0) + 1
+        number = f"-{used[model]}" if used[model] > 1 else ""
+        files[f"{stem}-{word(model)}{number}.{suffix}"] = text
+    return files
+
+
+def _hosts_csv(hosts: Roster[Any]) -> str:
+    lines = ["host,unit,pod,gpus,first_rank,model\n"]
+    rank = 0
+    for host in hosts.hosts:
+        place = f"{word(host.unit)},{host.pod or ''}"
+        lines.append(f"{host.name},{place},{host.gpus},{rank},{word(host.model)}\n")
+        rank += host.gpus
+    return "".join(lines)
+
+
+def _rails_csv(rails: Iterable[RailRow]) -> str:
+    lines = ["model,rail,nic_port,interface,rdma_device,speed_gbps,pci\n"]
+    lines += [",".join(map(str, row)) + "\n" for row in rails]
+    return "".join(dict.fromkeys(lines))

@@ -1,0 +1,102 @@
+"""What Slurm reads: the topology in both of its formats, and the GPUs of every node."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.hosts.templating import word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.back.jobs.roster import Roster
+
+_NUMBERED = re.compile(r"(.*?)([0-9]+)")
+
+Row = tuple[str, str, str]
+"""A switch of the tree: name, `Nodes` or `Switches`, and the list of these."""
+
+
+def slurm_files(hosts: Roster[Any]) -> dict[str, str]:
+    """`topology.conf` (topology/tree), `topology.yaml` (Slurm 25.05 and later) and `gres.conf`.
+
+    Raises:
+        ValueError: a name that Slurm's files cannot hold.
+    """
+    rows = tree(hosts)
+    return {
+        "topology.conf": "".join(f"SwitchName={name} {what}={names}\n" for name, what, names in rows),
+        "topology.yaml": _topology_yaml(rows),
+        "gres.conf": _gres(hosts),
+    }
+
+
+def tree(hosts: Roster[Any]) -> list[Row]:
+    """The tree from its leaves up.
+
+    A node may be under one leaf only and a rail-optimised host has a ToR per rail, so Slurm's leaf is the unit; the
+    spines (of a pod) are one switch to it, and the tree has one root.
+    """
+    rows: list[Row] = []
+    pods: dict[str | None, list[str]] = {}
+    for unit, members in hosts.units().items():
+        rows.append((word(unit), "Nodes", hostlist([word(host.name) for host in members])))
+        pods.setdefault(members[0].pod, []).append(unit)
+    tops = [name for name in pods if name is not None]
+    rows += [(word(pod), "Switches", hostlist(pods[pod])) for pod in tops]
+    below = tops + pods.get(None, [])
+    if len(below) > 1:
+        rows.append(("core" if tops else "spine", "Switches", hostlist(below)))
+    return rows
+
+
+def _topology_yaml(rows: Iterable[Row]) -> str:
+    lines = ["- topology: fabric", "  cluster_default: true", "  tree:", "    switches:"]
+    for name, what, names in rows:
+        key = "nodes" if what == "Nodes" else "children"
+        lines += [f'    - switch: "{name}"', f'      {key}: "{names}"']
+    return "\n".join(lines) + "\n"
+
+
+def _gres(hosts: Roster[Any]) -> str:
+    """A line per unit; device files are for Slurm's AutoDetect to find, they are not the fabric's to know."""
+    return "".join(
+        f"NodeName={hostlist([host.name for host in members])} Name=gpu Count={members[0].gpus}\n"
+        for members in hosts.units().values()
+    )
+
+
+def hostlist(names: Iterable[str]) -> str:
+    """Names in Slurm's bracket notation, in the order given: `a[01-03,07],b1`."""
+    groups: list[
+        tuple[str, list[tuple[str, str]]]
+    ] = []  # prefix, ranges (first, last); "" where not numbered
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        prefix, digits = (match[1], match[2]) if match else (name, "")
+        if not groups or groups[-1][0] != prefix or not digits or not groups[-1][1]:
+            groups.append((prefix, [(digits, digits)] if digits else []))
+            continue
+        ranges = groups[-1][1]
+        first, last = ranges[-1]
+        if _follows(last, digits):
+            ranges[-1] = (first, digits)
+        else:
+            ranges.append((digits, digits))
+    return ",".join(_group_text(prefix, ranges) for prefix, ranges in groups)
+
+
+def _follows(last: str, digits: str) -> bool:
+    """Whether `digits` is the number after `last`, written in the same way."""
+    same_width = len(last) == len(digits) or "0" not in (last[0], digits[0])
+    return same_width and int(digits) == int(last) + 1
+
+
+def _group_text(prefix: str, ranges: list[tuple[str, str]]) -> str:
+    if not ranges:
+        return prefix
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return prefix + ranges[0][0]
+    spans = (first if first == last else f"{first}-{last}" for first, last in ranges)
+    return f"{prefix}[{','.join(spans)}]"

@@ -1,0 +1,50 @@
+"""Network operating system back ends, found by name through the entry-point group `fabricc.nos`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
+
+    from fabricc.back.nos.base import Nos
+
+BUILT_IN = {
+    "cumulus": "fabricc.back.nos.cumulus:CUMULUS",
+    "eos": "fabricc.back.nos.eos:EOS",
+    "frr": "fabricc.back.nos.frr:FRR",
+    "junos": "fabricc.back.nos.junos:JUNOS",
+    "nxos": "fabricc.back.nos.nxos:NXOS",
+    "sonic": "fabricc.back.nos.sonic:SONIC",
+}
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every NOS that can be loaded, sorted."""
+    return tuple(sorted({*BUILT_IN, *(point.name for point in _entry_points())}))
+
+
+@cache
+def load(name: str) -> Nos:
+    """The back end of that name.
+
+    Raises:
+        KeyError: no such NOS.
+    """
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        return cast("Nos", getattr(import_module(module), attribute))
+    for point in _entry_points():
+        if point.name == name:
+            return cast("Nos", point.load())
+    raise KeyError(name)
+
+
+def _entry_points() -> Iterable[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return entry_points(group="fabricc.nos")

@@ -1,0 +1,88 @@
+"""What a network operating system back end is: names ports, renders a switch, reads its text back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Switch
+
+
+THIRD_PARTY = "FAB5900"
+"""Code of the gaps of a back end that does not come with fabricc: a spec can accept only codes that are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that a switch is to do and its NOS release cannot express on this model.
+
+    Attributes:
+        code: diagnostic code, `FAB5…`.
+        feature: what was asked, a few words; `reason`: why it cannot be, with the source; `remedy`: what can be done.
+        fatal: False when the configuration works without it, less well.
+    """
+
+    code: str
+    feature: str
+    reason: str
+    remedy: str
+    fatal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What releases of an operating system can do, and since when.
+
+    Attributes:
+        code: of the gap where one cannot; empty for what all releases do.
+        feature: as a gap calls it; `words`: commands, tables or files that carry it, empty where there are none.
+        since: the first release with it, of those that are known; None where none has it.
+        source: who says so; `remedy`: what to do without.
+        asked: whether a switch needs it.
+    """
+
+    code: str
+    feature: str
+    words: str
+    since: str | None
+    source: str
+    remedy: str
+    asked: Callable[[Switch], bool]
+
+
+class Nos(Protocol):
+    """One network operating system; stateless, found through the entry-point group `fabricc.nos`."""
+
+    name: str
+    releases: tuple[str, ...]
+    default_release: str
+
+    def supports(self, model: SwitchModel) -> bool:
+        """Whether this NOS runs on the model."""
+        ...
+
+    def port_name(self, model: SwitchModel, cage: int, child: int, children: int) -> str:
+        """The name of a port: `child` (from 1) of `children` of front-panel cage `cage` (from 1)."""
+        ...
+
+    def gaps(self, switch: Switch) -> list[Gap]:
+        """What this switch asks for and this NOS cannot express; called for one switch of each kind."""
+        ...
+
+    def render(self, switch: Switch) -> dict[str, str]:
+        """The switch's files: path below its folder -> text, ending in a newline."""
+        ...
+
+    def read(self, files: Mapping[str, str]) -> Reading:
+        """Facts of a rendered or running configuration; unknown lines are listed, never fatal."""
+        ...
+
+    def planned(self, switch: Switch) -> Facts:
+        """The facts of the switch that this NOS expresses, which `read(render(switch))` must equal."""
+        ...

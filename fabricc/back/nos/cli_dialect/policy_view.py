@@ -1,0 +1,89 @@
+"""Routing policy as command lines print it: route maps, community lists, prefix lengths, peer groups per transport."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cli_dialect.order import natural
+from fabricc.base.values import dataclass
+from fabricc.fabric.routing import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixRule
+
+_GROUP_SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityListView:
+    """One standard community list."""
+
+    name: str
+    community: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseView:
+    """One step of a route map; `family` is `ip` or `ipv6`."""
+
+    route_map: str
+    action: str
+    sequence: int
+    family: str
+    prefix_list: str | None
+    community_list: str | None
+    local_preference: int | None
+    add_community: str | None
+
+
+def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListView]:
+    """The community lists in order of name; `names` are the words for communities that have one."""
+    return [
+        CommunityListView(c.name, names.get(c.community, c.community))
+        for c in sorted(bgp.community_lists, key=lambda c: natural(c.name))
+    ]
+
+
+def clauses(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
+    """The clauses of all route maps by name and sequence; `names` as of `community_lists`."""
+    return [
+        _clause(route_map.name, clause, names)
+        for route_map in sorted(bgp.route_maps, key=lambda m: natural(m.name))
+        for clause in sorted(route_map.clauses, key=lambda c: c.sequence)
+    ]
+
+
+def _clause(route_map: str, clause: Clause, names: Mapping[str, str]) -> ClauseView:
+    community = clause.add_community
+    return ClauseView(
+        route_map=route_map,
+        action="permit" if clause.permit else "deny",
+        sequence=clause.sequence,
+        family="ipv6" if clause.family == 6 else "ip",
+        prefix_list=clause.prefix_list,
+        community_list=clause.community_list,
+        local_preference=clause.local_preference,
+        add_community=names.get(community, community) if community else None,
+    )
+
+
+def length_words(rule: PrefixRule) -> str:
+    """The words after the prefix of a rule, with their leading space."""
+    if rule.ge is not None and rule.ge == rule.le:
+        return f" eq {rule.ge}"
+    ge = f" ge {rule.ge}" if rule.ge is not None else ""
+    return ge + (f" le {rule.le}" if rule.le is not None else "")
+
+
+def group_name(group: str, transport: Transport) -> str:
+    """What the part of a peer group that has this transport is called: families are activated per group."""
+    return group + _GROUP_SUFFIX[transport]
+
+
+def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:
+    """The peer groups with each transport that any session of theirs has, in order of `group_name`."""
+    used = {(s.group, s.transport) for s in bgp.sessions}
+    groups = [(g, transport) for g in bgp.groups for transport in Transport if (g.name, transport) in used]
+    return sorted(groups, key=lambda found: natural(group_name(found[0].name, found[1])))

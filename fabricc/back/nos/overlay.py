@@ -1,0 +1,146 @@
+"""Overlays: content of the user's own merged into a switch's rendered files, and known again when they are read."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.nos.overlay_text import OverlayError, merge, traced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.fabric.model import Overlay
+
+__all__ = ["OverlayError", "check_text", "merged", "stated", "target"]
+
+_YAML = (".yaml", ".yml")
+_TRAILING = re.compile(r"(?<=[^,]),$|(?<=[{\[])[}\]],?$", re.MULTILINE)
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def target(files: Iterable[str], into: str) -> str:
+    """The file that an overlay goes into.
+
+    Raises:
+        OverlayError: there is no such file, or there are several and none is named.
+    """
+    known = sorted(files)
+    if into in known:
+        return into
+    if not into and len(known) == 1:
+        return known[0]
+    if into:
+        raise OverlayError(1, f"these switches have no file {into!r}", f"They have: {', '.join(known)}.")
+    message = "these switches have several files, and `into` names none"
+    raise OverlayError(1, message, f"They have: {', '.join(known)}.")
+
+
+def check_text(into: str, text: str) -> None:
+    """Refuse what no file of that name can hold.
+
+    Raises:
+        OverlayError: control characters, tabs, or not the JSON or YAML that the file is.
+    """
+    if found := _CONTROL.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise OverlayError(line, f"the character {found[0]!r} is not allowed", "Indent with spaces.")
+    if into.endswith(".json"):
+        _loaded(text)
+    elif into.endswith(_YAML):
+        _check_yaml(text)
+
+
+def _check_yaml(text: str) -> None:
+    import yaml
+
+    try:
+        yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise OverlayError(line, f"this is not YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise OverlayError(1, f"this is not YAML: {error}") from None
+    except RecursionError:
+        raise OverlayError(1, "this is nested too deeply") from None
+    except (ValueError, AttributeError) as error:  # a number or a date that is none, such as 2026-13-01
+        raise OverlayError(1, f"a value is not what it looks like: {error}") from None
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise OverlayError(error.lineno, f"this is not JSON: {error.msg}") from None
+    except RecursionError:
+        raise OverlayError(1, "this is nested too deeply") from None
+    if not isinstance(value, dict):
+        raise OverlayError(1, "this is no JSON object")
+    return value
+
+
+def merged(files: Mapping[str, str], overlay: Overlay) -> dict[str, str]:
+    """The files with the overlay in one of them.
+
+    Raises:
+        OverlayError: it does not fit.
+    """
+    into = target(files, overlay.into)
+    check_text(into, overlay.text)
+    if into.endswith(".json"):
+        text = _merged_json(files[into], overlay.text)
+    else:
+        text = merge(files[into], overlay.text, keyed=into.endswith(_YAML))
+    return {**files, into: text}
+
+
+def _merged_json(text: str, overlay: str) -> str:
+    """The object with what the overlay adds; laid out as it was, keys in order of their first appearance."""
+    value = _loaded(text)
+    _add(value, _loaded(overlay), overlay)
+    second = text.split("\n", 2)[1] if "\n" in text else ""
+    indent = len(second) - len(second.lstrip()) or 4
+    return json.dumps(value, indent=indent) + "\n"
+
+
+def _add(value: dict[str, Any], more: Mapping[str, Any], text: str) -> None:
+    for key, part in more.items():
+        if "*" in key and isinstance(part, dict):
+            shape = re.compile(".*".join(map(re.escape, key.split("*"))))
+            chosen = [known for known in value if shape.fullmatch(known)]
+            if not chosen:
+                raise _misfit(text, key, "no key of the file matches it")
+        else:
+            chosen = [key]
+        for name in chosen:
+            known = value.setdefault(
+                name, {} if isinstance(part, dict) else [] if isinstance(part, list) else part
+            )
+            if isinstance(known, dict) and isinstance(part, dict):
+                _add(known, part, text)
+            elif isinstance(known, list) and isinstance(part, list):
+                known += [item for item in part if item not in known]
+            elif known != part or type(known) is not type(part):
+                raise _misfit(text, key, f"the file has {json.dumps(known)[:60]} there")
+
+
+def _misfit(text: str, key: str, why: str) -> OverlayError:
+    at = text.find(json.dumps(key))
+    line = text.count("\n", 0, max(at, 0)) + 1
+    remedy = "An overlay adds; what is planned is changed in the spec."
+    return OverlayError(line, f"{key!r} cannot be merged: {why}", remedy)
+
+
+def stated(files: Mapping[str, str], overlay: Overlay) -> tuple[str, set[int], list[tuple[int, str]]]:
+    """The file that an overlay is in, the lines that it states there, and what the file lacks of it.
+
+    Raises:
+        OverlayError: the overlay itself cannot be read, or there is no such file.
+    """
+    into = target(files, overlay.into)
+    text, wanted = files[into], overlay.text
+    if into.endswith(".json"):
+        wanted = _TRAILING.sub("", json.dumps(_loaded(wanted), indent=4))
+        text = _TRAILING.sub("", text)
+    return into, *traced(text, wanted)

@@ -1,0 +1,180 @@
+"""Merges indented text (a CLI's configuration, braces, YAML blocks) by its outline, and finds a merged part again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_CLOSING = re.compile(r"[}\])]+[;,]?|!|quit|exit\b.*")
+_NOTHING = re.compile(r"[#!] .*|#|end")  # comments, and the last line of a configuration
+_KEY = re.compile(r"(?P<key>'[^']*'|[^\s'][^\s]*?):(?:\s|$)")
+
+
+Insertions = dict[int, list[tuple[int, list[str]]]]
+"""Line to add after -> what is added there: its indentation, and its lines."""
+
+
+class OverlayError(Exception):
+    """An overlay does not fit the file that it is merged into; `line` is the overlay's own, from 1."""
+
+    def __init__(self, line: int, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.line = line
+        self.message = message
+        self.remedy = remedy
+
+
+@dataclass(slots=True)
+class Node:
+    """A line of an outline and what is indented below it.
+
+    Attributes:
+        text: without indentation; `indent`: columns of it.
+        line: from 1; `last`: that of the last line below it; `end`: with the lines that close it.
+        closing: text of the line that closes it, such as `}`; "" for none.
+    """
+
+    text: str
+    indent: int
+    line: int
+    last: int
+    end: int
+    closing: str = ""
+    children: list[Node] = field(default_factory=list)
+
+
+def outline(text: str) -> Node:
+    """The lines as a tree, by indentation; blank lines, comments and lines that only close a block are no nodes."""
+    top = Node("", -1, 0, 0, 0)
+    above = [top]
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip()
+        if not line or _NOTHING.fullmatch(line):
+            continue
+        indent = len(raw) - len(raw.lstrip())
+        while above[-1].indent >= indent:
+            above.pop()
+        parent = above[-1]
+        for node in above:
+            node.last = node.end = number
+        if _CLOSING.fullmatch(line):
+            if parent.children and parent.children[-1].indent == indent:
+                parent.children[-1].closing = parent.children[-1].closing or line
+                parent.children[-1].end = number
+            continue
+        node = Node(line, indent, number, number, number)
+        parent.children.append(node)
+        above.append(node)
+    return top
+
+
+def merge(text: str, overlay: str, *, keyed: bool = False) -> str:
+    """The text with the overlay's lines in it.
+
+    A block of the overlay whose first line the text has goes into that block, `*` standing for anything but spaces;
+    other lines are added, single ones before the first block beside them and blocks at the end. What the text has
+    already stays as it is.
+
+    Args:
+        text: the file.
+        overlay: the lines to add, indented like the file.
+        keyed: lines are `key: value`, of which a block has each key once.
+
+    Raises:
+        OverlayError: FAB2111, a `*` that matches nothing, or a key with another value.
+    """
+    target = outline(text)
+    insertions: Insertions = {}
+    _merge(target, outline(overlay), insertions, keyed)
+    lines = text.split("\n")
+    merged: list[str] = []
+    for number in range(len(lines) + 1):
+        if number:
+            merged.append(lines[number - 1])
+        # What belongs to the line itself comes before what follows beside it or beside a block around it.
+        for _, added in sorted(insertions.get(number, ()), key=lambda each: -each[0]):
+            merged += added
+    return "\n".join(merged)
+
+
+def _merge(target: Node, overlay: Node, insertions: Insertions, keyed: bool) -> None:
+    for node in overlay.children:
+        found = list(_matching(target.children, node))
+        if not found:
+            _add(target, node, node.indent - overlay.indent, insertions, keyed)
+        for match in found:
+            _merge(match, node, insertions, keyed)
+
+
+def _matching(candidates: Iterable[Node], node: Node) -> Iterator[Node]:
+    """The lines that a line of the overlay speaks of."""
+    if node.children and "*" in node.text:
+        shape = re.compile(r"\S*".join(map(re.escape, node.text.split("*"))))
+        yield from (each for each in candidates if each.children and shape.fullmatch(each.text))
+    else:
+        yield from (each for each in candidates if each.text == node.text)
+
+
+def _add(target: Node, node: Node, step: int, insertions: Insertions, keyed: bool) -> None:
+    """Add a line and its block below `target`, indented as what is there, or by `step` where nothing is."""
+    if node.children and "*" in node.text:
+        message = f"no block of the file matches {node.text!r}"
+        raise OverlayError(node.line, message, "`*` stands for anything but spaces in a block that exists.")
+    key = _KEY.match(node.text) if keyed else None
+    if key and (other := next((c for c in target.children if _same_key(c, key["key"])), None)):
+        message = f"the file has {other.text!r} where the overlay has {node.text!r}"
+        raise OverlayError(node.line, message, "An overlay adds; what is planned is changed in the spec.")
+    indent = target.children[0].indent if target.children else target.indent + step if target.line else 0
+    insertions.setdefault(_place(target, node), []).append((indent, list(_lines(node, indent - node.indent))))
+
+
+def _same_key(node: Node, key: str) -> bool:
+    found = _KEY.match(node.text)
+    return found is not None and found["key"] == key
+
+
+def _place(target: Node, node: Node) -> int:
+    """The line to add after: single lines go before the first block, whose mode they could not leave."""
+    if node.children:
+        return target.last
+    single = target.line
+    for child in target.children:
+        if child.children:
+            break
+        single = child.end
+    return single
+
+
+def _lines(node: Node, shift: int) -> Iterator[str]:
+    yield " " * (node.indent + shift) + node.text
+    for child in node.children:
+        yield from _lines(child, shift)
+    if node.closing:
+        yield " " * (node.indent + shift) + node.closing
+
+
+def traced(text: str, overlay: str) -> tuple[set[int], list[tuple[int, str]]]:
+    """The lines of a file that the overlay states, and (the file's nearest line, text) of those that it lacks."""
+    lines: set[int] = set()
+    missing: list[tuple[int, str]] = []
+    _trace([outline(text)], outline(overlay), lines, missing)
+    return lines, missing
+
+
+def _trace(targets: list[Node], overlay: Node, lines: set[int], missing: list[tuple[int, str]]) -> None:
+    for node in overlay.children:
+        matches = [list(_matching(target.children, node)) for target in targets]
+        found = [match for each in matches for match in each]
+        lines.update(match.line for match in found)
+        wild = bool(node.children) and "*" in node.text
+        lacking = [target for target, each in zip(targets, matches, strict=True) if not each]
+        if lacking and not (wild and found):
+            missing.append((max(lacking[0].line, 1), node.text))
+        if found:
+            _trace(found, node, lines, missing)

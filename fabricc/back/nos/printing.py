@@ -1,0 +1,44 @@
+"""What prints a line of a configuration: the built-in template with its line, or the serialiser."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from fabricc.back.nos.templating import built_in
+
+_PART = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
+_LEAST = 2
+"""Letters of its own that a line of a template must have to be taken for the origin of a line."""
+
+
+def printer(nos: str, file: str, line: str) -> str:
+    """`template eos/bgp.j2:24`, or the module that writes such files where a system has no templates.
+
+    Of several lines of templates that give this one, the one with the most letters of its own is named.
+    """
+    text = line.strip()
+    best = max(
+        ((own, name, number) for own, pattern, name, number in _patterns(nos) if pattern.fullmatch(text)),
+        default=None,
+    )
+    if best is None and file == "frr.conf" and nos != "frr":
+        return printer("frr", file, line)
+    if best is not None:
+        return f"template {best[1]}:{best[2]}"
+    return "no built-in template" if _patterns(nos) else f"the serialiser fabricc.back.nos.{nos}"
+
+
+@cache
+def _patterns(nos: str) -> tuple[tuple[int, re.Pattern[str], str, int], ...]:
+    """Lines of the templates of a system: letters of their own, what they give, file and line."""
+    folder = built_in() / nos
+    found = []
+    for path in sorted(folder.glob("**/*.j2")) if folder.is_dir() else []:
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            own = _PART.split(line.strip())
+            letters = sum(len(part.strip()) for part in own)
+            if letters >= _LEAST:
+                pattern = re.compile(".*".join(re.escape(part) for part in own))
+                found.append((letters, pattern, path.relative_to(built_in()).as_posix(), number))
+    return tuple(found)

@@ -1,0 +1,51 @@
+"""A back end whose switch is one file, printed by one template from a view of the switch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.templating import environment
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.back.nos.base import Gap
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Switch
+
+
+@dataclass(frozen=True, slots=True)
+class SingleFileNos:
+    """Fulfils `fabricc.back.nos.base.Nos`, which says what each method promises.
+
+    Attributes:
+        name: also the model's key under `nos:` in the catalog, and the folder of the templates.
+        file: what `render` calls its one file; `template` is what prints it.
+        view: makes what the template calls `switch`.
+    """
+
+    name: str
+    releases: tuple[str, ...]
+    default_release: str
+    file: str
+    template: str
+    port_name: Callable[[SwitchModel, int, int, int], str]
+    gaps: Callable[[Switch], list[Gap]]
+    view: Callable[[Switch], object]
+    read: Callable[[Mapping[str, str]], Reading]
+    planned: Callable[[Switch], Facts]
+
+    def supports(self, model: SwitchModel) -> bool:
+        """Whether the catalog has settings of this NOS for the model."""
+        return self.name in model.nos
+
+    def render(self, switch: Switch) -> dict[str, str]:
+        """The switch's one file.
+
+        Raises:
+            jinja2.TemplateError: a user's template is at fault; the built-in ones do not raise.
+        """
+        template = environment(self.name, objects=True).get_template(self.template)
+        return {self.file: template.render(switch=self.view(switch))}

@@ -1,0 +1,164 @@
+"""Who reads what is written on SONiC, and whether the conditions hold under which it is read: `consumers.yaml`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TABLE = Path(__file__).with_name("consumers.yaml")
+FRR_FILE = "frr.conf"
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One reader of a table, or of lines of `frr.conf`.
+
+    Attributes:
+        table: its name; `frr.conf` for lines, which `lines` then matches whole.
+        row: the only row that is read; empty for all.
+        fields: those read; None for every one.
+        by: daemon, manager, script or template; `sources`: repository and file, each.
+        since, until: the first and last release, empty where open.
+        needs: names of conditions.
+        gap: code of the finding that says that nothing reads it; empty where something does.
+    """
+
+    table: str
+    row: str
+    fields: frozenset[str] | None
+    lines: re.Pattern[str] | None
+    by: str
+    sources: tuple[str, ...]
+    since: str
+    until: str
+    needs: tuple[str, ...]
+    gap: str
+
+    def is_in(self, release: str) -> bool:
+        """Whether it reads in a release; their names ascend as text does."""
+        return self.since <= release and (not self.until or release <= self.until)
+
+    def reads(self, row: str, field: str | None) -> bool:
+        """Whether it reads a field of a row; without a field, the row."""
+        return self.row in ("", row) and (field is None or self.fields is None or field in self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a consumer needs: a field with one of some values.
+
+    Attributes:
+        by_default: whether it holds where the field is not stated.
+    """
+
+    table: str
+    row: str
+    field: str
+    holds: tuple[str, ...]
+    by_default: bool
+    source: str
+
+    def refuted(self, tables: Mapping[str, Any]) -> str:
+        """Why it does not hold by the tables of a device; empty where it does."""
+        rows = tables.get(self.table)
+        row = rows.get(self.row) if isinstance(rows, dict) else None
+        value = row.get(self.field) if isinstance(row, dict) else None
+        if self.by_default if value is None else value in self.holds:
+            return ""
+        return f"{self.table}|{self.row} {self.field} is {'not stated' if value is None else value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Consumers:
+    """Everything that is known of consumers, by table; `frr.conf` is one."""
+
+    conditions: Mapping[str, Condition]
+    tables: Mapping[str, tuple[Consumer, ...]]
+
+    def of(self, table: str, row: str, field: str | None, release: str) -> Consumer | None:
+        """Who reads a field in a release."""
+        found = (one for one in self.tables.get(table, ()) if one.is_in(release) and one.reads(row, field))
+        return next(found, None)
+
+    def of_line(self, line: str) -> Consumer:
+        """Who reads a line of `frr.conf`."""
+        return next(one for one in self.tables[FRR_FILE] if one.lines and one.lines.fullmatch(line))
+
+
+@lru_cache(1)
+def consumers() -> Consumers:
+    """The file as values."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    raw: dict[str, Any] = yaml.load(TABLE.read_text("utf-8"), loader)
+    conditions = {}
+    for name, one in raw["conditions"].items():
+        table, row, field = one["at"].split("|")
+        conditions[name] = Condition(table, row, field, tuple(one["holds"]), one["by_default"], one["in"])
+    tables = {name: tuple(_consumer(name, row) for row in rows) for name, rows in raw["tables"].items()}
+    tables[FRR_FILE] = tuple(_consumer(FRR_FILE, row) for row in raw["frr"])
+    return Consumers(conditions, tables)
+
+
+def _consumer(table: str, raw: Mapping[str, Any]) -> Consumer:
+    fields, sources = raw.get("fields", "any"), raw.get("in", [])
+    return Consumer(
+        table,
+        raw.get("row", ""),
+        None if fields == "any" else frozenset(fields),
+        re.compile(raw["lines"]) if "lines" in raw else None,
+        raw.get("by", ""),
+        (sources,) if isinstance(sources, str) else tuple(sources),
+        raw.get("since", ""),
+        raw.get("until", ""),
+        tuple(raw.get("needs", ())),
+        raw.get("gap", ""),
+    )
+
+
+def unread(tables: Mapping[str, Any], release: str) -> Iterator[tuple[str, str, str]]:
+    """Table, row of it or nothing, and why nothing reads it, for the tables of a device.
+
+    Args:
+        tables: `config_db.json` as parsed.
+        release: of its schema; empty for one that is not known, whose releases are not compared.
+    """
+    known = consumers()
+    for table, every in known.tables.items():
+        rows = tables.get(table)
+        here = [one for one in every if isinstance(rows, dict) and rows and one.row in ("", *rows)]
+        readers = [one for one in here if not release or one.is_in(release)]
+        if here and not readers:
+            yield table, here[0].row, f"nothing in {release} does"
+        for why in {why: None for one in readers for why in refuted(one, tables)}:
+            yield table, here[0].row, why
+
+
+def refuted(consumer: Consumer, tables: Mapping[str, Any]) -> Iterator[str]:
+    """Why a consumer does not read what it should, by the tables of a device."""
+    conditions = consumers().conditions
+    yield from filter(None, (conditions[name].refuted(tables) for name in consumer.needs))
+
+
+def unread_lines(text: str, tables: Mapping[str, Any], release: str) -> Iterator[tuple[int, str, str]]:
+    """Line number, consumer and reason of what nothing reads in `frr.conf`; the first line of each consumer."""
+    known = consumers()
+    told: set[str] = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        one = known.of_line(line.rstrip())
+        if one.by in told:
+            continue
+        told.add(one.by)
+        whys = list(refuted(one, tables))
+        if release and not one.is_in(release):
+            whys.insert(0, f"nothing in {release} does")
+        if whys:
+            yield number, one.by, ", ".join(whys)

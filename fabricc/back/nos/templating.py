@@ -1,0 +1,195 @@
+"""The Jinja2 environments of the back ends: one per NOS and process, the user's own templates searched first."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign import files
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+
+    from jinja2 import BaseLoader, BytecodeCache, Environment
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_FIXED = ("hosts", "jobs", "report")
+"""Folders of the built-in templates that other modules fill in; a user's are not looked for."""
+_LARGEST = 1 << 20
+"""Bytes of a template of the user's own."""
+_overrides: tuple[Path, ...] = ()
+
+
+@cache
+def built_in() -> Path:
+    """The folder of the templates that come with the product.
+
+    An installed wheel carries it inside the package; a source checkout has it beside the package.
+
+    Raises:
+        FileNotFoundError: the installation lacks it.
+    """
+    for folder in (_PACKAGE / "_templates", _PACKAGE.parent / "templates"):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"no templates beside or inside {_PACKAGE.name}")
+
+
+def set_template_path(folders: Iterable[str | Path]) -> None:
+    """Search these folders before the built-in templates, in the order given.
+
+    Each holds a folder per NOS, such as `eos/bgp.j2`; a file there replaces the built-in one of that name. What was
+    read from folders set before is read again.
+    """
+    global _overrides
+    chosen = tuple(Path(folder) for folder in folders)
+    if chosen or _overrides:
+        _environment.cache_clear()
+    _overrides = chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Where a template failed, and why."""
+
+    file: str
+    line: int
+    message: str
+
+
+def override_digests() -> dict[str, str]:
+    """The user's templates, `eos/bgp.j2` for instance -> SHA-256; of two of one name the one that is used.
+
+    Raises:
+        OSError: a folder or file cannot be read.
+    """
+    found: dict[str, str] = {}
+    for folder in _overrides:
+        known = (each for each in folder.iterdir() if (built_in() / each.name).is_dir())
+        for nos in sorted(each for each in known if each.name not in _FIXED):
+            for file in sorted(nos.glob("*.j2")):
+                name = f"{nos.name}/{file.name}"
+                found.setdefault(name, files.digest(file, root=files.clone_of(file) or folder))
+    return found
+
+
+def fault_of(error: Exception) -> Fault | None:
+    """The place of an error in the templates; None when the user has none of their own, or the error is elsewhere."""
+    from jinja2 import TemplateSyntaxError
+
+    if not _overrides:
+        return None
+    if isinstance(error, TemplateSyntaxError) and error.filename:
+        return Fault(error.filename, error.lineno, f"syntax: {error.message}")
+    if isinstance(error, UnicodeDecodeError):
+        return next((Fault(str(file), 1, "not UTF-8 text") for file in _files() if not _is_text(file)), None)
+    place = _innermost(error.__traceback__)
+    return Fault(*place, _reason(error)) if place else None
+
+
+def _reason(error: Exception) -> str:
+    from jinja2 import TemplateNotFound
+
+    if isinstance(error, TemplateNotFound):
+        return f"there is no template {error.name}"
+    return str(error) or "it cannot be rendered"
+
+
+def _innermost(traceback: TracebackType | None) -> tuple[str, int] | None:
+    """File and line of the template that was at work: the user's if one was, else any."""
+    found: tuple[str, int] | None = None
+    own = False
+    while traceback is not None:
+        file = Path(traceback.tb_frame.f_code.co_filename)
+        theirs = any(file.is_relative_to(folder) for folder in _overrides)
+        if theirs or (not own and file.is_relative_to(built_in())):
+            found, own = (str(file), traceback.tb_lineno), theirs
+        traceback = traceback.tb_next
+    return found
+
+
+def _files() -> Iterable[Path]:
+    return (file for folder in _overrides for file in sorted(folder.glob("*/*.j2")))
+
+
+def _is_text(file: Path) -> bool:
+    try:
+        files.read(file, limit=_LARGEST).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def environment(nos: str, *, objects: bool = False) -> Environment:
+    """The environment that renders the templates of one NOS; the same object at every call.
+
+    Names that a template uses and its view lacks are errors (`jinja2.UndefinedError`), never empty text. With
+    templates of the user's own it is a sandbox: they see the view and change nothing (`jinja2.sandbox`).
+
+    Args:
+        nos: folder of the templates.
+        objects: what the view is made of has attributes, no keys. `view.name` is then what Python says it is, except
+            in the sandbox.
+    """
+    return _environment(nos, _overrides, objects)
+
+
+@cache
+def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    from fabricc.back.nos import compiling
+
+    kind = ImmutableSandboxedEnvironment if overrides else Environment
+    made = kind(
+        loader=ChoiceLoader(
+            [*(_loader(folder, nos) for folder in overrides), FileSystemLoader(built_in() / nos)]
+        ),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+        autoescape=False,
+        bytecode_cache=None if overrides else _compiled(),  # a sandbox compiles otherwise
+    )
+    if not overrides:
+        made.code_generator_class = compiling.AttributeTemplates if objects else compiling.JoinedTemplates
+    return made
+
+
+def _loader(folder: Path, nos: str) -> BaseLoader:
+    """Templates of the user's own, which may include one another and nothing else."""
+    from jinja2 import FunctionLoader
+
+    def load(name: str) -> tuple[str, str, Callable[[], bool]] | None:
+        file = folder / nos / name
+        if ".." in name.split("/") or not file.is_file():
+            return None
+        text = files.read(file, root=files.clone_of(file) or folder, limit=_LARGEST).decode()
+        return text, str(file), lambda: True
+
+    return FunctionLoader(load)
+
+
+def _compiled() -> BytecodeCache | None:
+    """Compiled templates stay beside the built-in ones, as Python's do; compiling those of a NOS takes 50 ms."""
+    from jinja2 import FileSystemBytecodeCache
+
+    folder = built_in() / "__pycache__"
+    if sys.dont_write_bytecode:
+        return None
+    with suppress(OSError):
+        folder.mkdir(exist_ok=True)
+    compiler = zlib.crc32(Path(__file__).with_name("compiling.py").read_bytes())
+    return (
+        FileSystemBytecodeCache(str(folder), f"%s.{compiler:08x}.j2c") if os.access(folder, os.W_OK) else None
+    )

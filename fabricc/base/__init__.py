@@ -1,0 +1,1 @@
+"""What every room stands on: diagnostics, the doors for what others wrote, values."""

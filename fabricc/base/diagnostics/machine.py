@@ -1,0 +1,135 @@
+"""Diagnostics for programs: JSON, SARIF 2.1.0, GitHub workflow commands and JUnit XML."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.model import Severity
+from fabricc.base.foreign.text import json_document, sarif_message, workflow_commands, xml_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.base.diagnostics.model import Diagnostic
+    from fabricc.base.foreign.text import Rendered
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates that stand for no byte of a file's name (PEP 383)."""
+
+
+def render_json(diagnostics: Iterable[Diagnostic]) -> Rendered:
+    """An object with `diagnostics` in order and `summary`, a count per severity."""
+    found = list(diagnostics)
+    entries = [
+        {
+            "code": each.code,
+            "title": TITLES.get(each.code, each.code),
+            "severity": each.severity.value,
+            "message": each.message,
+            "file": each.position.file if each.position else None,
+            "line": each.position.line if each.position else None,
+            "column": each.position.column if each.position else None,
+            "help": each.help,
+        }
+        for each in found
+    ]
+    counts = {severity.value: sum(each.severity is severity for each in found) for severity in Severity}
+    return json_document({"diagnostics": entries, "summary": counts})
+
+
+def render_sarif(diagnostics: Iterable[Diagnostic]) -> Rendered:
+    """A SARIF 2.1.0 log (OASIS) of one run; columns count Unicode code points."""
+    from fabricc import __version__
+
+    found = list(diagnostics)
+    codes = sorted({each.code for each in found})
+    rules = [{"id": code, "shortDescription": {"text": TITLES.get(code, code)}} for code in codes]
+    run = {
+        "tool": {"driver": {"name": "fabricc", "version": __version__, "rules": rules}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(each, codes.index(each.code)) for each in found],
+    }
+    return json_document({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def render_github(diagnostics: Iterable[Diagnostic]) -> Rendered:
+    """One workflow command a line, which GitHub shows at the place in the pull request."""
+    return workflow_commands(map(_command, diagnostics))
+
+
+def _command(each: Diagnostic) -> tuple[str, dict[str, str], str]:
+    properties = {"title": f"{each.code} {TITLES.get(each.code, '')}".strip()}
+    if each.position:
+        place = each.position
+        properties = {"file": place.file, "line": str(place.line), "col": str(place.column), **properties}
+    message = f"{each.message}\nhelp: {each.help}" if each.help else each.message
+    return GITHUB_COMMANDS[each.severity], properties, message
+
+
+def render_junit(diagnostics: Iterable[Diagnostic]) -> Rendered:
+    """A JUnit XML report: a failed test per error, a skipped one per warning, a passed one per note."""
+    from xml.etree import ElementTree
+
+    found = list(diagnostics)
+    failures = sum(each.severity is Severity.ERROR for each in found)
+    skipped = sum(each.severity is Severity.WARNING for each in found)
+    counts = {
+        "tests": str(len(found) or 1),
+        "failures": str(failures),
+        "errors": "0",
+        "skipped": str(skipped),
+    }
+    root = ElementTree.Element("testsuites", {"name": "fabricc", **counts})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "fabricc", **counts})
+    if not found:
+        ElementTree.SubElement(suite, "testcase", {"classname": "fabricc", "name": "no findings"})
+    for each in found:
+        place = each.position
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            {
+                "classname": place.file if place else "fabricc",
+                "name": f"{each.code}: {each.message}",
+            },
+        )
+        if place is not None:
+            case.set("file", place.file)
+            case.set("line", str(place.line))
+        where = f"{place.file}:{place.line}:{place.column}: " if place else ""
+        body = f"{where}{each.message}" + (f"\nhelp: {each.help}" if each.help else "")
+        if each.severity is Severity.ERROR:
+            ElementTree.SubElement(case, "failure", {"type": each.code, "message": each.message}).text = body
+        elif each.severity is Severity.WARNING:
+            ElementTree.SubElement(case, "skipped", {"message": each.message}).text = body
+        else:
+            ElementTree.SubElement(case, "system-out").text = body
+    return xml_document(root)
+
+
+def _sarif_result(each: Diagnostic, rule: int) -> dict[str, Any]:
+    from urllib.parse import quote
+
+    text = f"{each.message}\n{each.help}" if each.help else each.message
+    result: dict[str, Any] = {
+        "ruleId": each.code,
+        "ruleIndex": rule,
+        "level": each.severity.value,
+        "message": {"text": sarif_message(text)},
+    }
+    if each.position:
+        place = each.position
+        uri = quote(_NO_BYTE.sub("\ufffd", place.file).encode("utf-8", "surrogateescape"))
+        result["locations"] = [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": f"file://{uri}" if uri.startswith("/") else uri},
+                    "region": {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)},
+                }
+            }
+        ]
+    return result

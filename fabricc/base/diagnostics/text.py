@@ -1,0 +1,111 @@
+"""Diagnostics for people: place, message, the source line with a caret, and the remedy."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.model import Severity
+from fabricc.base.foreign.text import Terminal, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.base.diagnostics.model import Diagnostic, Position
+
+LINE_BREAK = re.compile(r"\r\n|\r|\n")
+WIDTH = 100
+_NARROWEST = 20
+COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
+BOLD, DIM = "1", "2"
+
+
+def render_text(
+    diagnostics: Iterable[Diagnostic],
+    sources: Mapping[str, str],
+    *,
+    colour: bool = False,
+    width: int | None = None,
+) -> Terminal:
+    """All findings and a count; the empty text when there is none.
+
+    Args:
+        diagnostics: shown in the order given.
+        sources: file -> its text, for the source lines; a file not in it is shown without.
+        colour: with ANSI colours. Nothing else in the result is an escape sequence, whatever the input holds.
+        width: columns of the terminal, at which messages and remedies break between words; None breaks no line.
+    """
+    found = list(diagnostics)
+    if not found:
+        return Terminal()
+    lines = {file: LINE_BREAK.split(text) for file, text in sources.items()}
+    blocks = [_block(each, lines, colour, width) for each in found]
+    return Terminal("\n").join([*blocks, summary(found), Terminal()])
+
+
+def summary(diagnostics: Iterable[Diagnostic]) -> str:
+    """How many of each severity: `2 errors, 1 warning`."""
+    severities = [each.severity for each in diagnostics]
+    counts = [(severities.count(severity), severity.value) for severity in Severity]
+    return ", ".join(f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count)
+
+
+def _block(each: Diagnostic, lines: Mapping[str, list[str]], colour: bool, width: int | None) -> Terminal:
+    tint, bold, dim = (COLOURS[each.severity], BOLD, DIM) if colour else ("", "", "")
+    styled, place = Terminal.styled, each.position
+    where = styled(bold, f"{place.file}:{place.line}:{place.column}:") + " " if place else Terminal()
+    head = styled(tint, f"{each.severity} {each.code}:")
+    before = f"{place.file}:{place.line}:{place.column}: " if place else ""
+    first, *more = _wrapped(each.message, len(visible(f"{before}{each.severity} {each.code}: ")), 2, width)
+    parts = [Terminal("{}{} {}").format(where, head, first), *map(Terminal("  {}").format, more)]
+    gutter = ""
+    if place is not None and 0 < place.line <= len(lines.get(place.file, ())):
+        gutter = " " * len(str(place.line))
+        source, offset = _excerpt(lines[place.file][place.line - 1], place)
+        bar = styled(dim, f"{place.line} |")
+        parts.append(Terminal("{} {}").format(bar, source.rstrip()) if source.strip() else bar)
+        parts.append(Terminal("{} {}{}").format(styled(dim, f"{gutter} |"), " " * offset, styled(tint, "^")))
+    if each.help:
+        indent = f"{gutter} = " if gutter else "  "
+        margin = len(f"{indent}help: ")
+        first, *more = _wrapped(each.help, margin, margin, width)
+        parts.append(Terminal("{} {}").format(styled(dim, f"{indent}help:"), first))
+        parts += [Terminal("{}{}").format(" " * margin, part) for part in more]
+    return Terminal("\n").join([*parts, Terminal()])
+
+
+def _wrapped(text: str, first: int, margin: int, width: int | None) -> list[str]:
+    """The text in lines of whole words; `first` and `margin` are the columns before the first line and the others."""
+    shown = visible(text)
+    if width is None or first + len(shown) <= width:
+        return [shown]
+    width = max(width, _NARROWEST)
+    begun = "x" * min(first, width - 1)
+    lines = textwrap.wrap(
+        begun + shown,
+        width,
+        subsequent_indent=" " * margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [lines[0][len(begun) :], *(part[margin:] for part in lines[1:])]
+
+
+def _excerpt(line: str, place: Position) -> tuple[str, int]:
+    """The source line as shown, clipped around the column, and how many cells before the caret."""
+    column = min(max(place.column - 1, 0), len(line))
+    start = max(0, column - WIDTH // 2) if len(line) > WIDTH else 0
+    end = min(len(line), start + WIDTH)
+    before, after = visible(line[start:column]), visible(line[column:end])
+    if start:
+        before = "…" + before
+    return before + after + ("…" if end < len(line) else ""), sum(map(_cells, before))
+
+
+def _cells(character: str) -> int:
+    """Terminal cells of a character: two when wide, none when it combines with the one before."""
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,421 @@
+"""The one door to Git: objects that others wrote are read, and nothing that their repository names runs.
+
+A clone, an unpacked archive or a folder inside a clone brings its own configuration, hooks, attributes, references and
+object stores. What may run a command or fetch is shut three ways: it is not looked for (an embedded bare repository),
+not used (only commands that read objects), and overruled on the command line and in the environment, which come before
+the repository's own configuration. The user's own configuration stays: it says which folders are safe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Self
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+LARGEST = 64 << 20
+"""Bytes of a file that is read whole, and of a listing."""
+_SHORT = 1 << 16
+_SECONDS = 120.0
+_CHUNK = 1 << 18
+_OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_KEPT = frozenset(
+    (
+        "CONFIG_GLOBAL",
+        "CONFIG_SYSTEM",
+        "CONFIG_NOSYSTEM",
+        "CEILING_DIRECTORIES",
+        "DISCOVERY_ACROSS_FILESYSTEM",
+    )
+)
+"""`GIT_…` that say where the user's own configuration is and how far to look; all others are dropped."""
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",  # before any `protocol.….allow`
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "true",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_SSH_COMMAND": "false",
+    "LC_ALL": "C",
+}
+_SETTINGS = (
+    "safe.bareRepository=explicit",
+    "protocol.allow=never",
+    "core.alternateRefsCommand=",
+    "core.askPass=true",
+    "core.attributesFile=/dev/null",
+    "core.bigFileThreshold=1m",
+    "core.commitGraph=false",
+    "core.editor=true",
+    "core.excludesFile=/dev/null",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "credential.helper=",
+    "gc.auto=0",
+    "gpg.program=false",
+    "log.showSignature=false",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+)
+
+
+class GitError(Exception):
+    """What was asked for cannot be read; the text says why, `help` what to do."""
+
+    def __init__(self, message: str, help: str = "") -> None:
+        super().__init__(message)
+        self.help = help
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a commit has at a path.
+
+    Attributes:
+        path: below the top of the repository; bytes that are no UTF-8 as lone surrogates.
+        mode: the octal digits that Git writes: `100644`, `100755`, `120000` (a link), `160000` (another repository).
+        object: the name of the blob or commit.
+        size: bytes of a blob, None for anything else and for one that is not here.
+    """
+
+    path: str
+    mode: str
+    object: str
+    size: int | None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a regular file."""
+        return self.mode in ("100644", "100755")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository with a work tree, found from a folder inside that.
+
+    Attributes:
+        folder: where it was looked for; `prefix`: the same below the top of the repository, "" or ending in `/`.
+    """
+
+    folder: Path
+    prefix: str
+
+    @staticmethod
+    def of(folder: Path) -> Repository:
+        """The repository that has the folder in its work tree.
+
+        Raises:
+            GitError: there is none, it is bare, it belongs to somebody else, or there is no git.
+        """
+        folder = folder.resolve()
+        if not str(folder).isprintable():
+            raise GitError(f"{str(folder)!r} is no name of a folder that fabricc gives to Git", "Rename it.")
+        asked = ("--is-inside-work-tree", "--is-bare-repository", "--absolute-git-dir", "--show-prefix")
+        answer = _asked(folder, "rev-parse", *asked)
+        if answer.status:
+            raise _no_repository(folder, answer.told)
+        inside, bare, own, prefix = os.fsdecode(answer.out).split("\n", 3)
+        if (inside, bare) != ("true", "false") or folder.is_relative_to(own):
+            raise GitError(
+                f"{folder} is inside a Git repository without a work tree",
+                "Name a spec in the work tree of a clone.",
+            )
+        return Repository(folder, prefix.removesuffix("\n"))
+
+    def commit(self, revision: str) -> str:
+        """The name of the commit that a revision means.
+
+        Raises:
+            GitError: there is no such commit here.
+        """
+        if revision and not revision.startswith("-") and revision.isprintable():
+            asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+            answer = _asked(self.folder, *asked)
+            found = os.fsdecode(answer.out).strip()
+            if answer.status == 0 and _OBJECT.fullmatch(found):
+                return found
+        raise GitError(
+            f"Git knows no revision {revision!r}",
+            "Fetch it first: `git fetch origin main`; in CI, check out with the full history.",
+        )
+
+    def merge_base(self, first: str, second: str) -> str | None:
+        """Where the histories of two commits part; None when they have nothing in common."""
+        answer = _asked(self.folder, "merge-base", first, second)
+        found = os.fsdecode(answer.out).strip()
+        return found if answer.status == 0 and _OBJECT.fullmatch(found) else None
+
+    def entry(self, commit: str, path: str) -> Entry | None:
+        """What a commit has at `path`, below the top of the repository; None when it has nothing there.
+
+        Raises:
+            GitError: the path climbs, or the commit's folders are not here.
+        """
+        _checked(path)
+        return next((each for each in self._listed(commit, path) if each.path == path), None)
+
+    def entries(self, commit: str, folder: str) -> list[Entry]:
+        """All that a commit has below a folder, at any depth; where the folder itself is none, that one entry.
+
+        Raises:
+            GitError: as `entry`; or there is more than a listing of 64 MiB.
+        """
+        _checked(folder)
+        return self._listed(commit, folder, "-r")
+
+    def tracks(self, name: str) -> bool:
+        """Whether the index or the commit that is checked out has a file of this name in the folder.
+
+        Raises:
+            GitError: it cannot be told.
+        """
+        _checked(f"{self.prefix}{name}")
+        answer = _asked(self.folder, "ls-files", "-z", "--cached", "--", name)
+        if answer.status:
+            raise _no_repository(self.folder, answer.told)
+        if answer.out:
+            return True
+        head = _asked(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}")
+        commit = os.fsdecode(head.out).strip()
+        return head.status == 0 and self.entry(commit, f"{self.prefix}{name}") is not None
+
+    def blob(self, entry: Entry, largest: int = LARGEST) -> bytes:
+        """The bytes of a regular file.
+
+        Raises:
+            GitError: it is none, is too large, or is not here.
+        """
+        if not entry.plain:
+            raise GitError(f"{shown(entry.path)} is {kind(entry)}, not a regular file")
+        if entry.size is None:
+            raise _not_here(shown(entry.path))
+        if entry.size > largest:
+            raise GitError(f"{shown(entry.path)} is larger than {largest >> 20} MiB")
+        answer = _asked(self.folder, "cat-file", "blob", entry.object, limit=entry.size)
+        if answer.status or len(answer.out) != entry.size:
+            raise _not_here(shown(entry.path))
+        return answer.out
+
+    def digests(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
+        """SHA-256 (hex) of each of these regular files, in little memory.
+
+        Raises:
+            GitError: one is not here.
+        """
+        with TemporaryFile() as names:
+            names.write("".join(f"{each.object}\n" for each in entries).encode())
+            names.seek(0)
+            with _Child(self.folder, ("cat-file", "--batch"), names) as child:
+                for each in entries:
+                    if child.line() != f"{each.object} blob {each.size}".encode():
+                        raise _not_here(shown(each.path))
+                    digest = hashlib.sha256()
+                    for chunk in child.exactly(each.size or 0):
+                        digest.update(chunk)
+                    child.line()
+                    yield each, digest.hexdigest()
+
+    def _listed(self, commit: str, path: str, *options: str) -> list[Entry]:
+        if not _OBJECT.fullmatch(commit):
+            raise GitError(f"{commit!r} is no name of a commit")
+        asked = ("ls-tree", "-z", "--full-tree", "--long", *options, commit, "--", path)
+        answer = _asked(self.folder, *asked, limit=LARGEST)
+        if answer.status:
+            raise _not_here(f"{shown(path)} of {commit[:12]}")
+        return [_entry(row) for row in answer.out.split(b"\0") if row]
+
+
+def kind(entry: Entry) -> str:
+    """What an entry is, for people."""
+    named = {"120000": "a symbolic link", "160000": "a link to another repository", "040000": "a folder"}
+    return named.get(entry.mode, f"a file of mode {entry.mode}")
+
+
+def shown(path: str) -> str:
+    """A path that others chose, with everything that is not printed made visible."""
+    return path if path.isprintable() else ascii(path)[1:-1]
+
+
+def _entry(row: bytes) -> Entry:
+    """An entry of mode, type, object and size, a tab, and the path."""
+    stated, _, path = row.partition(b"\t")
+    mode, _, name, size = stated.decode("ascii").split()
+    return Entry(os.fsdecode(path), mode, name, int(size) if size.isdecimal() else None)
+
+
+def _checked(path: str) -> None:
+    if "\0" in path or not path or any(part in ("", ".", "..") for part in path.split("/")):
+        raise GitError(
+            f"{path!r} is no path inside a repository", "Name a file or folder below the spec's own."
+        )
+
+
+def _not_here(what: str) -> GitError:
+    return GitError(
+        f"Git cannot read {what} from the objects that are here",
+        "In a partial or shallow clone, get them with git itself: `git fetch --refetch --no-filter origin`.",
+    )
+
+
+def _no_repository(folder: Path, told: str) -> GitError:
+    if "dubious ownership" in told:
+        remedy = f"If you trust it: `git config --global --add safe.directory {folder}`."
+        return GitError(f"the Git repository of {folder} belongs to another user", remedy)
+    if "bare repository" in told:
+        remedy = "Name a spec in the work tree of a clone."
+        return GitError(f"{folder} is inside a bare Git repository, which is not read", remedy)
+    return GitError(f"{folder} is in no Git repository", "Give two specs instead of a revision.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    out: bytes
+    told: str
+
+
+def _asked(folder: Path, *arguments: str, limit: int = _SHORT) -> _Answer:
+    """What a command answers.
+
+    Raises:
+        GitError: it answers more than `limit` bytes, or not within two minutes.
+    """
+    with _Child(folder, arguments) as child:
+        out = b"".join(child.all(limit))
+        return _Answer(child.end(), out, child.told())
+
+
+class _Child:
+    """A git process whose output is read up to a limit and until a deadline; it ends with the block."""
+
+    __slots__ = ("_deadline", "_kept", "_process", "_what")
+
+    def __init__(self, folder: Path, arguments: Sequence[str], stdin: IO[bytes] | None = None) -> None:
+        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+        self._what = f"git {arguments[0]}"
+        self._kept = b""
+        self._deadline = time.monotonic() + _SECONDS
+        self._process = subprocess.Popen(
+            [program(), "--no-pager", *settings, "-C", str(folder), *arguments],
+            cwd="/",
+            env=environment(),
+            stdin=stdin or subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def all(self, limit: int) -> Iterator[bytes]:
+        """All that it prints."""
+        while chunk := self._read(self._process.stdout):
+            limit -= len(chunk)
+            if limit < 0:
+                raise GitError(f"`{self._what}` answers more than fabricc reads")
+            yield chunk
+
+    def line(self) -> bytes:
+        """The next line, without its end; of what is no line, the beginning."""
+        while b"\n" not in self._kept and len(self._kept) < _SHORT:
+            if not (chunk := self._read(self._process.stdout)):
+                break
+            self._kept += chunk
+        line, _, self._kept = self._kept.partition(b"\n")
+        return line
+
+    def exactly(self, size: int) -> Iterator[bytes]:
+        """The next `size` bytes.
+
+        Raises:
+            GitError: there are fewer.
+        """
+        while size:
+            chunk = self._kept or self._read(self._process.stdout)
+            if not chunk:
+                raise GitError(f"`{self._what}` ended early")
+            self._kept = chunk[size:]
+            size -= len(chunk) - len(self._kept)
+            yield chunk[: len(chunk) - len(self._kept)]
+
+    def end(self) -> int:
+        """Its exit status."""
+        try:
+            return self._process.wait(max(0.0, self._deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise self._late() from None
+
+    def told(self) -> str:
+        """The beginning of what it says on standard error."""
+        return self._read(self._process.stderr).decode("utf-8", "replace")
+
+    def _read(self, stream: IO[bytes] | None) -> bytes:
+        assert stream is not None
+        poll = select.poll()
+        poll.register(stream, select.POLLIN)
+        left = self._deadline - time.monotonic()
+        if left <= 0 or not poll.poll(left * 1000):
+            raise self._late()
+        return os.read(stream.fileno(), _CHUNK)
+
+    def _late(self) -> GitError:
+        return GitError(f"`{self._what}` did not answer within {_SECONDS:.0f} seconds")
+
+
+def environment() -> dict[str, str]:
+    """The environment of every git process: the user's own, without what steers Git, and with what shuts it."""
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.removeprefix("GIT_") in _KEPT
+    }
+    return own | _ENVIRONMENT
+
+
+def program() -> str:
+    """The path of git, never one of the folder that fabricc was started in.
+
+    Raises:
+        GitError: there is none.
+    """
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which("git", path=os.pathsep.join(_absolute(folders)))
+    if found is None:
+        raise GitError("there is no `git` on this machine", "Install Git.")
+    return found
+
+
+def _absolute(folders: Iterable[str]) -> Iterator[str]:
+    return (folder for folder in folders if Path(folder).is_absolute())

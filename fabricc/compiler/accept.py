@@ -1,0 +1,33 @@
+"""What the spec accepts, and acceptances that have nothing to accept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.front.spec.load import GAPS, accepted, softened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.front.spec.model import ClusterSpec
+
+LATER = ("FAB6", "FAB7")
+"""Codes that only emitting and checking can report, so that their absence before says nothing."""
+
+
+def settled(spec: ClusterSpec, diagnostics: Iterable[Diagnostic], *, gaps: bool = True) -> list[Diagnostic]:
+    """The findings up to planning, accepted warnings and gaps as notes; FAB2900 for an entry that matches none.
+
+    `gaps`: whether back ends were asked what they cannot express; if not, nothing is said of accepted gaps.
+    """
+    unasked = LATER if gaps else (*LATER, GAPS)
+    known = softened(diagnostics, spec.accept)
+    result = accepted(known, spec.accept)
+    present = {d.code for d in known if d.severity is not Severity.ERROR}
+    for index, entry in enumerate(spec.accept):
+        if entry.code not in present and not entry.code.startswith(unasked):
+            message = f"no warning here has the code {entry.code}, so accepting it has no effect"
+            result.append(spec.warning("FAB2900", message, "accept", index, help="Remove the entry."))
+    return result

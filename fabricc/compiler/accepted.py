@@ -1,0 +1,226 @@
+"""The ledger of what devices took: forms of lines by model, system and release, in `accepted.yaml` beside the spec.
+
+Nothing in it is trusted beyond a warning: a build with it writes the same files as one without.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from typing import TYPE_CHECKING
+
+from fabricc import __version__
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign import files
+from fabricc.base.values import dataclass
+from fabricc.compiler.rendering import rendered
+from fabricc.fabric.model import SECRET_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Switch
+
+NAME = "accepted.yaml"
+_HEADER = "# Lines that devices took or refused, by form; of `fabricc push TREE --try --record`, for `fabricc build`.\n"
+_LARGEST = 4 << 20  # bytes
+_LONGEST = 1000
+_TOKEN = re.compile(r"[^\s\"',;{}\[\]()|=]+")
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+_KEY = re.compile(r"AAAA[A-Za-z0-9+/=]{16,}")
+_SECRET = re.compile(re.escape(SECRET_PREFIX) + r"\S+")
+_MAC = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}", re.IGNORECASE)
+
+Platform = tuple[str, str, str]
+"""Model, operating system and release."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What devices of one platform said of the lines of one version.
+
+    Attributes:
+        accepted: forms that one took; `refused`: form -> the words of one that refused it.
+    """
+
+    platform: Platform
+    version: str
+    accepted: frozenset[str]
+    refused: Mapping[str, str]
+
+
+def form(line: str, names: Collection[str] = ()) -> str:
+    """A line with placeholders for names, numbers, addresses, keys and secrets: lines of one form become equal."""
+    text = _TOKEN.sub(lambda found: _placeholder(found[0], names), " ".join(line.split()))[:_LONGEST]
+    return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
+
+
+def _placeholder(word: str, names: Collection[str]) -> str:
+    bare = word.rstrip(":")
+    end = word[len(bare) :]
+    if bare in names:
+        return f"<name>{end}"
+    if _SECRET.fullmatch(word):
+        return "<secret>"
+    if _KEY.fullmatch(word):
+        return "<key>"
+    if _is_address(bare):
+        return f"<address>{end}"
+    parts = ["<name>" if part in names else _NUMBER.sub("<number>", part) for part in word.split(":")]
+    return ":".join(parts)
+
+
+def _is_address(word: str) -> bool:
+    if not (word.count(".") == 3 or word.count(":") > 1 or _MAC.fullmatch(word)):
+        return False
+    try:
+        ipaddress.ip_interface(word)
+    except ValueError:
+        return _MAC.fullmatch(word) is not None
+    return True
+
+
+def names_of(switch: Switch) -> frozenset[str]:
+    """The names that stand in a switch's lines: its own, of what it is cabled to, and of its accounts."""
+    peers = (port.peer.device for port in switch.ports if port.peer)
+    return frozenset([switch.name, *peers, *(user.name for user in switch.management.users)])
+
+
+def forms_of(switch: Switch, texts: Mapping[str, str]) -> dict[str, str]:
+    """The forms of a switch's lines, each with the first line that has it."""
+    names = names_of(switch)
+    found: dict[str, str] = {}
+    for file in sorted(texts):
+        for line in texts[file].splitlines():
+            if text := form(line, names):
+                found.setdefault(text, line)
+    return found
+
+
+def platform_of(switch: Switch) -> Platform:
+    """The platform of a switch."""
+    return switch.model.name, switch.nos, switch.release
+
+
+def read(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
+    """What a ledger states, nothing where there is none; FAB9047 for what is wrong with it."""
+    from jsonschema import Draft202012Validator
+
+    from fabricc.front.spec.resources import schema_path
+    from fabricc.front.spec.yaml_loader import parse_yaml
+
+    try:
+        raw = files.read(path, limit=_LARGEST)
+    except FileNotFoundError:
+        return (), ()
+    except OSError as error:
+        return (), (_wrong(f"cannot read {path}: {error.strerror}", Position(str(path), 1)),)
+    document = parse_yaml(raw, str(path))
+    if not document.usable or document.diagnostics:
+        told = "; ".join(one.message for one in document.diagnostics[:1]) or "no YAML"
+        return (), (_wrong(f"{path} is no ledger: {told}", Position(str(path), 1)),)
+    schema = json.loads(schema_path("accepted").read_text("utf-8"))
+    breach = next(Draft202012Validator(schema).iter_errors(document.value), None)
+    if breach is not None:
+        at = document.key_position(tuple(breach.absolute_path))
+        return (), (_wrong(f"{path} is no ledger: {breach.message[:200]}", at),)
+    return tuple(
+        Tried(
+            (one["model"], one["nos"], one["release"]),
+            one["fabricc"],
+            frozenset(one["accepted"]),
+            {each["form"]: each["words"] for each in one["refused"]},
+        )
+        for one in document.value["tried"]
+    ), ()
+
+
+def _wrong(message: str, at: Position) -> Diagnostic:
+    return Diagnostic(
+        "FAB9047", Severity.WARNING, message, at, "Write it anew with `fabricc push TREE --try --record`."
+    )
+
+
+def merged(known: Iterable[Tried], fresh: Iterable[Tried]) -> tuple[Tried, ...]:
+    """What was known with what was tried now, which is the later word on a form; sorted."""
+    found: dict[tuple[Platform, str], Tried] = {}
+    for one in (*known, *fresh):
+        old = found.get((one.platform, one.version), one)
+        refused = {name: words for name, words in old.refused.items() if name not in one.accepted} | dict(
+            one.refused
+        )
+        accepted = (old.accepted | one.accepted) - refused.keys()
+        found[one.platform, one.version] = Tried(one.platform, one.version, accepted, refused)
+    return tuple(found[key] for key in sorted(found))
+
+
+def text(tried: Sequence[Tried]) -> bytes:
+    """A ledger as bytes: the same for the same content, whoever wrote it."""
+    import yaml
+
+    rows = [
+        {
+            **dict(zip(("model", "nos", "release"), one.platform, strict=True)),
+            "fabricc": one.version,
+            "accepted": sorted(one.accepted),
+            "refused": [{"form": name, "words": one.refused[name]} for name in sorted(one.refused)],
+        }
+        for one in tried
+    ]
+    content = yaml.safe_dump({"version": 1, "tried": rows}, sort_keys=False, width=1 << 16)
+    return f"{_HEADER}{content}".encode()
+
+
+def tried_now(switch: Switch, texts: Mapping[str, str], refused: Mapping[str, str]) -> Tried:
+    """What one switch said of its lines: all are taken, or some refused and nothing is known of the rest."""
+    names = names_of(switch)
+    words = {form(line, names): form(said, names) for line, said in refused.items()}
+    accepted = frozenset() if refused else frozenset(forms_of(switch, texts))
+    return Tried(platform_of(switch), __version__, accepted, words)
+
+
+def warnings(fabric: Fabric, tried: Iterable[Tried]) -> Iterator[Diagnostic]:
+    """FAB9046 for each platform with forms of lines that no device of it has accepted.
+
+    The first switch of each tier and platform is looked at, and every one with lines of the user's own.
+    """
+    accepted: dict[Platform, set[str]] = {}
+    refused: dict[Platform, dict[str, str]] = {}
+    for one in tried:
+        accepted.setdefault(one.platform, set()).update(one.accepted)
+        refused.setdefault(one.platform, {}).update(one.refused)
+    for platform, forms in sorted(_forms(fabric).items()):
+        taken = accepted.get(platform, set())
+        new = sorted(name for name in forms if name not in taken)
+        if not new:
+            continue
+        said = refused.get(platform, {})
+        worst = next((name for name in new if name in said), new[0])
+        told = f", which one refused: {said[worst]}" if worst in said else ""
+        yield Diagnostic(
+            "FAB9046",
+            Severity.WARNING,
+            f"no device has accepted {plural(len(new), 'form')} of lines of {' '.join(platform).strip()}, "
+            f"such as {forms[worst].strip()!r}{told}",
+            None,
+            "Let one decide: `fabricc push TREE --try --record`.",
+        )
+
+
+def _forms(fabric: Fabric) -> dict[Platform, dict[str, str]]:
+    """Platform -> form -> a line of it, of the switches that are looked at."""
+    found: dict[Platform, dict[str, str]] = {}
+    seen: set[tuple[str, str]] = set()
+    apart = {*fabric.changes, *(name for each in fabric.overlays for name in each.devices)}
+    for at in fabric.switch_ids():
+        kind = (at.tier.value, fabric.tiers[at.tier].nos)
+        if kind in seen and fabric.name(at) not in apart:
+            continue
+        seen.add(kind)
+        switch = fabric.switch(at)
+        found.setdefault(platform_of(switch), {}).update(forms_of(switch, rendered(switch)))
+    return found

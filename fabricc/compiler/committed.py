@@ -1,0 +1,173 @@
+"""The tree that a Git revision has, compared whole with a fresh build of the spec that the same revision has."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.git import GitError, kind, shown
+from fabricc.base.values import dataclass
+from fabricc.compiler.result import BuildResult
+from fabricc.compiler.revision import SpecHistory, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.base.foreign.git import Entry, Repository
+
+_SHOWN = 10
+_REMEDIES = {
+    "FAB6030": "Run `fabricc build` and commit the tree with the spec and the lock.",
+    "FAB6031": "Commit the whole tree; `git status --ignored` shows what a rule keeps out.",
+    "FAB6032": "Remove it from the revision; what belongs on a device belongs in the spec.",
+    "FAB6033": "Remove it from the revision and commit what the build wrote.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file of the fresh build; `digest` is SHA-256 in hex."""
+
+    executable: bool
+    size: int
+    digest: str
+
+
+def check_committed(
+    folder: Path,
+    revision: str,
+    spec: Path,
+    *,
+    jobs: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> tuple[BuildResult, dict[str, str]]:
+    """Compare what a revision has at `folder` with a fresh build; the work tree is neither read nor written.
+
+    Args:
+        folder: the tree, `build/<cluster>`, or the folder of trees, in which nothing else may be then.
+        revision: the Git revision that has the spec, its lock and the tree.
+        spec: where the spec is in the work tree, if it is there.
+        jobs: worker processes; None for one per usable CPU.
+        progress: called as `build` does.
+
+    Returns:
+        What was found, and the text of the files that diagnostics point into, by name.
+    """
+    from fabricc.compiler.driver import build
+
+    with TemporaryDirectory(prefix="fabricc-committed-") as scratch:
+        inputs, out = Path(scratch) / "inputs", Path(scratch) / "build"
+        inputs.mkdir()
+        try:
+            history = SpecHistory.of(spec)
+            commit, top = history.commit(revision), _top(history.repository)
+            path = _below(top, folder)
+            if (own := history.extract(commit, spec, inputs)) is None:
+                raise GitError(f"{revision} has no {spec.name} in this folder")
+            built, texts = build(own, out, jobs=jobs, frozen=True, progress=progress)
+            result, sources = _told(built, texts, inputs, spec.parent)
+            if built.tree is None:
+                return replace(result, tree=None), sources
+            found = _compared(history.repository, commit, path, _files(built.tree), built.cluster)
+        except GitError as error:
+            return BuildResult(diagnostics=(unreadable(error),)), {}
+        return replace(result, tree=folder, diagnostics=(*result.diagnostics, *found)), sources
+
+
+def _compared(
+    repository: Repository, commit: str, path: str, fresh: Mapping[str, _File], cluster: str
+) -> list[Diagnostic]:
+    """What differs below `path`, by codes."""
+    entries = repository.entries(commit, path)
+    if not entries:
+        message = f"{commit[:12]} has nothing at {shown(path)}"
+        remedy = "Name the folder that the build writes to, and commit it."
+        return [Diagnostic("FAB6034", Severity.ERROR, message, None, remedy)]
+    tree = path if path.rpartition("/")[2] == cluster else f"{path}/{cluster}"
+    wrong: dict[str, list[str]] = {code: [] for code in _REMEDIES}
+    same_size = []
+    for entry in entries:
+        file = fresh.get(entry.path.removeprefix(f"{tree}/")) if entry.path.startswith(f"{tree}/") else None
+        if not entry.plain:
+            wrong["FAB6033"].append(f"{shown(entry.path)} is {kind(entry)}")
+        elif file is None:
+            wrong["FAB6032"].append(f"{shown(entry.path)} is not of the build")
+        elif file.executable != (entry.mode == "100755"):
+            wrong["FAB6033"].append(f"{shown(entry.path)} is {kind(entry)}")
+        elif entry.size == file.size:
+            same_size.append(entry)
+        else:
+            wrong["FAB6030"].append(_other(entry))
+    for entry, digest in repository.digests(same_size):
+        if digest != fresh[entry.path.removeprefix(f"{tree}/")].digest:
+            wrong["FAB6030"].append(_other(entry))
+    missing = sorted(fresh.keys() - {entry.path.removeprefix(f"{tree}/") for entry in entries})
+    wrong["FAB6031"] = [f"{tree}/{name} is not committed" for name in missing]
+    return [each for code, messages in wrong.items() for each in _limited(code, messages)]
+
+
+def _other(entry: Entry) -> str:
+    return f"{shown(entry.path)} is not what a fresh build writes"
+
+
+def _limited(code: str, messages: list[str]) -> Iterator[Diagnostic]:
+    """The first findings of a code, and how many more there are."""
+    for message in messages[:_SHOWN]:
+        yield Diagnostic(code, Severity.ERROR, message, None, _REMEDIES[code])
+    if (more := len(messages) - _SHOWN) > 0:
+        yield Diagnostic(code, Severity.ERROR, f"and {plural(more, 'file')} more like these")
+
+
+def _files(tree: Path) -> dict[str, _File]:
+    """The files of a tree that this process built."""
+    found = {}
+    for folder, _, names in os.walk(tree):
+        for name in names:
+            path = Path(folder, name)
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            status = path.stat()
+            found[path.relative_to(tree).as_posix()] = _File(
+                bool(status.st_mode & 0o100), status.st_size, digest
+            )
+    return found
+
+
+def _top(repository: Repository) -> Path:
+    depth = repository.prefix.count("/")
+    return repository.folder.parents[depth - 1] if depth else repository.folder
+
+
+def _below(top: Path, folder: Path) -> str:
+    """The folder's path below the top of the repository, by its name: a link in the work tree leads nowhere."""
+    for path in (Path(os.path.normpath(Path.cwd() / folder)), folder.parent.resolve() / folder.name):
+        if path != top and path.is_relative_to(top):
+            return path.relative_to(top).as_posix()
+    raise GitError(f"{folder} is not in the repository of the spec")
+
+
+def _told(
+    result: BuildResult, sources: Mapping[str, str], folder: Path, own: Path
+) -> tuple[BuildResult, dict[str, str]]:
+    """The result with the spec's own folder in place of the scratch folder."""
+    name = "" if own == Path() else f"{own}/"
+
+    def renamed(text: str) -> str:
+        return text.replace(f"{folder}/", name)
+
+    found = tuple(
+        replace(
+            each,
+            message=renamed(each.message),
+            help=renamed(each.help),
+            position=replace(each.position, file=renamed(each.position.file)) if each.position else None,
+        )
+        for each in result.diagnostics
+    )
+    return replace(result, diagnostics=found), {renamed(file): text for file, text in sources.items()}

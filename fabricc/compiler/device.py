@@ -1,0 +1,198 @@
+"""The work on a few devices, in a worker: render, write, read back, compare, reduce to rows and link ends."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import back_end as host_files
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.compiler.gathered import put_text
+from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.proof import host_findings, switch_findings
+from fabricc.compiler.rendering import rendered
+from fabricc.compiler.tables import Fragments, fragments
+from fabricc.fabric.links import layout
+from fabricc.fabric.model import Direction
+from fabricc.proof import Finding
+from fabricc.proof.invariants import Survey
+from fabricc.proof.links import End, host_end, switch_end
+from fabricc.proof.placing import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.shape import PortLayout, SwitchId
+    from fabricc.tree import Patch, Stage, Written
+
+_MAX_PIECE = 24
+_PIECES_PER_JOB = 12
+
+
+@dataclass(slots=True)
+class Piece:
+    """What came of one piece of the work.
+
+    Attributes:
+        written: files put on the stage; `ends`: packed link ends of each device, see `check.links`.
+        full_ends: ends in full, only those asked for.
+        devices: how many were worked on.
+        survey: what rules about the whole fabric need of the devices.
+    """
+
+    devices: int = 0
+    written: list[Written] = field(default_factory=list)
+    findings: Grouped = field(default_factory=Grouped)
+    ends: list[bytes] = field(default_factory=list)
+    full_ends: list[End] = field(default_factory=list)
+    rows: Fragments = field(default_factory=Fragments)
+    survey: Survey = field(default_factory=Survey)
+
+
+def pieces_of(fabric: Fabric, jobs: int) -> list[list[SwitchId | tuple[int, int]]]:
+    """All devices cut into runs small enough to balance over the jobs, in the fabric's order."""
+    devices: list[SwitchId | tuple[int, int]] = [*fabric.switch_ids(), *fabric.host_ids()]
+    size = max(1, min(_MAX_PIECE, len(devices) // (jobs * _PIECES_PER_JOB)))
+    while len(devices) // size > 8000:
+        size *= 2
+    return [devices[at : at + size] for at in range(0, len(devices), size)]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to do with every piece; called in a worker with the piece's number.
+
+    Attributes:
+        stage: where files are written, or None to take the files of `existing` instead of rendering.
+        existing: folder of a device (`switches/x`) -> its files by path below that folder.
+        check: read back and compare.
+        altered: folders of devices whose files are not those that the build wrote: each line counts.
+        wanted: keys of links whose ends are wanted in full; everything else is then left out.
+        whole: the files that belong to no device, asked for as the piece after the last; None for none.
+    """
+
+    fabric: Fabric
+    pieces: Sequence[Sequence[SwitchId | tuple[int, int]]]
+    stage: Stage | Patch | None
+    existing: Callable[[str], Mapping[str, str]] | None = None
+    check: bool = True
+    wanted: frozenset[int] | None = None
+    altered: frozenset[str] = frozenset()
+    whole: Callable[[], Iterable[tuple[str, str]]] | None = None
+
+    def __call__(self, number: int) -> Piece:
+        """Do one piece."""
+        piece = Piece()
+        if number == len(self.pieces):
+            if self.whole is not None and self.stage is not None:
+                piece.written = [put_text(self.stage, path, text) for path, text in self.whole()]
+            return piece
+        switches: list[tuple[Switch, PortLayout]] = []
+        hosts: list[Host] = []
+        for device in self.pieces[number]:
+            if isinstance(device, tuple):
+                host = self.fabric.host(device)
+                hosts.append(host)
+                found = self._host(host, piece)
+            else:
+                switch = self.fabric.switch(device)
+                switches.append((switch, layout(self.fabric, device)))
+                found = self._switch(switch, piece)
+            if self.wanted is None:
+                piece.ends.append(b"".join([end.pack() for end in found]))
+            else:
+                piece.full_ends += [_placed(end) for end in found if end.key in self.wanted]
+        piece.devices = len(switches) + len(hosts)
+        if self.stage is not None:
+            piece.rows = fragments(switches, hosts)
+        return piece
+
+    def _switch(self, switch: Switch, piece: Piece) -> list[End]:
+        back_end = back_ends.load(switch.nos)
+        folder = f"switches/{switch.name}"
+        files = self.existing(folder) if self.existing else rendered(switch)
+        self._write(folder, files, piece)
+        if not self.check:
+            return []
+        reading = back_end.read(files)
+        if self.wanted is None:
+            fresh, altered = self.existing is not None, folder in self.altered
+            wrong = switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)
+            piece.findings.add(_below(folder, wrong))
+            piece.findings.add(piece.survey.add_switch(switch, reading, folder))
+        name, families = switch.name, switch.bgp.families
+        return [
+            switch_end(
+                name, port.name, (peer.device, peer.port), reading, port.direction is Direction.HOST, families
+            )
+            for port in switch.ports
+            if (peer := port.peer)
+        ]
+
+    def _host(self, host: Host, piece: Piece) -> list[End]:
+        folder = f"hosts/{host.name}"
+        files = self.existing(folder) if self.existing else host_files.render(host)
+        self._write(folder, files, piece)
+        if not self.check:
+            return []
+        reading = host_files.read(files)
+        if self.wanted is None:
+            fresh, altered = self.existing is not None, folder in self.altered
+            wrong = host_findings(host, Text(files, reading), fresh=fresh, altered=altered)
+            piece.findings.add(_below(folder, wrong))
+            piece.findings.add(piece.survey.add_host(host, reading, folder))
+        return list(_host_ends(host, reading))
+
+    def _write(self, folder: str, files: Mapping[str, str], piece: Piece) -> None:
+        if self.stage is not None:
+            for name, text in sorted(files.items()):
+                content, digest = _encoded(text)
+                mode = host_files.mode(name)
+                piece.written.append(self.stage.put(f"{folder}/{name}", content, mode=mode, sha256=digest))
+        elif not files:
+            message = f"{folder} has no files"
+            piece.findings.add([Finding("FAB6011", Severity.ERROR, "no files", message, folder, 0)])
+
+
+@lru_cache(maxsize=128)
+def _encoded(text: str) -> tuple[bytes, str]:
+    """A file's bytes and their SHA-256 (hex); most files of a host are the same on every host."""
+    content = text.encode()
+    return content, sha256(content).hexdigest()
+
+
+def _host_ends(host: Host, reading: Reading) -> Iterator[End]:
+    facts = reading.facts
+    for port in host.ports:
+        prefix = f"interface[{port.name}]/"
+        pairs = []
+        for family, prefixes in (("ipv4", host.fabric_prefixes4), ("ipv6", host.fabric_prefixes6)):
+            address = facts.get(prefix + family)
+            route = facts.get(f"{prefix}route[{prefixes[0]}]") if prefixes else None
+            if address is not None and route is not None:
+                pairs.append((str(address), str(route).removeprefix("via ").partition(" ")[0]))
+        mtu = facts.get(prefix + "mtu", 0)
+        pfc = facts.get(prefix + "pfc")
+        place = reading.lines.get(prefix + "ipv4") or reading.lines.get(prefix + "ipv6") or ("", 0)
+        yield host_end(
+            host.name, port.name, (port.peer.device, port.peer.port), pairs,
+            mtu if isinstance(mtu, int) else 0, "" if pfc is None else str(pfc) or "none", place,
+        )  # fmt: skip
+
+
+def _below(folder: str, wrong: Iterator[Finding]) -> Iterator[Finding]:
+    for finding in wrong:
+        yield finding._replace(file=f"{folder}/{finding.file}" if finding.file else "")
+
+
+def _placed(end: End) -> End:
+    """The end with its file below the tree rather than below its device's folder."""
+    kind = "hosts" if end.host else "switches"
+    return end._replace(file=f"{kind}/{end.device}/{end.file}" if end.file else "")

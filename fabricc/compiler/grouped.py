@@ -1,0 +1,53 @@
+"""Many findings of the same kind, told as a few and a number."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Position
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.proof import Finding
+
+SHOWN = 3
+
+
+@dataclass(slots=True)
+class Grouped:
+    """Findings by code and group; memory does not grow with their number."""
+
+    kept: dict[tuple[str, str], list[Finding]] = field(default_factory=dict)
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Take findings in."""
+        for finding in findings:
+            key = (finding.code, finding.group)
+            self.counts[key] = self.counts.get(key, 0) + 1
+            kept = self.kept.setdefault(key, [])
+            kept.append(finding)
+            if len(kept) > SHOWN:
+                kept.sort(key=lambda f: (f.file, f.line, f.message))
+                kept.pop()
+
+    def merge(self, other: Grouped) -> None:
+        """Take in what another process grouped."""
+        for key, count in other.counts.items():
+            self.add(other.kept[key])
+            self.counts[key] += count - len(other.kept[key])
+
+    def diagnostics(self, tree: str) -> Iterator[Diagnostic]:
+        """The first few of each group, the last of them saying how many more there are; files below `tree`."""
+        for key in sorted(self.kept):
+            kept = self.kept[key]
+            more = self.counts[key] - len(kept)
+            for index, finding in enumerate(kept):
+                message = finding.message
+                if more and index == len(kept) - 1:
+                    message += f" (and {more:,} more like it)"
+                place = Position(f"{tree}/{finding.file}", finding.line) if finding.line else None
+                yield Diagnostic(finding.code, finding.severity, message, place, finding.help)

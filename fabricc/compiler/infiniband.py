@@ -1,0 +1,198 @@
+"""An InfiniBand fabric on its way through a build: planned, rendered, read back and proved, written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.values import dataclass
+from fabricc.compiler.gathered import Gathered, put_text
+from fabricc.compiler.result import BuildResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from fabricc.back.infiniband.proof import Finding
+    from fabricc.catalog.model import Catalog
+    from fabricc.compiler.front import Front
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.front.spec.lock import Lock
+    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.tree import Manifest, Stage
+
+_TOLD = 5
+"""Findings of one code told one by one; the rest are counted."""
+
+
+def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock, *, wanted: bool) -> Front:
+    """The front half of an InfiniBand spec, from what every front half begins with.
+
+    Args:
+        front: spec, lock and diagnostics so far.
+        spec_path: the spec's file.
+        catalog: the models it may use.
+        lock: identities and strides of earlier builds.
+        wanted: whether the caller can do something with an InfiniBand fabric.
+    """
+    from fabricc.compiler.accept import settled
+    from fabricc.compiler.front import digests
+    from fabricc.compiler.quoting import input_texts
+    from fabricc.front.planning.infiniband.plan import plan
+    from fabricc.front.spec.lock import renewed
+
+    spec = front.spec
+    if spec is None or spec.infiniband is None:
+        raise ValueError("not an InfiniBand spec")
+    if not wanted:
+        message = "this command knows no InfiniBand fabric yet"
+        help_ = "`validate`, `plan`, `report`, `lock`, `build` and `check` do."
+        refused = spec.error("FAB5817", message, "fabric", help=help_)
+        return replace(front, diagnostics=(*front.diagnostics, refused))
+    planned = plan(spec, catalog, lock, spec_path.parent)
+    found = [*front.diagnostics, *planned.diagnostics]
+    if planned.fabric is not None:
+        found = settled(spec, found)
+    files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
+    inputs = digests([spec_path, *(spec_path.parent / name for name in files), front.lock_path])
+    text = renewed(planned.lock, spec.cluster, front.lock_before)
+    return replace(
+        front,
+        infiniband=planned.fabric,
+        lock_text=text,
+        diagnostics=tuple(found),
+        sources={**input_texts(planned.diagnostics), **front.sources},
+        inputs=inputs,
+    )
+
+
+@dataclass(slots=True)
+class InfinibandRun:
+    """One pass over the subnets and hosts and what it gathers; the build drives it as it does that of Ethernet."""
+
+    spec: ClusterSpec
+    ib: InfinibandFabric
+    stage: Stage
+    check: bool
+    progress: Callable[[str, int, int], None] | None
+    gathered: Gathered = field(default_factory=Gathered)
+    links: int = 0
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def devices(self) -> None:
+        """Render and write every subnet and host, and prove them when asked to."""
+        from fabricc.back.infiniband.host_files import PRIVATE, HostFiles, tenants_by_host
+        from fabricc.back.infiniband.host_proof import prove_host
+        from fabricc.back.infiniband.proof import prove
+        from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
+        from fabricc.fabric.infiniband.wiring import Subnet, hosts
+
+        tree = str(self.stage.target)
+        findings: list[tuple[str, Finding]] = []
+        for plane in range(self.ib.planes):
+            folder, subnet = subnet_folder(plane), Subnet(self.ib, plane)
+            files = dict(sm_files(subnet))
+            self._write(folder, files)
+            if self.check:
+                findings += [(folder, found) for found in prove(subnet, files)]
+                self.links += _links(self.ib)
+        tenants = tenants_by_host(self.ib)
+        renderer, total = HostFiles(self.ib), self.ib.wiring.counts()["hosts"]
+        for number, host in enumerate(hosts(self.ib), 1):
+            folder, files = f"hosts/{host.name}", dict(renderer.render(host))
+            self._write(folder, files, private=PRIVATE)
+            if self.check:
+                findings += [
+                    (folder, found) for found in prove_host(self.ib, host, files, tenants.get(host.name, ()))
+                ]
+            if self.progress is not None and (number == total or number % 64 == 0):
+                self.progress("hosts", number, total)
+        self.found = list(told(findings, tree))
+
+    def plan_files(self) -> None:
+        """Write the plan's tables and summary, and what schedulers, launchers and collective libraries read."""
+        from fabricc.back.infiniband.job_files import job_files
+        from fabricc.back.infiniband.tables import plan_files
+
+        texts = {f"plan/{path}": text for path, text in plan_files(self.ib, self.spec.assumptions)}
+        for path, text in (texts | job_files(self.ib)).items():
+            self.gathered.take([put_text(self.stage, path, text)])
+
+    def _write(self, folder: str, files: Mapping[str, str], private: tuple[str, ...] = ()) -> None:
+        for name, text in sorted(files.items()):
+            mode = 0o600 if private and name.startswith(private) else 0o644
+            self.gathered.take([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode)])
+
+
+def _links(ib: InfinibandFabric) -> int:
+    counts = ib.wiring.counts()
+    cables = sum(count for name, count in counts.items() if name.endswith("_cables"))
+    return cables // ib.planes
+
+
+def told(findings: Iterable[tuple[str, Finding]], tree: str) -> Iterator[Diagnostic]:
+    """Findings as diagnostics of files in the tree: a few of each code and folder, then how many more."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for folder, (code, message, file, line) in findings:
+        seen[folder, code] += 1
+        if seen[folder, code] <= _TOLD:
+            at = Position(f"{tree}/{folder}/{file}", max(1, line)) if file else None
+            yield Diagnostic(code, Severity.ERROR, message, at)
+    for (folder, code), number in sorted(seen.items()):
+        if number > _TOLD:
+            yield Diagnostic(code, Severity.ERROR, f"{folder}: {number - _TOLD} more of this kind")
+
+
+def check_infiniband(
+    front: Front,
+    tree: Path,
+    manifest: Manifest,
+    progress: Callable[[str, int, int], None] | None,
+    *,
+    simulate: bool,
+) -> BuildResult:
+    """The check of a tree on disk: its bytes, its meaning, and with `simulate` what a subnet manager makes of it."""
+    from fabricc.compiler.outcome import manifest_inputs
+    from fabricc.front.spec.load import accepted
+    from fabricc.proof.tree import verify_manifest
+
+    spec, ib = front.spec, front.infiniband
+    if spec is None or ib is None:
+        raise ValueError("not an InfiniBand fabric")
+    found = [*front.diagnostics, *verify_manifest(tree, manifest)]
+    if manifest_inputs(front, spec) != dict(manifest.inputs):
+        message = f"{tree} was built from another state of {spec.file}, its lock or its catalog"
+        found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
+    found += prove_tree(ib, tree, manifest)
+    if simulate:
+        from fabricc.back.infiniband.sim.run import simulate_tree
+
+        found += simulate_tree(ib, tree, progress)
+    counts, files = ib.counts(), len(manifest.files) + 1
+    links = ib.planes * _links(ib)
+    return BuildResult(spec.cluster, tree, tuple(accepted(found, spec.accept)), counts, files, links=links)
+
+
+def prove_tree(ib: InfinibandFabric, tree: Path, manifest: Manifest) -> list[Diagnostic]:
+    """Everything wrong with the files of a tree that a build wrote earlier."""
+    from fabricc.back.infiniband.host_files import tenants_by_host
+    from fabricc.back.infiniband.host_proof import prove_host
+    from fabricc.back.infiniband.proof import prove
+    from fabricc.back.infiniband.sm_files import subnet_folder
+    from fabricc.compiler.recheck import DeviceFiles
+    from fabricc.fabric.infiniband.wiring import Subnet, hosts
+
+    files = DeviceFiles.of(tree, manifest)
+    findings: list[tuple[str, Finding]] = []
+    for plane in range(ib.planes):
+        folder = subnet_folder(plane)
+        findings += [(folder, found) for found in prove(Subnet(ib, plane), files(folder))]
+    tenants = tenants_by_host(ib)
+    for host in hosts(ib):
+        folder = f"hosts/{host.name}"
+        findings += [
+            (folder, found) for found in prove_host(ib, host, files(folder), tenants.get(host.name, ()))
+        ]
+    return list(told(findings, str(tree)))

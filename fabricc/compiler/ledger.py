@@ -1,0 +1,136 @@
+"""The ledger of the last build: what every device brought to the tables and to the proof of the whole fabric.
+
+It stands beside the record, in this user's state, and lets a build that concerns a few devices leave the others alone:
+their rows keep their places in the tables, and the rules about the whole fabric are asked again with the few digests
+that are new.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import pickle
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+from fabricc.compiler.workers import beside, usable_cpus
+from fabricc.tree.state import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from fabricc.compiler.tables import Share
+    from fabricc.fabric.altered import Outline
+    from fabricc.proof.invariants import Census
+
+_WORTH_A_PROCESS = 1000  # devices
+_CLASSES = {
+    ("_codecs", "encode"),
+    ("builtins", "frozenset"),
+    ("builtins", "set"),
+    ("collections", "Counter"),
+    ("fabricc.compiler.ledger", "Ledger"),
+    ("fabricc.proof.invariants.census", "Census"),
+    ("fabricc.proof.invariants.contract", "Contracts"),
+    ("fabricc.proof.invariants.digest", "Load"),
+    ("fabricc.proof.invariants.digest", "SwitchDigest"),
+    ("fabricc.proof.invariants.policy", "Clause"),
+    ("fabricc.proof.invariants.policy", "Policy"),
+    ("fabricc.proof.invariants.policy", "Stance"),
+    ("fabricc.proof.invariants.prefixes", "Block"),
+    ("fabricc.fabric.altered", "Outline"),
+    ("fabricc.fabric.fabric", "DeviceChange"),
+}
+"""All that a ledger may name: a file from elsewhere can make nothing else run (`pickle`, Restricting Globals)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What the devices of a build brought, devices in the fabric's order: switches, then hosts.
+
+    Attributes:
+        outline: of the fabric.
+        sizes: characters of a device's rows in the tables of addresses, cables and sessions.
+        ends: digest of a device's link ends.
+        hosts: digest of what a host brought to the census.
+        shares: what a switch brought to the table of lossless profiles.
+        census: of the whole fabric.
+    """
+
+    outline: Outline
+    sizes: Sequence[tuple[int, int, int]]
+    ends: Sequence[bytes]
+    hosts: Sequence[bytes]
+    shares: Sequence[Share]
+    census: Census
+
+
+@contextmanager
+def kept(out: Path, cluster: str, ledger: Ledger | None) -> Iterator[Callable[[], str]]:
+    """Keep a ledger of a tree, or remove what is there when there is none; of a large fabric meanwhile.
+
+    What is yielded waits until it is kept, and gives its digest: "" when it could not be written.
+    """
+    path = _path(out, cluster, make=True)
+    if path is None or ledger is None:
+        if path is not None:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+        yield str
+    elif len(ledger.sizes) < _WORTH_A_PROCESS or usable_cpus() < 2:
+        yield lambda: _save(path, ledger)
+    else:
+        with beside(lambda: _save(path, ledger)) as digest:
+            yield digest
+
+
+def _save(path: Path, ledger: Ledger) -> str:
+    with _no_collection():
+        content = pickle.dumps(ledger, pickle.HIGHEST_PROTOCOL)
+    try:
+        draft = path.with_name(path.name + ".new")
+        draft.unlink(missing_ok=True)
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError:
+        return ""
+    return hashlib.sha256(content).hexdigest()
+
+
+def load(out: Path, cluster: str, digest: str) -> Ledger | None:
+    """The ledger of that digest, when it is there."""
+    path = _path(out, cluster)
+    with suppress(OSError):
+        content = path.read_bytes() if path is not None else b""
+        if hashlib.sha256(content).hexdigest() == digest:
+            with _no_collection():
+                found: Ledger = _Unpickler(io.BytesIO(content)).load()
+            return found
+    return None
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Garbage collection waits: a ledger has many tuples and no cycle, and looking takes as long as it."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in _CLASSES:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} has no place in a ledger")
+
+
+def _path(out: Path, cluster: str, *, make: bool = False) -> Path | None:
+    state = state_of(out, make=make)
+    return state / f"{cluster}.ledger" if state is not None else None

@@ -1,0 +1,179 @@
+"""What the workers send back, brought together: digests, findings, link ends and table rows."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.foreign.text import csv_text
+from fabricc.base.values import dataclass
+from fabricc.compiler import tables
+from fabricc.compiler.device import Work
+from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.ledger import Ledger
+from fabricc.compiler.tables import Fragments
+from fabricc.compiler.workers import spread
+from fabricc.proof.invariants import Census
+from fabricc.proof.links import Meeting, broken_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.compiler.device import Piece
+    from fabricc.compiler.front import Front
+    from fabricc.fabric.altered import Outline
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.proof.invariants.declared import Ratio
+    from fabricc.proof.links import End
+    from fabricc.tree import Written
+
+_DETAILED = 200
+TEMPLATES = "templates:"
+"""What the name of a template of the user's own begins with among the inputs; no file of a spec has a colon."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Runs the work over all pieces and keeps what they bring, in the fabric's order where order shows."""
+
+    work: Work
+    jobs: int
+    written: list[Written] = field(default_factory=list)
+    findings: Grouped = field(default_factory=Grouped)
+    meeting: Meeting = field(default_factory=Meeting)
+    census: Census = field(default_factory=Census)
+    _rows: list[Fragments] = field(default_factory=list)
+    _ends: list[list[bytes]] = field(default_factory=list)
+    _hosts: list[list[bytes]] = field(default_factory=list)
+
+    def run(self, progress: Callable[[str, int, int], None] | None, what: str) -> None:
+        """Do all pieces; first the one of the whole, which takes as long as many and would end alone."""
+        pieces, whole = self.work.pieces, self.work.whole is not None
+        total, done, count = sum(len(piece) for piece in pieces), 0, len(pieces) + whole
+        self._rows = [Fragments() for _ in range(count)]
+        self._ends = [[] for _ in range(count)]
+        self._hosts = [[] for _ in range(count)]
+        for turn, piece in spread(self.jobs, count, lambda turn: self.work((turn - whole) % count)):
+            self._take((turn - whole) % count, piece)
+            done += piece.devices
+            if progress:
+                progress(what, done, total)
+
+    def _take(self, number: int, piece: Piece) -> None:
+        self.written += piece.written
+        self.findings.merge(piece.findings)
+        for ends in piece.ends:
+            self.meeting.add(ends)
+        self.census.add(piece.survey)
+        self._rows[number] = piece.rows
+        self._ends[number] = [_digest(ends) for ends in piece.ends]
+        self._hosts[number] = [_digest(repr(host).encode()) for host in piece.survey.hosts]
+
+    def ledger(self, of: Outline) -> Ledger:
+        """What every device brought, for the next build; `of`: outline of the fabric."""
+        rows = self._rows
+        return Ledger(
+            of,
+            [size for each in rows for size in each.sizes],
+            [digest for each in self._ends for digest in each],
+            [digest for each in self._hosts for digest in each],
+            [share for each in rows for share in each.shares],
+            self.census,
+        )
+
+    def rows(self, table: int) -> Iterator[str]:
+        """The rows of the pieces' devices in one of `tables.SIZED`, in order."""
+        name = tables.SIZED[table][0]
+        return (getattr(rows, name) for rows in self._rows)
+
+    def diagnostics(self, tree: str, declared: Mapping[int, Ratio]) -> list[Diagnostic]:
+        """Everything found, the links' disagreements told in full by a second look at their ends.
+
+        Args:
+            tree: where the files are.
+            declared: tier -> oversubscription that the spec declares.
+        """
+        if wrong := self._broken():
+            work = Work(self.work.fabric, self.work.pieces, None, self.work.existing, True, frozenset(wrong))
+            ends: list[End] = []
+            for _, piece in spread(self.jobs, len(work.pieces), work):
+                ends += piece.full_ends
+            ends.sort()
+            self.findings.add(broken_findings(wrong, ends))
+        if self.work.check:
+            fabric = self.work.fabric
+            counts, rails = fabric.counts(), fabric.shape.rails_per_tor
+            self.findings.add(self.census.findings(counts, rails, declared))
+        return list(self.findings.diagnostics(tree))
+
+    def _broken(self) -> dict[int, tuple[str, ...]]:
+        """Links to look at again: a bounded number, those that found no other end included."""
+        wrong = dict(sorted(self.meeting.broken.items())[:_DETAILED])
+        for key in sorted(self.meeting.waiting)[:_DETAILED]:
+            wrong.setdefault(key, ())
+        return wrong
+
+    def tables(self) -> list[tuple[str, bytes]]:
+        """Path and content of the tables whose rows came from the workers."""
+        fabric = self.work.fabric
+        first = fabric.switch(next(iter(fabric.switch_ids())))
+        shares = [share for rows in self._rows for share in rows.shares]
+        texts = {
+            "plan/classes.csv": csv_text([tables.CLASSES, *tables.class_rows(first)]),
+            "plan/qos.csv": tables.qos_text(shares),
+        }
+        for number, (name, header) in enumerate(tables.SIZED):
+            texts[f"plan/{name}.csv"] = "".join([csv_text([header]), *self.rows(number)])
+        return [(path, text.encode()) for path, text in sorted(texts.items())]
+
+
+def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
+    """Path and text of what stands under `plan/` and comes from no device."""
+    from fabricc.front.planning.quality import worksheets
+
+    summary = tables.fabric_summary(fabric, spec.assumptions)
+    sheets = worksheets(spec, fabric)
+    yield "plan/fabric.json", tables.json_text(summary)
+    yield "plan/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
+    yield "plan/worksheet.json", tables.json_text(tables.worksheet_summary(sheets))
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=8).digest()
+
+
+def manifest_inputs(front: Front, spec: ClusterSpec) -> dict[str, str]:
+    """The manifest's inputs: the spec's meaning, the lock, the user's catalog files, overlays and templates by name."""
+    from fabricc.back.nos.templating import override_digests
+
+    folder = str(front.lock_path.resolve().parent) + "/"
+    overlays = (entry.file for entry in spec.overlays)
+    named = {*spec.catalog_files, *overlays, spec.infiniband and spec.infiniband.guids}
+    files = {
+        path.removeprefix(folder): digest
+        for path, digest in front.inputs.items()
+        if path.removeprefix(folder) in named
+    }
+    lock = hashlib.sha256(front.lock_text.encode()).hexdigest()
+    templates = {TEMPLATES + name: digest for name, digest in override_digests().items()}
+    return {**files, **templates, front.lock_path.name: lock, "spec": meaning(spec)}
+
+
+def meaning(spec: ClusterSpec) -> str:
+    """SHA-256 of the spec's typed values: comments, positions and the order of keys do not count."""
+    return hashlib.sha256(repr(_plain(spec)).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        hidden = ("positions", "assumptions", "file", "path")
+        return [(f.name, _plain(getattr(value, f.name))) for f in fields(value) if f.name not in hidden]
+    if hasattr(value, "items"):
+        table: Mapping[Any, Any] = value
+        return sorted((str(key), _plain(item)) for key, item in table.items())
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, bool | int | float | None) else str(value)

@@ -1,0 +1,123 @@
+"""The overlays that a spec names: read, refused where they cannot be merged or hold a secret, given to the Fabric."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.foreign import files
+from fabricc.fabric.fabric import OverlayPlan
+from fabricc.fabric.model import SECRET_PREFIX, Overlay, TierName
+from fabricc.tree import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec, OverlayFile
+
+MAX_BYTES = 1 << 20
+_SECRET = re.compile(
+    r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
+    r"|\b(?:password|passwd|passphrase|passkey|secret|community|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token)"
+    r"\b[\"']?[\s:=]+\S"
+    r"|\b(?:tacacs|radius)\S*\b.*\bkey\b[\"']?[\s:=]+\S"
+)
+
+
+def read_overlays(
+    spec: ClusterSpec, folder: Path, fabric: Fabric
+) -> tuple[Fabric, list[Diagnostic], dict[str, str]]:
+    """The fabric with the spec's overlays, what is wrong with them, and the texts of their files by name."""
+    found: list[Diagnostic] = []
+    plans: list[OverlayPlan] = []
+    sources: dict[str, str] = {}
+    for index, entry in enumerate(spec.overlays):
+        text = _read(spec, index, folder, entry)
+        if isinstance(text, Diagnostic):
+            found.append(text)
+            continue
+        name = (folder / entry.file).as_posix()
+        sources[name] = text
+        found += _secrets(name, text)
+        tiers = tuple(TierName(tier) for tier in entry.tiers)
+        plans.append(OverlayPlan(Overlay(name, entry.into, text), entry.nos, tiers, entry.devices))
+        found += _useless(spec, index, fabric, plans[-1])
+    fabric = replace(fabric, overlays=tuple(plans))
+    if not found:
+        found += _misfits(fabric)
+    return fabric, found, sources
+
+
+def _read(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFile) -> str | Diagnostic:
+    path = folder / entry.file
+    at = ("overlays", index, "file")
+    try:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            return spec.error("FAB2110", f"{path} leads out of the folder of the spec", *at)
+        if not path.is_file():
+            return spec.error("FAB2110", f"there is no file {path}", *at)
+        raw = files.read(path, root=folder, limit=MAX_BYTES)
+    except files.TooLargeError:
+        return spec.error("FAB2110", f"{path} is larger than 1 MiB", *at)
+    except OSError as error:
+        return spec.error("FAB2110", f"{path} cannot be read: {error.strerror}", *at)
+    try:
+        return raw.decode().removeprefix("\ufeff").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return spec.error("FAB2110", f"{path} is not UTF-8 text", *at)
+
+
+def _secrets(name: str, text: str) -> Iterator[Diagnostic]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if _SECRET.search(line) and SECRET_PREFIX not in line:
+            message = "this line seems to hold a secret, which would stand in the tree, in diffs and in Git"
+            remedy = f"Write {SECRET_PREFIX}<name> in its place: `fabricc push` puts the value in."
+            yield Diagnostic("FAB2112", Severity.ERROR, message, Position(name, number), remedy)
+
+
+def _useless(spec: ClusterSpec, index: int, fabric: Fabric, plan: OverlayPlan) -> Iterator[Diagnostic]:
+    """FAB2113: a NOS that does not exist, a name that no switch has, or an overlay that no switch gets."""
+    if plan.nos not in back_ends.names():
+        known = ", ".join(back_ends.names())
+        yield spec.error(
+            "FAB2113", f"there is no NOS {plan.nos!r}", "overlays", index, "nos", help=f"Known: {known}."
+        )
+        return
+    names = {fabric.name(at) for at in fabric.switch_ids()} if plan.devices else set()
+    for place, name in enumerate(plan.devices):
+        if name not in names:
+            yield spec.error("FAB2113", f"there is no switch {name!r}", "overlays", index, "devices", place)
+    if all(name in names for name in plan.devices) and not _covered(fabric, plan):
+        message = f"no switch is a {plan.nos} switch of these tiers and names: the overlay has no effect"
+        yield spec.warning("FAB2113", message, "overlays", index)
+
+
+def _covered(fabric: Fabric, plan: OverlayPlan) -> bool:
+    """Whether any switch has the overlay."""
+    for at in fabric.kinds() if not plan.devices else fabric.switch_ids():
+        switch = fabric.name(at)
+        change = fabric.changes.get(switch)
+        if plan.covers(switch, at.tier, (change and change.nos) or fabric.tiers[at.tier].nos):
+            return True
+    return False
+
+
+def _misfits(fabric: Fabric) -> Iterator[Diagnostic]:
+    """Overlays that cannot be merged, tried on one switch of each kind before anything is written."""
+    from fabricc.compiler.rendering import rendered
+
+    told: set[tuple[str, Position | None]] = set()
+    for at in fabric.kinds():
+        if (switch := fabric.switch(at)).overlays:
+            try:
+                rendered(switch)
+            except EmitError as error:
+                wrong = error.diagnostic
+                if (wrong.code, wrong.position) not in told:
+                    told.add((wrong.code, wrong.position))
+                    yield wrong

@@ -1,0 +1,75 @@
+"""A switch's files as they are written: rendered, with the user's templates and overlays; and what overlays state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Position, Severity
+from fabricc.tree import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.model import Overlay, Switch
+    from fabricc.proof import Finding
+
+_TEMPLATE = "Repair the template, or remove it to use the built-in one of that name."
+
+
+def rendered(switch: Switch) -> dict[str, str]:
+    """The switch's files: path below its folder -> text.
+
+    Raises:
+        EmitError: FAB7012, a template of the user's own is at fault; FAB2111, an overlay does not fit.
+    """
+    try:
+        files = back_ends.load(switch.nos).render(switch)
+    except Exception as error:
+        raise _told(error, switch.name) from None
+    for overlay in switch.overlays:
+        files = _with(files, overlay)
+    return files
+
+
+def _told(error: Exception, name: str) -> Exception:
+    from fabricc.back.nos.templating import fault_of
+
+    fault = fault_of(error)
+    if fault is None:
+        return error
+    message = f"{name} cannot be rendered: {fault.message}"
+    return EmitError("FAB7012", message, _TEMPLATE, Position(fault.file, fault.line))
+
+
+def _with(files: dict[str, str], overlay: Overlay) -> dict[str, str]:
+    from fabricc.back.nos.overlay import OverlayError, merged
+
+    try:
+        return merged(files, overlay)
+    except OverlayError as error:
+        raise EmitError("FAB2111", error.message, error.remedy, Position(overlay.name, error.line)) from None
+
+
+def overlay_lines(switch: Switch, files: Mapping[str, str]) -> tuple[list[Finding], set[tuple[str, int]]]:
+    """FAB6005 for what the files lack of the switch's overlays, and (file, line) of what they have of them."""
+    from fabricc.back.nos.overlay import OverlayError, stated
+    from fabricc.proof import Finding
+
+    found: list[Finding] = []
+    own: set[tuple[str, int]] = set()
+    for overlay in switch.overlays:
+        group = f"overlay {overlay.name}"
+        try:
+            into, lines, missing = stated(files, overlay)
+        except OverlayError as error:
+            message = f"{switch.name}: the overlay {overlay.name} is not in it: {error.message}"
+            found.append(Finding("FAB6005", Severity.ERROR, group, message, "", 0, error.remedy))
+            continue
+        own |= {(into, line) for line in lines}
+        for near, text in missing:
+            message = (
+                f"{switch.name}: the line {text[:80]!r} of the overlay {overlay.name} is not in the file"
+            )
+            found.append(Finding("FAB6005", Severity.ERROR, group, message, into, near))
+    return found, own

@@ -1,0 +1,58 @@
+"""What a build, or a check of a tree, came to."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from fabricc.base.diagnostics import Diagnostic
+
+OK, WRONG, ENVIRONMENT = 0, 1, 3
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """The outcome of one build or check.
+
+    Attributes:
+        tree: the output tree, or None when nothing could be written.
+        diagnostics: everything found, in order of discovery.
+        counts: devices, GPUs and cables, as `Fabric.counts` names them.
+        files: files in the tree; `written`, `removed`: how many this build wrote and removed.
+        links: links whose two ends were compared.
+        up_to_date: True when the inputs and every file were as the last build left them.
+        proved: devices that this build read back, the rest standing as it was proved before; None for all of them.
+        lock_changed: True when the lock file was written.
+    """
+
+    cluster: str = ""
+    tree: Path | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    files: int = 0
+    written: int = 0
+    removed: int = 0
+    links: int = 0
+    up_to_date: bool = False
+    proved: int | None = None
+    lock_changed: bool = False
+
+    @property
+    def exit_status(self) -> int:
+        """0 nothing wrong, 1 the input or the result is wrong, 3 the environment failed."""
+        return exit_status(self.diagnostics)
+
+
+def exit_status(diagnostics: Iterable[Diagnostic]) -> int:
+    """The status that the findings call for; failures of the environment have codes FAB7…."""
+    codes = {d.code for d in diagnostics if d.severity is Severity.ERROR}
+    if any(code.startswith("FAB7") for code in codes):
+        return ENVIRONMENT
+    return WRONG if codes else OK

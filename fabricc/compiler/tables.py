@@ -1,0 +1,263 @@
+"""The tables under `plan/`: one row per address, session, lossless profile and cable."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign.text import csv_text
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction, TierName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.shape import PortLayout
+    from fabricc.front.planning.quality import Sheet
+
+ADDRESSES = ("device", "interface", "family", "address", "peer", "peer_interface")
+SESSIONS = (
+    "device", "asn", "interface", "transport", "local", "peer", "remote", "remote_asn", "group",
+)  # fmt: skip
+CABLING = (
+    "kind", "a_device", "a_port", "b_device", "b_port", "speed_gbps", "medium", "length_m",
+)  # fmt: skip
+QOS = (
+    "tier", "model", "nos", "profile", "ports", "speed_gbps", "cable_m", "priorities", "size_bytes", "xon_bytes",
+    "xoff_bytes", "xon_offset_bytes", "dynamic_th", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "source",
+)  # fmt: skip
+WORKSHEET = ("switches", "model", "profile", "quantity", "value", "unit", "source")
+SIZED = (("addresses", ADDRESSES), ("cabling", CABLING), ("sessions", SESSIONS))
+"""The tables that are put together from every device's own rows, in the order of `Fragments.sizes`."""
+CLASSES = ("class", "priority", "dscps", "lossless", "strict", "weight_percent", "ecn", "cnp")
+_UPLINK_KINDS = {TierName.TOR: "spine", TierName.SPINE: "core"}
+_CHUNK_ROWS = 4096
+
+Row = tuple[object, ...]
+TextRow = tuple[str, ...]
+
+
+def joined(rows: Iterable[TextRow]) -> str:
+    """As `csv_text`, of rows of one length that are names, ports and addresses, which the schema and the planner spell.
+
+    Joined, which is right unless a field needs quotes; that one does shows in the counts of what separates fields and
+    rows.
+    """
+    listed = list(rows)
+    text = "".join([",".join(row) + "\n" for row in listed])
+    separators = sum(map(len, listed)) - len(listed)
+    plain = text.count(",") == separators and text.count("\n") == len(listed)
+    return text if plain and '"' not in text and "\r" not in text else csv_text(listed)
+
+
+Share = tuple[tuple[Row, int], ...]
+"""What a switch adds to the table of lossless profiles: rows, and how many of its ports use each."""
+
+
+@dataclass(slots=True)
+class Fragments:
+    """The tables' rows of some devices.
+
+    Attributes:
+        addresses, cabling, sessions: as text.
+        sizes: characters of each of the three that a device has, in the order of the devices.
+        shares: of each switch among them.
+    """
+
+    addresses: str = ""
+    cabling: str = ""
+    sessions: str = ""
+    sizes: list[tuple[int, int, int]] = field(default_factory=list)
+    shares: list[Share] = field(default_factory=list)
+
+
+def fragments(switches: Iterable[tuple[Switch, PortLayout]], hosts: Iterable[Host]) -> Fragments:
+    """The rows of these devices, switches first."""
+    addresses: list[str] = []
+    cabling: list[str] = []
+    sessions: list[str] = []
+    shares: dict[Share, Share] = {}
+    found = Fragments()
+    for switch, layout in switches:
+        addresses.append(joined(switch_addresses(switch)))
+        cabling.append(joined(switch_cables(switch, layout)))
+        sessions.append(joined(switch_sessions(switch)))
+        found.sizes.append((len(addresses[-1]), len(cabling[-1]), len(sessions[-1])))
+        share = switch_share(switch)
+        found.shares.append(shares.setdefault(share, share))
+    for host in hosts:
+        addresses.append(joined(host_addresses(host)))
+        found.sizes.append((len(addresses[-1]), 0, 0))
+    found.addresses, found.cabling, found.sessions = "".join(addresses), "".join(cabling), "".join(sessions)
+    return found
+
+
+def switch_addresses(switch: Switch) -> Iterator[TextRow]:
+    """A switch's management, loopback and port addresses."""
+    yield switch.name, "management", "ipv4", switch.management.address, "", ""
+    if switch.loopback4:
+        yield switch.name, "loopback", "ipv4", f"{switch.loopback4}/32", "", ""
+    if switch.loopback6:
+        yield switch.name, "loopback", "ipv6", f"{switch.loopback6}/128", "", ""
+    for port in switch.ports:
+        peer = (port.peer.device, port.peer.port) if port.peer else ("", "")
+        if port.ipv4:
+            yield switch.name, port.name, "ipv4", port.ipv4, *peer
+        if port.ipv6:
+            yield switch.name, port.name, "ipv6", port.ipv6, *peer
+        if port.unnumbered:
+            yield switch.name, port.name, "link-local", "", *peer
+
+
+def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[TextRow]:
+    """A switch's part of the cabling plan, as `Fabric.cables` has it: a ToR's host links, and uplinks."""
+    for at in (*layout.down, *layout.up):
+        port = switch.ports[at]
+        if port.peer is None or port.direction is Direction.DOWN:
+            continue
+        near, far = (switch.name, port.name), (port.peer.device, port.peer.port)
+        lower, upper = (far, near) if port.direction is Direction.HOST else (near, far)
+        kind = "host" if port.direction is Direction.HOST else _UPLINK_KINDS[switch.tier]
+        yield kind, *lower, *upper, str(port.speed_gbps), port.medium or "", str(port.cable_m)
+
+
+def host_addresses(host: Host) -> Iterator[TextRow]:
+    """A host's addresses on its rails."""
+    for port in host.ports:
+        for family, address in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
+            if address:
+                yield host.name, port.name, family, address, port.peer.device, port.peer.port
+
+
+def switch_sessions(switch: Switch) -> Iterator[TextRow]:
+    """A switch's BGP sessions."""
+    asn = str(switch.bgp.asn)
+    for s in switch.bgp.sessions:
+        yield (
+            switch.name, asn, s.port, s.transport, s.local or "", s.peer, s.remote or "", str(s.remote_asn),
+            s.group,
+        )  # fmt: skip
+
+
+def switch_share(switch: Switch) -> Share:
+    """The switch's lossless profiles as rows, and how many ports use each."""
+    profiles = {profile.name: profile for profile in switch.qos.profiles}
+    priorities = " ".join(str(c.priority) for c in switch.qos.lossless)
+    share = []
+    for name, ports in sorted(Counter(port.profile for port in switch.ports if port.profile).items()):
+        p, h, ecn = profiles[name], profiles[name].headroom, profiles[name].ecn
+        key = (
+            switch.tier.value, switch.model.name, f"{switch.nos} {switch.release}".strip(), name, p.speed_gbps,
+            p.cable_m, priorities, h.size_bytes, h.xon_bytes, h.xoff_bytes,
+            "" if h.xon_offset_bytes is None else h.xon_offset_bytes, h.dynamic_th,
+            *((ecn.min_bytes, ecn.max_bytes, ecn.max_percent) if ecn else ("", "", "")), h.source,
+        )  # fmt: skip
+        share.append((key, ports))
+    return tuple(share)
+
+
+def total(shares: Iterable[Share]) -> Counter[Row]:
+    """Ports per lossless profile, of all these switches."""
+    ports: Counter[Row] = Counter()
+    for share, switches in Counter(shares).items():
+        for row, count in share:
+            ports[row] += count * switches
+    return ports
+
+
+def qos_rows(profiles: Mapping[Row, int]) -> Iterator[Row]:
+    """Rows of the lossless profiles, sorted, the number of ports put in its column."""
+    for key in sorted(profiles, key=str):
+        yield (*key[:4], profiles[key], *key[4:])
+
+
+def qos_text(shares: Iterable[Share]) -> str:
+    """The table of lossless profiles, of all switches' shares."""
+    return csv_text([QOS, *qos_rows(total(shares))])
+
+
+def worksheet_rows(sheets: Iterable[Sheet]) -> Iterator[Row]:
+    """Every step of the lossless arithmetic, a row each."""
+    for sheet in sheets:
+        for line in sheet.rows:
+            yield sheet.switches, sheet.model.name, sheet.profile.name, *line
+
+
+def worksheet_summary(sheets: Iterable[Sheet]) -> list[dict[str, object]]:
+    """The same as JSON holds it: one object per profile, with its steps in order."""
+    return [
+        {
+            "switches": sheet.switches,
+            "model": sheet.model.name,
+            "profile": sheet.profile.name,
+            "steps": [line._asdict() for line in sheet.rows],
+        }
+        for sheet in sheets
+    ]
+
+
+def class_rows(switch: Switch) -> Iterator[Row]:
+    """Rows of the class table; every switch of a fabric has the same."""
+    for c in switch.qos.classes:
+        dscps = " ".join(str(d) for d in c.dscps)
+        yield c.name, c.priority, dscps, c.lossless, c.strict, c.weight_percent, c.ecn, c.cnp
+
+
+def cabling_rows(fabric: Fabric) -> Iterator[Row]:
+    """Rows of the cabling plan."""
+    for c in fabric.cables():
+        yield c.kind, c.a_device, c.a_port, c.b_device, c.b_port, c.speed_gbps, c.medium, c.length_m
+
+
+def in_chunks(rows: Iterable[Row]) -> Iterator[str]:
+    """CSV text of many rows, a few thousand at a time."""
+    chunk: list[Row] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == _CHUNK_ROWS:
+            yield csv_text(chunk)
+            chunk.clear()
+    yield csv_text(chunk)
+
+
+def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[str, object]:
+    """What `plan/fabric.json` says: counts, tiers, pools, classes, strides and the assumptions taken."""
+    tiers = {
+        tier.value: {"model": p.model.name, "nos": p.nos, "release": p.release}
+        for tier, p in fabric.tiers.items()
+    }
+    plan = fabric.addresses
+    names = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
+    pools = {name: str(pool) for name in names if (pool := getattr(plan, name)) is not None}
+    first = fabric.switch(next(iter(fabric.switch_ids())))
+    strides, shape = fabric.strides, fabric.shape
+    return {
+        "assumptions": {path: _plain(value) for path, value in assumptions.items()},
+        "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],
+        "cluster": fabric.cluster,
+        "counts": fabric.counts(),
+        "pools": pools,
+        "shape": {name: getattr(shape, name) for name in shape.__slots__},
+        "strides": {name: getattr(strides, name) for name in strides.__slots__},
+        "tiers": tiers,
+    }
+
+
+def json_text(value: object) -> str:
+    """JSON for people and Git: indented, keys sorted."""
+    return json.dumps(value, indent=2, sort_keys=True) + "\n"
+
+
+def _plain(value: object) -> object:
+    """A value as JSON can hold it."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return str(value)

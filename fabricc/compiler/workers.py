@@ -1,0 +1,189 @@
+"""Work spread over forked processes that take the next piece when they are done with one.
+
+Pieces are numbered; a pipe filled with the numbers is the queue. Workers send back one pickled result per piece
+and write files themselves. They die with their parent, so an interrupted build leaves none behind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import pickle
+import selectors
+import signal
+import struct
+import traceback
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fabricc.tree import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Result = TypeVar("Result")
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_NUMBER = struct.Struct("<I")
+_LENGTH = struct.Struct("<Q")
+_COLLECT_AFTER = 5000
+"""Objects; the default of 700 looks seven times for cycles, which hardly anything here makes."""
+_MAX_PIECES = 16_000  # numbers of four bytes that fit a pipe's default buffer of 64 KiB
+
+
+class WorkerError(Exception):
+    """A worker raised something unforeseen; the text is its traceback."""
+
+
+def usable_cpus() -> int:
+    """CPUs that this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tuple[int, Result]]:
+    """`(number, work(number))` for every piece, in order of completion.
+
+    Args:
+        jobs: processes; with 1, or a single piece, everything runs in this one.
+        pieces: how many pieces, `_MAX_PIECES` at most.
+        work: called in a worker with the piece's number; its result must pickle.
+
+    Raises:
+        EmitError: a worker's EmitError, its OSError as FAB7001, or FAB7008 when a worker died.
+        WorkerError: any other exception of a worker.
+    """
+    if pieces > _MAX_PIECES:
+        raise ValueError(f"{pieces} pieces, {_MAX_PIECES} at most")
+    if jobs <= 1 or pieces <= 1:
+        for number in range(pieces):
+            try:
+                yield number, work(number)
+            except OSError as error:
+                raise EmitError.from_os(error) from None
+        return
+    queue, fill = os.pipe()
+    os.write(fill, b"".join(_NUMBER.pack(number) for number in range(pieces)))
+    os.close(fill)
+    gc.freeze()
+    crew = [_start(queue, work) for _ in range(min(jobs, pieces))]
+    os.close(queue)
+    try:
+        yield from _collect(dict(crew), pieces)
+    finally:
+        gc.unfreeze()
+        _end(dict(crew))
+
+
+@contextmanager
+def beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+    """Run `work` in a process of its own meanwhile; what is yielded waits for its result, once.
+
+    Raises:
+        EmitError, WorkerError: as `spread`, on waiting.
+    """
+    queue, fill = os.pipe()
+    os.write(fill, _NUMBER.pack(0))
+    os.close(fill)
+    crew = dict([_start(queue, lambda _: work())])
+    os.close(queue)
+
+    def result() -> Result:
+        ((_, value),) = _collect(crew, 1)
+        found: Result = value
+        return found
+
+    try:
+        yield result
+    finally:
+        _end(crew)
+
+
+def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
+    """Fork a worker; its result pipe and process id."""
+    results, out = os.pipe()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        os.close(out)
+        return results, pid
+    status = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        gc.set_threshold(_COLLECT_AFTER)
+        if os.getppid() == parent:
+            _work_off(queue, out, work)
+            status = 0
+    finally:
+        os._exit(status)
+
+
+def _work_off(queue: int, out: int, work: Callable[[int], Any]) -> None:
+    while len(number := os.read(queue, _NUMBER.size)) == _NUMBER.size:
+        (piece,) = _NUMBER.unpack(number)
+        try:
+            outcome: tuple[str, Any] = ("result", work(piece))
+        except EmitError as error:
+            outcome = ("emit", error.diagnostic)
+        except OSError as error:
+            outcome = ("emit", EmitError.from_os(error).diagnostic)
+        except BaseException:
+            outcome = ("crash", traceback.format_exc())
+        content = pickle.dumps((piece, *outcome), pickle.HIGHEST_PROTOCOL)
+        view = memoryview(_LENGTH.pack(len(content)) + content)
+        while view:
+            view = view[os.write(out, view) :]
+        if outcome[0] != "result":
+            return
+
+
+def _collect(crew: dict[int, int], pieces: int) -> Iterator[tuple[int, Any]]:
+    done = 0
+    buffers = {results: bytearray() for results in crew}
+    with selectors.DefaultSelector() as selector:
+        for results in crew:
+            selector.register(results, selectors.EVENT_READ)
+        while done < pieces:
+            if not selector.get_map():
+                raise EmitError(
+                    "FAB7008", "a worker process was killed", "Memory may be short: try `--jobs 1`."
+                )
+            for key, _ in selector.select():
+                content = os.read(key.fd, 1 << 20)
+                if not content:
+                    selector.unregister(key.fd)
+                    continue
+                buffers[key.fd] += content
+                for message in _messages(buffers[key.fd]):
+                    done += 1
+                    yield _outcome(*pickle.loads(message))
+
+
+def _messages(buffer: bytearray) -> Iterator[bytes]:
+    while len(buffer) >= _LENGTH.size:
+        (length,) = _LENGTH.unpack_from(buffer)
+        end = _LENGTH.size + length
+        if len(buffer) < end:
+            return
+        message = bytes(buffer[_LENGTH.size : end])
+        del buffer[:end]
+        yield message
+
+
+def _outcome(piece: int, kind: str, value: Any) -> tuple[int, Any]:
+    if kind == "result":
+        return piece, value
+    if kind == "emit":
+        raise EmitError(value.code, value.message, value.help, value.position)
+    raise WorkerError(value)
+
+
+def _end(crew: dict[int, int]) -> None:
+    """Stop what still runs, without waiting for its piece, and reap it."""
+    for results, pid in crew.items():
+        os.close(results)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)

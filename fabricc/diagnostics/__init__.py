@@ -1,5 +1,0 @@
-"""What is wrong with an input or a result: one value, rendered for people and for machines."""
-
-from fabricc.diagnostics.model import Diagnostic, Position, Severity, worst
-
-__all__ = ["Diagnostic", "Position", "Severity", "worst"]

@@ -1,0 +1,85 @@
+"""LIDs and GUIDs in closed form: numbers from coordinates, so that growth renumbers nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import TierName
+
+if TYPE_CHECKING:
+    from fabricc.fabric.shape import Shape, SwitchId
+
+MOST_LIDS = 0xBFFF
+"""Unicast LIDs of a subnet are 0x0001 to 0xBFFF: 49,151 (IBTA volume 1, 4.1.3)."""
+PLACEHOLDER = 0x02FAB
+"""First 20 bits of a placeholder GUID: the second bit of the first octet says locally administered (EUI-64)."""
+SUBNET_PREFIX = 0xFE80000000000000
+"""Default GID prefix (IBTA volume 1, 4.1.1); the plane's number is added, as two subnets of a host must differ."""
+_KINDS = {TierName.CORE: 1, TierName.SPINE: 2, TierName.TOR: 3}
+_HOST_KIND = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LidPlan:
+    """Where the LIDs of a subnet begin: cores from 1, then spines by pod, then units one after the other.
+
+    Attributes:
+        spine: first LID of the spines; `unit`: first LID of the units.
+        slots: host slots that a unit has room for.
+    """
+
+    spine: int
+    unit: int
+    slots: int
+
+    def unit_size(self, shape: Shape) -> int:
+        """LIDs of one unit: its ToRs of the plane, then its host ports."""
+        return shape.tors_per_unit_plane + self.slots * shape.rails * shape.sides
+
+    def switch(self, shape: Shape, at: SwitchId) -> int:
+        """The LID of a switch."""
+        if at.tier is TierName.CORE:
+            return 1 + at.index
+        if at.tier is TierName.SPINE:
+            return self.spine + at.pod * shape.spines + at.index
+        return (
+            self.unit + at.unit * self.unit_size(shape) + at.index * shape.sides + at.nic_port // shape.planes
+        )
+
+    def host_port(self, shape: Shape, unit: int, slot: int, rail: int, nic_port: int) -> int:
+        """The LID of a host port."""
+        in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.planes
+        return self.unit + unit * self.unit_size(shape) + shape.tors_per_unit_plane + in_unit
+
+    def top(self, shape: Shape, units: int) -> int:
+        """The highest LID with so many units."""
+        return self.unit + units * self.unit_size(shape) - 1
+
+
+def switch_guid(at: SwitchId) -> int:
+    """The placeholder GUID of a switch: kind, plane, pod or unit, number."""
+    place = at.unit if at.tier is TierName.TOR else at.pod
+    index = at.index * 16 + at.nic_port if at.tier is TierName.TOR else at.index
+    return _guid(_KINDS[at.tier], at.plane, place, index)
+
+
+def host_port_guid(shape: Shape, unit: int, slot: int, rail: int, nic_port: int) -> int:
+    """The placeholder GUID of a host port."""
+    in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.planes
+    return _guid(_HOST_KIND, nic_port % shape.planes, unit, in_unit)
+
+
+def is_placeholder(guid: int) -> bool:
+    """Whether a GUID is one of those that fabricc plans until the real one is known."""
+    return guid >> 44 == PLACEHOLDER
+
+
+def _guid(kind: int, plane: int, place: int, index: int) -> int:
+    """20 bits of prefix, 4 of kind, 4 of plane, 16 of place, 16 of index; the last 4 are 0, for ports of a node."""
+    return (PLACEHOLDER << 44) | (kind << 40) | (plane << 36) | (place << 20) | (index << 4)
+
+
+def guid_text(guid: int) -> str:
+    """A GUID as the subnet manager's files have it."""
+    return f"0x{guid:016x}"

@@ -1,0 +1,181 @@
+"""An InfiniBand fabric as decided: wiring, identities, partitions, service levels; one subnet per plane."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.infiniband.identity import LidPlan
+    from fabricc.fabric.model import TierName
+
+DEFAULT_PKEY = 0x7FFF
+"""Low 15 bits of the default partition's P_Key (IBTA volume 1, 10.9.1.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceClass:
+    """A traffic class: its service level, and how its virtual lane is served.
+
+    Attributes:
+        sl: service level, 0 to 7; the virtual lane has the number of the class in ascending order of levels.
+        strict: served before all classes that are not strict (high-priority arbitration table).
+        weight_percent: share of what strict classes leave.
+    """
+
+    name: str
+    sl: int
+    strict: bool
+    weight_percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A tenant: low 15 bits of its P_Key, its hosts in topological order, and the service level of its traffic."""
+
+    name: str
+    pkey: int
+    hosts: tuple[str, ...]
+    sl: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The routing engines of a subnet manager, first choice first, and why they are these."""
+
+    names: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IpoibPlan:
+    """IP over InfiniBand: where a host port's address is, `datagram` or `connected`, and the IP MTU in bytes.
+
+    Attributes:
+        pool: all addresses; rail-port r has the r-th of `subnets` equal parts.
+        host_stride: addresses between neighbouring units in a subnet.
+    """
+
+    pool: Pool
+    subnets: int
+    host_stride: int
+    mode: str
+    mtu: int
+
+    @property
+    def bits(self) -> int:
+        """Host bits of the subnet of one rail."""
+        return self.pool.bits - (self.subnets - 1).bit_length()
+
+    def address(self, rail_port: int, unit: int, slot: int) -> str:
+        """The address of a host's port, with the prefix length of its subnet."""
+        offset = (rail_port << self.bits) + unit * self.host_stride + slot + 1
+        return f"{self.pool.address(offset)}/{32 - self.bits}"
+
+
+@dataclass(frozen=True, slots=True)
+class InfinibandFabric:
+    """A whole fabric.
+
+    Attributes:
+        wiring: who is cabled to whom, in the closed form of every fabric; its addresses and ASNs are not used.
+        guids: real GUIDs by name (`su001-tor1a`, `su001-host01/rail0`); names it lacks have placeholders.
+        classes: ascending by service level; the class at index i has virtual lane i.
+    """
+
+    wiring: Fabric
+    lids: LidPlan
+    guids: Mapping[str, int]
+    engine: Engine
+    classes: tuple[ServiceClass, ...]
+    partitions: tuple[Partition, ...]
+    ipoib: IpoibPlan | None
+
+    @property
+    def planes(self) -> int:
+        """Subnets: each plane has a subnet manager and a subnet prefix of its own."""
+        return self.wiring.shape.planes
+
+    def counts(self) -> dict[str, int]:
+        """Totals as those of every fabric, and how many subnets there are."""
+        return {**self.wiring.counts(), "subnets": self.planes}
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchEnd:
+    """A cabled port of a switch: its number, what is at the other end, and the link.
+
+    Attributes:
+        peer_port: the peer's port number as InfiniBand counts; 1 on an adapter.
+        word: lanes and generation as `ibnetdiscover` prints them, e.g. `4xNDR`.
+    """
+
+    port: int
+    peer: str
+    peer_guid: int
+    peer_lid: int
+    peer_port: int
+    to_host: bool
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch of one subnet; `ports` counts all external ports, `ends` those that are cabled."""
+
+    name: str
+    tier: TierName
+    guid: int
+    lid: int
+    ports: int
+    ends: tuple[SwitchEnd, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port of a host's adapter.
+
+    Attributes:
+        label: `host/rail0`, as the file of GUIDs calls it.
+        name: netdev of IP over InfiniBand.
+        rdma: RDMA device; the adapter's node description is `host rdma`.
+    """
+
+    label: str
+    host: str
+    name: str
+    rdma: str
+    pci: str
+    rail: int
+    nic_port: int
+    plane: int
+    guid: int
+    real_guid: bool
+    lid: int
+    switch: str
+    switch_guid: int
+    switch_lid: int
+    switch_port: int
+    word: str
+    gbps: int
+    address: str | None
+
+    @property
+    def description(self) -> str:
+        """Node description: host and RDMA device, as `rdma-ndd` sets it."""
+        return f"{self.host} {self.rdma}"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host with its ports in rail order; `os` is the operating system of its host group."""
+
+    name: str
+    os: str
+    ports: tuple[HostPort, ...] = field(default_factory=tuple)

@@ -1,0 +1,158 @@
+"""Switches and hosts of a subnet with port numbers, GUIDs and LIDs at both ends of every link."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric import links
+from fabricc.fabric.infiniband import identity
+from fabricc.fabric.infiniband.model import Host, HostPort, Switch, SwitchEnd
+from fabricc.fabric.infiniband.ports import port_count, port_number, ports_by_name, speed_word
+from fabricc.fabric.model import Direction
+from fabricc.fabric.naming import host_port_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.links import Link
+    from fabricc.fabric.shape import PortLayout, Slot, SwitchId
+
+
+def switch_guid(ib: InfinibandFabric, at: SwitchId) -> int:
+    """The node GUID of a switch: the real one, or its placeholder."""
+    return ib.guids.get(ib.wiring.name(at)) or identity.switch_guid(at)
+
+
+class Subnet:
+    """The devices of one plane, made one at a time in the fabric's order.
+
+    Attributes:
+        ib: the fabric; `plane`: which of its subnets, from 0.
+    """
+
+    def __init__(self, ib: InfinibandFabric, plane: int) -> None:
+        self.ib, self.plane = ib, plane
+        wiring = ib.wiring
+        self._switches = {wiring.name(at): at for at in wiring.switch_ids() if at.plane == plane}
+        self._slots = {
+            host: (coordinate, slot)
+            for coordinate, unit in wiring.units.items()
+            for slot, host in unit.hosts.items()
+        }
+        shape = wiring.shape
+        self._rails = {
+            host_port_name(shape.nic_ports, rail, port): (rail, port)
+            for rail in range(shape.rails)
+            for port in range(shape.nic_ports)
+        }
+        self._ports: dict[str, dict[str, int]] = {}
+
+    def switches(self) -> Iterator[Switch]:
+        """Every switch: ToRs by unit, then spines, then cores."""
+        for name, at in self._switches.items():
+            yield self._switch(name, at)
+
+    def host_ports(self) -> Iterator[HostPort]:
+        """Every host port of the subnet: by unit, slot and rail."""
+        for host in hosts(self.ib):
+            yield from (port for port in host.ports if port.plane == self.plane)
+
+    def _switch(self, name: str, at: SwitchId) -> Switch:
+        wiring = self.ib.wiring
+        layout = links.layout(wiring, at)
+        ends = [
+            self._end(link, layout, layout.slots[link.slot])
+            for link in links.links(wiring, at)
+            if not link.shutdown
+        ]
+        return Switch(
+            name=name,
+            tier=at.tier,
+            guid=switch_guid(self.ib, at),
+            lid=self.ib.lids.switch(wiring.shape, at),
+            ports=port_count(layout),
+            ends=tuple(sorted(ends, key=lambda end: end.port)),
+        )
+
+    def _end(self, link: Link, layout: PortLayout, used: Slot) -> SwitchEnd:
+        ib, shape = self.ib, self.ib.wiring.shape
+        port, word = port_number(layout, used), speed_word(used.speed_gbps, used.lanes)
+        if link.direction is Direction.HOST:
+            unit, slot = self._slots[link.peer]
+            rail, nic_port = self._rails[link.peer_port]
+            guid = ib.guids.get(f"{link.peer}/{link.peer_port}")
+            guid = guid or identity.host_port_guid(shape, unit, slot, rail, nic_port)
+            lid = ib.lids.host_port(shape, unit, slot, rail, nic_port)
+            peer = f"{link.peer} {rdma_name(ib, unit, link.peer_port)}"
+            return SwitchEnd(port, peer, guid, lid, 1, True, word)
+        peer_at = self._switches[link.peer]
+        lid = ib.lids.switch(shape, peer_at)
+        number = self._numbers(peer_at)[link.peer_port]
+        guid = switch_guid(ib, peer_at)
+        return SwitchEnd(port, link.peer, guid, lid, number, False, word)
+
+    def _numbers(self, at: SwitchId) -> dict[str, int]:
+        """Port name -> number as InfiniBand counts, of a kind of switch."""
+        key = links.layout_key(self.ib.wiring, at)
+        if key not in self._ports:
+            named = ports_by_name(self.ib.wiring, at)
+            self._ports[key] = {name: number for name, (number, _) in named.items()}
+        return self._ports[key]
+
+
+def rdma_name(ib: InfinibandFabric, unit: int, port: str) -> str:
+    """The RDMA device of a host port: the driver's prefix and the rail."""
+    model = ib.wiring.host_models[ib.wiring.units[unit].group]
+    return f"{model.nic.rdma_prefix}_{port.replace('rail', 'r')}"
+
+
+def hosts(ib: InfinibandFabric) -> Iterator[Host]:
+    """Every host with its ports in rail order."""
+    for coordinate, unit in ib.wiring.units.items():
+        for slot in unit.hosts:
+            yield host_at(ib, coordinate, slot)
+
+
+def host_at(ib: InfinibandFabric, coordinate: int, slot: int) -> Host:
+    """The host in that slot of that unit."""
+    unit = ib.wiring.units[coordinate]
+    system = ib.wiring.host_systems[unit.group] if ib.wiring.host_systems else ""
+    name = unit.hosts[slot]
+    return Host(name, system, tuple(_host_ports(ib, coordinate, slot, name)))
+
+
+def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterator[HostPort]:
+    wiring, shape = ib.wiring, ib.wiring.shape
+    model = wiring.host_models[wiring.units[unit].group]
+    for rail in range(shape.rails):
+        for nic_port in range(shape.nic_ports):
+            tor = links.tor_id(wiring, unit, rail // shape.rails_per_tor, nic_port)
+            (link,) = links.host_links(wiring, tor, (slot,), (rail,))
+            if link.shutdown:
+                continue
+            label = f"{host}/{link.peer_port}"
+            real = ib.guids.get(label)
+            layout = links.layout(wiring, tor)
+            used = layout.slots[link.slot]
+            number = rail * shape.nic_ports + nic_port
+            yield HostPort(
+                label=label,
+                host=host,
+                name=f"ib{number}",
+                rdma=rdma_name(ib, unit, link.peer_port),
+                pci=model.pci[rail] if model.pci and shape.nic_ports == 1 else "",
+                rail=rail,
+                nic_port=nic_port,
+                plane=tor.plane,
+                guid=real or identity.host_port_guid(shape, unit, slot, rail, nic_port),
+                real_guid=real is not None,
+                lid=ib.lids.host_port(shape, unit, slot, rail, nic_port),
+                switch=wiring.name(tor),
+                switch_guid=switch_guid(ib, tor),
+                switch_lid=ib.lids.switch(shape, tor),
+                switch_port=port_number(layout, used),
+                word=speed_word(used.speed_gbps, used.lanes),
+                gbps=used.speed_gbps,
+                address=ib.ipoib.address(number, unit, slot) if ib.ipoib else None,
+            )

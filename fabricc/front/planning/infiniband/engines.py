@@ -1,0 +1,63 @@
+"""Which routing engine fits a topology, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.infiniband.model import Engine
+
+if TYPE_CHECKING:
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.infiniband import Infiniband
+    from fabricc.front.spec.model import ClusterSpec
+
+LARGE = 10_240
+"""Adapters beyond which ftree is not the first choice: opensm 3.3.23 took 36 s for 8,192 and its time grows with the
+square; updn, which is as free of loops, needed 133 s for 16,384 (measured on ibsim, two cores)."""
+
+
+def choose_engine(
+    spec: ClusterSpec, section: Infiniband, wiring: Fabric, findings: list[Diagnostic]
+) -> Engine:
+    """The engines of a fabric; one that the spec asks for and that does not fit is a finding (FAB5815).
+
+    opensm falls back to minhop, which may deadlock, when an engine refuses a fabric, and says so only in its log.
+    Hence the second name: updn takes what ftree refuses, and is free of credit loops.
+    """
+    fitting, reason = _fitting(spec, wiring)
+    asked = section.routing
+    if asked in ("auto", fitting):
+        return Engine(_with_fallback(fitting), reason)
+    if asked == "ftree":
+        message = f"ftree does not fit: {reason}"
+        help_ = "opensm would fall back to minhop in silence; use `auto`."
+        findings.append(spec.error("FAB5815", message, "infiniband", "routing", help=help_))
+    elif asked == "minhop":
+        message = f"minhop may build credit loops when links fail; {fitting} does not"
+        findings.append(
+            spec.warning("FAB5815", message, "infiniband", "routing", help="Use `auto`, or accept it.")
+        )
+    return Engine(_with_fallback(asked), "asked for by the spec")
+
+
+def _fitting(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:
+    shape, counts = wiring.shape, wiring.counts()
+    tors = counts["tors"] // shape.planes
+    if tors == 1:
+        return "minhop", "one leaf: every path is inside it, so that there is nothing to spread and no loop"
+    above = [
+        name
+        for name, tier in (("spines", spec.spines), ("cores", spec.cores))
+        if tier and tier.reserved_ports
+    ]
+    if above:
+        return "updn", f"{' and '.join(above)} keep ports for other devices; ftree takes hosts on leaves only"
+    if counts["host_cables"] // shape.planes > LARGE:
+        return "updn", f"more than {LARGE:,} adapter ports: ftree computes too long after a failure"
+    tiers = "three-tier" if shape.cores else "two-tier"
+    return "ftree", f"a {tiers} fat tree with hosts on leaves only: ftree balances shift patterns on it"
+
+
+def _with_fallback(engine: str) -> tuple[str, ...]:
+    return ("ftree", "updn") if engine == "ftree" else (engine,)

@@ -1,0 +1,69 @@
+"""Partitions: from names of units and hosts in the spec to the hosts that belong to each tenant."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.infiniband.model import Partition
+
+if TYPE_CHECKING:
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.infiniband import Infiniband, PartitionSpec
+    from fabricc.front.spec.model import ClusterSpec
+
+MOST_OF_A_PORT = 127
+"""Tenants of one host: an adapter's table has 128 P_Keys (data sheet figure, assumed), one is the default's."""
+
+
+def partitions_of(
+    spec: ClusterSpec, section: Infiniband, wiring: Fabric, findings: list[Diagnostic]
+) -> tuple[Partition, ...]:
+    """The tenants with their hosts in topological order; names that do not exist are findings (FAB5809)."""
+    levels = {each.name: each.sl for each in section.classes}
+    units = {unit.name: tuple(unit.hosts.values()) for unit in wiring.units.values()}
+    places = {
+        host: (coordinate, slot)
+        for coordinate, unit in wiring.units.items()
+        for slot, host in unit.hosts.items()
+    }
+    found = []
+    load: dict[str, int] = {}
+    for each in section.partitions:
+        members = _members(spec, each, units, places, findings)
+        for host in members:
+            load[host] = load.get(host, 0) + 1
+        level = levels.get(each.priority) if each.priority else None
+        found.append(Partition(each.name, each.pkey, members, level))
+    busiest = max(load.items(), key=lambda item: item[1], default=("", 0))
+    if busiest[1] > MOST_OF_A_PORT:
+        message = f"{busiest[0]} is in {busiest[1]} partitions; an adapter holds {MOST_OF_A_PORT} beside the default"
+        findings.append(spec.error("FAB5809", message, "infiniband", "partitions", help="Join some tenants."))
+    return tuple(found)
+
+
+def _members(
+    spec: ClusterSpec,
+    each: PartitionSpec,
+    units: dict[str, tuple[str, ...]],
+    places: dict[str, tuple[int, int]],
+    findings: list[Diagnostic],
+) -> tuple[str, ...]:
+    members: set[str] = set()
+    for key, names, known in (("units", each.units, units), ("hosts", each.hosts, places)):
+        for index, name in enumerate(names):
+            if name in known:
+                members.update(units[name] if key == "units" else (name,))
+                continue
+            close = get_close_matches(name, list(known)[:5000], 1)
+            first = next(iter(known))
+            findings.append(
+                spec.error(
+                    "FAB5809",
+                    f"partition '{each.name}': there is no {key[:-1]} '{name}'",
+                    *("infiniband", "partitions", each.name, key, index),
+                    help=f"Did you mean {close[0]}?" if close else f"They are named like {first}.",
+                )
+            )
+    return tuple(sorted(members, key=lambda host: places[host]))

@@ -1,0 +1,260 @@
+"""From a spec, the catalog and the lock to an InfiniBand fabric: topology as everywhere, then identities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.values import dataclass
+from fabricc.fabric.addresses import Pool
+from fabricc.fabric.fabric import AddressPlan, CableKind, Fabric, RoutingPlan, Services, TierPlan
+from fabricc.fabric.infiniband.identity import LidPlan
+from fabricc.fabric.infiniband.model import InfinibandFabric, IpoibPlan
+from fabricc.fabric.model import TierName
+from fabricc.fabric.naming import host_port_name
+from fabricc.front.planning import strides as stride_plan
+from fabricc.front.planning.changes import changes
+from fabricc.front.planning.infiniband.engines import choose_engine
+from fabricc.front.planning.infiniband.guids import read_guids
+from fabricc.front.planning.infiniband.members import partitions_of
+from fabricc.front.planning.infiniband.refusals import (
+    check_classes,
+    check_hardware,
+    check_lids,
+    connected_mode,
+    ipoib_too_small,
+    partition_interfaces,
+    placeholders,
+)
+from fabricc.front.planning.models import UnfitError, models_of
+from fabricc.front.planning.shape import Sizing, size
+from fabricc.front.planning.units import digits, identities
+from fabricc.front.spec.lock import Lock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import Catalog, SwitchModel
+    from fabricc.front.planning.models import Models
+    from fabricc.front.planning.units import Identities
+    from fabricc.front.spec.infiniband import Infiniband
+    from fabricc.front.spec.model import ClusterSpec
+
+NOS = "infiniband"
+"""Key of the settings of an InfiniBand switch in the catalog."""
+ACCEPTABLE = ("FAB5806",)
+"""Errors that a spec may accept with a reason: the fabric can be planned all the same."""
+_EVERYTHING = Pool(0, 0, 4)
+
+
+class PanelNames:
+    """Ports as they are printed on the front panel; what planning asks of an operating system, answered without one."""
+
+    def names(self) -> tuple[str, ...]:
+        """No network operating system runs on the switches."""
+        return ()
+
+    def supports(self, nos: str, model: SwitchModel) -> bool:
+        """Whether the model is an InfiniBand switch."""
+        return nos == NOS and NOS in model.nos
+
+    def releases(self, nos: str) -> tuple[str, ...]:
+        """There are none.
+
+        Raises:
+            KeyError: always.
+        """
+        raise KeyError(nos)
+
+    def release(self, nos: str, release: str | None) -> str:
+        """There are no releases.
+
+        Raises:
+            KeyError: always.
+        """
+        raise KeyError(f"{nos}-{release}")
+
+    def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
+        """The printed name: `7`, or `4/1` and `4/2` in a twin-port cage."""
+        pattern = str(model.nos[nos]["port"]) if children > 1 else "{cage}"
+        return pattern.format(cage=cage, child=child)
+
+
+@dataclass(frozen=True, slots=True)
+class InfinibandPlan:
+    """The outcome: a fabric unless there are errors, the lock as it should be, and what was found."""
+
+    fabric: InfinibandFabric | None
+    lock: Lock
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> InfinibandPlan:
+    """Plan a fabric.
+
+    Args:
+        spec: a valid spec with an InfiniBand section.
+        catalog: the models it may use.
+        lock: identities and strides of earlier builds; empty for a new fabric.
+        folder: where the spec is, for its file of GUIDs.
+
+    Raises:
+        ValueError: the spec is of another kind of fabric.
+    """
+    section = spec.infiniband
+    if section is None:
+        raise ValueError("not an InfiniBand spec")
+    findings: list[Diagnostic] = []
+    try:
+        models = models_of(spec, catalog)
+        check_hardware(spec, models, NOS)
+        width = digits(spec, lock.strides)
+        found = identities(spec, lock.units, lock.hosts, width)
+        present = max(found.units) + 1
+        units = max(present, spec.gpus.capacity_units or 0)
+        sizing = size(spec, models, present, units, lock.strides, catalog)
+        wiring = changes(spec, _wiring(spec, found, models, sizing, units), PanelNames(), findings)
+        lids = _lids(spec, sizing, present, units, lock.strides)
+        findings += check_lids(spec, models, sizing.shape, lids, units, NOS)
+        findings += check_classes(spec, section, models, NOS)
+        ipoib = _ipoib(spec, section, lids, sizing, units, findings)
+    except UnfitError as unfit:
+        return InfinibandPlan(None, lock, (*findings, *unfit.diagnostics))
+    names = _names(wiring)
+    guids: Mapping[str, int] = {}
+    if section.guids is not None:
+        guids, wrong = read_guids(folder / section.guids, names, spec.position("infiniband", "guids"))
+        findings += wrong
+    findings += placeholders(spec, len(names) - len(guids), len(names))
+    partitions = partitions_of(spec, section, wiring, findings)
+    if partitions and ipoib is not None:
+        findings += partition_interfaces(spec)
+    engine = choose_engine(spec, section, wiring, findings)
+    fabric = InfinibandFabric(wiring, lids, guids, engine, section.classes, partitions, ipoib)
+    pinned = _pins(sizing, lids) | {"unit_digits": width.unit, "host_digits": width.host}
+    new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
+    blocking = [each for each in findings if each.code not in ACCEPTABLE]
+    return InfinibandPlan(None if worst(blocking) is Severity.ERROR else fabric, new_lock, tuple(findings))
+
+
+def _lids(spec: ClusterSpec, sizing: Sizing, present: int, units: int, pins: Mapping[str, int]) -> LidPlan:
+    """Where LIDs begin: as pinned, else with room for every pod the cores can join, and roomy units if they fit."""
+    shape = sizing.shape
+    pods = sizing.capacity_units // shape.units_per_pod if shape.cores else 1
+    spine = pins.get("lid_spine", 1 + shape.cores)
+    unit = pins.get("lid_unit", spine + pods * shape.spines)
+    exact = shape.hosts_per_unit
+    roomy = LidPlan(spine, unit, stride_plan.power_of_two(exact))
+    slots = pins.get("lid_slots") or (roomy.slots if roomy.top(shape, units) <= 0x7FFF else exact)
+    there = present if not shape.cores else -(-present // shape.units_per_pod)
+    needed = {
+        "lid_spine": (spine, 1 + shape.cores, "cores"),
+        "lid_unit": (unit, spine + (there if shape.cores else 1) * shape.spines, "spines"),
+        "lid_slots": (slots, exact, "hosts per unit"),
+    }
+    broken = [
+        spec.error(
+            "FAB3020",
+            f"the lock pins {name} to {pinned}, but the {what} now need {least}",
+            "gpus" if name == "lid_slots" else "spines",
+            help="Undo the change, or accept other LIDs with `fabricc build --repin`.",
+        )
+        for name, (pinned, least, what) in needed.items()
+        if pinned < least
+    ]
+    if broken:
+        raise UnfitError(*broken)
+    return LidPlan(spine, unit, slots)
+
+
+def _ipoib(
+    spec: ClusterSpec,
+    section: Infiniband,
+    lids: LidPlan,
+    sizing: Sizing,
+    units: int,
+    findings: list[Diagnostic],
+) -> IpoibPlan | None:
+    if section.ipoib is None:
+        return None
+    wanted, shape = section.ipoib, sizing.shape
+    pool = Pool(int(wanted.pool.first), int(wanted.pool.prefixlen), 4)
+    subnets = stride_plan.power_of_two(shape.rails * shape.nic_ports)
+    plan_ = IpoibPlan(pool, subnets, stride_plan.power_of_two(lids.slots), wanted.mode, wanted.mtu)
+    needed = (units * plan_.host_stride + 1).bit_length()
+    if plan_.bits < needed:
+        raise UnfitError(ipoib_too_small(spec, str(wanted.pool), subnets, needed))
+    if wanted.mode == "connected":
+        findings.append(connected_mode(spec))
+    return plan_
+
+
+def _names(wiring: Fabric) -> set[str]:
+    """Every name that may have a GUID: switches, and host ports as `host/port`."""
+    shape = wiring.shape
+    ports = [
+        host_port_name(shape.nic_ports, rail, port)
+        for rail in range(shape.rails)
+        for port in range(shape.nic_ports)
+    ]
+    named = {wiring.name(at) for at in wiring.switch_ids()}
+    named.update(
+        f"{host}/{port}" for u in wiring.units.values() for host in u.hosts.values() for port in ports
+    )
+    return named
+
+
+def _wiring(spec: ClusterSpec, found: Identities, models: Models, sizing: Sizing, units: int) -> Fabric:
+    """The Fabric's topology and names; it has no addresses, no BGP and no buffers."""
+    shape = sizing.shape
+    addresses = AddressPlan(
+        None, _EVERYTHING, _EVERYTHING, None, None, None, numbered=False, management=_EVERYTHING, gateway=""
+    )
+    switches = {TierName.TOR: models.tor, TierName.SPINE: models.spine, TierName.CORE: models.core}
+    layouts = [(f"tor{i}", models.tor, layout) for i, layout in enumerate(sizing.tor_layouts)]
+    layouts.append(("spine", models.spine, sizing.spine_layout))
+    if models.core and sizing.core_layout:
+        layouts.append(("core", models.core, sizing.core_layout))
+    panel = PanelNames()
+    names = {
+        (NOS, key): tuple(panel.port_name(NOS, model, s.cage, s.child, s.children) for s in layout.slots)
+        for key, model, layout in layouts
+    }
+    cables = (("host", spec.cables.host), ("spine", spec.cables.spine), ("core", spec.cables.core))
+    return Fabric(
+        cluster=spec.cluster,
+        shape=shape,
+        strides=stride_plan.choose(shape, units, sizing.most_uplinks, addresses),
+        units=found.units,
+        host_models=models.hosts,
+        tiers={tier: TierPlan(model, NOS, "") for tier, model in switches.items() if model},
+        tor_layouts=sizing.tor_layouts,
+        spine_layout=sizing.spine_layout,
+        core_layout=sizing.core_layout,
+        port_names=names,
+        addresses=addresses,
+        routing=RoutingPlan(0, False, 0, 0, None, 0, 0, 0, 0, 0),
+        services=Services((), (), (), ()),
+        cable_kinds={kind: CableKind(cable.medium, cable.length_m) for kind, cable in cables},
+        switch_mtu=0,
+        host_mtu=0,
+        qos={},
+        profiles={},
+        host_systems=tuple(group.os for group in spec.gpus.groups),
+    )
+
+
+def _pins(sizing: Sizing, lids: LidPlan) -> dict[str, int]:
+    shape = sizing.shape
+    pins = {"links_per_spine": shape.links_per_spine, "tor_up_cage": sizing.tor_up_cage}
+    pins |= {"lid_spine": lids.spine, "lid_unit": lids.unit, "lid_slots": lids.slots}
+    if shape.cores:
+        pins |= {
+            "units_per_pod": shape.units_per_pod,
+            "spine_up_cage": sizing.spine_up_cage,
+            "spines_per_core_group": shape.spines_per_core_group,
+            "links_per_core": shape.links_per_core,
+        }
+    return pins

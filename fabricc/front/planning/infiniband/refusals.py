@@ -1,0 +1,129 @@
+"""What an InfiniBand fabric cannot be: hardware, LIDs, lanes and pools, each with what would fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.catalog.rates import generations
+from fabricc.fabric.infiniband.identity import MOST_LIDS
+from fabricc.front.planning.models import UnfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.infiniband.identity import LidPlan
+    from fabricc.fabric.shape import Shape
+    from fabricc.front.planning.models import Models
+    from fabricc.front.spec.infiniband import Infiniband
+    from fabricc.front.spec.model import ClusterSpec
+
+
+OLDER_NETWORKD = ("ubuntu-22.04", "dgx-os")
+"""Systems of Ubuntu 22.04, whose systemd is 249; which release a DGX OS is based on is assumed."""
+
+
+def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
+    """Switches and adapters are of InfiniBand, and an adapter has the speed of its port.
+
+    Raises:
+        UnfitError: FAB5811 for a switch, FAB5812 for an adapter.
+    """
+    wrong = []
+    for tier, switch in (("tors", models.tor), ("spines", models.spine), ("cores", models.core)):
+        if switch is not None and key not in switch.nos:
+            help_ = "InfiniBand switches of the catalog: qm8700 (HDR), qm9700 (NDR), q3400 (XDR)."
+            message = f"{switch.title} is not an InfiniBand switch"
+            wrong.append(spec.error("FAB5811", message, tier, "model", help=help_))
+    for group, host in zip(spec.gpus.groups, models.hosts, strict=True):
+        nic = host.nic
+        if not nic.infiniband:
+            message = f"{nic.title} of {host.title} has no InfiniBand"
+            help_ = "Name an adapter that has it with `nic`, such as connectx-7, or use `fabric: roce`."
+            wrong.append(spec.error("FAB5812", message, *group.path, "model", help=help_))
+        elif host.port_gbps > (most := generations()[nic.infiniband].product_4x_gbps):
+            message = f"a port of {host.title} is of {host.port_gbps} Gb/s; {nic.title} does {most} ({nic.infiniband})"
+            help_ = "Name a faster adapter with `nic`, or a host model whose ports are slower."
+            wrong.append(spec.error("FAB5812", message, *group.path, "model", help=help_))
+    if wrong:
+        raise UnfitError(*wrong)
+
+
+def check_lids(
+    spec: ClusterSpec, models: Models, shape: Shape, lids: LidPlan, units: int, key: str
+) -> Iterator[Diagnostic]:
+    """FAB5807 beyond 49,151 LIDs in a subnet, FAB5808 beyond the forwarding table of a switch."""
+    top = lids.top(shape, units)
+    largest = max(0, (MOST_LIDS + 1 - lids.unit) // lids.unit_size(shape))
+    if top > MOST_LIDS:
+        ports = (
+            "splitting the NIC ports into `planes`, each a subnet, or clusters joined by InfiniBand routers"
+        )
+        yield spec.error(
+            "FAB5807",
+            f"{units} units need LIDs up to {top:,}; a subnet has {MOST_LIDS:,}",
+            "gpus",
+            help=f"The largest that fits is {largest} units ({largest * shape.hosts_per_unit:,} hosts). "
+            f"Beyond: {ports}.",
+        )
+        return
+    for tier, switch in (("tors", models.tor), ("spines", models.spine), ("cores", models.core)):
+        if switch is not None and top >= (has := int(switch.nos[key]["linear_fdb"])):
+            message = (
+                f"LIDs go up to {top:,}; the linear forwarding table of {switch.title} has {has:,} entries"
+            )
+            yield spec.error("FAB5808", message, tier, "model")
+
+
+def check_classes(spec: ClusterSpec, section: Infiniband, models: Models, key: str) -> Iterator[Diagnostic]:
+    """FAB5816: every class needs a virtual lane of its own."""
+    switches = [switch for switch in (models.tor, models.spine, models.core) if switch is not None]
+    lanes = min(int(switch.nos[key]["data_vls"]) for switch in switches)
+    if len(section.classes) > lanes:
+        message = f"{len(section.classes)} classes need as many virtual lanes; the switches have {lanes}"
+        yield spec.error("FAB5816", message, "priorities")
+    if not any(not each.strict for each in section.classes):
+        message = "every class is strict: one could starve the others"
+        yield spec.error("FAB5816", message, "priorities", help="Leave at least one class without `strict`.")
+
+
+def ipoib_too_small(spec: ClusterSpec, pool: str, subnets: int, bits: int) -> Diagnostic:
+    """FAB5810: the pool does not hold every host on every rail."""
+    return spec.error(
+        "FAB5810",
+        f"the IPoIB pool {pool} is too small: {subnets} subnets of 2^{bits} addresses are needed",
+        *("infiniband", "ipoib", "pool"),
+        help=f"Use a /{32 - bits - (subnets - 1).bit_length()} or larger.",
+    )
+
+
+def connected_mode(spec: ClusterSpec) -> Diagnostic:
+    """FAB5806: connected mode on adapters that do datagrams in hardware."""
+    return spec.error(
+        "FAB5806",
+        "connected mode: ConnectX-4 and later run enhanced IPoIB, which sends datagrams only",
+        *("infiniband", "ipoib", "mode"),
+        help="Remove `mode`: datagrams of 4092 bytes use the adapter's offloads. Or accept FAB5806: "
+        "hosts then load ib_ipoib with ipoib_enhanced=0.",
+    )
+
+
+def partition_interfaces(spec: ClusterSpec) -> Iterator[Diagnostic]:
+    """FAB5818: hosts whose systemd (249) is older than interfaces of partitions (250)."""
+    for group in spec.gpus.groups:
+        if group.os in OLDER_NETWORKD:
+            message = f"IPoIB of tenants: networkd of {group.os} knows no interface of a partition"
+            help_ = "Use ubuntu-24.04 or rhel-9, or write `infiniband.ipoib: false` and set it up by hand."
+            yield spec.warning("FAB5818", message, *group.path, help=help_)
+
+
+def placeholders(spec: ClusterSpec, missing: int, total: int) -> Iterator[Diagnostic]:
+    """FAB5814: GUIDs that are not known yet."""
+    if missing:
+        message = f"{missing:,} of {total:,} GUIDs are placeholders (0x02fab…): no device answers to them"
+        help_ = (
+            "Collect the real ones (`ibnetdiscover`, or the labels) into a file `name: GUID` and name it in "
+            "`infiniband.guids`; LIDs, names and cables stay as planned."
+        )
+        at = spec.position("infiniband", "guids") if spec.infiniband else None
+        yield Diagnostic("FAB5814", Severity.WARNING, message, at, help_)

@@ -1,0 +1,94 @@
+"""Which cage serves which link: down-links from the first cage, up-links behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.shape import PortLayout, Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.catalog.model import Breakout, CageGroup, SwitchModel
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A number of links at one speed."""
+
+    speed_gbps: int
+    count: int
+
+
+def breakout(cages: CageGroup, speed_gbps: int) -> Breakout | None:
+    """The use of a cage that gives most ports of a speed, or None."""
+    fitting = [
+        b for b in cages.breakouts if b.speed_gbps == speed_gbps and b.children * b.lanes <= cages.lanes
+    ]
+    return max(fitting, key=lambda b: b.children, default=None)
+
+
+def cages(model: SwitchModel) -> Iterator[tuple[int, CageGroup]]:
+    """Front-panel number and kind of every fabric cage, in panel order."""
+    for group in model.cages:
+        if group.fabric:
+            for number in range(group.first, group.first + group.count):
+                yield number, group
+
+
+def speeds(model: SwitchModel) -> set[int]:
+    """Port speeds that fabric cages of a model offer, Gb/s."""
+    return {b.speed_gbps for group in model.cages if group.fabric for b in group.breakouts}
+
+
+def ports_at(model: SwitchModel, speed_gbps: int) -> int:
+    """Ports of a model when every capable cage serves one speed."""
+    return sum(
+        group.count * use.children
+        for group in model.cages
+        if group.fabric and (use := breakout(group, speed_gbps))
+    )
+
+
+def cages_for(model: SwitchModel, block: Block, start: int = 0) -> int | None:
+    """Position after the last cage that a block needs when it starts at cage position `start`; None if it runs out."""
+    left, position = block.count, start
+    if left <= 0:
+        return start
+    for position, (_, group) in enumerate(cages(model)):
+        if position >= start and (use := breakout(group, block.speed_gbps)):
+            left -= use.children
+            if left <= 0:
+                return position + 1
+    return None
+
+
+def arrange(
+    model: SwitchModel, down: Block, up: Block, up_cage: int | None = None, reserved: int = 0
+) -> PortLayout | None:
+    """Lay out a switch: `down` (its last `reserved` links kept free), then `up` from cage position `up_cage` on.
+
+    None when the cages do not suffice, or when `down` reaches beyond `up_cage`.
+    """
+    down_end = cages_for(model, down)
+    if down_end is None:
+        return None
+    start = down_end if up_cage is None else up_cage
+    if start < down_end or cages_for(model, up, start) is None:
+        return None
+    slots: list[Slot] = []
+    ends: dict[int, list[int]] = {0: [], 1: []}
+    wanted = (down.count, up.count)
+    for position, (number, group) in enumerate(cages(model)):
+        side = 0 if position < down_end else 1
+        speed = (down if side == 0 else up).speed_gbps
+        use = breakout(group, speed) if position < down_end or position >= start else None
+        serves = use is not None and len(ends[side]) < wanted[side]
+        if not serves or use is None:
+            use = min(group.breakouts, key=lambda b: (b.children, -b.speed_gbps))
+        for child in range(1, use.children + 1):
+            if serves and len(ends[side]) < wanted[side]:
+                ends[side].append(len(slots))
+            slots.append(Slot(number, child, use.children, use.lanes, use.speed_gbps))
+    return PortLayout(tuple(slots), tuple(ends[0]), tuple(ends[1]), reserved)

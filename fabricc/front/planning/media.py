@@ -1,0 +1,64 @@
+"""Cables that are longer than their medium reaches at the speed of the ports they join."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.catalog.reach import longest, reach, reaches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.reach import Reach
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import PortLayout, Slot
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def media_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3026 for each kind of link whose cable is too long at its speed; what reaches at no speed is FAB2052."""
+    for kind, cable in fabric.cable_kinds.items():
+        slots = list(_slots(fabric, kind))
+        if not slots or not cable.length_m <= longest(cable.medium):
+            continue
+        lane_gbps = max(Fraction(slot.speed_gbps, slot.lanes) for slot in slots)
+        most = reach(cable.medium, lane_gbps)
+        if cable.length_m <= most.metres:
+            continue
+        speed = max(slot.speed_gbps for slot in slots)
+        yield spec.warning(
+            "FAB3026",
+            f"cables.{kind}: {cable.medium} of {cable.length_m} m; at {speed}G, "
+            f"{float(lane_gbps):g}G a lane, it reaches {most.metres} m ({most.source})",
+            "cables",
+            kind,
+            help=_remedy(cable.length_m, lane_gbps, most),
+        )
+
+
+def _slots(fabric: Fabric, kind: str) -> Iterator[Slot]:
+    """The switch ports that links of a kind use, at both ends where both are switches."""
+    tors, spine, core = fabric.tor_layouts, fabric.spine_layout, fabric.core_layout
+    if kind == "host":
+        for layout in tors:
+            yield from _used(layout, layout.down[: len(layout.down) - layout.reserved])
+    elif kind == "spine":
+        for layout in tors:
+            yield from _used(layout, layout.up)
+        yield from _used(spine, spine.down)
+    elif core is not None:
+        yield from _used(spine, spine.up)
+        yield from _used(core, core.down)
+
+
+def _used(layout: PortLayout, indices: Iterable[int]) -> Iterator[Slot]:
+    return (layout.slots[index] for index in indices)
+
+
+def _remedy(length_m: float, lane_gbps: Fraction, most: Reach) -> str:
+    """What fits: another medium at that length, or a shorter cable."""
+    others = [medium for medium in reaches() if reach(medium, lane_gbps).metres >= length_m]
+    instead = f"Use {others[0]}, or " if others else ""
+    return f"{instead}a cable of {most.metres} m at the most."

@@ -1,0 +1,211 @@
+"""From the spec's words to catalog entries and NOS releases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Protocol
+
+from fabricc.base.values import dataclass
+from fabricc.catalog.support import oldest, runs
+from fabricc.fabric.fabric import TierPlan
+from fabricc.fabric.model import TierName
+
+if TYPE_CHECKING:
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import Catalog, HostModel, SwitchModel
+    from fabricc.front.spec.model import ClusterSpec, NosChoice, Tier
+
+
+class UnfitError(Exception):
+    """The spec cannot be built; carries the diagnostics."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(*diagnostics)
+        self.diagnostics = diagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Catalog entries of a spec: hosts per group, and the switch of each tier."""
+
+    hosts: tuple[HostModel, ...]
+    tor: SwitchModel
+    spine: SwitchModel
+    core: SwitchModel | None
+
+
+class Naming(Protocol):
+    """What planning asks of the network operating systems, which it does not know."""
+
+    def names(self) -> tuple[str, ...]:
+        """Every NOS there is."""
+        ...
+
+    def supports(self, nos: str, model: SwitchModel) -> bool:
+        """Whether a NOS runs on a model."""
+        ...
+
+    def releases(self, nos: str) -> tuple[str, ...]:
+        """The releases that are known, ascending."""
+        ...
+
+    def release(self, nos: str, release: str | None) -> str:
+        """The release, or the default one; KeyError for an unknown NOS, ValueError for an unknown release."""
+        ...
+
+    def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
+        """The name of a port."""
+        ...
+
+
+def models_of(spec: ClusterSpec, catalog: Catalog) -> Models:
+    """The catalog entries of a spec.
+
+    Raises:
+        UnfitError: the catalog has no such model.
+    """
+    hosts = [_host_model(spec, catalog, i) for i in range(len(spec.gpus.groups))]
+    switches = {
+        name: _switch_model(spec, catalog, name, tier)
+        for name, tier in (("tors", spec.tors), ("spines", spec.spines), ("cores", spec.cores))
+        if tier is not None
+    }
+    return Models(tuple(hosts), switches["tors"], switches["spines"], switches.get("cores"))
+
+
+def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
+    group = spec.gpus.groups[index]
+    if (model := catalog.hosts.get(group.model)) is None:
+        help_ = suggestion(group.model, tuple(catalog.hosts))
+        raise UnfitError(
+            spec.error(
+                "FAB3013", f"the catalog has no host model {group.model!r}", *group.path, "model", help=help_
+            )
+        )
+    return model if group.nic is None else _with_nic(spec, catalog, model, index)
+
+
+def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int) -> HostModel:
+    """The host model with the NICs that its group names."""
+    group = spec.gpus.groups[index]
+    at = (*group.path, "nic") if (*group.path, "nic") in spec.positions else ("gpus", "nic")
+    if group.nic is None or (nic := catalog.nics.get(group.nic)) is None:
+        help_ = suggestion(group.nic or "", tuple(catalog.nics))
+        raise UnfitError(spec.error("FAB3013", f"the catalog has no NIC {group.nic!r}", *at, help=help_))
+    speeds = {use.speed_gbps for use in nic.port_splits}
+    if model.port_gbps not in speeds:
+        able = ", ".join(
+            name
+            for name, other in catalog.nics.items()
+            if any(use.speed_gbps == model.port_gbps for use in other.port_splits)
+        )
+        raise UnfitError(
+            spec.error(
+                "FAB3041",
+                f"{nic.title} has no port of {model.port_gbps}G, which {model.title} is cabled with",
+                *at,
+                help=f"NICs that have one: {able or 'none'}.",
+            )
+        )
+    return replace(model, nic=nic)
+
+
+def _switch_model(spec: ClusterSpec, catalog: Catalog, name: str, tier: Tier) -> SwitchModel:
+    if (model := catalog.switches.get(tier.model)) is None:
+        help_ = suggestion(tier.model, tuple(catalog.switches))
+        raise UnfitError(
+            spec.error(
+                "FAB3013", f"the catalog has no switch model {tier.model!r}", name, "model", help=help_
+            )
+        )
+    return model
+
+
+def suggestion(name: str, known: tuple[str, ...]) -> str:
+    """Did you mean …, or the list of what there is."""
+    close = get_close_matches(name, known, n=3, cutoff=0.6)
+    if close:
+        return f"Did you mean {' or '.join(close)}?"
+    return f"Known: {', '.join(sorted(known))}."
+
+
+def tiers_of(
+    spec: ClusterSpec, models: Models, naming: Naming, findings: list[Diagnostic]
+) -> dict[TierName, TierPlan]:
+    """Model, NOS and release of each tier; what cannot be is a finding."""
+    found = {}
+    wanted = (
+        (TierName.TOR, "tors", spec.tors, models.tor),
+        (TierName.SPINE, "spines", spec.spines, models.spine),
+        (TierName.CORE, "cores", spec.cores, models.core),
+    )
+    for tier_name, key, tier, model in wanted:
+        if tier is None or model is None:
+            continue
+        release = nos_release(spec, naming, tier.nos, model, findings, key, "nos")
+        if release is not None:
+            found[tier_name] = TierPlan(model, tier.nos.name, release)
+    return found
+
+
+def nos_release(
+    spec: ClusterSpec,
+    naming: Naming,
+    nos: NosChoice,
+    model: SwitchModel,
+    findings: list[Diagnostic],
+    *path: str | int,
+) -> str | None:
+    """The release to use of a NOS on a model, or None after saying why it cannot be."""
+    try:
+        release = naming.release(nos.name, nos.release)
+    except KeyError:
+        help_ = suggestion(nos.name, naming.names())
+        findings.append(spec.error("FAB3014", f"there is no NOS {nos.name!r}", *path, help=help_))
+        return None
+    except ValueError as unknown:
+        findings.append(
+            spec.error("FAB3015", f"{nos.name} has no release {nos.release!r}", *path, help=str(unknown))
+        )
+        return None
+    if not naming.supports(nos.name, model):
+        able = ", ".join(name for name in naming.names() if naming.supports(name, model)) or "none"
+        findings.append(
+            spec.error(
+                "FAB3016",
+                f"{nos.name} does not run on {model.title}, as the catalog has it",
+                *path,
+                help=f"NOSes of that model: {able}.",
+            )
+        )
+        return None
+    if not runs(model, nos.name, release):
+        known = oldest(model, nos.name, naming.releases(nos.name))
+        if nos.release is None and known is not None:
+            return known
+        findings.append(_too_old(spec, nos.name, release, model, known, *path))
+    elif nos.name in model.nos and nos.name not in model.support:
+        findings.append(
+            spec.warning(
+                "FAB5654",
+                f"the catalog does not say since which release {nos.name} runs on {model.title}",
+                *path,
+                help=f"Add `support: {{since: …, source: …}}` to its `nos.{nos.name}`.",
+            )
+        )
+    return release
+
+
+def _too_old(
+    spec: ClusterSpec, nos: str, release: str, model: SwitchModel, known: str | None, *path: str | int
+) -> Diagnostic:
+    since, source = model.support[nos], model.sources.get(f"nos.{nos}.support", "catalog")
+    return spec.error(
+        "FAB5653",
+        f"{nos} {release} is not known to run on {model.title}: it does since {since} ({source})",
+        *path,
+        help=f"Use {nos}-{known} or later."
+        if known
+        else f"fabricc knows no release of {nos} as new as that.",
+    )

@@ -1,0 +1,337 @@
+"""From a spec, the catalog and the lock to the Fabric: every decision is taken here and none after."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import dataclass
+from fabricc.fabric.addresses import Pool
+from fabricc.fabric.fabric import (
+    AddressPlan,
+    CableKind,
+    Fabric,
+    RoutingPlan,
+    Services,
+)
+from fabricc.fabric.model import Account, TierName
+from fabricc.fabric.shape import Strides
+from fabricc.front.planning import strides as stride_plan
+from fabricc.front.planning.changes import changes
+from fabricc.front.planning.media import media_findings
+from fabricc.front.planning.models import UnfitError, models_of, tiers_of
+from fabricc.front.planning.out_of_band import out_of_band_findings
+from fabricc.front.planning.quality import quality
+from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
+from fabricc.front.planning.shape import Sizing, size
+from fabricc.front.planning.units import digits, identities
+from fabricc.front.spec.load import softened
+from fabricc.front.spec.lock import Lock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netaddr import IPNetwork
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import Catalog
+    from fabricc.fabric.fabric import TierPlan
+    from fabricc.fabric.shape import Shape
+    from fabricc.front.planning.models import Models, Naming
+    from fabricc.front.planning.units import Identities
+    from fabricc.front.spec.model import ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The outcome: a Fabric unless there are errors, the lock as it should be, and what was found.
+
+    Attributes:
+        draft: the fabric with its errors, for the worksheet that explains them; None where none took shape.
+    """
+
+    fabric: Fabric | None
+    lock: Lock
+    diagnostics: tuple[Diagnostic, ...]
+    draft: Fabric | None = None
+
+
+def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Plan:
+    """Plan a fabric.
+
+    Args:
+        spec: a valid spec.
+        catalog: the models it may use.
+        lock: identities and strides of earlier builds; empty for a new fabric.
+        naming: what is to be known of network operating systems.
+    """
+    findings: list[Diagnostic] = []
+    try:
+        models = models_of(spec, catalog)
+        tiers = tiers_of(spec, models, naming, findings)
+        if worst(softened(findings, spec.accept)) is Severity.ERROR:
+            return Plan(None, lock, tuple(findings))
+        width = digits(spec, lock.strides)
+        found = identities(spec, lock.units, lock.hosts, width)
+        present = max(found.units) + 1
+        units = max(present, spec.gpus.capacity_units or 0)
+        sizing = size(spec, models, present, units, lock.strides, catalog)
+        addresses = _addresses(spec)
+        strides = _strides(spec, sizing, units, addresses, lock.strides)
+        routing = _routing(spec, sizing, strides, models, findings)
+        fabric = _assemble(spec, found, models, tiers, sizing, strides, addresses, routing, naming, findings)
+    except UnfitError as unfit:
+        return Plan(None, lock, (*findings, *unfit.diagnostics))
+    pinned = _pins(sizing, strides) | {"unit_digits": width.unit, "host_digits": width.host}
+    new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
+    failed = worst(softened(findings, spec.accept)) is Severity.ERROR
+    return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
+
+
+def _addresses(spec: ClusterSpec) -> AddressPlan:
+    wanted = spec.addressing
+    v4, v6 = wanted.family != "ipv6", wanted.family != "ipv4"
+    return AddressPlan(
+        hosts4=_pool(wanted.hosts) if v4 else None,
+        links4=_pool(wanted.links) if v4 else None,
+        loopbacks4=_pool(wanted.loopbacks),
+        hosts6=_pool(wanted.hosts6) if v6 and wanted.hosts6 else None,
+        links6=_pool(wanted.links6) if v6 and wanted.links6 else None,
+        loopbacks6=_pool(wanted.loopbacks6) if v6 and wanted.loopbacks6 else None,
+        numbered=wanted.fabric_links == "numbered",
+        management=_pool(spec.management.network),
+        gateway=str(spec.management.gateway),
+    )
+
+
+def _pool(network: IPNetwork) -> Pool:
+    return Pool(int(network.first), int(network.prefixlen), int(network.version))
+
+
+def _strides(
+    spec: ClusterSpec, sizing: Sizing, units: int, addresses: AddressPlan, pins: Mapping[str, int]
+) -> Strides:
+    shape = sizing.shape
+    if all(name in pins for name in stride_plan.NAMES):
+        strides = Strides(**{name: pins[name] for name in stride_plan.NAMES})
+        _check_pinned(spec, strides, shape, units)
+    else:
+        strides = stride_plan.choose(shape, units, sizing.most_uplinks, addresses)
+    if shortage := stride_plan.shortage(strides, shape, addresses):
+        full = 128 if shortage.pool.endswith("6") else 32
+        raise UnfitError(
+            spec.error(
+                "FAB3017",
+                f"{shortage.pool}: {units} units need 2^{shortage.needs_bits} numbers, "
+                f"there are 2^{shortage.has_bits}",
+                "addressing",
+                shortage.pool,
+                help=f"Use a pool of /{full - shortage.needs_bits} or larger.",
+            )
+        )
+    needed = stride_plan.management_shortage(strides, shape, units, addresses.management.bits)
+    if needed:
+        raise UnfitError(
+            spec.error(
+                "FAB3018",
+                f"the management network {addresses.management} is too small for "
+                f"{units * shape.tors_per_unit} ToRs and {_above(shape)} by the strides of the plan",
+                "management",
+                "network",
+                help=f"Use a /{32 - needed} or larger.",
+            )
+        )
+    return strides
+
+
+def _above(shape: Shape) -> str:
+    """The switches above the ToRs, counted."""
+    spines = plural(shape.pods * shape.spines * shape.planes, "spine")
+    return f"{spines}, {plural(shape.cores * shape.planes, 'core')}" if shape.cores else spines
+
+
+def _check_pinned(spec: ClusterSpec, strides: Strides, shape: Shape, units: int) -> None:
+    needs = {
+        "host": (shape.hosts_per_unit, "hosts per unit"),
+        "rail": (shape.rails_per_tor, "rails per ToR"),
+        "nic_port": (shape.nic_ports, "ports per NIC"),
+        "group": (shape.groups, "ToRs per unit"),
+        "unit": (units, "units"),
+        "uplink": (shape.uplinks, "uplinks of a ToR"),
+        "spine": (shape.spines, "spines"),
+        "plane": (shape.planes, "planes"),
+        "spine_uplink": (max(1, shape.spine_uplinks), "uplinks of a spine"),
+    }
+    broken = [
+        spec.error(
+            "FAB3020",
+            f"the lock pins the stride {name} to {getattr(strides, name)}, but there are now {needed} {what}",
+            "gpus" if name in ("host", "rail", "unit") else "spines",
+            help="Undo the change, or accept renumbering with `fabricc build --repin`.",
+        )
+        for name, (needed, what) in needs.items()
+        if needed > getattr(strides, name)
+    ]
+    if broken:
+        raise UnfitError(*broken)
+
+
+def _routing(
+    spec: ClusterSpec, sizing: Sizing, strides: Strides, models: Models, findings: list[Diagnostic]
+) -> RoutingPlan:
+    shape = sizing.shape
+    paths = max(shape.uplinks, shape.spine_uplinks, shape.links_per_spine)
+    switches = {m.name: m for m in (models.tor, models.spine, models.core) if m}.values()
+    findings.extend(
+        spec.error(
+            "FAB3019",
+            f"{paths} equal-cost paths are planned; {model.title} holds {model.ecmp_max_paths}",
+            "spines",
+            help="Use fewer, faster uplinks.",
+        )
+        for model in switches
+        if paths > model.ecmp_max_paths
+    )
+    most = min(model.ecmp_max_paths for model in switches)
+    tors = sizing.capacity_units * shape.tors_per_unit_plane
+    everything = 2 * tors + shape.pods * shape.spines + shape.cores
+    pod = 2 * shape.units_per_pod * shape.tors_per_unit_plane + shape.spines
+    routing = spec.routing
+    return RoutingPlan(
+        asn_base=routing.asn_base,
+        unique_spine_asn=routing.spine_asn == "unique",
+        keepalive_s=routing.keepalive_s,
+        hold_s=routing.hold_s,
+        bfd_interval_ms=routing.bfd_interval_ms,
+        bfd_multiplier=routing.bfd_multiplier,
+        maximum_paths=min(most, max(64, stride_plan.power_of_two(paths), strides.uplink)),
+        limit_from_above=max(128, stride_plan.power_of_two(2 * everything)),
+        limit_from_tor=16,
+        limit_from_spine=max(128, stride_plan.power_of_two(2 * pod)),
+        ttl_security=routing.ttl_security,
+    )
+
+
+def _assemble(
+    spec: ClusterSpec,
+    found: Identities,
+    models: Models,
+    tiers: dict[TierName, TierPlan],
+    sizing: Sizing,
+    strides: Strides,
+    addresses: AddressPlan,
+    routing: RoutingPlan,
+    naming: Naming,
+    findings: list[Diagnostic],
+) -> Fabric:
+    management = spec.management
+    fabric = Fabric(
+        cluster=spec.cluster,
+        shape=sizing.shape,
+        strides=strides,
+        units=found.units,
+        host_models=models.hosts,
+        host_systems=tuple(group.os for group in spec.gpus.groups),
+        tiers=tiers,
+        tor_layouts=sizing.tor_layouts,
+        spine_layout=sizing.spine_layout,
+        core_layout=sizing.core_layout,
+        port_names=_port_names(spec, sizing, tiers, models, naming),
+        addresses=addresses,
+        routing=routing,
+        services=Services(
+            management.ntp,
+            management.dns,
+            management.syslog,
+            tuple(Account(user.name, user.ssh_key) for user in management.users),
+            access=management.access,
+            tacacs=management.tacacs,
+            snmp=management.snmp,
+            gnmi_port=management.gnmi_port,
+            lldp_interval_s=management.lldp_interval_s,
+        ),
+        load_balancing=spec.load_balancing,
+        cable_kinds={
+            kind: CableKind(cable.medium, cable.length_m)
+            for kind, cable in (
+                ("host", spec.cables.host),
+                ("spine", spec.cables.spine),
+                ("core", spec.cables.core),
+            )
+        },
+        switch_mtu=spec.switch_mtu,
+        host_mtu=spec.host_mtu,
+        qos={},
+        profiles={},
+    )
+    findings.extend(_name_clashes(spec, fabric))
+    findings.extend(out_of_band_findings(spec, fabric))
+    findings.extend(media_findings(spec, fabric))
+    findings.extend(spine_findings(spec, fabric))
+    findings.extend(ratio_findings(spec, fabric))
+    findings.extend(resilience_findings(spec, fabric))
+    return quality(spec, changes(spec, fabric, naming, findings), findings)
+
+
+def _port_names(
+    spec: ClusterSpec, sizing: Sizing, tiers: dict[TierName, TierPlan], models: Models, naming: Naming
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Names of all slots, for each tier's NOS and for every NOS that an override brings to it."""
+    layouts = [(f"tor{i}", models.tor, layout, TierName.TOR) for i, layout in enumerate(sizing.tor_layouts)]
+    layouts.append(("spine", models.spine, sizing.spine_layout, TierName.SPINE))
+    if models.core and sizing.core_layout:
+        layouts.append(("core", models.core, sizing.core_layout, TierName.CORE))
+    others = {change.nos.name for change in spec.overrides.values() if change.nos}
+    if others:
+        others &= set(naming.names())
+    names = {}
+    for key, model, layout, tier in layouts:
+        for nos in sorted({tiers[tier].nos, *(nos for nos in others if naming.supports(nos, model))}):
+            try:
+                names[nos, key] = tuple(
+                    naming.port_name(nos, model, slot.cage, slot.child, slot.children)
+                    for slot in layout.slots
+                )
+            except LookupError as error:
+                message = f"the catalog's {model.name} names ports of {nos} by {error}, which no port has"
+                help_ = "Name ports by `{cage}` and what else the schema tells of that system."
+                raise UnfitError(
+                    spec.error("FAB6041", message, f"{tier.value}s", "model", help=help_)
+                ) from None
+    return names
+
+
+def _name_clashes(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
+    """Two devices of one name: only names that the user gave can clash with generated ones."""
+    named = any(group.racks or group.host_names for group in spec.gpus.groups)
+    if not named:
+        return []
+    seen: set[str] = set()
+    clashing: dict[str, None] = {}
+    for name in (
+        *(fabric.name(switch) for switch in fabric.switch_ids()),
+        *(host for unit in fabric.units.values() for host in unit.hosts.values()),
+    ):
+        if name in seen:
+            clashing[name] = None
+        seen.add(name)
+    return [
+        spec.error("FAB3021", f"two devices would be named {name!r}", "gpus", help="Rename the host or rack.")
+        for name in clashing
+    ]
+
+
+def _pins(sizing: Sizing, strides: Strides) -> dict[str, int]:
+    shape = sizing.shape
+    pins = {f.name: getattr(strides, f.name) for f in fields(strides)}
+    pins |= {"links_per_spine": shape.links_per_spine, "tor_up_cage": sizing.tor_up_cage}
+    if shape.cores:
+        pins |= {
+            "units_per_pod": shape.units_per_pod,
+            "spine_up_cage": sizing.spine_up_cage,
+            "spines_per_core_group": shape.spines_per_core_group,
+            "links_per_core": shape.links_per_core,
+        }
+    return pins

@@ -1,0 +1,213 @@
+"""The lossless policy of every kind of switch, from the links it has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Diagnostic
+from fabricc.fabric import links
+from fabricc.fabric.model import Direction, TierName
+from fabricc.front.qos import (
+    PRESETS,
+    PROFILES,
+    FixedMarking,
+    base_rtt_ns,
+    switch_qos,
+    traffic_classes,
+    trimming,
+    trimming_findings,
+    worksheet,
+)
+from fabricc.front.qos.marking import DCQCN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.front.qos import QosFinding, Row
+    from fabricc.front.qos.marking import Marking
+    from fabricc.front.spec.model import ClusterSpec
+
+LinkKinds = Counter[tuple[int, int]]
+"""(speed in Gb/s, cable length in m) -> ports."""
+
+
+class Sheet(NamedTuple):
+    """The worksheet of one lossless profile on one kind of switch, and what its plot needs."""
+
+    switches: str
+    model: SwitchModel
+    profile: PortProfile
+    rows: tuple[Row, ...]
+
+
+def quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
+    """The fabric with its quality of service; what does not fit is a finding at its place in the spec."""
+    classes = traffic_classes(spec.priorities, marked=spec.congestion.marked)
+    rtt_ns, marking = _round_trip_ns(spec, fabric), _marking(spec)
+    qos: dict[str, SwitchQos] = {}
+    profiles: dict[tuple[str, int, int], PortProfile] = {}
+    found: dict[QosFinding, None] = {}
+
+    @cache
+    def policy_of(
+        model: str, kinds: frozenset[tuple[tuple[int, int], int]]
+    ) -> tuple[SwitchQos, Mapping[tuple[int, int], str]]:
+        policy, wrong, names = switch_qos(
+            classes,
+            models[model],
+            dict(kinds),
+            spec.switch_mtu,
+            rtt_ns,
+            marking=marking,
+            oversubscription=spec.headroom_oversubscription,
+        )
+        found.update(dict.fromkeys(wrong))
+        return policy, names
+
+    models = {plan.model.name: plan.model for plan in fabric.tiers.values()}
+    wish = spec.congestion.trimming
+    cut = trimming(classes, wish.class_name, wish.size_bytes) if wish else None
+    for model in models.values():
+        found.update(dict.fromkeys(trimming_findings(cut, model)))
+    for owner, key, tier, kinds in _switches(spec, fabric):
+        policy, names = policy_of(fabric.tiers[tier].model.name, frozenset(kinds.items()))
+        by_name = {profile.name: profile for profile in policy.profiles}
+        for kind, name in names.items():
+            profiles.setdefault((key, *kind), by_name[name])
+        qos[owner] = replace(policy, trimming=cut, link_retry=spec.congestion.link_retry)
+    findings.extend(_positioned(spec, classes, found))
+    return replace(fabric, qos=qos, profiles=profiles)
+
+
+def worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
+    """The worksheet of every lossless profile of a planned fabric, by kind of switch, or switch, and profile."""
+    rtt_ns, marking = _round_trip_ns(spec, fabric), _marking(spec)
+    sheets = []
+    for owner, _, tier, kinds in _switches(spec, fabric):
+        policy, model = fabric.qos[owner], fabric.tiers[tier].model
+        rows = worksheet(
+            policy,
+            model,
+            kinds,
+            spec.switch_mtu,
+            rtt_ns,
+            marking=marking,
+            oversubscription=spec.headroom_oversubscription,
+        )
+        by_name = {profile.name: profile for profile in policy.profiles}
+        label = TierName.TOR.value if owner == "tor0" and len(fabric.tor_layouts) == 1 else owner
+        sheets += [Sheet(label, model, by_name[name], lines) for name, lines in rows.items()]
+    return tuple(sheets)
+
+
+def _marking(spec: ClusterSpec) -> Marking:
+    """How the spec wants marks: its own numbers, a published preset, or its congestion control's.
+
+    A class that is marked although the congestion control does not, which the spec's rules refuse, would get
+    those of DCQCN.
+    """
+    if (own := spec.congestion.thresholds) is not None:
+        return FixedMarking(
+            "spec", own.min_bytes, own.max_bytes, own.max_percent, "congestion.ecn", stated=True
+        )
+    if spec.congestion.preset is not None:
+        return PRESETS[spec.congestion.preset]
+    return PROFILES.get(spec.congestion.profile, DCQCN)
+
+
+def _positioned(
+    spec: ClusterSpec, classes: tuple[TrafficClass, ...], found: dict[QosFinding, None]
+) -> list[Diagnostic]:
+    """Findings with a place: the lossless class, or the cables for what depends on their length."""
+    lossless = next((c.name for c in classes if c.lossless), "")
+    places = {
+        "FAB4002": ("cables",),
+        "FAB4007": ("mtu",),
+        "FAB4009": ("congestion", "ecn"),
+        "FAB4010": ("congestion", "ecn"),
+        "FAB4013": ("buffers", "headroom_oversubscription"),
+        "FAB4015": ("congestion", "trimming"),
+    }
+    return [
+        Diagnostic(
+            f.code,
+            f.severity,
+            f.message,
+            spec.position(*places.get(f.code, ("priorities", lossless))),
+            f.help,
+        )
+        for f in found
+    ]
+
+
+def _round_trip_ns(spec: ClusterSpec, fabric: Fabric) -> int:
+    """Base round trip of the longest path between two hosts."""
+    host, spine, core = (cable.length_m for cable in (spec.cables.host, spec.cables.spine, spec.cables.core))
+    latency = {tier: plan.model.forwarding_latency_ns for tier, plan in fabric.tiers.items()}
+    tor, middle = latency[TierName.TOR], latency[TierName.SPINE]
+    if TierName.CORE not in latency:
+        return base_rtt_ns([host, spine, spine, host], [tor, middle, tor])
+    top = latency[TierName.CORE]
+    return base_rtt_ns([host, spine, core, core, spine, host], [tor, middle, top, middle, tor])
+
+
+def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierName, LinkKinds]]:
+    """Layout key -> tier and links of a switch with every planned link in place."""
+    shape = fabric.shape
+    host, spine, core = (cable.length_m for cable in (spec.cables.host, spec.cables.spine, spec.cables.core))
+    found: dict[str, tuple[TierName, LinkKinds]] = {}
+    for group, layout in enumerate(fabric.tor_layouts):
+        kinds: LinkKinds = Counter()
+        kinds[layout.slots[layout.down[0]].speed_gbps, host] += len(layout.down) - layout.reserved
+        kinds[shape.uplink_gbps, spine] += shape.uplinks
+        found[f"tor{group}"] = (TierName.TOR, kinds)
+    kinds = Counter({(shape.uplink_gbps, spine): len(fabric.spine_layout.down)})
+    if shape.cores and fabric.core_layout:
+        kinds[shape.core_link_gbps, core] += shape.spine_uplinks
+        found["core"] = (
+            TierName.CORE,
+            Counter({(shape.core_link_gbps, core): len(fabric.core_layout.down)}),
+        )
+    found["spine"] = (TierName.SPINE, kinds)
+    return found
+
+
+def _switches(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str, TierName, LinkKinds]]:
+    """(owner of a policy, layout key, tier, links): every kind of switch, then the switches that overrides change."""
+    full = _full_switches(spec, fabric)
+    for key, (tier, kinds) in full.items():
+        yield key, key, tier, kinds
+    if not fabric.changes:
+        return
+    switches = {fabric.name(at): at for at in fabric.switch_ids()}
+    for name, difference in _changed_links(fabric, switches).items():
+        key = links.layout_key(fabric, switches[name])
+        kinds = Counter(full[key][1])
+        kinds.update(difference)
+        yield name, key, switches[name].tier, +kinds
+
+
+def _changed_links(fabric: Fabric, switches: Mapping[str, SwitchId]) -> dict[str, LinkKinds]:
+    """Switch -> ports gained (and, below zero, lost) by kind of link, at both ends of every changed cable."""
+    found: dict[str, LinkKinds] = {}
+    seen: set[tuple[str, str]] = set()
+    for name in fabric.changes:
+        at = switches[name]
+        slots, names = links.layout(fabric, at).slots, links.port_names(fabric, at)
+        for link in links.links(fabric, at):
+            speed, planned = slots[link.slot].speed_gbps, fabric.cable_kinds[link.kind].length_m
+            if link.cable_m == planned or (name, names[link.slot]) in seen:
+                continue
+            seen.add((link.peer, link.peer_port))
+            for end in (name,) if link.direction is Direction.HOST else (name, link.peer):
+                change = found.setdefault(end, Counter())
+                change[speed, planned] -= 1
+                change[speed, link.cable_m] += 1
+    return found

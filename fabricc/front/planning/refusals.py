@@ -1,0 +1,168 @@
+"""What cannot be built, and what would fit instead: planes, another model, a third tier, a smaller number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.front.planning import topology
+from fabricc.front.planning.layout import ports_at, speeds
+from fabricc.front.planning.models import UnfitError
+from fabricc.front.planning.tors import bottom_of, largest_unit, splits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import Catalog, SwitchModel
+    from fabricc.front.planning.models import Models
+    from fabricc.front.planning.tors import Bottom
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def spine_too_small(
+    spec: ClusterSpec, models: Models, catalog: Catalog, bottom: Bottom, tors: int, ports: int
+) -> Diagnostic:
+    """A flat two-tier mesh that cannot exist: say what could."""
+    reach = max(0, ports)
+    remedies = []
+    for planes in (2, 4, 8):
+        if planes > spec.planes and (fit := _with_planes(spec, models, planes, bottom, tors)):
+            remedies.append(fit)
+            break
+    slower = [
+        s
+        for s in speeds(models.tor) & speeds(models.spine)
+        if s < bottom.up_gbps and ports_at(models.spine, s) >= tors
+    ]
+    if slower and not spec.tors.uplink_gbps:
+        ports_slower = ports_at(models.spine, max(slower))
+        remedies.append(f"`tors.uplink_gbps: {max(slower)}` gives the spine {ports_slower} ports.")
+    if fitting := spines_that_reach(catalog, tors, bottom.up_gbps):
+        shown = ", ".join(f"{name} ({count} ports)" for name, count in fitting[:6])
+        remedies.append(f"A spine of at least {tors} ports at {bottom.up_gbps}G: {shown}.")
+    else:
+        remedies.append(f"No spine of the catalog has {tors} ports at {bottom.up_gbps}G.")
+    remedies.append("Or a third tier: add `cores`.")
+    largest = reach // bottom.sides
+    remedies.append(f"The largest that fits is {largest} units ({largest * bottom.slots} hosts).")
+    return spec.error(
+        "FAB3009",
+        f"{tors} ToRs per plane cannot be one flat mesh: {models.spine.title} has {reach} ports at {bottom.up_gbps}G, "
+        f"and a spine needs a link to every ToR",
+        "spines",
+        "model",
+        help=" ".join(remedies),
+    )
+
+
+def _with_planes(spec: ClusterSpec, models: Models, planes: int, bottom: Bottom, tors: int) -> str:
+    """One sentence on the same hosts over more planes, by the plan's own arithmetic, or "" when that does not fit."""
+    for changes, wanted in _split(spec, models, planes):
+        try:
+            split = bottom_of(wanted, models, {})
+        except UnfitError:
+            continue
+        units = tors // bottom.sides
+        if len(wanted.gpus.groups) == 1:
+            units = -(-units * bottom.slots // wanted.gpus.groups[0].hosts_per_unit)
+        leaves = units * split.sides
+        most = split.uplinks if spec.tors.uplinks else split.most_uplinks
+        ports = ports_at(models.spine, split.up_gbps) - spec.spines.reserved_ports
+        if layer := topology.fewest_spines(leaves, split.uplinks, most, ports):
+            return f"{' with '.join(changes)} fits: per plane {leaves} ToRs and {layer.count} spines."
+    return ""
+
+
+def _split(spec: ClusterSpec, models: Models, planes: int) -> Iterator[tuple[tuple[str, ...], ClusterSpec]]:
+    """The spec over so many planes, as it is and with as many hosts to a unit as the ToRs then hold.
+
+    With each the keys to write: more planes halve the speed of a port, so slower uplinks may reach more ToRs.
+    """
+    key = f"`planes: {planes}`"
+    nic_gbps = {
+        speed for model in models.hosts for count, speed in splits(model).items() if count % planes == 0
+    }
+    for speed in (None, *sorted(nic_gbps & speeds(models.tor) & speeds(models.spine), reverse=True)):
+        if speed and spec.tors.uplink_gbps:
+            continue
+        tors = replace(spec.tors, uplink_gbps=speed) if speed else spec.tors
+        wanted = replace(spec, planes=planes, tors=tors)
+        keys = (key, f"`tors.uplink_gbps: {speed}`") if speed else (key,)
+        yield keys, wanted
+        group, *others = spec.gpus.groups
+        if others or group.racks or not nic_gbps:
+            continue
+        up_gbps = speed or max(speeds(models.tor) & speeds(models.spine))
+        most = largest_unit(
+            wanted, models.tor, max(nic_gbps), up_gbps, spec.gpus.rails_per_tor or models.hosts[0].rails
+        )
+        if most > group.hosts_per_unit:
+            larger = replace(wanted.gpus, groups=(replace(group, hosts_per_unit=most),))
+            yield (*keys, f"`gpus.hosts_per_unit: {most}`"), replace(wanted, gpus=larger)
+
+
+def spines_that_reach(catalog: Catalog, tors: int, speed_gbps: int) -> list[tuple[str, int]]:
+    """Catalog switches with at least `tors` ports of a speed, smallest first."""
+    found = [(name, ports_at(catalog.switches[name], speed_gbps)) for name in catalog.switches]
+    return sorted(
+        ((name, ports) for name, ports in found if ports >= tors), key=lambda entry: (entry[1], entry[0])
+    )
+
+
+def beyond_capacity(
+    spec: ClusterSpec,
+    models: Models,
+    catalog: Catalog,
+    bottom: Bottom,
+    pins: Mapping[str, int],
+    units: int,
+    capacity: int,
+    count: int,
+    links: int,
+    uplinks: int,
+    ports: int,
+) -> Diagnostic:
+    """More units than the pinned number of spines and links can hold."""
+    layer = topology.spine_layer(units * bottom.sides, uplinks, ports)
+    if layer is None:
+        return spine_too_small(spec, models, catalog, bottom, units * bottom.sides, ports)
+    is_pinned = "links_per_spine" in pins
+    what = "the lock pins" if is_pinned else "the spec asks for"
+    fit = f"{plural(layer.count, 'spine')} with {plural(layer.links_per_spine, 'link')} to each ToR hold them"
+    if is_pinned:
+        help_ = (
+            f"{fit}; that moves cables and spine ports: accept it with `fabricc build --repin`, "
+            "and declare growth ahead with `gpus.capacity`."
+        )
+    else:
+        help_ = f"{fit}: write `spines.count: {layer.count}`, or leave it out."
+    return spec.error(
+        "FAB3011",
+        f"{what} {count} spines per plane with {links} links to each ToR, which hold {capacity} units; "
+        f"{units} are needed",
+        *(("spines", "count") if spec.spines.count else ("gpus",)),
+        help=help_,
+    )
+
+
+def cores_too_small(
+    spec: ClusterSpec, core: SwitchModel, pods: int, spines: int, uplinks: int, ports: int
+) -> Diagnostic:
+    """Cores that cannot join the pods: say how many could, or how many pods."""
+    asked = spec.cores.count if spec.cores else None
+    best = topology.core_layer(pods, spines, uplinks, ports)
+    if best:
+        text = f"{best.count} fit: {best.groups} groups of {best.cores_per_group}"
+    else:
+        most = next((p for p in range(pods, 0, -1) if topology.core_layer(p, spines, uplinks, ports)), 0)
+        text = f"the largest number of pods that fits is {most}"
+    count = f"{asked} cores" if asked else "no number of cores"
+    return spec.error(
+        "FAB3012",
+        f"{count} of {core.title} ({ports} ports) can join {pods} pods of {spines} spines with {uplinks} uplinks each",
+        "cores",
+        "count" if asked else "model",
+        help=f"Per plane, {text}.",
+    )

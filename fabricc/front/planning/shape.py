@@ -1,0 +1,282 @@
+"""From the spec's ratios and counts to the shape of the fabric, or to what would fit instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.shape import Shape
+from fabricc.front.planning import topology
+from fabricc.front.planning.layout import Block, arrange, cages_for, ports_at
+from fabricc.front.planning.models import UnfitError
+from fabricc.front.planning.refusals import beyond_capacity, cores_too_small, spine_too_small
+from fabricc.front.planning.tors import bottom_of, link_speed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.catalog.model import Catalog, SwitchModel
+    from fabricc.fabric.shape import PortLayout
+    from fabricc.front.planning.models import Models
+    from fabricc.front.planning.tors import Bottom
+    from fabricc.front.spec.model import ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """A shape with the port layouts that realise it.
+
+    Attributes:
+        capacity_units: units that the spines can hold.
+        tor_up_cage, spine_up_cage: cage position where the uplinks begin.
+        most_uplinks: uplinks a ToR could physically have.
+    """
+
+    shape: Shape
+    capacity_units: int
+    tor_layouts: tuple[PortLayout, ...]
+    spine_layout: PortLayout
+    core_layout: PortLayout | None
+    tor_up_cage: int
+    spine_up_cage: int
+    most_uplinks: int
+
+
+def size(
+    spec: ClusterSpec, models: Models, present: int, units: int, pins: Mapping[str, int], catalog: Catalog
+) -> Sizing:
+    """Work out the shape.
+
+    Args:
+        spec: the spec.
+        models: its catalog entries.
+        present: units that exist, up to the highest coordinate.
+        units: units to dimension for: present or declared capacity, whichever is more.
+        pins: strides of the lock; those that concern the shape are kept.
+        catalog: where to look for models that would fit.
+
+    Raises:
+        UnfitError: nothing of that kind can be built; the diagnostics say what would.
+    """
+    bottom = bottom_of(spec, models, pins)
+    if spec.cores is None:
+        return _two_tiers(spec, models, catalog, units, pins, bottom)
+    return _three_tiers(spec, models, present, units, pins, bottom)
+
+
+def _spread(spec: ClusterSpec, bottom: Bottom, pins: Mapping[str, int]) -> tuple[int, int | None, int | None]:
+    """(uplinks, spines or None, links per spine or None) after pinned counts; uplinks may grow to divide evenly."""
+    uplinks, count, links = bottom.uplinks, spec.spines.count, pins.get("links_per_spine")
+    if count is None and links is None:
+        return uplinks, None, None
+    if count is None and links is not None:
+        count = -(-uplinks // links)
+    if count is None:
+        return uplinks, None, None
+    if links is None:
+        links = -(-uplinks // count)
+    if spec.tors.uplinks and count * links != spec.tors.uplinks:
+        near = topology.divisors(spec.tors.uplinks)
+        raise UnfitError(
+            spec.error(
+                "FAB3008",
+                f"{spec.tors.uplinks} uplinks do not spread evenly over {count} spines "
+                f"with {links} links to each",
+                "spines",
+                "count",
+                help=f"Counts that divide {spec.tors.uplinks}: {', '.join(map(str, near))}.",
+            )
+        )
+    if count * links > bottom.most_uplinks:
+        raise UnfitError(
+            spec.error(
+                "FAB3007",
+                f"{links} links to each of {count} spines are {count * links} uplinks; the ToR has "
+                f"room for {bottom.most_uplinks}",
+                "spines",
+                "count",
+                help=f"The largest count that fits is {bottom.most_uplinks // links}.",
+            )
+        )
+    return count * links, count, links
+
+
+def _two_tiers(
+    spec: ClusterSpec, models: Models, catalog: Catalog, units: int, pins: Mapping[str, int], bottom: Bottom
+) -> Sizing:
+    ports = ports_at(models.spine, bottom.up_gbps) - spec.spines.reserved_ports
+    uplinks, count, links = _spread(spec, bottom, pins)
+    tors = units * bottom.sides
+    if count is None or links is None:
+        most = uplinks if spec.tors.uplinks else bottom.most_uplinks
+        layer = topology.fewest_spines(tors, uplinks, most, ports) if ports > 0 else None
+        if layer is None:
+            raise UnfitError(spine_too_small(spec, models, catalog, bottom, tors, ports))
+        count, links = layer.count, layer.links_per_spine
+    capacity = ports // links // bottom.sides
+    if capacity < units:
+        raise UnfitError(
+            beyond_capacity(
+                spec, models, catalog, bottom, pins, units, capacity, count, links, uplinks, ports
+            )
+        )
+    shape = Shape(
+        planes=spec.planes,
+        nic_ports=bottom.nic_ports,
+        rails=bottom.rails,
+        rails_per_tor=bottom.per_tor,
+        hosts_per_unit=bottom.slots,
+        pods=1,
+        units_per_pod=capacity,
+        spines=count,
+        links_per_spine=links,
+        cores=0,
+        spines_per_core_group=count,
+        cores_per_group=0,
+        links_per_core=0,
+        uplink_gbps=bottom.up_gbps,
+        core_link_gbps=0,
+    )
+    spine = arrange(
+        models.spine, Block(bottom.up_gbps, capacity * bottom.sides * links), Block(bottom.up_gbps, 0)
+    )
+    return _sizing(spec, models, bottom, shape, capacity, spine, None, 0)
+
+
+def _three_tiers(
+    spec: ClusterSpec, models: Models, present: int, units: int, pins: Mapping[str, int], bottom: Bottom
+) -> Sizing:
+    if spec.cores is None or models.core is None:
+        raise AssertionError("three tiers need cores")
+    core_gbps = link_speed(spec, models.spine, models.core, spec.spines.uplink_gbps, "spines")
+    uplinks, count, links = _spread(spec, bottom, pins)
+    asked = pins.get("units_per_pod") or spec.spines.units_per_pod
+    found = None
+    most = ports_at(models.spine, bottom.up_gbps) // bottom.sides
+    for per_pod in (asked,) if asked else range(min(units, most), 0, -1):
+        found = _pod(spec, models.spine, per_pod, uplinks, count, links, bottom, core_gbps, pins)
+        if found:
+            break
+    if found is None:
+        best = next(
+            (
+                n
+                for n in range(most, 0, -1)
+                if _pod(spec, models.spine, n, uplinks, count, links, bottom, core_gbps, pins)
+            ),
+            0,
+        )
+        raise UnfitError(
+            spec.error(
+                "FAB3010",
+                f"no number of {models.spine.title} spines serves a pod of {asked or units} units "
+                f"with {uplinks} uplinks per ToR",
+                "spines",
+                "units_per_pod",
+                help=f"The largest pod that fits has {best} units."
+                if best
+                else "Choose a spine model with more ports.",
+            )
+        )
+    per_pod, spines, links, spine_uplinks, up_cage = found
+    pods = -(-units // per_pod)
+    core_ports = ports_at(models.core, core_gbps) - spec.cores.reserved_ports
+    layer = _cores(spec, pods, spines, spine_uplinks, core_ports, pins)
+    if layer is None:
+        raise UnfitError(cores_too_small(spec, models.core, pods, spines, spine_uplinks, core_ports))
+    shape = Shape(
+        planes=spec.planes,
+        nic_ports=bottom.nic_ports,
+        rails=bottom.rails,
+        rails_per_tor=bottom.per_tor,
+        hosts_per_unit=bottom.slots,
+        pods=-(-present // per_pod),
+        units_per_pod=per_pod,
+        spines=spines,
+        links_per_spine=links,
+        cores=layer.count,
+        spines_per_core_group=layer.spines_per_group,
+        cores_per_group=layer.cores_per_group,
+        links_per_core=layer.links_per_core,
+        uplink_gbps=bottom.up_gbps,
+        core_link_gbps=core_gbps,
+    )
+    spine = arrange(
+        models.spine,
+        Block(bottom.up_gbps, per_pod * bottom.sides * links),
+        Block(core_gbps, spine_uplinks),
+        up_cage,
+    )
+    per_pod_ports = layer.spines_per_group * layer.links_per_core
+    capacity_pods = core_ports // per_pod_ports
+    core = arrange(models.core, Block(core_gbps, capacity_pods * per_pod_ports), Block(core_gbps, 0))
+    return _sizing(spec, models, bottom, shape, capacity_pods * per_pod, spine, core, up_cage)
+
+
+def _pod(
+    spec: ClusterSpec,
+    model: SwitchModel,
+    per_pod: int,
+    uplinks: int,
+    count: int | None,
+    links: int | None,
+    bottom: Bottom,
+    core_gbps: int,
+    pins: Mapping[str, int],
+) -> tuple[int, int, int, int, int] | None:
+    """(units, spines, links per spine, uplinks per spine, first uplink cage) of the fitting pod of fewest spines."""
+    options = [(count, links)] if count and links else [(n, uplinks // n) for n in topology.divisors(uplinks)]
+    for spines, parallel in options:
+        down = per_pod * bottom.sides * parallel
+        end = cages_for(model, Block(bottom.up_gbps, down + spec.spines.reserved_ports))
+        if end is None:
+            continue
+        start = pins.get("spine_up_cage", end)
+        ratio = spec.spines.oversubscription or 1.0
+        ups = spec.spines.uplinks or topology.uplinks_needed(down * bottom.up_gbps, ratio, core_gbps)
+        if start >= end and cages_for(model, Block(core_gbps, ups), start) is not None:
+            return per_pod, spines, parallel, ups, start
+    return None
+
+
+def _cores(
+    spec: ClusterSpec, pods: int, spines: int, uplinks: int, ports: int, pins: Mapping[str, int]
+) -> topology.CoreLayer | None:
+    per_group, links = pins.get("spines_per_core_group"), pins.get("links_per_core")
+    if per_group and links and spines % per_group == 0 and uplinks % links == 0:
+        layer = topology.CoreLayer(spines // per_group, uplinks // links, per_group, links)
+        return layer if pods * per_group * links <= ports else None
+    return topology.core_layer(pods, spines, uplinks, ports, spec.cores.count if spec.cores else None)
+
+
+def _sizing(
+    spec: ClusterSpec,
+    models: Models,
+    bottom: Bottom,
+    shape: Shape,
+    capacity: int,
+    spine: PortLayout | None,
+    core: PortLayout | None,
+    spine_up_cage: int,
+) -> Sizing:
+    reserved = spec.tors.reserved_ports
+    uplinks = Block(bottom.up_gbps, shape.uplinks)
+    tors = tuple(
+        arrange(
+            models.tor, Block(block.speed_gbps, block.count + reserved), uplinks, bottom.up_cage, reserved
+        )
+        for block in bottom.hosts
+    )
+    layouts = tuple(layout for layout in tors if layout is not None)
+    if spine is None or len(layouts) < len(tors):
+        raise AssertionError("a sized switch must have a layout")
+    return Sizing(
+        shape,
+        capacity,
+        layouts,
+        spine,
+        core,
+        bottom.up_cage,
+        spine_up_cage,
+        bottom.most_uplinks,
+    )

@@ -1,0 +1,109 @@
+"""Strides: how much room each coordinate gets in the address pools and number spaces."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric import addresses as adr
+from fabricc.fabric.shape import Strides
+
+if TYPE_CHECKING:
+    from fabricc.fabric.fabric import AddressPlan
+    from fabricc.fabric.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """A number space that is too small: which, bits it has and bits it would need."""
+
+    pool: str
+    has_bits: int
+    needs_bits: int
+
+
+def power_of_two(number: int) -> int:
+    """The smallest power of two that is not below `number`; 1 for 0."""
+    return 1 << max(0, number - 1).bit_length()
+
+
+def choose(shape: Shape, units: int, most_uplinks: int, plan: AddressPlan) -> Strides:
+    """Strides for a new fabric: as roomy as the pools and the management network allow, so that growth finds room.
+
+    Where not even the tightest fit, those are returned: `shortage` or `management_shortage` then says what lacks.
+
+    Args:
+        shape: counts.
+        units: units to hold at least.
+        most_uplinks: uplinks a ToR could physically have.
+        plan: the pools.
+    """
+    tight = Strides(
+        host=power_of_two(shape.hosts_per_unit),
+        rail=power_of_two(shape.rails_per_tor),
+        nic_port=power_of_two(shape.nic_ports),
+        group=power_of_two(shape.groups),
+        unit=power_of_two(units),
+        uplink=power_of_two(shape.uplinks),
+        spine=power_of_two(shape.spines),
+        plane=power_of_two(shape.planes),
+        spine_uplink=power_of_two(max(1, shape.spine_uplinks)),
+    )
+    uplink = power_of_two(max(most_uplinks, shape.uplinks))
+    planes = replace(tight, nic_port=max(4, tight.nic_port), plane=max(4, tight.plane))
+    roomy = replace(planes, uplink=uplink, spine=max(tight.spine, uplink))
+    room = 4 * tight.unit
+    candidates = (roomy, replace(roomy, spine=tight.spine), planes, tight)
+    bits = plan.management.bits
+    fitting = [c for c in candidates if management_shortage(c, shape, units, bits) is None]
+    for candidate in fitting:
+        wide = replace(candidate, unit=room)
+        if shortage(wide, shape, plan) is None:
+            while shortage(replace(wide, unit=2 * wide.unit), shape, plan) is None:
+                wide = replace(wide, unit=2 * wide.unit)
+            return wide
+    return tight
+
+
+def shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage | None:
+    """The first number space in which these strides do not fit, or None."""
+    s = strides
+    tors = s.unit * s.group * s.nic_port
+    spines = shape.pods * s.spine * s.plane
+    cores = max(1, shape.cores) * s.plane
+    needs: list[tuple[str, int, int | None]] = [
+        ("ASNs of ToRs", tors, adr.TOR_ASNS),
+        ("ASNs of spines", spines, adr.UNIQUE_SPINE_ASNS),
+        ("ASNs of cores", cores, adr.UNIQUE_CORE_ASNS),
+    ]
+    for version in (4, 6):
+        hosts, links, loopbacks = (
+            getattr(plan, f"{kind}{version}") for kind in ("hosts", "links", "loopbacks")
+        )
+        suffix = "" if version == 4 else "6"
+        if hosts:
+            needs.append((f"hosts{suffix}", tors * s.rail * s.host * 2, 1 << hosts.bits))
+        if links:
+            needs.append((f"links{suffix}", 2 * tors * s.uplink * 2, 1 << links.bits))
+            if shape.cores:
+                needs.append((f"links{suffix}", 2 * spines * s.spine_uplink * 2, 1 << links.bits))
+        if loopbacks:
+            most = max(2 * tors, 4 * spines, 4 * cores)
+            needs.append((f"loopbacks{suffix}", most, 1 << loopbacks.bits))
+    for name, needed, has in needs:
+        if has is not None and needed > has:
+            return Shortage(name, has.bit_length() - 1, (needed - 1).bit_length())
+    return None
+
+
+def management_shortage(strides: Strides, shape: Shape, units: int, bits: int) -> int | None:
+    """Bits that the management network would need when it is too small for the switches, else None."""
+    tors = 2 * (adr.MANAGEMENT_RESERVED + units * shape.tors_per_unit)
+    spines = 4 * shape.pods * strides.spine * strides.plane
+    cores = 4 * (shape.cores * strides.plane + 1)
+    needed = (max(tors, spines, cores) - 1).bit_length()
+    return needed if needed > bits else None
+
+
+NAMES = tuple(f.name for f in fields(Strides))

@@ -1,0 +1,23 @@
+"""Lossless arithmetic: from priorities, links and catalog figures to the quality of service of every switch."""
+
+from fabricc.front.qos.classes import traffic_classes
+from fabricc.front.qos.ecn import base_rtt_ns
+from fabricc.front.qos.finding import QosFinding
+from fabricc.front.qos.marking import PRESETS, PROFILES, FixedMarking
+from fabricc.front.qos.policy import switch_qos
+from fabricc.front.qos.trimming import trimming, trimming_findings
+from fabricc.front.qos.worksheet import Row, worksheet
+
+__all__ = [
+    "PRESETS",
+    "PROFILES",
+    "FixedMarking",
+    "QosFinding",
+    "Row",
+    "base_rtt_ns",
+    "switch_qos",
+    "traffic_classes",
+    "trimming",
+    "trimming_findings",
+    "worksheet",
+]

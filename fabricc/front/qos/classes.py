@@ -1,0 +1,175 @@
+"""From the spec's priorities to the fabric's traffic classes, complete and without overlap."""
+
+from __future__ import annotations
+
+from itertools import chain, count
+from typing import TYPE_CHECKING, Protocol
+
+from fabricc.fabric.qos import TrafficClass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+CNP_DSCP = 48
+"""CS6, the code point mlx5 gives to congestion notification packets unless told otherwise."""
+
+LOSSLESS_SHARE, LOSSY_SHARE = 9, 1
+"""How classes without a stated weight divide what is left: nine parts lossless, one part lossy."""
+
+
+class RequestedClass(Protocol):
+    """One class as asked for; `fabricc.front.spec.model.Priority` is one (spec and qos do not import each other)."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def dscps(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def lossless(self) -> bool: ...  # noqa: D102
+    @property
+    def strict(self) -> bool: ...  # noqa: D102
+    @property
+    def priority(self) -> int | None: ...  # noqa: D102
+    @property
+    def weight_percent(self) -> int | None: ...  # noqa: D102
+    @property
+    def ecn(self) -> bool | None: ...  # noqa: D102
+
+
+def traffic_classes(priorities: Sequence[RequestedClass], *, marked: bool = True) -> tuple[TrafficClass, ...]:
+    """Every code point in exactly one class, priorities and weights settled; ascending by priority.
+
+    A priority that is not stated is `dscp >> 3` of the class's first code point, the map that mlx5 NICs use by
+    default when they trust DSCP. The class without code points takes all that others leave, at priority 0 or the
+    lowest free one; it is added (lossy, named `default` if that is free) when missing. `data_dscp` is the first
+    code point listed. `marked` says whether the congestion control wants marks on lossless classes.
+
+    Raises:
+        ValueError: two classes claim one name, code point or priority, a value is out of range, or the stated
+            weights leave nothing for the classes without one. The spec's own rules catch these first.
+    """
+    claimed = _claimed(priorities)
+    rest = tuple(dscp for dscp in range(64) if dscp not in claimed)
+    defaults = [p for p in priorities if not p.dscps]
+    if len(defaults) > 1 or (defaults and not rest):
+        names = ", ".join(repr(p.name) for p in defaults)
+        raise ValueError(f"no code points are left for {names}: one class takes those that no other claims")
+    added = _unused_name(priorities) if rest and not defaults else None
+    numbers = _numbers(priorities)
+    weights = _weights(priorities, added)
+    cnp = _cnp_name(priorities)
+    classes = [
+        TrafficClass(
+            name=p.name,
+            priority=numbers[p.name],
+            dscps=tuple(sorted(p.dscps)) or rest,
+            data_dscp=p.dscps[0] if p.dscps else rest[0],
+            lossless=p.lossless,
+            strict=p.strict,
+            weight_percent=weights.get(p.name, 0),
+            ecn=p.lossless and marked if p.ecn is None else p.ecn,
+            cnp=p.name == cnp,
+        )
+        for p in priorities
+    ]
+    if added is not None:
+        number = _lowest_free(numbers.values())
+        classes.append(TrafficClass(added, number, rest, rest[0], False, False, weights[added], False, False))
+    return tuple(sorted(classes, key=lambda c: c.priority))
+
+
+def _unused_name(priorities: Sequence[RequestedClass]) -> str:
+    """`default`, or `default-2` and so on where a class with code points has that name."""
+    names = {p.name for p in priorities}
+    numbered = (f"default-{n}" for n in count(2))
+    return next(name for name in chain(("default",), numbered) if name not in names)
+
+
+def _claimed(priorities: Sequence[RequestedClass]) -> dict[int, str]:
+    """Code point -> class that names it."""
+    claimed: dict[int, str] = {}
+    names: set[str] = set()
+    for p in priorities:
+        if p.name in names:
+            raise ValueError(f"two classes are named {p.name!r}")
+        names.add(p.name)
+        for dscp in p.dscps:
+            if not 0 <= dscp <= 63:
+                raise ValueError(f"DSCP {dscp} of class {p.name!r} is not between 0 and 63")
+            if dscp in claimed:
+                raise ValueError(f"DSCP {dscp} is in both {claimed[dscp]!r} and {p.name!r}")
+            claimed[dscp] = p.name
+    return claimed
+
+
+def _numbers(priorities: Sequence[RequestedClass]) -> dict[str, int]:
+    """Class name -> priority; the class without code points comes last so that it can take a free one."""
+    numbers: dict[str, int] = {}
+    for p in sorted(priorities, key=lambda p: not p.dscps):
+        if p.priority is not None:
+            number = p.priority
+        else:
+            number = p.dscps[0] >> 3 if p.dscps else _lowest_free(numbers.values())
+        if not 0 <= number <= 7:
+            raise ValueError(f"priority {number} of class {p.name!r} is not between 0 and 7")
+        if (other := next((n for n, taken in numbers.items() if taken == number), None)) is not None:
+            raise ValueError(f"classes {other!r} and {p.name!r} share priority {number}")
+        numbers[p.name] = number
+    return numbers
+
+
+def _lowest_free(taken: Iterable[int]) -> int:
+    occupied = set(taken)
+    for number in range(8):
+        if number not in occupied:
+            return number
+    raise ValueError("all eight priorities are taken, none is left for the default class")
+
+
+def _cnp_name(priorities: Sequence[RequestedClass]) -> str | None:
+    """The strict class named `cnp`, else the strict class that carries DSCP 48."""
+    strict = [p for p in priorities if p.strict]
+    named = next((p.name for p in strict if p.name == "cnp"), None)
+    return named or next((p.name for p in strict if CNP_DSCP in p.dscps), None)
+
+
+def _weights(priorities: Sequence[RequestedClass], added: str | None) -> dict[str, int]:
+    """Class name -> percent of what strict classes leave; the sum is 100. `added` is one more lossy class.
+
+    Stated weights hold and the other classes divide what is left, nine parts for the lossless and one for the
+    lossy ones. When every class states one they are relative and scaled to 100.
+    """
+    shared = [p for p in priorities if not p.strict]
+    stated = {p.name: p.weight_percent for p in shared if p.weight_percent is not None}
+    if any(weight < 1 for weight in stated.values()):
+        raise ValueError("a weight is less than 1 percent")
+    lossless = [p.name for p in shared if p.name not in stated and p.lossless]
+    lossy = [p.name for p in shared if p.name not in stated and not p.lossless]
+    if added is not None:
+        lossy.append(added)
+    if not lossless and not lossy:
+        return apportion(stated, 100)
+    left = 100 - sum(stated.values())
+    if left < len(lossless) + len(lossy):
+        raise ValueError(f"the weights stated leave {left} percent for {', '.join(lossless + lossy)}")
+    shares = {name: LOSSLESS_SHARE * max(len(lossy), 1) for name in lossless}
+    shares |= {name: LOSSY_SHARE * max(len(lossless), 1) for name in lossy}
+    return stated | apportion(shares, left)
+
+
+def apportion(shares: Mapping[str, int], total: int) -> dict[str, int]:
+    """Whole numbers in the proportion of `shares` that add up to `total`, none below 1 (largest remainder).
+
+    Ties go to the earlier key; `total` must be at least the number of keys.
+    """
+    if not shares:
+        return {}
+    whole = sum(shares.values())
+    parts = {name: total * share // whole for name, share in shares.items()}
+    by_remainder = sorted(shares, key=lambda name: -(total * shares[name] % whole))
+    for name in by_remainder[: total - sum(parts.values())]:
+        parts[name] += 1
+    for name in [name for name, part in parts.items() if part == 0]:
+        parts[max(parts, key=lambda n: parts[n])] -= 1
+        parts[name] = 1
+    return parts

@@ -1,0 +1,111 @@
+"""ECN marking thresholds from link rate, base round trip and the point where PFC would act.
+
+A queue that marks at less than the path's bandwidth-delay product (BDP) loses throughput, one that marks far above
+it adds delay and lets PFC act first. So both thresholds scale with rate times round trip, and both stay below the
+occupancy at which an ingress would pause (DCQCN's condition, carried over to dynamic thresholds).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.qos import Ecn
+from fabricc.front.qos.marking import DCQCN, FixedMarking
+from fabricc.front.qos.wire import SIGNAL_SPEED_M_PER_S, down_to_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.front.qos.marking import Marking
+
+NIC_LATENCY_NS = 1000
+"""Both NICs of a path, one way: sender and receiver, PCIe included. Assumed: half of a typical small-write loop."""
+
+FLOOR_MTUS = 3
+"""Marking never starts below this many full packets: a queue that short is arrival jitter, not congestion."""
+
+ROUNDING_CELLS = 64
+"""Distance kept from the pause point: Spectrum-4 rounds 150,000 up to 159,744 bytes, 13 times 64 cells of 192."""
+
+LOW_BDP_SHARE = Fraction(1, 5)
+"""UEC recommends to start marking at 0.2 BDP; less than that costs throughput."""
+
+
+def base_rtt_ns(
+    hop_lengths_m: Sequence[int], forwarding_ns: Sequence[int], nic_ns: int = NIC_LATENCY_NS
+) -> int:
+    """Round trip of an unloaded path: cables at 5.05 ns/m, switches cut-through, NICs at both ends.
+
+    Args:
+        hop_lengths_m: length of every cable of the path, one way.
+        forwarding_ns: port-to-port latency of every switch of the path, one way.
+        nic_ns: what both NICs add, one way.
+    """
+    cables = Fraction(sum(hop_lengths_m) * 10**9, SIGNAL_SPEED_M_PER_S)
+    return round(2 * (cables + sum(forwarding_ns) + nic_ns))
+
+
+def bdp_bytes(speed_gbps: int, rtt_ns: int) -> int:
+    """Bandwidth-delay product: Gb/s times ns are bits."""
+    return speed_gbps * rtt_ns // 8
+
+
+def pause_point_bytes(shared_bytes: int, dynamic_th: int, queues: int, lossy_alpha: int | None = None) -> int:
+    """Occupancy at which an ingress pauses while `queues` queues hold as much each.
+
+    The limit is alpha times the free shared buffer, alpha = 2**dynamic_th, and `queues` times that limit are occupied,
+    besides what one congested lossy queue takes of the same buffer up to its own alpha, 2**lossy_alpha:
+    `limit = alpha * shared / (1 + alpha * queues + lossy alpha)`.
+    """
+    alpha = Fraction(2) ** dynamic_th
+    lossy = Fraction(0) if lossy_alpha is None else Fraction(2) ** lossy_alpha
+    return max(0, int(alpha * shared_bytes / (1 + alpha * queues + lossy)))
+
+
+def ceiling_bytes(pause_bytes: int, mtu: int, cell_bytes: int) -> int:
+    """The highest Kmax that stays below the pause point after any rounding and one more packet."""
+    return down_to_cell(max(0, pause_bytes - max(mtu, ROUNDING_CELLS * cell_bytes)), cell_bytes)
+
+
+def leaves_room(pause_bytes: int, mtu: int, cell_bytes: int) -> bool:
+    """Whether any pair of thresholds fits below the pause point: Kmin at its floor and Kmax at twice that."""
+    half = ceiling_bytes(pause_bytes, mtu, cell_bytes) // 2
+    return down_to_cell(half, cell_bytes) >= max(cell_bytes, down_to_cell(FLOOR_MTUS * mtu, cell_bytes))
+
+
+def wanted(marking: Marking, speed_gbps: int, rtt_ns: int, *, mtu: int, cell_bytes: int) -> tuple[int, int]:
+    """Kmin and Kmax as the congestion control wants them, whole cells, before PFC bounds them.
+
+    A profile's Kmin is `max(min_bdp * BDP, 3 MTU)`, its Kmax `max_ratio` times that and a cell above it at least;
+    fixed thresholds are rounded down to a cell.
+    """
+    if isinstance(marking, FixedMarking):
+        low, high = (max(cell_bytes, down_to_cell(value, cell_bytes)) for value in marking.at(speed_gbps))
+        return low, max(high, low + cell_bytes)
+    least = max(int(marking.min_bdp * bdp_bytes(speed_gbps, rtt_ns)), FLOOR_MTUS * mtu, cell_bytes)
+    low = down_to_cell(least, cell_bytes)
+    return low, max(down_to_cell(marking.max_ratio * least, cell_bytes), low + cell_bytes)
+
+
+def ecn(
+    speed_gbps: int,
+    rtt_ns: int,
+    pause_bytes: int,
+    *,
+    mtu: int,
+    cell_bytes: int,
+    marking: Marking = DCQCN,
+) -> Ecn | None:
+    """Thresholds of a queue, multiples of the cell; None when none fit below the pause point.
+
+    Where the pause point is nearer than the Kmax wanted, Kmax goes down to it and Kmin to half of Kmax at most.
+    """
+    if not leaves_room(pause_bytes, mtu, cell_bytes):
+        return None
+    low, high = wanted(marking, speed_gbps, rtt_ns, mtu=mtu, cell_bytes=cell_bytes)
+    highest = ceiling_bytes(pause_bytes, mtu, cell_bytes)
+    if high > highest:
+        high = highest
+        low = min(low, down_to_cell(highest // 2, cell_bytes))
+    return Ecn(low, high, marking.max_percent)

@@ -1,0 +1,212 @@
+"""Whether a switch's buffer serves what is asked of it, and the nearest request that it would serve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.catalog.model import SpectrumFigures
+from fabricc.front.qos.ecn import leaves_room
+from fabricc.front.qos.finding import QosFinding
+from fabricc.front.qos.headroom import headroom
+from fabricc.front.qos.pools import (
+    MOST_OVERSUBSCRIBED,
+    PortGroup,
+    budget,
+    group_headroom_bytes,
+    has_shared_headroom,
+    smallest_pause_point_bytes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.catalog.model import Buffers
+    from fabricc.front.qos.pools import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of the buffer of one switch, and the search for the nearest that fits.
+
+    Attributes:
+        classes: lossless classes.
+        mtu: port MTU in bytes.
+        oversubscription: of the headroom pool, as declared; None for the platform's own.
+        marked: whether ECN needs room below the pause point.
+    """
+
+    buffers: Buffers
+    groups: tuple[PortGroup, ...]
+    classes: int
+    mtu: int
+    oversubscription: Fraction | None = None
+    marked: bool = True
+
+    def budget(self) -> Budget:
+        """The buffer as divided for this request."""
+        return budget(self.buffers, self.groups, self.classes, self.oversubscription)
+
+    @property
+    def acceptable(self) -> bool:
+        """Whether it fits, is oversubscribed no more than shipped, and leaves room for ECN below PFC."""
+        divided = self.budget()
+        if not divided.fits:
+            return False
+        pool = divided.pools.headroom_bytes
+        if pool and max(g.headroom.xoff_bytes for g in self.groups) > pool:
+            return False
+        if divided.oversubscription is not None and divided.oversubscription > MOST_OVERSUBSCRIBED:
+            return False
+        return not self.marked or leaves_room(self.pause_point(), self.mtu, self.buffers.cell_bytes)
+
+    def pause_point(self) -> int:
+        """Where an ingress pauses at the earliest, a lossy queue congested too."""
+        lossy_alpha = self.buffers.pools.lossy_egress_alpha
+        return smallest_pause_point_bytes(self.budget().shared_bytes, self.groups, self.classes, lossy_alpha)
+
+    def remedy(self) -> str:
+        """The largest class count, cable length and port count that fit, each with the rest unchanged."""
+        options = [option for option in (self._classes(), self._cable(), self._port_count()) if option]
+        pool = self._pool()
+        if options:
+            text = f"the largest that fits is {'; or '.join(options)}"
+            return f"{text}; or headroom as a pool, {pool}" if pool else text
+        if pool:
+            return f"headroom as a pool fits, {pool}"
+        return "nothing near it fits: use a switch with a larger buffer, or fewer ports and lossless classes"
+
+    def _classes(self) -> str:
+        for classes in range(self.classes - 1, 0, -1):
+            if replace(self, classes=classes).acceptable:
+                return counted(classes, "lossless class")
+        return ""
+
+    def _cable(self) -> str:
+        beyond = max(g.headroom.cable_m for g in self.groups)
+        for length in self._shorter():
+            if self._with_cables(length).acceptable:
+                return f"cables of {self._longest(length, beyond)} m"
+            beyond = length
+        return ""
+
+    def _longest(self, fits: int, beyond: int) -> int:
+        """The longest cable that fits, between a length that does and one that does not; a formula takes any."""
+        while beyond - fits > 1:
+            middle = (fits + beyond) // 2
+            fits, beyond = (middle, beyond) if self._with_cables(middle).acceptable else (fits, middle)
+        return fits
+
+    def _with_cables(self, length: int) -> Request:
+        """The same request with no cable longer than so many metres."""
+        shared = has_shared_headroom(self.buffers, self.oversubscription)
+        groups = []
+        for group in self.groups:
+            found = group.headroom
+            if found.cable_m > length:
+                nearer = headroom(
+                    self.buffers,
+                    group.speed_gbps,
+                    length,
+                    self.mtu,
+                    lanes=group.lanes,
+                    shared_pool=shared,
+                )
+                found = nearer or found
+            groups.append(replace(group, headroom=found))
+        return replace(self, groups=tuple(groups))
+
+    def _shorter(self) -> Iterator[int]:
+        """Listed lengths below the longest in use, longest first."""
+        longest = max(g.headroom.cable_m for g in self.groups)
+        speeds = {g.speed_gbps for g in self.groups}
+        listed = {row.cable_m for row in self.buffers.rows if row.speed_gbps in speeds}
+        yield from sorted((length for length in listed if length < longest), reverse=True)
+
+    def _port_count(self) -> str:
+        """Fewer ports in the group that demands most."""
+        at = max(range(len(self.groups)), key=lambda i: _group_demand(self.groups[i]))
+        group = self.groups[at]
+        for ports in range(group.ports - 1, 0, -1):
+            changed = list(self.groups)
+            changed[at] = replace(group, ports=ports)
+            if replace(self, groups=tuple(changed)).acceptable:
+                return f"{ports} ports at {group.speed_gbps}G with {group.headroom.cable_m} m"
+        return ""
+
+    def _pool(self) -> str:
+        """The least oversubscription in whole numbers, above the present one, with which the request fits."""
+        spectrum = isinstance(self.buffers.formula, SpectrumFigures)
+        if not spectrum and not self.buffers.pools.headroom_bytes:
+            return ""
+        groups = self.groups
+        if spectrum:
+            groups = tuple(
+                replace(g, headroom=replace(g.headroom, size_bytes=g.headroom.xon_bytes)) for g in groups
+            )
+        for ratio in range(1, int(MOST_OVERSUBSCRIBED) + 1):
+            if self.oversubscription is not None and ratio <= self.oversubscription:
+                continue
+            if replace(self, groups=groups, oversubscription=Fraction(ratio)).acceptable:
+                return f"`buffers: {{headroom_oversubscription: {ratio}}}`"
+        return ""
+
+
+def fit_findings(request: Request) -> tuple[Budget, tuple[QosFinding, ...]]:
+    """The budget, and what does not fit together with the nearest request that would."""
+    divided = request.budget()
+    found = _first_misfit(request, divided)
+    return divided, (found,) if found else ()
+
+
+def _first_misfit(request: Request, divided: Budget) -> QosFinding | None:
+    groups, pools = request.groups, divided.pools
+    if not divided.fits:
+        message = (
+            f"headroom of {counted(request.classes, 'lossless class')} on {_ports(groups)} takes the buffer to "
+            f"{divided.used_bytes:,} of {divided.capacity_bytes:,} bytes"
+        )
+        return QosFinding("FAB4003", Severity.ERROR, message, request.remedy())
+    largest, pool = max(g.headroom.xoff_bytes for g in groups), pools.headroom_bytes
+    if pool and largest > pool:
+        message = f"one priority group needs {largest:,} bytes of headroom, the shared pool has {pool:,}"
+        return QosFinding("FAB4003", Severity.ERROR, message, request.remedy())
+    pause = smallest_pause_point_bytes(divided.shared_bytes, groups, request.classes)
+    held = pause * request.classes * sum(g.ports for g in groups)
+    if pools.egress_lossless_bytes < held:
+        message = (
+            f"ingress ports hold up to {held:,} bytes of lossless traffic before they pause, the egress pool "
+            f"{pools.egress_lossless_bytes:,}: the rest is dropped"
+        )
+        advice = f"the egress pool of lossless traffic needs {held:,} bytes; correct it in a catalog file of your own"
+        return QosFinding("FAB4012", Severity.ERROR, message, advice)
+    if divided.oversubscription is not None and divided.oversubscription > MOST_OVERSUBSCRIBED:
+        message = (
+            f"the shared headroom pool of {pool:,} bytes is oversubscribed {float(divided.oversubscription):.1f} "
+            f"times by {_ports(groups)}; the most that a maker is known to ship is {float(MOST_OVERSUBSCRIBED):.1f}"
+        )
+        return QosFinding("FAB4004", Severity.ERROR, message, request.remedy())
+    if not request.acceptable:
+        pause = request.pause_point()
+        message = (
+            f"with every lossless queue of {_ports(groups)} congested an ingress pauses at {pause:,} bytes, "
+            "too early for ECN to mark before PFC acts"
+        )
+        return QosFinding("FAB4005", Severity.ERROR, message, request.remedy())
+    return None
+
+
+def _group_demand(group: PortGroup) -> int:
+    return group.ports * group_headroom_bytes(group.headroom)
+
+
+def _ports(groups: Sequence[PortGroup]) -> str:
+    return ", ".join(f"{g.ports} x {g.speed_gbps}G {g.headroom.cable_m} m" for g in groups)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 lossless class`, `2 lossless classes`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}es"

@@ -1,0 +1,279 @@
+"""The lossless policy of one kind of switch: what the planner asks once per distinct set of links."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
+from fabricc.front.qos.ecn import LOW_BDP_SHARE, bdp_bytes, ceiling_bytes, ecn, wanted
+from fabricc.front.qos.finding import QosFinding
+from fabricc.front.qos.fit import Request, fit_findings
+from fabricc.front.qos.floored import floor_findings
+from fabricc.front.qos.headroom import headroom, longest_listed_m
+from fabricc.front.qos.marking import DCQCN, FixedMarking, MarkingProfile
+from fabricc.front.qos.pools import (
+    PortGroup,
+    group_name,
+    has_shared_headroom,
+    profile_name,
+    smallest_pause_point_bytes,
+)
+from fabricc.front.qos.spectrum import TABLE_MTU_BYTES
+from fabricc.front.qos.watchdog import watchdog
+from fabricc.front.qos.wire import down_to_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from fabricc.catalog.model import Buffers, SwitchModel
+    from fabricc.fabric.qos import Headroom
+    from fabricc.front.qos.marking import Marking
+
+LinkKind = tuple[int, int]
+"""Speed in Gb/s and cable length in metres."""
+
+
+def switch_qos(
+    classes: tuple[TrafficClass, ...],
+    model: SwitchModel,
+    links: Mapping[LinkKind, int],
+    mtu: int,
+    base_rtt_ns: Mapping[LinkKind, int] | int,
+    *,
+    port_count: int | None = None,
+    marking: Marking = DCQCN,
+    oversubscription: Fraction | None = None,
+) -> tuple[SwitchQos, tuple[QosFinding, ...], Mapping[LinkKind, str]]:
+    """The policy, what is wrong with it, and the profile name of every kind of link.
+
+    Kinds of link whose cables round up to the same listed length share a profile named `<speed>g-<length>m`; its
+    marking thresholds follow the longest round trip among them. A kind without headroom figures has no profile
+    name, and an error says so. Without a class that is marked, profiles have no thresholds.
+
+    Args:
+        classes: the fabric's traffic classes.
+        model: the switch.
+        links: kind of link -> ports of it that are in use.
+        mtu: port MTU in bytes.
+        base_rtt_ns: round trip of the longest unloaded path over a kind of link, or one figure for all.
+        port_count: all ports the NOS knows, for the watchdog; by default the used ones, or the cages if more.
+        marking: how the congestion control wants its marks.
+        oversubscription: of the headroom pool, as declared; None for the platform's own division.
+    """
+    lossless = sum(c.lossless for c in classes)
+    if not lossless or not links:
+        return SwitchQos(classes, (), None, None), (), {}
+    findings = [*_limit_findings(model, lossless)]
+    found: dict[LinkKind, Headroom] = {}
+    for kind in sorted(links):
+        figures = looked_up(model, kind, mtu, oversubscription)
+        if figures is None:
+            findings.append(_no_headroom(model, kind))
+        else:
+            found[kind] = figures
+    if not found:
+        return SwitchQos(classes, (), None, None), tuple(findings), {}
+    groups = port_groups(model, links, found)
+    findings += _row_findings(model, groups, mtu)
+    findings += floor_findings(model, groups, mtu)
+    marked = any(c.ecn for c in classes)
+    divided, overflow = fit_findings(Request(model.buffers, groups, lossless, mtu, oversubscription, marked))
+    findings += overflow
+    findings += _unused_oversubscription(model, oversubscription)
+    names = {kind: profile_name(kind[0], figures.cable_m) for kind, figures in found.items()}
+    lossy_alpha = model.buffers.pools.lossy_egress_alpha
+    pause = smallest_pause_point_bytes(divided.shared_bytes, groups, lossless, lossy_alpha)
+    profiles = []
+    for group in groups:
+        if not marked:
+            profiles.append(_unmarked(group))
+            continue
+        kinds = [kind for kind, name in names.items() if name == group_name(group)]
+        rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
+        profile, wrong = _profile(model, group, marking, pause, mtu, rtt)
+        findings += wrong
+        profiles.append(profile)
+    findings += _profile_findings(model, profiles)
+    ports = port_count or max(sum(links.values()), sum(g.count for g in model.cages if g.fabric))
+    qos = SwitchQos(
+        classes=classes,
+        profiles=tuple(sorted(profiles, key=lambda p: p.name)),
+        watchdog=watchdog(ports, model.buffers.limits),
+        pools=divided.pools,
+    )
+    return qos, tuple(findings), names
+
+
+def looked_up(
+    model: SwitchModel, kind: LinkKind, mtu: int, oversubscription: Fraction | None
+) -> Headroom | None:
+    """Headroom of a kind of link on a switch, with headroom of its own or from the pool as declared."""
+    return headroom(
+        model.buffers,
+        *kind,
+        mtu,
+        lanes=lanes(model, kind[0]),
+        shared_pool=has_shared_headroom(model.buffers, oversubscription),
+    )
+
+
+def lanes(model: SwitchModel, speed_gbps: int) -> int:
+    """The most SerDes lanes a port of this speed can have on the switch; 8 when it has no such port."""
+    of_speed = (b.lanes for g in model.cages if g.fabric for b in g.breakouts if b.speed_gbps == speed_gbps)
+    return max(of_speed, default=8)
+
+
+def port_groups(
+    model: SwitchModel, links: Mapping[LinkKind, int], found: Mapping[LinkKind, Headroom]
+) -> tuple[PortGroup, ...]:
+    """Ports by speed and looked-up length, ascending."""
+    ports: dict[LinkKind, int] = {}
+    figures: dict[LinkKind, Headroom] = {}
+    for (speed, length), looked_up in found.items():
+        key = (speed, looked_up.cable_m)
+        ports[key] = ports.get(key, 0) + links[speed, length]
+        figures[key] = looked_up
+    return tuple(PortGroup(key[0], ports[key], lanes(model, key[0]), figures[key]) for key in sorted(ports))
+
+
+def round_trip_ns(base_rtt_ns: Mapping[LinkKind, int] | int, kind: LinkKind) -> int:
+    """The round trip of a kind of link."""
+    return base_rtt_ns if isinstance(base_rtt_ns, int) else base_rtt_ns[kind]
+
+
+def _unmarked(group: PortGroup) -> PortProfile:
+    return PortProfile(group_name(group), group.speed_gbps, group.headroom.cable_m, group.headroom, None)
+
+
+def _profile(
+    model: SwitchModel, group: PortGroup, marking: Marking, pause: int, mtu: int, rtt_ns: int
+) -> tuple[PortProfile, list[QosFinding]]:
+    """The profile of a group, without thresholds when none fit below PFC (the budget's finding tells)."""
+    name, cell = group_name(group), model.buffers.cell_bytes
+    thresholds = ecn(group.speed_gbps, rtt_ns, pause, mtu=mtu, cell_bytes=cell, marking=marking)
+    if thresholds is None:
+        return _unmarked(group), []
+    profile = PortProfile(name, group.speed_gbps, group.headroom.cable_m, group.headroom, thresholds)
+    findings = []
+    if isinstance(marking, FixedMarking):
+        asked = wanted(marking, group.speed_gbps, rtt_ns, mtu=mtu, cell_bytes=cell)
+        if asked != (thresholds.min_bytes, thresholds.max_bytes):
+            highest = ceiling_bytes(pause, mtu, cell)
+            given = (thresholds.min_bytes, thresholds.max_bytes)
+            findings.append(_beyond_pfc(model, name, marking, (asked, given), highest))
+    bdp = bdp_bytes(group.speed_gbps, rtt_ns)
+    share = min(LOW_BDP_SHARE, marking.min_bdp) if isinstance(marking, MarkingProfile) else LOW_BDP_SHARE
+    if thresholds.min_bytes < down_to_cell(int(share * bdp), cell):
+        message = (
+            f"{model.title} starts marking on {name} ports at {thresholds.min_bytes:,} bytes already, below "
+            f"{_share(share)} of the path's bandwidth-delay product of {bdp:,} bytes"
+        )
+        advice = "shorten the path, use fewer ports of the switch, or one with a larger buffer, to keep the throughput"
+        findings.append(QosFinding("FAB4006", Severity.WARNING, message, advice))
+    return profile, findings
+
+
+def _share(share: Fraction) -> str:
+    return "a fifth" if share == LOW_BDP_SHARE else f"{float(share):.2f}"
+
+
+def _beyond_pfc(
+    model: SwitchModel,
+    name: str,
+    marking: FixedMarking,
+    thresholds: tuple[tuple[int, int], tuple[int, int]],
+    highest: int,
+) -> QosFinding:
+    """Fixed thresholds that PFC would come before: an error for the spec's own, else a warning with the lower ones."""
+    (low, high), (new_low, new_high) = thresholds
+    bound = f"on {name} ports of {model.title} PFC acts first above {highest:,} bytes in the worst case"
+    if marking.stated:
+        message = f"marking from {low:,} to {high:,} bytes is asked for; {bound}"
+        advice = f"the largest max_kb that fits is {highest // 1000}"
+        return QosFinding("FAB4010", Severity.ERROR, message, advice)
+    message = f"the preset {marking.name} marks from {low:,} to {high:,} bytes; {bound}"
+    return QosFinding(
+        "FAB4009", Severity.WARNING, message, f"{new_low:,} to {new_high:,} bytes are used instead"
+    )
+
+
+def _unused_oversubscription(model: SwitchModel, oversubscription: Fraction | None) -> list[QosFinding]:
+    if oversubscription is None or has_shared_headroom(model.buffers, oversubscription):
+        return []
+    message = f"{model.title} has no shared headroom pool, so an oversubscription of it has no effect"
+    return [QosFinding("FAB4013", Severity.WARNING, message, "remove it where no switch has such a pool")]
+
+
+def _profile_findings(model: SwitchModel, profiles: list[PortProfile]) -> list[QosFinding]:
+    """Alphas and numbers of profiles beyond the platform's."""
+    findings = []
+    limits = model.buffers.limits
+    if limits.alpha_exponents is not None:
+        least, most = limits.alpha_exponents
+        for profile in profiles:
+            exponent = profile.headroom.dynamic_th
+            if not least <= exponent <= most:
+                message = (
+                    f"alpha of {profile.name} is 2**{exponent}, {model.title} has 2**{least} to 2**{most}"
+                )
+                nearest = min(max(exponent, least), most)
+                advice = f"the nearest that fits is {nearest}; correct the row in a catalog file of your own"
+                findings.append(QosFinding("FAB4011", Severity.ERROR, message, advice))
+    most_profiles = limits.port_profiles
+    if most_profiles is not None and len(profiles) > most_profiles:
+        message = f"{len(profiles)} kinds of lossless port on one switch, {model.title} holds {most_profiles}"
+        advice = "use fewer cable lengths and speeds: lengths that round up to one table row share a profile"
+        findings.append(QosFinding("FAB4014", Severity.ERROR, message, advice))
+    return findings
+
+
+def _limit_findings(model: SwitchModel, lossless: int) -> list[QosFinding]:
+    limit = model.buffers.max_lossless_classes
+    if lossless <= limit:
+        return []
+    message = f"{lossless} lossless classes are asked for, {model.title} supports {limit}"
+    advice = f"make {lossless - limit} of them lossy" if limit else "make all classes lossy"
+    return [QosFinding("FAB4001", Severity.ERROR, message, advice)]
+
+
+def _no_headroom(model: SwitchModel, kind: LinkKind) -> QosFinding:
+    speed, length = kind
+    message = f"{model.title} has no headroom figures for a {length} m cable at {speed}G"
+    longest = longest_listed_m(model.buffers, speed)
+    if longest is not None:
+        return QosFinding("FAB4002", Severity.ERROR, message, f"the largest that fits is {longest} m")
+    return QosFinding("FAB4002", Severity.ERROR, message, _listed_speeds(model.buffers))
+
+
+def _listed_speeds(buffers: Buffers) -> str:
+    speeds = sorted({row.speed_gbps for row in buffers.rows})
+    if not speeds:
+        return "add rows to the switch's catalog entry, or make all classes lossy"
+    return f"its table lists {', '.join(f'{speed}G' for speed in speeds)}"
+
+
+def _row_findings(model: SwitchModel, groups: tuple[PortGroup, ...], mtu: int) -> list[QosFinding]:
+    """Whether the table rows in use hold for this MTU, and hold what they promise."""
+    from_table = [g for g in groups if g.headroom.source.startswith("table")]
+    findings = []
+    if from_table and mtu > TABLE_MTU_BYTES:
+        message = (
+            f"an MTU of {mtu} bytes exceeds {TABLE_MTU_BYTES}, which the headroom of {model.title} is for"
+        )
+        advice = f"the largest that fits is {TABLE_MTU_BYTES}"
+        findings.append(QosFinding("FAB4007", Severity.ERROR, message, advice))
+    if model.buffers.pools.headroom_bytes:
+        return findings
+    for group in from_table:
+        row = group.headroom
+        if row.xoff_bytes <= row.size_bytes < row.xon_bytes + row.xoff_bytes:
+            short = row.xon_bytes + row.xoff_bytes - row.size_bytes
+            message = (
+                f"the {group_name(group)} row of {model.title} gives a size of {row.size_bytes:,} bytes, "
+                f"{short:,} less than its xon and xoff together"
+            )
+            advice = "the maker's table is short here; a catalog file of your own can correct the row"
+            findings.append(QosFinding("FAB4008", Severity.WARNING, message, advice))
+    return findings

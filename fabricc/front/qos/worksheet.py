@@ -1,0 +1,225 @@
+"""The worksheet: every step from speed and cable to the thresholds of a port, for an engineer to check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.front.qos.computed import Step
+from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, wanted
+from fabricc.front.qos.floor import floor_bytes, floor_steps
+from fabricc.front.qos.headroom import computed
+from fabricc.front.qos.marking import DCQCN, FixedMarking
+from fabricc.front.qos.policy import LinkKind, looked_up, port_groups, round_trip_ns
+from fabricc.front.qos.pools import budget, group_name, has_shared_headroom, smallest_pause_point_bytes
+from fabricc.front.qos.spectrum import TABLE_MTU_BYTES
+from fabricc.front.qos.watchdog import longest_pause_ns
+from fabricc.front.qos.wire import QUANTUM_BYTES, cable_bytes, pause_quanta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from fractions import Fraction
+
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.qos import PortProfile, SwitchQos
+    from fabricc.front.qos.marking import Marking
+    from fabricc.front.qos.pools import Budget, PortGroup
+
+
+class Row(NamedTuple):
+    """One line: what, how much, in which unit, and by which rule or source."""
+
+    label: str
+    value: int | float
+    unit: str
+    source: str
+
+
+class _Case(NamedTuple):
+    """What all profiles of one switch have in common."""
+
+    model: SwitchModel
+    mtu: int
+    classes: int
+    divided: Budget
+    queues: int
+    pause: int
+    marking: Marking | None
+    oversubscription: Fraction | None
+
+
+def worksheet(
+    qos: SwitchQos,
+    model: SwitchModel,
+    links: Mapping[LinkKind, int],
+    mtu: int,
+    base_rtt_ns: Mapping[LinkKind, int] | int,
+    *,
+    marking: Marking = DCQCN,
+    oversubscription: Fraction | None = None,
+) -> Mapping[str, tuple[Row, ...]]:
+    """Profile name -> its lines, for the policy that `switch_qos` gave for the same arguments."""
+    found = {}
+    for kind in sorted(links):
+        if (figures := looked_up(model, kind, mtu, oversubscription)) is not None:
+            found[kind] = figures
+    profiles = {p.name: p for p in qos.profiles}
+    groups = port_groups(model, links, found) if profiles else ()
+    if not groups:
+        return {}
+    classes = len(qos.lossless)
+    divided = budget(model.buffers, groups, classes, oversubscription)
+    queues = classes * sum(group.ports for group in groups)
+    lossy_alpha = model.buffers.pools.lossy_egress_alpha
+    pause = smallest_pause_point_bytes(divided.shared_bytes, groups, classes, lossy_alpha)
+    wanted_marks = marking if any(c.ecn for c in qos.classes) else None
+    case = _Case(model, mtu, classes, divided, queues, pause, wanted_marks, oversubscription)
+    sheets: dict[str, tuple[Row, ...]] = {}
+    for group in groups:
+        if (profile := profiles.get(group_name(group))) is None:
+            continue
+        kinds = [k for k, f in found.items() if (k[0], f.cable_m) == (group.speed_gbps, profile.cable_m)]
+        rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
+        longest = max(length for _, length in kinds)
+        steps = (
+            *_link_steps(group, longest),
+            *_floor_steps(case, group),
+            *_formula_steps(case, group),
+            *_headroom_steps(case, profile),
+            *_pool_steps(case),
+            *_marking_steps(case, profile, rtt),
+            *_watchdog_steps(qos),
+        )
+        sheets[profile.name] = tuple(Row(s.label, rounded(s.value), s.unit, s.source) for s in steps)
+    return dict(sorted(sheets.items()))
+
+
+def _link_steps(group: PortGroup, longest_m: int) -> Iterator[Step]:
+    speed, length = group.speed_gbps, group.headroom.cable_m
+    yield Step("speed", speed, "Gb/s", "spec")
+    yield Step("cable", longest_m, "m", "spec, the longest of these ports")
+    yield Step("cable, looked up", length, "m", group.headroom.source)
+    yield Step("ports", group.ports, "", "plan")
+    yield Step("on the cable, both ways", cable_bytes(speed, length), "B", "198,000 km/s")
+    yield Step("longest pause", longest_pause_ns(speed), "ns", "65,535 quanta, IEEE 802.3 annex 31B")
+    if (quanta := pause_quanta(speed)) is not None:
+        yield Step("pause response", quanta, "quanta", "IEEE 802.3 31B.3.7")
+        yield Step("pause response, bytes", quanta * QUANTUM_BYTES, "B", "quanta * 512 bit")
+
+
+def _floor_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
+    """What arrives after a pause is due, whatever the equipment."""
+    at = (group.speed_gbps, group.headroom.cable_m, case.mtu)
+    for step in floor_steps(*at):
+        yield step._replace(label=f"floor: {step.label}")
+    yield Step("floor", floor_bytes(*at), "B", "what arrives after a pause is due, whatever the equipment")
+
+
+def _formula_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
+    """The steps of the formula where the ASIC has one; beside a table row they are there to compare."""
+    formula = case.model.buffers.formula
+    if formula is None:
+        return
+    tabled = group.headroom.source.startswith("table")
+    result = computed(
+        formula,
+        group.speed_gbps,
+        group.headroom.cable_m,
+        TABLE_MTU_BYTES if tabled else case.mtu,
+        lanes=group.lanes,
+        shared_pool=has_shared_headroom(case.model.buffers, case.oversubscription),
+    )
+    if result is None:
+        return
+    for step in result.steps:
+        yield step._replace(label=f"formula: {step.label}")
+    source = result.name + (", to compare with the table" if tabled else "")
+    yield Step("formula: xoff before rounding", result.xoff_exact, "B", source)
+    yield Step("formula: xoff", result.xoff_bytes, "B", source)
+
+
+def _headroom_steps(case: _Case, profile: PortProfile) -> Iterator[Step]:
+    figures = profile.headroom
+    row = f"buffers.rows.{profile.speed_gbps}.{figures.cable_m}"
+    cited = case.model.sources.get(row if figures.source.startswith("table") else "buffers.formula")
+    source = f"{figures.source}: {cited}" if cited else figures.source
+    yield Step("xoff", figures.xoff_bytes, "B", source)
+    yield Step("xon", figures.xon_bytes, "B", source)
+    if figures.xon_offset_bytes is not None:
+        yield Step("xon offset", figures.xon_offset_bytes, "B", source)
+    yield Step("size", figures.size_bytes, "B", source)
+    yield Step("dynamic threshold", figures.dynamic_th, "", "alpha = 2**this, of the platform's table")
+    if (limits := case.model.buffers.limits.alpha_exponents) is not None:
+        cited = case.model.sources.get("buffers.limits.alpha_exponents", "catalog")
+        yield Step("dynamic threshold, least", limits[0], "", cited)
+        yield Step("dynamic threshold, most", limits[1], "", cited)
+
+
+def _pool_steps(case: _Case) -> Iterator[Step]:
+    divided, sources = case.divided, case.model.sources
+    most = case.model.buffers.max_lossless_classes
+    yield Step("lossless classes", case.classes, "", "spec")
+    yield Step("lossless classes, most", most, "", sources.get("buffers.max_lossless_classes", "catalog"))
+    yield Step("headroom of all ports", divided.demand_bytes, "B", "sum over the switch's ports and classes")
+    yield Step("buffer taken", divided.used_bytes, "B", "headroom, reserves and pools")
+    yield Step(
+        "packet buffer", case.model.buffers.total_bytes, "B", sources.get("buffers.total_bytes", "catalog")
+    )
+    yield Step("buffer", divided.capacity_bytes, "B", "what pools and headroom have to fit into")
+    yield Step("shared by lossless queues", divided.shared_bytes, "B", "ingress pool without headroom")
+    yield Step(
+        "ingress pool", divided.pools.ingress_lossless_bytes, "B", "what the buffer leaves, or catalog"
+    )
+    if divided.pools.headroom_bytes and case.model.buffers.pools.size_includes_headroom:
+        reading = sources.get("buffers.pools.size_includes_headroom", "catalog")
+        together = divided.pools.ingress_lossless_bytes + divided.pools.headroom_bytes
+        yield Step("ingress pool, if headroom lay beside it", together, "B", reading)
+    yield Step("egress lossless pool", divided.pools.egress_lossless_bytes, "B", "catalog")
+    if divided.pools.egress_lossy_bytes is not None:
+        yield Step(
+            "egress lossy pool", divided.pools.egress_lossy_bytes, "B", "as the ingress pool, or catalog"
+        )
+    if divided.oversubscription is not None:
+        declared = "spec" if case.oversubscription is not None else "catalog"
+        yield Step("headroom pool", divided.pools.headroom_bytes, "B", declared)
+        yield Step("headroom pool oversubscription", divided.oversubscription, "", "demand / pool")
+
+
+def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[Step]:
+    marking, cell = case.marking, case.model.buffers.cell_bytes
+    yield Step("base round trip", rtt_ns, "ns", "cables, forwarding and NICs")
+    yield Step("BDP", bdp_bytes(profile.speed_gbps, rtt_ns), "B", "rate * round trip")
+    yield Step("congested queues", case.queues, "", "every lossless queue")
+    if (lossy := case.divided.pools.lossy_egress_alpha) is not None:
+        rule = case.model.sources.get("buffers.pools", "catalog")
+        yield Step("lossy queue, congested too", lossy, "", f"alpha = 2**this: {rule}")
+    rule = "least alpha * shared / (1 + alpha * queues + lossy)"
+    yield Step("pause point", case.pause, "B", rule)
+    if marking is None:
+        return
+    highest = ceiling_bytes(case.pause, case.mtu, cell)
+    low, high = wanted(marking, profile.speed_gbps, rtt_ns, mtu=case.mtu, cell_bytes=cell)
+    rule = f"{marking.name}: {marking.source}"
+    floor = "" if isinstance(marking, FixedMarking) else f"; {FLOOR_MTUS} MTU at least"
+    yield Step("buffer cell", cell, "B", case.model.sources.get("buffers.cell_bytes", "catalog"))
+    yield Step("highest Kmax", highest, "B", "pause point less one packet or 64 cells")
+    yield Step("Kmin as wanted", low, "B", rule + floor)
+    yield Step("Kmax as wanted", high, "B", rule)
+    if profile.ecn is None:
+        return
+    yield Step("Kmin", profile.ecn.min_bytes, "B", "as wanted; half of Kmax at most where PFC is near")
+    yield Step("Kmax", profile.ecn.max_bytes, "B", "as wanted, at most the highest")
+    yield Step("Pmax", profile.ecn.max_percent, "%", rule)
+
+
+def _watchdog_steps(qos: SwitchQos) -> Iterator[Step]:
+    if qos.watchdog is not None:
+        rule = "200 ms per started group of 32 ports, within the platform's limits"
+        yield Step("watchdog, detect", qos.watchdog.detect_ms, "ms", rule)
+        yield Step("watchdog, restore", qos.watchdog.restore_ms, "ms", rule)
+        yield Step("watchdog, poll", qos.watchdog.poll_ms, "ms", "half of the time to detect")
+
+
+def rounded(value: Fraction | int) -> int | float:
+    """A number for people: whole, or with three decimals."""
+    number = round(float(value), 3)
+    return int(number) if number.is_integer() else number

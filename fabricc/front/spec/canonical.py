@@ -1,0 +1,137 @@
+"""The canonical layout of a YAML file: indentation, spacing and blank lines settled, values and comments untouched."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from fabricc.front.spec.document import Document
+    from fabricc.front.spec.model import Path
+
+WIDEST = 140
+"""Columns; a flow collection that is wider is written as a block."""
+_INDENT = 2
+_COMMENT = re.compile(r"(?:^|\s)(#.*)$", re.MULTILINE)
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+_NO_WRAP = 1 << 30
+
+
+def canonical(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
+    """The text in its canonical layout, or as it is with what is wrong with it.
+
+    Two spaces of indentation, two more for items of a list below a key; one space after colons and commas; one blank
+    line at most; collections in brackets wider than 140 columns, and those with comments inside, as blocks. Order of
+    keys, quotes, numbers as written and anchors stay. The result is read again: unless it holds the same value and
+    the same comments it is refused with FAB0041. Laying out the result changes nothing more.
+    """
+    from fabricc.front.spec.yaml_loader import parse_yaml
+
+    plain = _TRAILING.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+    document = parse_yaml(plain, file)
+    if not document.usable or any(d.severity is Severity.ERROR for d in document.diagnostics):
+        return text, document.diagnostics
+    if (whole := _whole(plain, document)) is not None:
+        return whole, ()
+    message = "it cannot be laid out without changing what it says"
+    remedy = "Write texts in quotes and on one line each, and comments on lines of their own."
+    return text, (Diagnostic("FAB0041", Severity.ERROR, message, Position(file, 1, 1), remedy),)
+
+
+def _whole(text: str, document: Document) -> str | None:
+    """The text laid out, None where it would not say the same or where a stricter reader refuses it."""
+    from ruamel.yaml.error import YAMLError
+    from yaml import YAMLError as ScanError
+
+    from fabricc.front.spec.trivia import put_back, taken_out
+    from fabricc.front.spec.yaml_loader import parse_yaml
+
+    try:
+        trivia = taken_out(text, document.positions)
+        bare = _laid_out(trivia.text, trivia.opened)
+    except (ScanError, YAMLError):
+        return None
+    between = parse_yaml(bare, document.file)
+    if not between.usable or not _same(between.value, document.value):
+        return None
+    whole = put_back(trivia, bare, document.positions, between.positions)
+    same = _same(parse_yaml(whole, document.file).value, document.value)
+    return whole if same and _comments(whole) == _comments(text) else None
+
+
+def first_difference(before: str, after: str) -> int:
+    """The first line, from 1, at which two texts differ."""
+    old, new = before.splitlines(), after.splitlines()
+    same = (number for number, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
+    return next(same, min(len(old), len(new))) + 1
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal values of equal types: 1, 1.0 and true are three."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def _comments(text: str) -> Counter[str]:
+    return Counter(comment.rstrip() for comment in _COMMENT.findall(text))
+
+
+def _laid_out(text: str, opened: AbstractSet[Path]) -> str:
+    """The text, which has neither comments nor blank lines, laid out."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.resolver import VersionedResolver
+
+    class AsWritten(VersionedResolver):
+        """Takes every plain scalar for text, so that it is written as it was read."""
+
+        @property
+        def versioned_resolver(self) -> dict[str, Any]:
+            """No tags."""
+            return {}
+
+    yaml = YAML()
+    yaml.Resolver = AsWritten
+    yaml.preserve_quotes = True
+    yaml.width = _NO_WRAP
+    yaml.indent(mapping=_INDENT, sequence=2 * _INDENT, offset=_INDENT)
+    out = StringIO()
+    tree = yaml.load(text)
+    _unfold(tree, (), 0, opened)
+    yaml.dump(tree, out)
+    return out.getvalue()
+
+
+def _unfold(node: Any, path: Path, column: int, opened: AbstractSet[Path]) -> None:
+    """Turn collections in brackets that are too wide, or to be opened, into blocks, from the outside in."""
+    if not isinstance(node, dict | list) or not node:
+        return
+    if node.fa.flow_style():  # type: ignore[union-attr]
+        if path not in opened and column + _width(node) <= WIDEST:
+            return
+        node.fa.set_block_style()  # type: ignore[union-attr]
+    if isinstance(node, dict):
+        for key, value in node.items():
+            _unfold(value, (*path, str(key)), column + _INDENT + len(str(key)), opened)
+    else:
+        for index, item in enumerate(node):
+            _unfold(item, (*path, index), column + 2 * _INDENT, opened)
+
+
+def _width(node: Any) -> int:
+    """Columns of a flow collection or scalar on one line, quotes and separators counted."""
+    if isinstance(node, dict):
+        return sum(_width(key) + _width(value) + 4 for key, value in node.items())
+    if isinstance(node, list):
+        return sum(_width(item) + 2 for item in node)
+    return len(str(node)) + 2 * (type(node) is not str)

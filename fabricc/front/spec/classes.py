@@ -1,0 +1,306 @@
+"""The priorities and congestion sections: traffic classes and marks as typed values, and the rules they keep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.front.spec.document import listed
+from fabricc.front.spec.model import Congestion, EcnThresholds, Priority, TrimmingWish
+from fabricc.front.spec.weights import check_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.front.spec.defaults import Assumptions
+    from fabricc.front.spec.document import Findings
+
+CNP = "cnp"
+REST = "default"
+CODE_POINTS = 64
+DCQCN, PFC_ONLY = "dcqcn", "pfc-only"
+THRESHOLD_KEYS = ("min_kb", "max_kb", "max_percent")
+KB = 1000
+
+
+def build_priorities(
+    raw: Mapping[str, Mapping[str, Any]],
+    findings: Findings,
+    assumptions: Assumptions,
+    congestion: Congestion,
+) -> tuple[Priority, ...]:
+    """The classes sorted by name, with `default` added when no class takes the remaining code points."""
+    classes = [_priority(name, raw[name]) for name in sorted(raw)]
+    _check_code_points(classes, findings)
+    rest = [each for each in classes if not each.dscps and not each.lossless]
+    if not rest and not any(each.name == REST for each in classes):
+        classes.append(Priority(REST, (), False, False, None, None, None))
+        classes.sort(key=lambda each: each.name)
+        assumptions.take({}, "priorities", REST)
+    _check_rest(classes, rest, findings)
+    _check_priorities(classes, findings)
+    _check_congestion_control(classes, congestion, findings)
+    _check_trimming(classes, congestion.trimming, findings)
+    _check_scheduling(classes, findings)
+    return tuple(classes)
+
+
+def effective_priority(each: Priority) -> int:
+    """The priority a class gets: the one it states, else its lowest code point over 8, else 0."""
+    if each.priority is not None:
+        return each.priority
+    return min(each.dscps) >> 3 if each.dscps else 0
+
+
+def _priority(name: str, raw: Mapping[str, Any]) -> Priority:
+    dscp = raw.get("dscp", [])
+    dscps = tuple(sorted(set(dscp))) if isinstance(dscp, list) else (dscp,)
+    return Priority(
+        name,
+        dscps,
+        raw["lossless"],
+        raw["strict"],
+        raw.get("priority"),
+        raw.get("weight_percent"),
+        raw.get("ecn"),
+    )
+
+
+def _check_code_points(classes: list[Priority], findings: Findings) -> None:
+    owner: dict[int, str] = {}
+    free = [str(point) for point in range(CODE_POINTS) if all(point not in each.dscps for each in classes)]
+    for each in classes:
+        for point in each.dscps:
+            if point in owner:
+                near = sorted(free, key=lambda other, to=point: abs(int(other) - to))[:3]  # type: ignore[misc]
+                findings.error(
+                    "FAB2010",
+                    f"code point {point} belongs to '{owner[point]}' and to '{each.name}'",
+                    "priorities",
+                    each.name,
+                    "dscp",
+                    help=f"A packet has one class. Nearest free: {listed(near)}.",
+                )
+            owner.setdefault(point, each.name)
+        if each.lossless and not each.dscps:
+            findings.error(
+                "FAB2012",
+                f"the lossless class '{each.name}' has no code point",
+                "priorities",
+                each.name,
+                help=f"Add `dscp: {'26' if '26' in free else free[0] if free else 26}`.",
+            )
+
+
+def _check_rest(classes: list[Priority], rest: list[Priority], findings: Findings) -> None:
+    if len(rest) > 1:
+        keep = next((each.name for each in rest if each.name == REST), rest[0].name)
+        for each in rest:
+            if each.name != keep:
+                findings.error(
+                    "FAB2011",
+                    f"'{each.name}' and '{keep}' both take the remaining code points",
+                    "priorities",
+                    each.name,
+                    help=f"Give '{each.name}' a `dscp`.",
+                )
+    if not rest and any(each.name == REST and each.dscps for each in classes):
+        findings.error(
+            "FAB2011",
+            f"'{REST}' has code points of its own, so no class takes the rest",
+            "priorities",
+            REST,
+            help="Remove its `dscp`, or give it another name.",
+        )
+    if len({point for each in classes for point in each.dscps}) == CODE_POINTS:
+        findings.error(
+            "FAB2011",
+            "all 64 code points are classified: none is left for other traffic",
+            "priorities",
+            help="Leave out code point 0 (best effort) at least.",
+        )
+
+
+def _check_priorities(classes: list[Priority], findings: Findings) -> None:
+    taken: dict[int, str] = {}
+    free = [str(p) for p in range(7) if p not in {effective_priority(each) for each in classes}]
+    # Stated priorities are placed first, so that a computed one is the one to move.
+    for each in sorted(
+        classes, key=lambda each: (each.priority is None, not each.dscps and each.name != REST)
+    ):
+        priority = effective_priority(each)
+        if priority in taken:
+            how = (
+                ""
+                if each.priority is not None
+                else " (its lowest code point over 8)"
+                if each.dscps
+                else " (rest)"
+            )
+            findings.error(
+                "FAB2013",
+                f"'{each.name}' gets priority {priority}{how}, which '{taken[priority]}' has",
+                "priorities",
+                each.name,
+                *(["priority"] if each.priority is not None else []),
+                help=f"Add `priority: {free[0]}`. Free: {listed(free)}." if free else "Merge two classes.",
+            )
+        taken.setdefault(priority, each.name)
+        if priority == 7 and each.name != CNP:
+            findings.warning(
+                "FAB2017",
+                f"'{each.name}' uses priority 7, which switches keep for network control",
+                "priorities",
+                each.name,
+                help=f"Add `priority: {free[-1]}`." if free else "",
+            )
+
+
+def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
+    """The congestion control; thresholds are a preset, or three numbers in ascending order, or neither."""
+    ecn: Mapping[str, Any] = raw.get("ecn", {})
+    profile, preset = raw["profile"], ecn.get("preset")
+    numbers = [key for key in THRESHOLD_KEYS if key in ecn]
+    missing = [key for key in THRESHOLD_KEYS if key not in ecn]
+    path = ("congestion", "ecn")
+    if ecn and profile == PFC_ONLY:
+        findings.error(
+            "FAB2022",
+            f"thresholds mean nothing: the profile {PFC_ONLY} marks nothing",
+            *path,
+            help=f"Remove `ecn`, or choose another profile than {PFC_ONLY}.",
+        )
+    if preset is not None and numbers:
+        findings.error(
+            "FAB2023",
+            f"both a preset and {listed(numbers, 'and')}",
+            *path,
+            numbers[0],
+            help="Keep the preset, or the three numbers.",
+        )
+    elif numbers and missing:
+        findings.error(
+            "FAB2023",
+            f"{listed(numbers, 'and')} without {listed(missing, 'and')}",
+            *path,
+            help="Give all three, or a preset.",
+        )
+    elif numbers and ecn["min_kb"] >= ecn["max_kb"]:
+        findings.error(
+            "FAB2023",
+            f"min_kb {ecn['min_kb']} is not below max_kb {ecn['max_kb']}",
+            *path,
+            "min_kb",
+            help=f"The smallest max_kb that fits is {ecn['min_kb'] + 1}.",
+        )
+    elif numbers and preset is None:
+        stated = EcnThresholds(KB * ecn["min_kb"], KB * ecn["max_kb"], ecn["max_percent"])
+        return Congestion(profile, None, stated, _trimming(raw), raw["link_retry"])
+    return Congestion(profile, preset, None, _trimming(raw), raw["link_retry"])
+
+
+def _trimming(raw: Mapping[str, Any]) -> TrimmingWish | None:
+    wish: Mapping[str, Any] | None = raw.get("trimming")
+    return TrimmingWish(wish["class"], wish["size_bytes"]) if wish is not None else None
+
+
+def _check_trimming(classes: list[Priority], wish: TrimmingWish | None, findings: Findings) -> None:
+    """The class of trimmed packets exists, cannot be paused or marked, and another class has packets to trim."""
+    if wish is None:
+        return
+    path = ("congestion", "trimming", "class")
+    carrier = next((each for each in classes if each.name == wish.class_name), None)
+    if carrier is None:
+        names = listed([f"'{each.name}'" for each in classes if each.dscps and not each.lossless], "and")
+        message = f"no class '{wish.class_name}' for trimmed packets"
+        findings.error("FAB2024", message, *path, help=f"Lossy classes with a code point: {names or 'none'}.")
+        return
+    wrong = (
+        "is lossless: PFC could stop what tells of a loss" if carrier.lossless
+        else "has no code point to give to trimmed packets" if not carrier.dscps
+        else "is marked: there is nothing left to slow down" if carrier.ecn
+        else ""
+    )  # fmt: skip
+    if wrong:
+        remedy = "Name a lossy class with a `dscp` and without `ecn: true`."
+        findings.error("FAB2024", f"'{carrier.name}' {wrong}", *path, help=remedy)
+    elif all(each is carrier or each.lossless or each.strict for each in classes):
+        message = f"beside '{carrier.name}' every class is lossless or strict: no packet would be trimmed"
+        findings.error("FAB2024", message, *path, help="Remove `trimming`, or make a class lossy.")
+
+
+def _check_congestion_control(classes: list[Priority], congestion: Congestion, findings: Findings) -> None:
+    lossless = [each for each in classes if each.lossless]
+    cnp = next((each for each in classes if each.name == CNP), None)
+    used = {point for each in classes for point in each.dscps}
+    if lossless and cnp is None and congestion.profile == DCQCN:
+        point = 48 if 48 not in used else max(set(range(CODE_POINTS)) - used, default=48)
+        findings.warning(
+            "FAB2014",
+            f"no class '{CNP}' carries the congestion notifications of '{lossless[0].name}'",
+            "priorities",
+            help=f"Add `{CNP}: {{dscp: {point}, strict: true}}`; DCQCN reacts late when CNPs queue behind data.",
+        )
+    if cnp is not None and cnp.lossless:
+        findings.error(
+            "FAB2015",
+            f"'{CNP}' is lossless: a paused notification cannot slow its sender down",
+            "priorities",
+            CNP,
+            "lossless",
+            help="Remove `lossless: true`.",
+        )
+    if cnp is not None and lossless and not cnp.strict:
+        findings.warning(
+            "FAB2016",
+            f"'{CNP}' is not strict, so notifications queue behind data",
+            "priorities",
+            CNP,
+            help="Add `strict: true`.",
+        )
+    if not congestion.marked:
+        for each in classes:
+            if each.ecn:
+                findings.error(
+                    "FAB2022",
+                    f"'{each.name}' asks for ECN: the profile {PFC_ONLY} marks nothing",
+                    "priorities",
+                    each.name,
+                    "ecn",
+                    help=f"Remove `ecn: true`, or choose another profile than {PFC_ONLY}.",
+                )
+        return
+    for each in lossless:
+        if each.ecn is False:
+            findings.warning(
+                "FAB2018",
+                f"the lossless class '{each.name}' has ECN off: only PFC is left against congestion",
+                "priorities",
+                each.name,
+                "ecn",
+                help="Remove `ecn: false`.",
+            )
+
+
+def _check_scheduling(classes: list[Priority], findings: Findings) -> None:
+    strict = [each for each in classes if each.strict]
+    for each in strict:
+        if each.lossless or not each.dscps:
+            kind = "lossless" if each.lossless else "all remaining traffic"
+            findings.warning(
+                "FAB2020",
+                f"'{each.name}' is strict and carries {kind}: it can starve every other class",
+                "priorities",
+                each.name,
+                "strict",
+                help="Remove `strict: true` and give it a `weight_percent`.",
+            )
+    if len(strict) > 2:
+        findings.warning(
+            "FAB2020",
+            f"{len(strict)} classes are strict: the first served can starve the others",
+            "priorities",
+            help=f"Keep strict for '{CNP}' and one control class at most.",
+        )
+    check_weights(
+        {each.name: each.weight_percent for each in classes}, {each.name for each in strict}, findings
+    )

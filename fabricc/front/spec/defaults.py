@@ -1,0 +1,97 @@
+"""Fills in the defaults that the schema states, and lists each one taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.front.spec.document import dotted
+from fabricc.front.spec.pools import IPV6_POOLS, unused_pools
+from fabricc.front.spec.resources import cluster_schema, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.front.spec.model import Path
+
+# Below these, absent means "as planned" or "not that one", which is no assumption.
+NO_ASSUMPTIONS = (("overrides",), ("accept",), ("policy",))
+
+
+class Assumptions:
+    """The defaults taken, by path."""
+
+    def __init__(self) -> None:
+        self.by_path: dict[Path, Any] = {}
+
+    def take(self, value: Any, *path: str | int) -> None:
+        """Note a default; a mapping is noted by its leaves."""
+        if path[:1] in NO_ASSUMPTIONS and len(path) > 1:
+            return
+        if isinstance(value, dict) and value:
+            for key, part in value.items():
+                self.take(part, *path, key)
+        else:
+            self.by_path[path] = value
+
+    def forget(self, *path: str | int) -> None:
+        """Drop a default that does not apply after all."""
+        self.by_path.pop(path, None)
+
+    def in_schema_order(self) -> Mapping[str, Any]:
+        """Dotted path -> value, in the order in which the schema lists its properties."""
+        return {dotted(path): self.by_path[path] for path in sorted(self.by_path, key=_rank)}
+
+
+def filled(value: Any, assumptions: Assumptions) -> dict[str, Any]:
+    """A copy of a schema-valid spec (or of its valid sections) with every default in place."""
+    whole: dict[str, Any] = _filled(value, cluster_schema(), (), assumptions)
+    addressing = whole.get("addressing")
+    if addressing is not None:
+        for pool in unused_pools(addressing).keys() - value.get("addressing", {}).keys():
+            assumptions.forget("addressing", pool)
+            if addressing["family"] == "ipv4" and pool in IPV6_POOLS:
+                del addressing[pool]
+    return whole
+
+
+def _filled(value: Any, schema: dict[str, Any], path: Path, assumptions: Assumptions) -> Any:
+    schema = resolved(schema)
+    if "anyOf" in schema and isinstance(value, dict):
+        schema = next((b for b in map(resolved, schema["anyOf"]) if b["type"] == "object"), schema)
+    if isinstance(value, list) and "items" in schema:
+        return [_filled(item, schema["items"], (*path, i), assumptions) for i, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    result: dict[str, Any] = {}
+    properties: dict[str, Any] = schema.get("properties", {})
+    for key, part in properties.items():
+        if key in value:
+            result[key] = _filled(value[key], part, (*path, key), assumptions)
+        elif "default" in part:
+            default = part["default"]
+            if default != {}:
+                assumptions.take(default, *path, key)
+            result[key] = _filled(default, part, (*path, key), assumptions)
+    if isinstance(others := schema.get("additionalProperties"), dict):
+        for key, part in value.items():
+            result[key] = _filled(part, others, (*path, key), assumptions)
+    return result
+
+
+def _rank(path: Path) -> tuple[tuple[int, str], ...]:
+    """Sorts by place in the schema; names that users give sort among themselves by spelling."""
+    rank: list[tuple[int, str]] = []
+    schema = cluster_schema()
+    for part in path:
+        schema = resolved(schema)
+        if "anyOf" in schema:
+            schema = next((b for b in map(resolved, schema["anyOf"]) if b["type"] == "object"), {})
+        properties = schema.get("properties", {})
+        if part in properties:
+            rank.append((list(properties).index(part), ""))
+            schema = properties[part]
+        else:
+            rank.append((len(properties), f"{part:08}" if isinstance(part, int) else part))
+            schema = schema.get("additionalProperties") or schema.get("items") or {}
+            schema = schema if isinstance(schema, dict) else {}
+    return tuple(rank)

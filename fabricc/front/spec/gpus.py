@@ -1,0 +1,235 @@
+"""The GPU section: hosts, racks and groups as typed values, and the rules they keep."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fabricc.front.spec.document import dotted
+from fabricc.front.spec.model import Gpus, HostGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.front.spec.defaults import Assumptions
+    from fabricc.front.spec.document import Findings
+    from fabricc.front.spec.model import Path
+
+ALL_RAILS = 0
+
+
+def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumptions) -> Gpus | None:
+    """The section as values; None when a group cannot be made out."""
+    wiring: str = raw["wiring"]
+    groups = [
+        group and replace(group, os=part.get("os", raw["os"]), nic=part.get("nic", raw.get("nic")))
+        for part, path in _group_parts(raw, findings)
+        for group in [_group(part, path, wiring, findings)]
+    ]
+    known = [group for group in groups if group is not None]
+    _check_names(raw, known, findings)
+    if len(known) < len(groups) or not groups:
+        return None
+    rails_per_tor = raw.get("rails_per_tor")
+    if rails_per_tor is None:
+        rails_per_tor = 1 if wiring == "rail" else ALL_RAILS
+        assumptions.take(rails_per_tor, "gpus", "rails_per_tor")
+    if "capacity" not in raw:
+        assumptions.take(sum(group.hosts for group in known), "gpus", "capacity")
+    return Gpus(tuple(known), wiring, rails_per_tor, _capacity_units(raw, known, findings))
+
+
+def units(group: HostGroup) -> int:
+    """Units (or racks) that the hosts of a group fill, the last one perhaps in part."""
+    return len(group.racks) or -(-group.hosts // group.hosts_per_unit)
+
+
+def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[Mapping[str, Any], Path]]:
+    own = [key for key in ("model", "hosts", "racks", "hosts_per_unit", "hosts_per_rack") if key in raw]
+    if "groups" in raw:
+        for key in own:
+            findings.error(
+                "FAB2002",
+                f"gpus.{key} beside gpus.groups",
+                "gpus",
+                key,
+                help=f"Move '{key}' into each group.",
+            )
+        for index, part in enumerate(raw["groups"]):
+            yield part, ("gpus", "groups", index)
+    elif "model" not in raw:
+        findings.error(
+            "FAB2002",
+            "gpus names no host model",
+            "gpus",
+            help="Add `model: dgx-b200`, or `groups` for mixed models.",
+        )
+    else:
+        yield {"name": "gpus", **raw}, ("gpus",)
+
+
+def _group(raw: Mapping[str, Any], path: Path, wiring: str, findings: Findings) -> HostGroup | None:
+    where = dotted(path)
+    per_unit = _hosts_per_unit(raw, path, wiring, findings)
+    if ("hosts" in raw) == ("racks" in raw):
+        have = "both 'hosts' and 'racks'" if "hosts" in raw else "neither 'hosts' nor 'racks'"
+        findings.error(
+            "FAB2001",
+            f"{where} has {have}",
+            *path,
+            *(["racks"] if "racks" in raw else []),
+            help="Give one: `hosts: 128` (or names), or `racks: 16` (or names) with wiring: rack.",
+        )
+        return None
+    if "racks" in raw and wiring != "rack":
+        findings.error(
+            "FAB2004",
+            f"{where}.racks needs rack wiring",
+            *path,
+            "racks",
+            help="Add `wiring: rack` to gpus, or give `hosts` for rail wiring.",
+        )
+        return None
+    if per_unit is None:
+        return None
+    name, model = raw["name"], raw["model"]
+    if "hosts" in raw:
+        hosts = raw["hosts"]
+        if isinstance(hosts, int):
+            return HostGroup(name, model, hosts, per_unit, path=path)
+        return HostGroup(name, model, len(hosts), per_unit, tuple(hosts), path=path)
+    racks = raw["racks"]
+    if isinstance(racks, int):
+        return HostGroup(name, model, racks * per_unit, per_unit, path=path)
+    if isinstance(racks, list):
+        _check_rack_list(racks, path, findings)
+        return HostGroup(
+            name, model, len(racks) * per_unit, per_unit, racks=dict.fromkeys(racks, ()), path=path
+        )
+    named = _racks(racks, per_unit, path, findings)
+    total = sum(len(hosts) or per_unit for hosts in named.values())
+    return HostGroup(name, model, total, per_unit, racks=named, path=path)
+
+
+def _hosts_per_unit(raw: Mapping[str, Any], path: Path, wiring: str, findings: Findings) -> int | None:
+    key = "hosts_per_rack" if wiring == "rack" else "hosts_per_unit"
+    where = dotted(path)
+    if "hosts_per_unit" in raw and "hosts_per_rack" in raw:
+        findings.error(
+            "FAB2003",
+            f"{where} has both 'hosts_per_unit' and 'hosts_per_rack'",
+            *path,
+            "hosts_per_rack",
+            help=f"They mean the same: keep '{key}'.",
+        )
+        return None
+    if "hosts_per_rack" in raw and wiring == "rail":
+        findings.error(
+            "FAB2003",
+            f"{where}.hosts_per_rack needs rack wiring",
+            *path,
+            "hosts_per_rack",
+            help="Write hosts_per_unit (hosts behind one set of rail ToRs), or add `wiring: rack` to gpus.",
+        )
+        return None
+    per_unit: int | None = raw.get("hosts_per_rack", raw.get("hosts_per_unit"))
+    if per_unit is None:
+        example = f"{key}: {8 if wiring == 'rack' else 32}"
+        findings.error("FAB2003", f"{where} needs '{key}'", *path, help=f"Add `{example}`.")
+    return per_unit
+
+
+def _check_rack_list(racks: list[str], path: Path, findings: Findings) -> None:
+    first: dict[str, int] = {}
+    for index, rack in enumerate(racks):
+        if rack in first:
+            findings.error(
+                "FAB2006",
+                f"rack '{rack}' is listed twice",
+                *path,
+                "racks",
+                index,
+                help=f"It stands at {dotted((*path, 'racks', first[rack]))} already.",
+            )
+        first.setdefault(rack, index)
+
+
+def _racks(
+    racks: Mapping[str, int | list[str]], per_unit: int, path: Path, findings: Findings
+) -> dict[str, tuple[str, ...]]:
+    """Racks by name, in natural order of their names, so that the order in the file means nothing."""
+    result: dict[str, tuple[str, ...]] = {}
+    for rack in sorted(racks, key=_natural):
+        hosts = racks[rack]
+        count = hosts if isinstance(hosts, int) else len(hosts)
+        result[rack] = () if isinstance(hosts, int) else tuple(hosts)
+        if count > per_unit:
+            findings.error(
+                "FAB2005",
+                f"rack '{rack}' has {count} hosts, more than hosts_per_rack {per_unit}",
+                *path,
+                "racks",
+                rack,
+                help=f"Raise hosts_per_rack to {count}, or move {count - per_unit} to another rack.",
+            )
+        elif isinstance(hosts, int) and count < per_unit:
+            findings.error(
+                "FAB2005",
+                f"rack '{rack}' is counted with {count} hosts of {per_unit}",
+                *path,
+                "racks",
+                rack,
+                help="A rack that is not full lists its hosts by name, so that filling it renames none: "
+                f"`{rack}: [{rack}-h1, …]`.",
+            )
+    return result
+
+
+def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    return (*((0, int(part), part) if part.isdigit() else (1, 0, part) for part in parts),)
+
+
+def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> None:
+    """Group, rack and host names stand once in the whole section."""
+    first: dict[tuple[str, str], Path] = {}
+
+    def once(kind: str, name: str, *path: str | int) -> None:
+        earlier = first.setdefault((kind, name), path)
+        if earlier != path:
+            at = findings.document.key_position(earlier)
+            findings.error(
+                "FAB2006",
+                f"{kind} '{name}' is named twice",
+                *path,
+                help=f"It stands at {dotted(earlier)} ({at.line}:{at.column}) already.",
+            )
+
+    for index, part in enumerate(raw.get("groups", ())):
+        once("group", part["name"], "gpus", "groups", index, "name")
+    for group in groups:
+        for index, host in enumerate(group.host_names):
+            once("host", host, *group.path, "hosts", index)
+        for rack, hosts in group.racks.items():
+            once("rack", rack, *group.path, "racks", rack)
+            for index, host in enumerate(hosts):
+                once("host", host, *group.path, "racks", rack, index)
+
+
+def _capacity_units(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> int | None:
+    """Units that hold `capacity` hosts: those present, and growth in units of the smallest group."""
+    if (capacity := raw.get("capacity")) is None:
+        return None
+    present = sum(group.hosts for group in groups)
+    if capacity < present:
+        findings.error(
+            "FAB2007",
+            f"gpus.capacity {capacity} is less than the {present} hosts present",
+            "gpus",
+            "capacity",
+            help=f"The least that fits is {present}.",
+        )
+    room = sum(units(group) * group.hosts_per_unit for group in groups)
+    growth: int = max(0, capacity - room)
+    return sum(map(units, groups)) - (-growth // min(group.hosts_per_unit for group in groups))

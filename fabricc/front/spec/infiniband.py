@@ -1,0 +1,227 @@
+"""The InfiniBand section: service levels, partitions and IPoIB as typed values, and what has no meaning there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.infiniband.model import ServiceClass
+from fabricc.front.spec.weights import check_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from netaddr import IPNetwork
+
+    from fabricc.front.spec.defaults import Assumptions
+    from fabricc.front.spec.document import Findings
+    from fabricc.front.spec.model import Path
+
+LEVELS = 8
+"""Service levels given to classes; every data VL that the catalog's switches have can then carry one."""
+DATAGRAM_MTU = 4092  # an InfiniBand MTU of 4096 less the 4 bytes of the IPoIB header (RFC 4391 section 6)
+CONNECTED_MTU = 65520  # RFC 4755: 2^16 less headers, as Linux ib_ipoib has it
+
+MEANINGLESS = {
+    "addressing": (
+        "hosts and switches have LIDs and GUIDs",
+        "IPoIB has its pool in `infiniband.ipoib.pool`.",
+    ),
+    "routing": ("the subnet manager computes every route, there is no BGP", "See `infiniband.routing`."),
+    "load_balancing": ("routes are spread by the subnet manager, there is no hash", ""),
+    "congestion": ("credits keep links lossless, there is nothing to mark", ""),
+    "buffers": ("link credits need no headroom", ""),
+    "mtu": ("the InfiniBand MTU is 4096 throughout", "IPoIB has `infiniband.ipoib.mtu`."),
+    "management": ("switches take their settings from the subnet manager", ""),
+    "overlays": ("no switch has a file of its own", ""),
+}
+"""Sections of Ethernet fabrics -> why they mean nothing here, and what does."""
+CLASS_KEYS = {
+    "dscp": "packets carry a service level, which `priority` gives",
+    "lossless": "every class is lossless by link credits",
+    "ecn": "there are no ECN bits",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSpec:
+    """A tenant as the spec has it: low 15 bits of its P_Key, and names of units and hosts."""
+
+    name: str
+    pkey: int
+    units: tuple[str, ...]
+    hosts: tuple[str, ...]
+    priority: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ipoib:
+    """IP over InfiniBand: pool, `datagram` or `connected`, and the IP MTU in bytes."""
+
+    pool: IPNetwork
+    mode: str
+    mtu: int
+
+
+@dataclass(frozen=True, slots=True)
+class Infiniband:
+    """The section, defaults filled in.
+
+    Attributes:
+        routing: `auto`, `ftree`, `updn` or `minhop`.
+        guids: file of real GUIDs relative to the spec, or None.
+        classes: ascending by service level; never empty.
+        ipoib: None when switched off.
+    """
+
+    routing: str
+    guids: str | None
+    classes: tuple[ServiceClass, ...]
+    partitions: tuple[PartitionSpec, ...]
+    ipoib: Ipoib | None
+
+
+def sections_of(value: Mapping[str, Any], unfit: frozenset[str]) -> dict[str, Any]:
+    """The spec's sections that fit the schema, with the sections that an InfiniBand fabric cannot be without."""
+    sections = {key: part for key, part in value.items() if key not in unfit}
+    if sections.get("fabric") == "infiniband":
+        needed: dict[str, Any] = {"infiniband": {}, "priorities": {"default": {}}}
+        sections = {**{key: part for key, part in needed.items() if key not in unfit}, **sections}
+    return sections
+
+
+def build_infiniband(fit: Mapping[str, Any], findings: Findings) -> Infiniband | None:
+    """The section as values; None when a part of it does not fit. Refuses what has no meaning on InfiniBand."""
+    _refuse(findings)
+    if "infiniband" not in fit or "priorities" not in fit:
+        return None
+    raw = fit["infiniband"]
+    classes = _classes(fit["priorities"], findings)
+    partitions = tuple(
+        PartitionSpec(name, part["pkey"], tuple(part["units"]), tuple(part["hosts"]), part.get("priority"))
+        for name, part in sorted(raw["partitions"].items())
+    )
+    _check_partitions(partitions, {each.name for each in classes}, findings)
+    ipoib = _ipoib(raw["ipoib"], findings) if raw["ipoib"] is not False else None
+    return Infiniband(raw["routing"], raw.get("guids"), classes, partitions, ipoib)
+
+
+def refuse_infiniband(findings: Findings) -> None:
+    """The section in a spec of another kind of fabric."""
+    if "infiniband" in findings.document.value:
+        message = "the section 'infiniband' needs `fabric: infiniband`"
+        findings.error("FAB5802", message, "infiniband", help="Add it, or remove the section.")
+
+
+def forget_ethernet(assumptions: Assumptions) -> None:
+    """Drop the defaults of sections and keys that mean nothing on InfiniBand."""
+    for path in tuple(assumptions.by_path):
+        if path[0] in MEANINGLESS or (path[0] == "priorities" and path[-1] in CLASS_KEYS):
+            assumptions.forget(*path)
+
+
+def _refuse(findings: Findings) -> None:
+    value = findings.document.value
+    for section, (why, instead) in MEANINGLESS.items():
+        if section in value:
+            message = f"{section} has no meaning on InfiniBand: {why}"
+            findings.error("FAB5801", message, section, help=f"Remove it. {instead}".strip())
+    for path, why in _ethernet_keys(value):
+        name = ".".join(map(str, path))
+        findings.error("FAB5801", f"{name} has no meaning on InfiniBand: {why}", *path, help="Remove it.")
+
+
+def _ethernet_keys(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Keys of Ethernet inside sections that both kinds of fabric have, with the reason."""
+    for tier in ("tors", "spines", "cores"):
+        if "nos" in _mapping(value.get(tier)):
+            yield (tier, "nos"), "the subnet manager configures switches"
+    for name, part in _mapping(value.get("priorities")).items():
+        for key, why in CLASS_KEYS.items():
+            if key in _mapping(part):
+                yield ("priorities", name, key), why
+    for name, part in _mapping(value.get("overrides")).items():
+        for key in ("nos", "drain"):
+            if key in _mapping(part):
+                yield ("overrides", name, key), "there is neither a NOS nor BGP"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _classes(raw: Mapping[str, Mapping[str, Any]], findings: Findings) -> tuple[ServiceClass, ...]:
+    """Classes by service level: the one stated as `priority`, `default` on 0, else the lowest that is free."""
+    levels: dict[str, int] = {}
+    owners: dict[int, str] = {}
+    for name, part in raw.items():
+        if "priority" in part:
+            levels[name] = part["priority"]
+        elif name == "default":
+            levels[name] = 0
+        if name in levels and (owner := owners.setdefault(levels[name], name)) != name:
+            findings.error(
+                "FAB5803",
+                f"classes '{owner}' and '{name}' share service level {levels[name]}",
+                "priorities",
+                name,
+                help="Give each a `priority` of its own, 0 to 7.",
+            )
+    stated = {name: part.get("weight_percent") for name, part in raw.items()}
+    check_weights(stated, {name for name, part in raw.items() if part["strict"]}, findings)
+    free = iter(level for level in range(LEVELS) if level not in owners)
+    for name in sorted(raw.keys() - levels.keys()):
+        levels[name] = next(free, LEVELS - 1)
+    weights = _weights(raw)
+    return tuple(
+        ServiceClass(name, level, raw[name]["strict"], weights[name])
+        for name, level in sorted(levels.items(), key=lambda item: (item[1], item[0]))
+    )
+
+
+def _weights(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """Percent of each class: as stated, the rest in equal parts among those that state none; 0 for strict ones."""
+    shared = [name for name in sorted(raw) if not raw[name]["strict"]]
+    stated = {name: raw[name]["weight_percent"] for name in shared if "weight_percent" in raw[name]}
+    others = [name for name in shared if name not in stated]
+    rest = max(len(others), 100 - sum(stated.values()))
+    share = {name: rest // len(others) for name in others} if others else {}
+    return dict.fromkeys(raw, 0) | stated | share
+
+
+def _check_partitions(partitions: tuple[PartitionSpec, ...], classes: set[str], findings: Findings) -> None:
+    owners: dict[int, str] = {}
+    for each in partitions:
+        path = ("infiniband", "partitions", each.name)
+        if (owner := owners.setdefault(each.pkey, each.name)) != each.name:
+            message = (
+                f"partitions '{owner}' and '{each.name}' share P_Key {each.pkey}: they are one partition"
+            )
+            findings.error("FAB5804", message, *path, "pkey", help="Give each a P_Key of its own.")
+        if not each.units and not each.hosts:
+            message = f"partition '{each.name}' has no member"
+            findings.error("FAB5804", message, *path, help="Add `units: […]` or `hosts: […]`.")
+        if each.priority is not None and each.priority not in classes:
+            known = ", ".join(sorted(classes))
+            message = f"partition '{each.name}': there is no class '{each.priority}'"
+            findings.error("FAB5804", message, *path, "priority", help=f"Classes: {known}.")
+
+
+def _ipoib(raw: Mapping[str, Any], findings: Findings) -> Ipoib | None:
+    from netaddr import AddrFormatError, IPNetwork
+
+    path = ("infiniband", "ipoib")
+    most = DATAGRAM_MTU if raw["mode"] == "datagram" else CONNECTED_MTU
+    mtu = raw.get("mtu", most)
+    if mtu > most:
+        message = f"infiniband.ipoib.mtu {mtu} does not fit {raw['mode']} mode"
+        findings.error("FAB5805", message, *path, "mtu", help=f"The largest that fits is {most}.")
+    try:
+        network = IPNetwork(raw["pool"])
+    except (AddrFormatError, ValueError):
+        findings.error("FAB2030", f"{raw['pool']} is no network", *path, "pool")
+        return None
+    if network.ip != network.network:
+        help_ = f"The network is {network.cidr}."
+        findings.error("FAB2031", f"{raw['pool']} is off its boundary", *path, "pool", help=help_)
+    return Ipoib(network.cidr, raw["mode"], mtu)

@@ -1,0 +1,325 @@
+"""A spec file to `ClusterSpec`, with the problems of every stage collected."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity, worst
+from fabricc.base.foreign import files
+from fabricc.base.values import dataclass
+from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.front.spec.document import Findings, clip
+from fabricc.front.spec.model import (
+    Acceptance,
+    Cable,
+    Cables,
+    ClusterSpec,
+    Congestion,
+    NosChoice,
+    OverlayFile,
+    Override,
+    PortOverride,
+    Priority,
+    Routing,
+    Tier,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path as FilePath
+
+    from fabricc.front.spec.document import Document
+
+STDIN = "<stdin>"
+MAX_LISTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of a spec file.
+
+    Attributes:
+        spec: None when there is an error.
+        diagnostics: problems of every stage, in file order.
+        text: the text, for showing source lines; empty when the file could not be read.
+    """
+
+    spec: ClusterSpec | None
+    diagnostics: tuple[Diagnostic, ...]
+    text: str
+
+
+def load_spec(path: FilePath) -> Loaded:
+    """Read, check and type the spec at `path`; `-` reads standard input. Never raises for what it reads."""
+    raw = _read(path)
+    if isinstance(raw, Diagnostic):
+        return Loaded(None, (raw,), "")
+    return read_spec(raw, STDIN if str(path) == "-" else path.as_posix())
+
+
+def read_spec(raw: bytes, file: str) -> Loaded:
+    """The spec in `raw`, which diagnostics call `file`. Never raises for what it reads."""
+    from fabricc.front.spec.validate import schema_problems
+    from fabricc.front.spec.yaml_loader import parse_yaml
+
+    document = parse_yaml(raw, file)
+    text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
+    if not document.usable:
+        return Loaded(None, in_file_order(document.diagnostics), text)
+    problems = schema_problems(document)
+    findings = Findings(document)
+    findings.diagnostics += [*document.diagnostics, *(diagnostic for _, diagnostic in problems)]
+    spec: ClusterSpec | None = None
+    accept: tuple[Acceptance, ...] = ()
+    if isinstance(document.value, dict) and not any(code.code == "FAB1009" for _, code in problems):
+        unfit = {path[0] for path, _ in problems if path} | {path[0] for path in document.broken if path}
+        spec, accept = _assembled(document, frozenset(map(str, unfit)), findings)
+    failed = any(each.severity is Severity.ERROR for each in findings.diagnostics)
+    ordered = in_file_order(accepted(findings.diagnostics, accept))
+    return Loaded(None if failed else spec, _shortened(ordered), text)
+
+
+GAPS = "FAB5"
+"""Codes of what a NOS cannot express, or no source supports: even its errors may be accepted, as a lab does."""
+BETS = frozenset({"FAB4004"})
+"""Codes of what is not lossless in the worst case, which a spec may bet against."""
+
+
+def softened(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
+    """The diagnostics, errors that the spec accepts and may accept as warnings."""
+    codes = {entry.code for entry in accept}
+    return [
+        replace(d, severity=Severity.WARNING)
+        if d.severity is Severity.ERROR and d.code in codes and (d.code.startswith(GAPS) or d.code in BETS)
+        else d
+        for d in diagnostics
+    ]
+
+
+def accepted(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
+    """The diagnostics with each warning that the spec speaks of as grave as it says there; errors stay errors."""
+    known = {each.code: each for each in accept}
+    result = []
+    for each in diagnostics:
+        entry = known.get(each.code) if each.severity is Severity.WARNING else None
+        if entry is None:
+            result.append(each)
+        elif entry.severity is Severity.NOTE:
+            result.append(replace(each, severity=Severity.NOTE, help=f"Accepted: {entry.reason}"))
+        else:
+            told = f"{each.help} The spec says: {entry.reason}".strip()
+            result.append(replace(each, severity=entry.severity, help=told))
+    return result
+
+
+def in_file_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Sorted by file, line, column and code, duplicates dropped; those without a place come first."""
+    nowhere = Position("", 0, 0)
+    return tuple(
+        sorted(
+            dict.fromkeys(diagnostics), key=lambda each: (each.position or nowhere, each.code, each.message)
+        )
+    )
+
+
+def _shortened(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """The first 200, and one that counts the others and is as grave as they are."""
+    if not (rest := diagnostics[MAX_LISTED:]):
+        return diagnostics
+    gravest = worst(rest) or Severity.NOTE
+    more = Diagnostic(
+        "FAB1009",
+        gravest,
+        f"{len(rest)} more problems are not listed",
+        rest[0].position,
+        "Repair these first.",
+    )
+    return (*diagnostics[:MAX_LISTED], more)
+
+
+def _read(path: FilePath) -> bytes | Diagnostic:
+    """At most one byte more than the limit, so that the reader refuses what is larger."""
+    from fabricc.front.spec.yaml_loader import MAX_BYTES, too_large
+
+    def refused(code: str, message: str, help: str = "") -> Diagnostic:
+        return Diagnostic(code, Severity.ERROR, message, Position(path.as_posix(), 1, 1), help)
+
+    try:
+        if str(path) == "-":
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
+        return files.read(path, limit=MAX_BYTES)
+    except FileNotFoundError:
+        return refused("FAB0001", "there is no such file", _nearby(path.parent))
+    except files.TooLargeError:
+        return too_large(path.as_posix())
+    except files.ForeignFileError as error:
+        if path.is_dir():
+            return refused("FAB0002", "this is a directory, not a spec", _nearby(path))
+        return refused("FAB0002", f"this is no spec: {error.strerror}", "Use `-` to read standard input.")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return refused("FAB0001", f"the file cannot be read: {why}")
+
+
+def _nearby(folder: FilePath) -> str:
+    """A remedy that names specs in a folder."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if entry.name.endswith((".yaml", ".yml")))[:3]
+    except (OSError, ValueError):
+        return ""
+    return (
+        f"In that folder: {', '.join(map(clip, names))}."
+        if names
+        else "`fabricc init` writes one to start from."
+    )
+
+
+def _assembled(
+    document: Document, unfit: frozenset[str], findings: Findings
+) -> tuple[ClusterSpec | None, tuple[Acceptance, ...]]:
+    """Type and check every section that fits the schema; the whole spec when all do. Also what is accepted."""
+    from fabricc.front.spec import semantics
+    from fabricc.front.spec.classes import build_congestion, build_priorities
+    from fabricc.front.spec.defaults import Assumptions, filled
+    from fabricc.front.spec.gpus import build_gpus
+    from fabricc.front.spec.infiniband import (
+        build_infiniband,
+        forget_ethernet,
+        refuse_infiniband,
+        sections_of,
+    )
+    from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
+
+    assumptions = Assumptions()
+    raw = filled(sections_of(document.value, unfit), assumptions)
+    fit = {key: value for key, value in raw.items() if key not in unfit}
+    gpus = build_gpus(fit["gpus"], findings, assumptions) if "gpus" in fit else None
+    addressing = build_addressing(fit["addressing"], findings) if "addressing" in fit else None
+    management = build_management(fit["management"], findings, assumptions) if "management" in fit else None
+    congestion = build_congestion(fit["congestion"], findings) if "congestion" in fit else Congestion()
+    balancing = _load_balancing(fit["load_balancing"]) if "load_balancing" in fit else LoadBalancing()
+    semantics.check_load_balancing(balancing, findings)
+    priorities: tuple[Priority, ...] = ()
+    infiniband = build_infiniband(fit, findings) if fit.get("fabric") == "infiniband" else None
+    if fit.get("fabric") == "roce":
+        refuse_infiniband(findings)
+    if "priorities" in fit and infiniband is None:
+        priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
+    if addressing is not None and management is not None:
+        check_management_overlap(addressing, management, findings)
+    accept = tuple(
+        Acceptance(each["code"], each["reason"], Severity(each.get("severity", "note")))
+        for each in fit.get("accept", ())
+    )
+    semantics.check_acceptances(accept, findings)
+    if "spines" in fit and "cores" not in document.value:
+        semantics.check_spines(_tier(fit["spines"]), findings)
+    if "mtu" in fit:
+        semantics.check_mtu(fit["mtu"]["host"], fit["mtu"]["switch"], findings)
+    routing = _routing(fit["routing"]) if "routing" in fit else None
+    if routing is not None:
+        semantics.check_routing(routing, findings)
+    cables = _cables(fit["cables"]) if "cables" in fit else None
+    if cables is not None:
+        semantics.check_cables(cables, findings)
+    needed = {"cluster", "tors", "spines", "mtu", "overrides", "buffers"}
+    if unfit or needed - fit.keys() or not (gpus and addressing and management and routing and cables):
+        return None, accept
+    if "cores" in fit and "oversubscription" not in fit["spines"]:
+        fit["spines"]["oversubscription"] = 1.0
+        assumptions.take(1.0, "spines", "oversubscription")
+    if infiniband is not None:
+        forget_ethernet(assumptions)
+    spec = ClusterSpec(
+        cluster=fit["cluster"],
+        file=document.file,
+        catalog_files=tuple(fit["catalog"]),
+        gpus=gpus,
+        tors=_tier(fit["tors"]),
+        spines=_tier(fit["spines"]),
+        cores=_tier(fit["cores"]) if "cores" in fit else None,
+        planes=fit["planes"],
+        priorities=priorities,
+        addressing=addressing,
+        routing=routing,
+        cables=cables,
+        management=management,
+        host_mtu=fit["mtu"]["host"],
+        switch_mtu=fit["mtu"]["switch"],
+        overrides={name: _override(fit["overrides"][name]) for name in sorted(fit["overrides"])},
+        accept=accept,
+        congestion=congestion,
+        load_balancing=balancing,
+        headroom_oversubscription=_ratio(fit["buffers"].get("headroom_oversubscription")),
+        infiniband=infiniband,
+        overlays=tuple(_overlay(each) for each in fit.get("overlays", ())),
+        positions=document.positions,
+        assumptions=assumptions.in_schema_order(),
+    )
+    return spec, accept
+
+
+def _ratio(number: float | None) -> Fraction | None:
+    return None if number is None else Fraction(str(number))
+
+
+def _nos(text: str) -> NosChoice:
+    name, _, release = text.partition("-")
+    return NosChoice(name, release or None)
+
+
+def _tier(raw: Mapping[str, Any]) -> Tier:
+    ratio = raw.get("oversubscription")
+    return Tier(
+        model=raw["model"],
+        nos=_nos(raw.get("nos", "")),
+        oversubscription=None if ratio is None else float(ratio),
+        count=raw.get("count"),
+        uplinks=raw.get("uplinks"),
+        uplink_gbps=raw.get("uplink_gbps"),
+        reserved_ports=raw["reserved_ports"],
+        units_per_pod=raw.get("units_per_pod"),
+        n_minus_1=raw.get("n_minus_1", False),
+    )
+
+
+def _routing(raw: Mapping[str, Any]) -> Routing:
+    bfd = raw["bfd"] or {"interval_ms": None, "multiplier": 3}
+    return Routing(
+        raw["asn_base"],
+        raw["spine_asn"],
+        raw["keepalive_s"],
+        raw["hold_s"],
+        bfd["interval_ms"],
+        bfd["multiplier"],
+        raw["ttl_security"],
+    )
+
+
+def _load_balancing(raw: Mapping[str, Any]) -> LoadBalancing:
+    return LoadBalancing(Spreading(raw["mode"]), raw["queue_pairs"], raw.get("flowlet_idle_us"))
+
+
+def _cables(raw: Mapping[str, Any]) -> Cables:
+    host, spine, core = (
+        Cable(raw[link]["medium"], raw[link]["length_m"]) for link in ("host", "spine", "core")
+    )
+    return Cables(host, spine, core)
+
+
+def _overlay(raw: Mapping[str, Any]) -> OverlayFile:
+    tiers, devices = tuple(raw.get("tiers", ())), tuple(raw.get("devices", ()))
+    return OverlayFile(raw["file"], raw["nos"], raw.get("into", ""), tiers, devices)
+
+
+def _override(raw: Mapping[str, Any]) -> Override:
+    ports = {
+        port: PortOverride(values.get("cable_m"), values.get("medium"), values["shutdown"])
+        for port, values in sorted(raw["ports"].items())
+    }
+    return Override(_nos(raw["nos"]) if "nos" in raw else None, raw["drain"], raw.get("cable_m"), ports)

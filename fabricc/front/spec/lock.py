@@ -1,0 +1,204 @@
+"""The committed lock, `fabricc.lock`: which identities have which coordinates, one line per item."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.values import dataclass
+from fabricc.front.spec.document import clip
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION = 1
+KEY = r"[a-z0-9][a-z0-9_./-]{0,127}"
+NUMBER = r"0|[1-9][0-9]{0,9}"
+CLUSTER = re.compile(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
+LINE = re.compile(rf"(?:(stride|unit) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER}))")
+HEADER = """\
+# Written by fabricc; commit it. Addresses, ASNs and names follow from these numbers: changing one renumbers
+# what it stands for. After a merge, keep the lines of both sides; the next build tells which cannot both stay.
+"""
+_COUNTS = re.compile(r"(?P<digits>[a-z]+_digits)|links_per_[a-z]+")
+_MOST_DIGITS = 9
+CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """Pinned numbers.
+
+    Attributes:
+        strides: name of a stride -> its value.
+        units: key of a unit or rack -> its coordinate.
+        hosts: host name -> (coordinate of its unit, slot in the unit).
+        cluster: whose numbers these are; empty in locks of releases that did not say.
+    """
+
+    strides: Mapping[str, int] = field(default_factory=dict)
+    units: Mapping[str, int] = field(default_factory=dict)
+    hosts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    cluster: str = ""
+
+
+EMPTY_LOCK = Lock()
+
+
+def format_lock(lock: Lock) -> str:
+    """The lock's text: the same for equal locks, whatever the order of their items.
+
+    Raises:
+        ValueError: a key or number that a lock cannot hold.
+    """
+    lines = [f"stride {name} {value}" for name, value in sorted(lock.strides.items())]
+    lines += [f"unit {key} {coordinate}" for key, coordinate in sorted(lock.units.items())]
+    lines += [f"host {name} {unit} {slot}" for name, (unit, slot) in sorted(lock.hosts.items())]
+    for line in lines:
+        if not LINE.fullmatch(line):
+            raise ValueError(f"not an item of a lock: {line!r}")
+    owner = [f"cluster {lock.cluster}"] if lock.cluster else []
+    return "\n".join((f"version {VERSION}", HEADER.rstrip(), *owner, *lines)) + "\n"
+
+
+def renewed(lock: Lock, cluster: str, before: str | None) -> str:
+    """The text of a cluster's lock; one that names no cluster stays as it is while its numbers do.
+
+    Args:
+        lock: the numbers.
+        cluster: whose they are.
+        before: what the lock file holds; None when there is none.
+    """
+    unnamed = format_lock(replace(lock, cluster=""))
+    return unnamed if unnamed == before else format_lock(replace(lock, cluster=cluster))
+
+
+def parse_lock(text: str, file: str, cluster: str = "") -> tuple[Lock, tuple[Diagnostic, ...]]:
+    """The lock in `text`, and every line that cannot stay as it is; never raises.
+
+    The first of two lines that contradict each other counts. The lock of another cluster than `cluster` is refused
+    (FAB2070), unless that is empty.
+    """
+    return _Reader(file, cluster).read(text)
+
+
+class _Reader:
+    def __init__(self, file: str, cluster: str) -> None:
+        self.file = file
+        self.wanted = cluster
+        self.cluster = ""
+        self.diagnostics: list[Diagnostic] = []
+        self.strides: dict[str, int] = {}
+        self.units: dict[str, int] = {}
+        self.hosts: dict[str, tuple[int, int]] = {}
+        self.lines: dict[tuple[str, str], int] = {}
+        self.owners: dict[tuple[int, ...], str] = {}
+
+    def read(self, text: str) -> tuple[Lock, tuple[Diagnostic, ...]]:
+        versions = 0
+        for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+            line = raw.strip(" \t")
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith(CONFLICT):
+                self._conflict(line, number)
+            elif line.startswith("version "):
+                versions += 1
+                self._version(line, number)
+            elif (match := CLUSTER.fullmatch(line)) is not None:
+                self._owner(match[1], number)
+            elif (match := LINE.fullmatch(line)) is not None:
+                self._item(match, number)
+            else:
+                self._report(
+                    "FAB0030",
+                    f"not a line of a lock: {clip(line)}",
+                    number,
+                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N` and `host NAME UNIT SLOT`; "
+                    "restore it from Git.",
+                )
+        if not versions:
+            self._report("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
+        return Lock(self.strides, self.units, self.hosts, self.cluster), tuple(self.diagnostics)
+
+    def _report(self, code: str, message: str, line: int, help: str) -> None:
+        self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, Position(self.file, line, 1), help))
+
+    def _conflict(self, line: str, number: int) -> None:
+        self._report(
+            "FAB0032",
+            f"a merge conflict is not resolved: {line[:7]}",
+            number,
+            "Keep the item lines of both sides and delete the markers; then build again.",
+        )
+
+    def _version(self, line: str, number: int) -> None:
+        if line != f"version {VERSION}":
+            self._report(
+                "FAB0031",
+                f"the lock is of {clip(line)}, this program reads version {VERSION}",
+                number,
+                "Use the release of fabricc that wrote it.",
+            )
+
+    def _owner(self, cluster: str, number: int) -> None:
+        self.cluster = self.cluster or cluster
+        if self.wanted and cluster != self.wanted:
+            self._report(
+                "FAB2070",
+                f"this is the lock of cluster '{cluster}', and the spec is of '{self.wanted}'",
+                number,
+                "Give each spec a folder of its own, with its lock. If the cluster was renamed, write "
+                f"`cluster {self.wanted}` in this line: no number changes.",
+            )
+
+    def _item(self, match: re.Match[str], number: int) -> None:
+        kind, key = (match[4], match[5]) if match[4] else (match[1], match[2])
+        if (first := self.lines.setdefault((kind, key), number)) != number:
+            self._report(
+                "FAB0033",
+                f"{kind} '{clip(key)}' stands in line {first} already",
+                number,
+                "Delete the line that was not committed first.",
+            )
+            return
+        if kind == "stride":
+            self._stride(key, int(match[3]), number)
+        elif kind == "unit":
+            self.units[key] = int(match[3])
+            self._own((self.units[key],), kind, key, number)
+        else:
+            self.hosts[key] = (int(match[6]), int(match[7]))
+            self._own(self.hosts[key], kind, key, number)
+
+    def _stride(self, name: str, value: int, number: int) -> None:
+        """Names have a few digits, and links that are spread are at least one."""
+        counts = _COUNTS.fullmatch(name)
+        if counts and (not value or (counts["digits"] and value > _MOST_DIGITS)):
+            fits = f"1 to {_MOST_DIGITS}" if counts["digits"] else "1 or more"
+            self._report(
+                "FAB6040",
+                f"the stride {name} is {value}, a build writes {fits}",
+                number,
+                "Restore the line from Git.",
+            )
+            return
+        self.strides[name] = value
+
+    def _own(self, coordinate: tuple[int, ...], kind: str, key: str, number: int) -> None:
+        """Two branches that both added something gave it the same coordinate."""
+        owner = self.owners.setdefault(coordinate, key)
+        if owner != key:
+            where = (
+                f"coordinate {coordinate[0]}"
+                if kind == "unit"
+                else f"unit {coordinate[0]} slot {coordinate[1]}"
+            )
+            self._report(
+                "FAB0034",
+                f"{kind} '{clip(key)}' and {kind} '{clip(owner)}' (line {self.lines[kind, owner]}) share {where}",
+                number,
+                "Delete the line of the one that is not deployed yet; the next build gives it a free place.",
+            )

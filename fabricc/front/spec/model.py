@@ -1,0 +1,351 @@
+"""The spec as typed values, and where in the file each of them stands."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.values import dataclass
+from fabricc.fabric.routing import LoadBalancing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from netaddr import IPAddress, IPNetwork
+
+    from fabricc.fabric.model import Snmp, Tacacs
+    from fabricc.front.spec.infiniband import Infiniband
+
+Path = tuple[str | int, ...]
+"""Where a value stands in the spec: keys and list indices from the top."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostGroup:
+    """Hosts of one model; a unit (scalable unit or rack) holds hosts of one group only.
+
+    Attributes:
+        name: the group's name; `gpus` when the spec has a single, unnamed one.
+        model: catalog name of the host.
+        hosts: how many, counting unnamed ones; the length of `host_names` when those are given.
+        hosts_per_unit: hosts of one scalable unit (rail wiring) or of one rack (rack wiring).
+        host_names: names in spec order when hosts are listed one by one without racks, else empty.
+        racks: rack name -> host names ((), when only counted), in spec order; empty when not named.
+        path: where the group stands in the spec.
+        os: operating system and release of the hosts.
+        nic: catalog name of their NICs, or None for those of the host model.
+    """
+
+    name: str
+    model: str
+    hosts: int
+    hosts_per_unit: int
+    host_names: tuple[str, ...] = ()
+    racks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    path: Path = ("gpus",)
+    os: str = "ubuntu-24.04"
+    nic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """The GPU side: who is connected and how it is wired.
+
+    Attributes:
+        wiring: `rail` (NIC r of every host of a unit goes to ToR r) or `rack` (all NICs to the rack's ToR).
+        rails_per_tor: rails that share a ToR: 1 for rail wiring, all of them for rack wiring.
+        capacity_units: units to dimension spines and strides for; None takes the present number.
+    """
+
+    groups: tuple[HostGroup, ...]
+    wiring: str
+    rails_per_tor: int
+    capacity_units: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NosChoice:
+    """A network operating system and its release, e.g. (`sonic`, `202505`); release None takes its default."""
+
+    name: str
+    release: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One switch tier as the spec asks for it.
+
+    Attributes:
+        oversubscription: down Gb/s over up Gb/s at most; 1.0 is non-blocking. None on the topmost tier.
+        count: pinned number of switches per plane (and per pod for spines of a three-tier fabric), or None.
+        uplinks: pinned number of uplinks per switch, or None (from `oversubscription`).
+        uplink_gbps: speed of the uplinks, or None for the fastest both ends share.
+        reserved_ports: ports at host-port speed (ToR) or down-link speed (spine, core) kept free.
+        units_per_pod: units behind one set of spines in a three-tier fabric, or None.
+        n_minus_1: `oversubscription` has to hold with any one switch of the tier above lost, too.
+    """
+
+    model: str
+    nos: NosChoice
+    oversubscription: float | None = None
+    count: int | None = None
+    uplinks: int | None = None
+    uplink_gbps: int | None = None
+    reserved_ports: int = 0
+    units_per_pod: int | None = None
+    n_minus_1: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """One traffic class as the spec asks for it; None means the default computed in `qos`.
+
+    Attributes:
+        dscps: code points classified into it; empty for the class that takes all the rest.
+        lossless: PFC on.
+        strict: strict-priority scheduling, for CNP and control.
+        priority: PFC and 802.1p priority, also traffic class, queue and priority group; None: dscp >> 3.
+        weight_percent: share of what strict classes leave; None: by default rule.
+        ecn: marking on; None: on for lossless classes.
+    """
+
+    name: str
+    dscps: tuple[int, ...]
+    lossless: bool
+    strict: bool
+    priority: int | None
+    weight_percent: int | None
+    ecn: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class EcnThresholds:
+    """Marking thresholds in bytes and the probability at the upper one, as the spec states them."""
+
+    min_bytes: int
+    max_bytes: int
+    max_percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrimmingWish:
+    """Packets without room are cut to `size_bytes`; what is left travels in the class `class_name`."""
+
+    class_name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Congestion:
+    """How congestion is signalled before PFC has to act.
+
+    Attributes:
+        profile: `dcqcn`, `dctcp`, `uec`, or `pfc-only` for no marks on lossless classes.
+        preset: name of published thresholds, or None.
+        thresholds: stated ones, or None; with neither the profile decides.
+        trimming: None for packets that are dropped whole.
+        link_retry: link-layer retry on every link between switches and to hosts.
+    """
+
+    profile: str = "dcqcn"
+    preset: str | None = None
+    thresholds: EcnThresholds | None = None
+    trimming: TrimmingWish | None = None
+    link_retry: bool = False
+
+    @property
+    def marked(self) -> bool:
+        """Whether switches mark lossless classes unless a class says otherwise."""
+        return self.profile != "pfc-only"
+
+
+@dataclass(frozen=True, slots=True)
+class Addressing:
+    """Address pools; the IPv6 pools are None unless the family is `ipv6` or `dual`.
+
+    Attributes:
+        family: `ipv4`, `ipv6` or `dual`.
+        fabric_links: `numbered` (/31, /127) or `unnumbered` (RFC 8950).
+    """
+
+    family: str
+    fabric_links: str
+    hosts: IPNetwork
+    links: IPNetwork
+    loopbacks: IPNetwork
+    hosts6: IPNetwork | None
+    links6: IPNetwork | None
+    loopbacks6: IPNetwork | None
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """BGP as the spec asks for it (RFC 7938).
+
+    Attributes:
+        asn_base: first ASN of the private block used.
+        spine_asn: `shared` (per tier, plane and pod) or `unique` (per switch).
+        keepalive_s, hold_s: BGP timers in seconds.
+        bfd_interval_ms: BFD transmit and receive interval; None switches BFD off.
+        bfd_multiplier: lost packets until down.
+        ttl_security: accept sessions only from one hop away (GTSM, RFC 5082).
+    """
+
+    asn_base: int
+    spine_asn: str
+    keepalive_s: int
+    hold_s: int
+    bfd_interval_ms: int | None
+    bfd_multiplier: int
+    ttl_security: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """Medium and length of the cables of one kind of link."""
+
+    medium: str
+    length_m: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cables:
+    """Cables per kind of link: host to ToR, ToR to spine, spine to core."""
+
+    host: Cable
+    spine: Cable
+    core: Cable
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A local account with a public key; no password ever stands in a spec."""
+
+    name: str
+    ssh_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Management:
+    """The out-of-band network and the services on it; the latter as `fabric.model.Management` has them."""
+
+    network: IPNetwork
+    gateway: IPAddress
+    ntp: tuple[str, ...]
+    dns: tuple[str, ...]
+    syslog: tuple[str, ...]
+    users: tuple[User, ...]
+    access: tuple[str, ...] = ()
+    tacacs: Tacacs | None = None
+    snmp: Snmp | None = None
+    gnmi_port: int | None = None
+    lldp_interval_s: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class PortOverride:
+    """What one port of one device does differently; None or False means as planned."""
+
+    cable_m: int | None = None
+    medium: str | None = None
+    shutdown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What one device does differently; None or False means as planned.
+
+    Attributes:
+        nos: another NOS or release than its tier's.
+        drain: announce everything with the graceful-shutdown community (RFC 8326).
+        cable_m: length of every cable of this device that no port override names.
+        ports: port name -> what is different there.
+    """
+
+    nos: NosChoice | None = None
+    drain: bool = False
+    cable_m: int | None = None
+    ports: Mapping[str, PortOverride] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayFile:
+    """Content of the user's own for switches of a NOS: in all tiers unless some are named, or for devices by name.
+
+    Attributes:
+        file: relative to the spec; `into`: the switch's file that it is merged into, "" for the only one.
+        tiers: `tor`, `spine`, `core`; empty for all.
+    """
+
+    file: str
+    nos: str
+    into: str = ""
+    tiers: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A diagnostic the user knows about, with the reason and how grave it is here: a note, a warning or an error."""
+
+    code: str
+    reason: str
+    severity: Severity = Severity.NOTE
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    """The whole spec, defaults filled in.
+
+    Attributes:
+        headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
+        infiniband: the subnet with `fabric: infiniband`, when all that is of Ethernet has no meaning; else None.
+        positions: path -> place in the file, for every mapping value and list item that the file has.
+        assumptions: dotted path -> value, for every default taken, in spec order.
+    """
+
+    cluster: str
+    file: str
+    catalog_files: tuple[str, ...]
+    gpus: Gpus
+    tors: Tier
+    spines: Tier
+    cores: Tier | None
+    planes: int
+    priorities: tuple[Priority, ...]
+    addressing: Addressing
+    routing: Routing
+    cables: Cables
+    management: Management
+    host_mtu: int
+    switch_mtu: int
+    overrides: Mapping[str, Override]
+    accept: tuple[Acceptance, ...]
+    congestion: Congestion = field(default_factory=Congestion)
+    load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
+    headroom_oversubscription: Fraction | None = None
+    infiniband: Infiniband | None = None
+    overlays: tuple[OverlayFile, ...] = ()
+    positions: Mapping[Path, Position] = field(default_factory=dict, compare=False, repr=False)
+    assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def position(self, *path: str | int) -> Position:
+        """The place of a value, or of the nearest enclosing one that the file has."""
+        for length in range(len(path), 0, -1):
+            if (found := self.positions.get(path[:length])) is not None:
+                return found
+        return Position(self.file, 1, 1)
+
+    def error(self, code: str, message: str, *path: str | int, help: str = "") -> Diagnostic:
+        """An error about the value at `path`."""
+        return Diagnostic(code, Severity.ERROR, message, self.position(*path), help)
+
+    def warning(self, code: str, message: str, *path: str | int, help: str = "") -> Diagnostic:
+        """A warning about the value at `path`."""
+        return Diagnostic(code, Severity.WARNING, message, self.position(*path), help)
+
+    def note(self, code: str, message: str, *path: str | int, help: str = "") -> Diagnostic:
+        """A note about the value at `path`."""
+        return Diagnostic(code, Severity.NOTE, message, self.position(*path), help)

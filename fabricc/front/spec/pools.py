@@ -1,0 +1,299 @@
+"""Addresses of the spec: pools and the management network as typed values, and the rules they keep."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from fabricc.fabric.model import SECRET_PREFIX, Snmp, Tacacs
+from fabricc.front.spec.document import dotted
+from fabricc.front.spec.model import Addressing, Management, User
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from netaddr import IPAddress, IPNetwork
+
+    from fabricc.front.spec.defaults import Assumptions
+    from fabricc.front.spec.document import Findings
+    from fabricc.front.spec.model import Path
+
+# RFC 1918, RFC 6598 (shared), RFC 4193 (unique local).
+PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+# RFC 6890 and RFC 4291: this network, loopback, link-local, multicast and above.
+SPECIAL = ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/8", "fe80::/10", "ff00::/8")
+IPV4_POOLS = ("hosts", "links", "loopbacks")
+IPV6_POOLS = ("hosts6", "links6", "loopbacks6")
+
+
+def build_addressing(raw: Mapping[str, Any], findings: Findings) -> Addressing | None:
+    """The pools as values; None when one is no network."""
+    pools = {
+        pool: _network(raw[pool], ("addressing", pool), findings)
+        for pool in IPV4_POOLS + IPV6_POOLS
+        if pool in raw
+    }
+    written = findings.document.positions
+    unused = unused_pools(raw)
+    for pool, why in unused.items():
+        if ("addressing", pool) in written:
+            findings.warning(
+                "FAB2033",
+                f"addressing.{pool} is not used with {why}",
+                "addressing",
+                pool,
+                help="Add `family: dual`, or remove it."
+                if "family" in why
+                else "Remove it, or write `fabric_links: numbered`.",
+            )
+    _check_overlaps(
+        {("addressing", pool): network for pool, network in pools.items() if pool not in unused}, findings
+    )
+    family = raw["family"]
+    hosts, links, loopbacks = pools["hosts"], pools["links"], pools["loopbacks"]
+    if hosts is None or links is None or loopbacks is None or None in pools.values():
+        return None
+    second = (None, None, None) if family == "ipv4" else tuple(pools[pool] for pool in IPV6_POOLS)
+    return Addressing(family, raw["fabric_links"], hosts, links, loopbacks, second[0], second[1], second[2])
+
+
+def unused_pools(raw: Mapping[str, Any]) -> dict[str, str]:
+    """Pools that the fabric takes no address from, and why: they overlap nothing and are no assumption.
+
+    The IPv4 loopbacks are used in every family: router IDs come from them.
+    """
+    unused = dict.fromkeys(IPV6_POOLS, "family ipv4") if raw["family"] == "ipv4" else {}
+    if raw["fabric_links"] == "unnumbered":
+        unused |= dict.fromkeys(("links", "links6"), "unnumbered links")
+    if raw["family"] == "ipv6":
+        unused |= dict.fromkeys(("hosts", "links"), "family ipv6")
+    return unused
+
+
+def build_management(
+    raw: Mapping[str, Any], findings: Findings, assumptions: Assumptions
+) -> Management | None:
+    """The management section as values; None when an address in it is none."""
+    network = _network(raw["network"], ("management", "network"), findings)
+    services = {
+        service: tuple(
+            _server(text, ("management", service, i), findings) for i, text in enumerate(raw[service])
+        )
+        for service in ("ntp", "dns", "syslog")
+    }
+    users = tuple(User(user["name"], user["ssh_key"]) for user in raw["users"])
+    first: dict[str, int] = {}
+    for index, user in enumerate(users):
+        if first.setdefault(user.name, index) != index:
+            findings.error(
+                "FAB2060",
+                f"the user '{user.name}' stands twice",
+                "management",
+                "users",
+                index,
+                "name",
+                help=f"It is management.users[{first[user.name]}] already.",
+            )
+    if network is None:
+        return None
+    gateway = _gateway(raw, network, findings, assumptions)
+    if gateway is None:
+        return None
+    return Management(
+        network,
+        gateway,
+        services["ntp"],
+        services["dns"],
+        services["syslog"],
+        users,
+        access=_access(raw["access"], findings),
+        tacacs=_tacacs(raw["tacacs"], findings) if "tacacs" in raw else None,
+        snmp=_snmp(raw["snmp"]) if "snmp" in raw else None,
+        gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
+        lldp_interval_s=raw["lldp"]["interval_s"],
+    )
+
+
+def _access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
+    """Networks in canonical form; any are fine here, the whole Internet included, so only their spelling is checked."""
+    from netaddr import AddrFormatError, IPNetwork
+
+    found = []
+    for index, text in enumerate(networks):
+        try:
+            network = IPNetwork(text)
+        except (AddrFormatError, ValueError):
+            network = None
+        if network is None or network.ip != network.network:
+            findings.error(
+                "FAB2030" if network is None else "FAB2031",
+                f"management.access[{index}]: '{text}' is not a network",
+                "management",
+                "access",
+                index,
+                help=f"Write {network.cidr}." if network else "For example: 172.16.0.0/24",
+            )
+        found.append(text)
+    return tuple(found)
+
+
+def _tacacs(raw: Mapping[str, Any], findings: Findings) -> Tacacs:
+    servers = tuple(
+        _server(text, ("management", "tacacs", "servers", index), findings)
+        for index, text in enumerate(raw["servers"])
+    )
+    return Tacacs(servers, SECRET_PREFIX + raw["key"]["secret"])
+
+
+def _snmp(raw: Mapping[str, Any]) -> Snmp:
+    return Snmp(SECRET_PREFIX + raw["community"]["secret"], raw.get("location", ""), raw.get("contact", ""))
+
+
+def check_management_overlap(addressing: Addressing, management: Management, findings: Findings) -> None:
+    """The out-of-band network is none of the fabric's."""
+    unused = unused_pools({"family": addressing.family, "fabric_links": addressing.fabric_links})
+    _check_overlaps(
+        {
+            ("management", "network"): management.network,
+            **{("addressing", pool): getattr(addressing, pool) for pool in IPV4_POOLS if pool not in unused},
+        },
+        findings,
+        only=("management", "network"),
+    )
+
+
+@cache
+def _networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
+    from netaddr import IPNetwork
+
+    return tuple(IPNetwork(text) for text in texts)
+
+
+def _network(text: str, path: Path, findings: Findings) -> IPNetwork | None:
+    from netaddr import AddrFormatError, IPNetwork
+
+    name = ".".join(map(str, path))
+    try:
+        network = IPNetwork(text)
+    except (AddrFormatError, ValueError):
+        findings.error(
+            "FAB2030",
+            f"{name}: '{text}' is not a network",
+            *path,
+            help="Each part of an IPv4 address is at most 255, its prefix length at most 32; 128 for IPv6.",
+        )
+        return None
+    if network.ip != network.network:
+        findings.error(
+            "FAB2031",
+            f"{name}: {text} is not on the boundary of a /{network.prefixlen}",
+            *path,
+            help=f"Write {network.cidr}.",
+        )
+        return None
+    if any(network in special or special in network for special in _networks(SPECIAL)):
+        findings.error(
+            "FAB2034",
+            f"{name}: {text} holds addresses that no interface can have",
+            *path,
+            help="Take a private network, such as 10.0.0.0/10 or fd00::/48.",
+        )
+        return None
+    if not any(network in private for private in _networks(PRIVATE)):
+        findings.warning(
+            "FAB2035",
+            f"{name}: {text} is not private",
+            *path,
+            help="Use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 or fc00::/7, or accept this.",
+        )
+    return network
+
+
+def _check_overlaps(
+    pools: Mapping[tuple[str, str], IPNetwork | None], findings: Findings, only: Path | None = None
+) -> None:
+    named = [(path, network) for path, network in pools.items() if network is not None]
+    for index, (path, network) in enumerate(named):
+        for earlier_path, earlier in named[:index]:
+            if only is not None and only not in (path, earlier_path):
+                continue
+            if network in earlier or earlier in network:
+                # Point at the one that the file states; the other may be a default.
+                stated, other, its = path, earlier_path, earlier
+                if stated not in findings.document.positions and earlier_path in findings.document.positions:
+                    stated, other, its = earlier_path, path, network
+                mine = pools[stated]
+                findings.error(
+                    "FAB2032",
+                    f"{'.'.join(stated)} {mine} overlaps {'.'.join(other)} {its}",
+                    *stated,
+                    help=_free_pool(named, mine),
+                )
+
+
+def _free_pool(named: list[tuple[tuple[str, str], IPNetwork]], wanted: IPNetwork | None) -> str:
+    """A remedy: the first private network of the wanted size that overlaps nothing."""
+    from netaddr import IPSet
+
+    if wanted is None:
+        return ""
+    free = IPSet(private for private in _networks(PRIVATE) if private.version == wanted.version)
+    for _, network in named:
+        free.remove(network)
+    for block in free.iter_cidrs():
+        if block.prefixlen <= wanted.prefixlen:
+            return f"Free and as large: {block.network}/{wanted.prefixlen}."
+    return "Make one of them smaller."
+
+
+def _gateway(
+    raw: Mapping[str, Any], network: IPNetwork, findings: Findings, assumptions: Assumptions
+) -> IPAddress | None:
+    from netaddr import AddrFormatError, IPAddress
+
+    first = IPAddress(network.first + (1 if network.size > 2 else 0), network.version)
+    if "gateway" not in raw:
+        assumptions.take(str(first), "management", "gateway")
+        return first
+    text = raw["gateway"]
+    try:
+        gateway = IPAddress(text)
+    except (AddrFormatError, ValueError):
+        findings.error(
+            "FAB2030",
+            f"management.gateway: '{text}' is not an address",
+            "management",
+            "gateway",
+            help=f"The first address of the network is {first}.",
+        )
+        return None
+    outside = gateway not in network
+    if outside or (network.size > 2 and gateway in (network.network, network.broadcast)):
+        why = f"outside management.network {network}" if outside else f"no host address of {network}"
+        findings.error(
+            "FAB2036",
+            f"management.gateway {gateway} is {why}",
+            "management",
+            "gateway",
+            help=f"Write {first}.",
+        )
+    return gateway
+
+
+def _server(text: str, path: Path, findings: Findings) -> str:
+    """A server's address in canonical form, or its name as it stands."""
+    from netaddr import AddrFormatError, IPAddress
+
+    looks_like_address = ":" in text or not any(character.isalpha() for character in text)
+    if not looks_like_address:
+        return text
+    try:
+        return str(IPAddress(text))
+    except (AddrFormatError, ValueError):
+        findings.error(
+            "FAB2030",
+            f"{dotted(path)}: '{text}' is neither an address nor a name",
+            *path,
+            help="For example: 172.16.0.2",
+        )
+        return text

@@ -1,0 +1,300 @@
+"""Checks a document against the JSON Schema and says in plain words what does not fit and what would."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.front.spec.document import clip, dotted, listed, shown
+from fabricc.front.spec.fitting import fits
+from fabricc.front.spec.fitting import pattern as compiled
+from fabricc.front.spec.resources import cluster_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
+    from fabricc.front.spec.document import Document
+    from fabricc.front.spec.model import Path
+
+MAX_PROBLEMS = 100
+TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+}
+YAML_1_1_BOOLEANS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+PER_ENTRY = ("items", "additionalProperties", "propertyNames")
+SIZES = {
+    "minItems": "has too few items: {n} at least",
+    "maxItems": "has too many items: {n} at most",
+    "minProperties": "has too few entries: {n} at least",
+    "maxProperties": "has too many entries: {n} at most",
+    "minLength": "is too short: {n} characters at least",
+    "maxLength": "is too long: {n} characters at most",
+}
+
+
+def schema_problems(document: Document) -> tuple[tuple[Path, Diagnostic], ...]:
+    """Every mismatch between document and schema, each with the path of the value that does not fit.
+
+    At most 100 are told, then one more says so. Values that the reader refused already are passed over.
+    """
+    if fits(document.value, cluster_schema(), cluster_schema()):
+        return ()
+    found: list[tuple[Path, Diagnostic]] = []
+    errors = _validator().iter_errors(document.value)
+    for error in islice((part for whole in errors for part in _relevant(whole)), 50 * MAX_PROBLEMS):
+        path: Path = tuple(error.absolute_path)
+        if any(path[:length] in document.broken for length in range(len(path) + 1)):
+            continue
+        found.extend(islice(_told(error, path, document), MAX_PROBLEMS + 1))
+        if len(found) > MAX_PROBLEMS:
+            message = f"more than {MAX_PROBLEMS} problems: the rest is not listed"
+            start = Position(document.file, 1, 1)
+            del found[MAX_PROBLEMS:]
+            found.append(((), Diagnostic("FAB1009", Severity.ERROR, message, start, "Repair these first.")))
+            break
+    return tuple(found)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    from jsonschema import Draft202012Validator, validators
+
+    # A pattern's `$` must not match before a final line break, and 128.0 is no count.
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    extend: Any = validators.extend
+    keywords = {keyword: _bounded(Draft202012Validator.VALIDATORS[keyword]) for keyword in PER_ENTRY}
+    keywords["pattern"] = _pattern
+    strict = extend(Draft202012Validator, keywords, type_checker=types)
+    validator: Draft202012Validator = strict(cluster_schema())
+    return validator
+
+
+def _bounded(keyword: Any) -> Any:
+    """The keyword, ending after enough errors: alternatives of `anyOf` are otherwise checked to the end."""
+    return lambda *arguments: islice(keyword(*arguments), MAX_PROBLEMS + 1)
+
+
+def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError
+
+    if isinstance(value, str) and not compiled(pattern).search(value):
+        yield ValidationError("pattern")
+
+
+def _relevant(error: ValidationError) -> Iterator[ValidationError]:
+    """The error itself, or those of the one alternative whose type the value has."""
+    if error.validator != "anyOf":
+        yield error
+        return
+    branches: dict[int, list[ValidationError]] = {}
+    for part in error.context or ():
+        branches.setdefault(int(part.relative_schema_path[0]), []).append(part)
+    fitting = [
+        parts
+        for parts in branches.values()
+        if not any(part.validator in ("type", "enum") and not part.relative_path for part in parts)
+    ]
+    if len(fitting) != 1:
+        yield error
+        return
+    for part in fitting[0]:
+        yield from _relevant(part)
+
+
+def _told(error: ValidationError, path: Path, document: Document) -> Iterator[tuple[Path, Diagnostic]]:
+    """The diagnostics of one schema error."""
+    schema: dict[str, Any] = error.schema if isinstance(error.schema, dict) else {}
+    value: Any = error.instance
+    expected: Any = error.validator_value
+    name = dotted(path) or "the file"
+    place = document.value_position(path)
+    if "propertyNames" in error.absolute_schema_path:
+        path = (*path, value)
+        place = document.key_position(path)
+        name = f"the name {shown(value)} in {name}"
+
+    def told(code: str, message: str, help: str = "") -> tuple[Path, Diagnostic]:
+        return path, Diagnostic(code, Severity.ERROR, message, place, help)
+
+    match error.validator:
+        case "additionalProperties":
+            known = list(schema["properties"])
+            for key in value:
+                if key not in schema["properties"]:
+                    yield _unknown_key((*path, key), known, document)
+        case "required":
+            # One error per missing key; the message of jsonschema is the only place that names it.
+            missing = next(key for key in schema["required"] if error.message.startswith(f"{key!r} "))
+            example = _example(schema["properties"][missing])
+            yield told(
+                "FAB1002", f"{name} needs '{missing}'", f"Add `{missing}: {example}`." if example else ""
+            )
+        case "type":
+            wanted = (
+                TYPES[expected] if schema.get("enum") is None else listed([shown(v) for v in schema["enum"]])
+            )
+            yield told(
+                "FAB1003", f"{name} must be {wanted}, not {shown(value)}", _type_help(expected, value, schema)
+            )
+        case "anyOf":
+            wanted = listed([branch["title"] for branch in expected])
+            yield told("FAB1003", f"{name} must be {wanted}, not {shown(value)}", _anyof_help(value, schema))
+        case "enum":
+            # A value of the wrong type is told once, by its type.
+            if "type" not in schema or _has_type(value, schema["type"]):
+                words = [shown(word) for word in expected]
+                yield told("FAB1004", f"{name} cannot be {shown(value)}", _enum_help(value, expected, words))
+        case "minimum" | "maximum" if not _has_type(value, schema.get("type", "number")):
+            pass  # told once, by its type
+        case "minimum" | "maximum":
+            least, most = schema.get("minimum"), schema.get("maximum")
+            nearest = least if error.validator == "minimum" else most
+            yield told(
+                "FAB1005",
+                f"{name} cannot be {shown(value)}",
+                f"It ranges from {least} to {most}; the nearest that fits is {nearest}.",
+            )
+        case "pattern":
+            what = schema.get("patternErrorMessage", "")
+            label = (
+                name if "propertyNames" in error.absolute_schema_path else f"{name} cannot be {shown(value)}:"
+            )
+            yield told(
+                "FAB1006",
+                f"{label} is not {what}" if label == name else f"{label} it must be {what}",
+                _other_family(value, path) or _pattern_help(value, schema),
+            )
+        case size:
+            yield told("FAB1007", f"{name} {SIZES[str(size)].format(n=f'{expected:,}')}")
+
+
+def _has_type(value: Any, kind: str) -> bool:
+    return bool(_validator().is_type(value, kind))
+
+
+def _unknown_key(path: Path, known: list[str], document: Document) -> tuple[Path, Diagnostic]:
+    from difflib import get_close_matches
+
+    key = str(path[-1])
+    where = f" in {dotted(path[:-1])}" if path[:-1] else ""
+    close = get_close_matches(clip(key).lower().replace("-", "_"), known, 1, 0.6)
+    if path[:-1] and key in cluster_schema()["properties"]:
+        remedy = f"'{key}' is a section of its own: indent it like `cluster`."
+        return path, Diagnostic(
+            "FAB1001", Severity.ERROR, f"unknown key '{key}'{where}", document.key_position(path), remedy
+        )
+    remedy = f"Did you mean '{close[0]}'?" if close else f"Known keys: {', '.join(known)}."
+    message = f"unknown key '{clip(key)}'{where}"
+    return path, Diagnostic("FAB1001", Severity.ERROR, message, document.key_position(path), remedy)
+
+
+def _example(schema: dict[str, Any]) -> str:
+    """The first example of a property, as one would write it in a spec."""
+    from fabricc.front.spec.resources import resolved
+
+    examples = resolved(schema).get("examples") or resolved(schema).get("enum")
+    return _yaml(examples[0]) if examples else ""
+
+
+def _yaml(value: Any) -> str:
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{key}: {_yaml(part)}" for key, part in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(_yaml(part) for part in value) + "]"
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return str(value)
+
+
+def _type_help(kind: str, value: Any, schema: dict[str, Any]) -> str:
+    if isinstance(value, str):
+        word = value.lower()
+        if kind == "boolean" and (boolean := YAML_1_1_BOOLEANS.get(word, word)) in ("true", "false"):
+            return f"Write {boolean}, without quotes."
+        if kind in ("integer", "number") and re.fullmatch(r"[-+]?[0-9]{1,15}", value):
+            return f"Write {int(value)}, without quotes or leading zeros."
+    if isinstance(value, float) and kind == "integer" and value.is_integer() and abs(value) < 1e15:
+        return f"Write {int(value)}."
+    if kind == "string" and value is not None and not isinstance(value, (dict, list)):
+        return f'Put it in quotes to make it a text: "{_yaml(value)}".'
+    if kind == "array" and isinstance(value, (str, int)) and not isinstance(value, bool):
+        return f"Write a list of one: [{_yaml(value) if isinstance(value, int) else clip(value)}]."
+    if kind == "object" and value is None:
+        return "Write {} for an empty mapping, or indent its entries below the key."
+    example = _example(schema)
+    return f"For example: {example}" if example else ""
+
+
+def _anyof_help(value: Any, schema: dict[str, Any]) -> str:
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,15}", value):
+        return f"Write {int(value)}, without quotes or leading zeros."
+    if (
+        isinstance(value, str)
+        and (code_point := _dscp_by_name(value.lower())) is not None
+        and _is_dscp(schema)
+    ):
+        return f"{clip(value)} is code point {code_point}: write {code_point}."
+    if isinstance(value, str) and YAML_1_1_BOOLEANS.get(value.lower(), value.lower()) == "false":
+        return "Write false, without quotes."
+    example = _example(schema)
+    return f"For example: {example}" if example else ""
+
+
+def _is_dscp(schema: dict[str, Any]) -> bool:
+    return any(branch.get("$ref") == "#/$defs/dscp" for branch in schema.get("anyOf", ()))
+
+
+def _dscp_by_name(name: str) -> int | None:
+    """The code point of a per-hop behaviour's name: CS (RFC 2474), AF (RFC 2597), EF (RFC 3246)."""
+    if name == "ef":
+        return 46
+    if match := re.fullmatch("cs([0-7])", name):
+        return 8 * int(match[1])
+    if match := re.fullmatch("af([1-4])([1-3])", name):
+        return 8 * int(match[1]) + 2 * int(match[2])
+    return None
+
+
+def _enum_help(value: Any, allowed: list[Any], words: list[str]) -> str:
+    from difflib import get_close_matches
+
+    if isinstance(value, str):
+        by_name = {word: word for word in allowed if isinstance(word, str)}
+        if close := get_close_matches(clip(value).lower(), by_name, 1, 0.6):
+            return f"Did you mean '{close[0]}'?" + (f" Allowed: {listed(words)}." if len(words) > 1 else "")
+    elif isinstance(value, int) and (numbers := [one for one in allowed if isinstance(one, int)]):
+        nearest = min(numbers, key=lambda candidate: abs(candidate - value))
+        return f"The nearest that fits is {nearest}. Allowed: {listed(words)}."
+    return f"Allowed: {listed(words)}."
+
+
+def _other_family(value: str, path: Path) -> str:
+    """The key that takes an IPv6 network, where one stands in the place of an IPv4 pool."""
+    pools = cluster_schema()["properties"]["addressing"]["properties"]
+    if path[:1] == ("addressing",) and ":" in value and f"{path[-1]}6" in pools:
+        return f"IPv6 pools are keys of their own: `addressing.{path[-1]}6: {clip(value, 64)}`."
+    return ""
+
+
+def _pattern_help(value: str, schema: dict[str, Any]) -> str:
+    """A repaired value when a plain one fits, else an example."""
+    plain = clip(value.lower(), 64)
+    words = re.split(r"[^a-z0-9.]+", plain)
+    for repaired in (plain, re.sub(r"[^a-z0-9]+", "-", plain).strip("-"), f"{words[0]}-{words[-1]}"):
+        if repaired and repaired != value and compiled(schema["pattern"]).search(repaired):
+            return f"Did you mean '{repaired}'?"
+    example = _example(schema)
+    return f"For example: {example}" if example else ""

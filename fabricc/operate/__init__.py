@@ -1,0 +1,1 @@
+"""Live devices: drivers, connections, pushing, verifying, the lab."""

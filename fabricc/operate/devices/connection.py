@@ -1,0 +1,214 @@
+"""One NAPALM connection to one switch: every failure becomes a `DeviceError` without a secret in it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.kinds import GETTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.operate.devices.access import Access, Login
+    from fabricc.operate.devices.inventory import Device
+
+_LONGEST = 400
+_LATER = (
+    "Look at the device, then run the same command again; `fabricc push --status` tells where a run stands."
+)
+
+
+def driver_name(nos: str, login: Login) -> str:
+    """The name by which `napalm.get_network_driver` finds the driver."""
+    from fabricc.operate.drivers import DRIVERS
+
+    return login.driver or DRIVERS.get(nos, nos)
+
+
+def driver_class(nos: str, login: Login) -> Any:
+    """The driver's class.
+
+    Raises:
+        DeviceError: FAB9104, there is no such driver.
+    """
+    from napalm import get_network_driver
+    from napalm.base.exceptions import ModuleImportError
+
+    name = driver_name(nos, login)
+    try:
+        return get_network_driver(name)
+    except ModuleImportError:
+        raise DeviceError(
+            "FAB9104", f"NAPALM finds no driver {name!r} for {nos}", "Install it, or name one with `driver:`."
+        ) from None
+
+
+class Connection:
+    """An open connection; the calls of NAPALM that a change and its proof need."""
+
+    def __init__(self, name: str, driver: Any, clean: Callable[[str], str]) -> None:
+        self.name = name
+        self._driver = driver
+        self._clean = clean
+
+    def call(self, code: str, what: str, method: str, *arguments: Any, **named: Any) -> Any:
+        """Call a method of the driver.
+
+        Args:
+            code: of the error if it fails.
+            what: words for what was tried: `the commit`.
+            method: its name.
+            arguments: for the method.
+            named: for the method.
+
+        Raises:
+            DeviceError: it failed, whatever it raised.
+        """
+        try:
+            return getattr(self._driver, method)(*arguments, **named)
+        except Exception as error:
+            raise DeviceError(
+                code, f"{self.name}: {what} failed: {told(error, self._clean)}", _LATER
+            ) from None
+
+    def running(self) -> str:
+        """The running configuration as the device prints it.
+
+        Raises:
+            DeviceError: FAB9105, it cannot be read.
+        """
+        return self.configurations("running")["running"]
+
+    def configurations(self, kind: str = "all") -> dict[str, str]:
+        """Configurations as the device prints them, by NAPALM's name for each; `running` is always among them.
+
+        Raises:
+            DeviceError: FAB9105, they cannot be read.
+        """
+        found = self.call("FAB9105", "reading the configuration", "get_config", retrieve=kind)
+        texts = found if isinstance(found, dict) else {}
+        texts = {name: text for name, text in texts.items() if isinstance(text, str)}
+        if "running" not in texts:
+            raise DeviceError("FAB9105", f"{self.name}: get_config gives no text as running", _LATER)
+        return texts
+
+    def pending(self) -> bool:
+        """Whether a commit waits for its confirmation; False for a driver that cannot tell."""
+        try:
+            return bool(self._driver.has_pending_commit())
+        except NotImplementedError:
+            return False
+        except Exception as error:
+            text = f"{self.name}: asking for a pending commit failed: {told(error, self._clean)}"
+            raise DeviceError("FAB9105", text, _LATER) from None
+
+    def guard(self, seconds: int, *, armed: bool) -> bool:
+        """Set a dead-man's timer of the driver, or give one that is armed its time anew.
+
+        Returns:
+            Whether one is set now; True for a driver that has none.
+
+        Raises:
+            DeviceError: FAB9115, the device does not take it.
+        """
+        if not hasattr(self._driver, "arm_guard"):
+            return True
+        if armed:
+            return bool(self.call("FAB9115", "extending the guard", "extend_guard", seconds))
+        self.call("FAB9115", "setting the guard", "arm_guard", seconds)
+        return True
+
+    def release(self) -> None:
+        """Take away the timer that `guard` has set.
+
+        Raises:
+            DeviceError: FAB9115, the device does not take it.
+        """
+        if hasattr(self._driver, "release_guard"):
+            self.call("FAB9115", "releasing the guard", "release_guard")
+
+    def getter(self, method: str) -> Any:
+        """What a getter says, of the kinds that it promises; None where the driver has none.
+
+        Raises:
+            DeviceError: FAB9105, the device does not answer it, or with something of another kind.
+        """
+        asked = getattr(self._driver, method, None)
+        if asked is None:
+            return None
+        promised = GETTERS.get(method)
+        try:
+            found = asked()
+            return promised(found, method) if promised else found
+        except NotImplementedError:
+            return None
+        except Exception as error:
+            text = f"{self.name}: {method} failed: {told(error, self._clean)}"
+            raise DeviceError("FAB9105", text, _LATER) from None
+
+
+@contextmanager
+def connected(
+    device: Device, access: Access, session: str = "", *, ending: bool = False
+) -> Iterator[Connection]:
+    """A connection that is closed again.
+
+    Args:
+        device: the switch.
+        access: how to log in.
+        session: names the owner of a candidate for drivers of fabricc, which take their own lock up again.
+        ending: it ends or undoes what was begun: a driver may take space for it that it has set aside on the switch.
+
+    Raises:
+        DeviceError: FAB9110, it cannot be reached, or refuses the login; FAB9102 or FAB9104.
+    """
+    login = access.login(device)
+    driver = driver_class(device.nos, login)
+    secret = access.password(login)
+    arguments = login.arguments()
+    if session:
+        arguments.setdefault("session", session)
+    if ending:
+        arguments.setdefault("use_reserve", True)
+
+    def clean(text: str) -> str:
+        from fabricc.operate.drivers.redact import redacted
+
+        return redacted(text, *access.known())
+
+    address = login.address or device.address
+    try:
+        live = driver(
+            address, login.username, secret.reveal(), timeout=login.timeout_s, optional_args=arguments
+        )
+        live.open()
+    except Exception as error:
+        raise DeviceError(
+            "FAB9110",
+            f"{device.name} ({address}) cannot be logged in to: {told(error, clean)}",
+            "See that it is up, that its host key is known and that the access file is right.",
+        ) from None
+    try:
+        yield Connection(device.name, live, clean)
+    finally:
+        with suppress(Exception):
+            live.close()
+
+
+_KINDS: Mapping[type[BaseException], str] = {
+    TimeoutError: "no answer in time",
+    ConnectionError: "the connection broke",
+    EOFError: "the connection broke",
+}
+
+
+def told(error: BaseException, clean: Callable[[str], str]) -> str:
+    """An exception in one line of words, without secrets: its text, or what its kind means where that alone says it."""
+    text = " ".join(clean(str(error)).split())[:_LONGEST]
+    if isinstance(error, KeyError | IndexError | TypeError | AttributeError):
+        return f"an answer was not understood: {text}" if text else "an answer was not understood"
+    if text:
+        return text
+    return next((words for kind, words in _KINDS.items() if isinstance(error, kind)), "no reason was given")

@@ -1,0 +1,100 @@
+"""What switches tell beyond NAPALM's getters, and what of it a system does not state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Protocol
+
+from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from fabricc.operate.devices.connection import Connection
+    from fabricc.operate.drivers.lossless import Counters
+
+WORDS = {
+    PFC_RX: "PFC frames received",
+    PFC_TX: "PFC frames sent",
+    ECN_MARKED: "ECN marks",
+    STORMS: "PFC watchdog storms",
+    DROPPED: "packets dropped from lossless classes",
+}
+"""Kind of counter -> what it counts, in words."""
+
+
+class Reader(Protocol):
+    """What a driver may tell beyond NAPALM.
+
+    A method that a driver lacks, or that raises NotImplementedError, means that the system does not state it.
+    """
+
+    def get_ecmp_widths(self) -> dict[str, int]:
+        """Prefix -> next hops in use, for BGP routes of the default VRF."""
+        ...
+
+    def get_lossless_counters(self) -> Counters:
+        """Kind -> port -> priority, or `all` -> count; a kind that is not stated is absent."""
+        ...
+
+    def get_alarms(self) -> list[str]:
+        """What the device itself says is not well, a line each."""
+        ...
+
+
+def widths(switch: Connection) -> dict[str, int] | None:
+    """Prefix -> next hops; None when not stated.
+
+    Raises:
+        DeviceError: FAB9105, the device does not answer.
+    """
+    found = switch.getter("get_ecmp_widths")
+    return None if found is None else dict(found)
+
+
+def lossless(switch: Connection) -> Counters:
+    """Counters of lossless classes; a kind that the device does not state is absent.
+
+    Raises:
+        DeviceError: FAB9105, the device does not answer.
+    """
+    return dict(switch.getter("get_lossless_counters") or {})
+
+
+def alarms(switch: Connection) -> list[str] | None:
+    """What the device says is not well; None when it does not state that.
+
+    Raises:
+        DeviceError: FAB9105, the device does not answer.
+    """
+    found = switch.getter("get_alarms")
+    return None if found is None else list(found)
+
+
+def unstated(counters: Mapping[str, object]) -> list[str]:
+    """The kinds of counters that a device does not state, in words."""
+    return [WORDS[kind] for kind in KINDS if kind not in counters]
+
+
+def gaps(missing: Iterable[tuple[str, Sequence[str]]], so: str) -> list[str]:
+    """A line for each system of which some switches do not state something.
+
+    Args:
+        missing: for each switch, its system and what it does not state, in words.
+        so: what is not done with it then: `watched`, `compared`.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for nos, words in missing:
+        counts.setdefault(nos, Counter()).update(words)
+    return [
+        f"not stated by {nos}, so not {so}: {', '.join(f'{what} ({n})' for what, n in found.items())}"
+        for nos, found in sorted(counts.items())
+        if found
+    ]
+
+
+def of_classes(counts: Mapping[str, int], classes: Collection[int]) -> int:
+    """The sum over some classes of a port, or over what does not tell classes apart."""
+    return sum(
+        count for name, count in counts.items() if name == ALL or (name.isdecimal() and int(name) in classes)
+    )

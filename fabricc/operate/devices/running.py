@@ -1,0 +1,77 @@
+"""The running configuration of a switch as facts, read by the back end that wrote its files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.proof.compare import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.facts import Reading
+    from fabricc.proof.compare import Mismatch
+
+
+def packed(files: Mapping[str, str]) -> str:
+    """The files of a switch as the one text that a driver loads: a single file as it is, several as a bundle.
+
+    Raises:
+        DeviceError: FAB6042, a file has a line that marks where one begins.
+    """
+    from fabricc.operate.drivers.bundle import pack
+
+    try:
+        return next(iter(files.values())) if len(files) == 1 else pack(files)
+    except ValueError as error:
+        raise _several(error) from None
+
+
+def _several(error: ValueError) -> DeviceError:
+    remedy = "Take the line out of the file, the overlay or the template, or off the switch."
+    return DeviceError("FAB6042", f"a configuration looks like several files: {error}", remedy)
+
+
+def unpacked(text: str, planned: Mapping[str, str]) -> dict[str, str]:
+    """A configuration by file; what a device prints is its main file, the largest of those planned.
+
+    Raises:
+        DeviceError: FAB6042, it is no configuration of one switch.
+    """
+    from fabricc.operate.drivers.bundle import unpack
+
+    try:
+        return unpack(text, max(planned, key=lambda name: (len(planned[name]), name)))
+    except ValueError as error:
+        raise _several(error) from None
+
+
+def read(nos: str, files: Mapping[str, str]) -> Reading:
+    """The facts of some files of a switch."""
+    return back_ends.load(nos).read(files)
+
+
+def is_secret(path: str) -> bool:
+    """Whether a fact is the value of a secret, which devices store in a form of their own."""
+    return path.endswith("/secret")
+
+
+def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> list[Mismatch]:
+    """Facts on which a running configuration differs from a wanted one, of the files that the device told.
+
+    Lines that the reader does not know are no difference: a device prints its defaults, other tools their own. Values
+    of secrets are not compared.
+    """
+    told = {name: text for name, text in wanted.items() if name in running}
+    if told == running:
+        return []
+    return [one for one in compare(read(nos, told).facts, read(nos, running)) if not is_secret(one.path)]
+
+
+def line(mismatch: Mismatch) -> str:
+    """A difference in words: `bgp/hold_s runs 12, wanted 9`."""
+    runs = "nothing" if mismatch.found is None else mismatch.found
+    wanted = "nothing" if mismatch.planned is None else mismatch.planned
+    return f"{mismatch.path} runs {runs}, wanted {wanted}"

@@ -1,0 +1,119 @@
+"""Secrets by reference: an environment variable, a private file or the keyring; never a value in a file of the tree."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from fabricc.base.foreign.files import Folder
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.operate.devices.failure import DeviceError
+
+KINDS = ("env", "file", "keyring")
+REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z][a-z0-9-]{0,14}[a-z0-9])")
+"""Where a configuration names a secret; the spec's schema has the form of the names."""
+_LONGEST = 4096
+_HELD = re.compile(r"[!-~]+")
+_UNHELD = frozenset("\"'`\\;{}#<>&?")
+
+
+class Secret:
+    """A secret that shows itself to nobody who prints it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The secret itself, for the one call that logs in."""
+        return self._value
+
+    def __repr__(self) -> str:
+        """No part of it."""
+        return "Secret(…)"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where a secret is.
+
+    Attributes:
+        kind: `env`, `file` or `keyring`.
+        place: name of the variable, path of the file, or service in the keyring.
+    """
+
+    kind: str
+    place: str
+
+    def resolve(self, account: str) -> Secret:
+        """The secret, for this account.
+
+        Raises:
+            DeviceError: FAB9102, it is not there, or a file is readable by others.
+        """
+        if self.kind == "env":
+            value = os.environ.get(self.place)
+            if not value:
+                raise _missing(f"the environment variable {self.place} is not set")
+            return Secret(value)
+        return Secret(
+            _from_file(Path(self.place)) if self.kind == "file" else _from_keyring(self.place, account)
+        )
+
+
+def named(text: str) -> frozenset[str]:
+    """The names of the secrets that a configuration refers to."""
+    return frozenset(REFERENCE.findall(text))
+
+
+def fits(value: str) -> bool:
+    """Whether every configuration can hold a value as it is: printable ASCII without blanks, quotes or brackets."""
+    return _HELD.fullmatch(value) is not None and not _UNHELD & set(value)
+
+
+def _from_file(path: Path) -> str:
+    """The first line of a file that only its owner may read (mode 0600 or less)."""
+    try:
+        with Folder(path.parent, root=Path("/")) as folder, folder.open(path.name) as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
+                raise DeviceError(
+                    "FAB9102", f"{path} holds a secret and others may read it", f"Run `chmod 600 {path}`."
+                )
+            value = file.read(_LONGEST).decode().partition("\n")[0].rstrip("\r")
+    except OSError as error:
+        raise _missing(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _missing(f"{path} is not UTF-8 text") from None
+    if not value:
+        raise _missing(f"{path} is empty")
+    return value
+
+
+def _from_keyring(service: str, account: str) -> str:
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        raise DeviceError(
+            "FAB9102",
+            "the secret is in the keyring, whose library is missing",
+            "pip install 'fabricc[keyring]'",
+        ) from None
+    try:
+        value = keyring.get_password(service, account)
+    except KeyringError:
+        raise _missing("the keyring does not answer; it may be locked") from None
+    if not value:
+        raise _missing(f"the keyring has nothing for {account} under {service}")
+    return value
+
+
+def _missing(what: str) -> DeviceError:
+    return DeviceError(
+        "FAB9102",
+        f"a secret cannot be had: {what}",
+        "See `fabricc docs push` for the places a secret may be in.",
+    )

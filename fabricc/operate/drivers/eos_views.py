@@ -1,0 +1,90 @@
+"""EOS's JSON answers about lossless classes and its own health."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.operate.drivers.lossless import Tally
+
+
+def pfc(answer: Mapping[str, Any], tally: Tally) -> None:
+    """`show priority-flow-control counters`: frames of all priorities together."""
+    for port, counts in answer.get("interfaceCounters", {}).items():
+        tally.add(PFC_RX, port, ALL, counts.get("rxFrames"))
+        tally.add(PFC_TX, port, ALL, counts.get("txFrames"))
+
+
+def watchdog(answer: Mapping[str, Any], tally: Tally) -> None:
+    """`show priority-flow-control counters watchdog`: a port is missing until its first storm."""
+    if "interfaces" in answer:
+        tally.state(STORMS)
+    for port, one in answer.get("interfaces", {}).items():
+        for queue, counts in one.get("txQueues", {}).items():
+            tally.add(STORMS, port, queue, counts.get("stuckCount"))
+
+
+def marks(answer: Mapping[str, Any], tally: Tally) -> None:
+    """`show qos interfaces ecn counters queue`: a queue that does not mark has `-`."""
+    for port, one in answer.get("intfQueueCounters", {}).items():
+        for queue, count in one.get("queueCounters", {}).items():
+            tally.add(ECN_MARKED, port, _number(queue), count)
+
+
+def drops(answer: Mapping[str, Any], tally: Tally) -> None:
+    """`show interfaces counters queue detail`: packets dropped from egress queues of unicast."""
+    for port, one in answer.get("egressQueueCounters", {}).get("interfaces", {}).items():
+        for queue, counts in one.get("ucastQueues", {}).get("trafficClasses", {}).items():
+            for level in counts.get("dropPrecedences", {}).values():
+                tally.add(DROPPED, port, _number(queue), level.get("droppedPackets"))
+
+
+def _number(queue: str) -> str:
+    """`TC3`, `UC3` or `3` as `3`; a range of classes stays as it is."""
+    match = re.fullmatch(r"[A-Za-z]*(\d+)", queue)
+    return match[1] if match else queue
+
+
+QUESTIONS: tuple[tuple[str, int, Callable[[Mapping[str, Any], Tally], None]], ...] = (
+    ("show priority-flow-control counters", 3, pfc),
+    ("show priority-flow-control counters watchdog", 1, watchdog),
+    ("show qos interfaces ecn counters queue", 1, marks),
+    ("show interfaces counters queue detail", 1, drops),
+)
+"""Command, revision of its JSON, and its reader.
+
+Fields as Arista's ANTA reads them (`VerifyInterfacesPFCCounters`, `VerifyInterfacesECNCounters`,
+`VerifyInterfacesEgressQueueDrops`); those of the watchdog as users of it do, assumed for other releases.
+"""
+
+
+def temperature(answer: Mapping[str, Any]) -> Iterator[str]:
+    """`show system environment temperature`."""
+    if (status := answer.get("systemStatus", "temperatureOk")) != "temperatureOk":
+        yield f"temperature: {status}"
+
+
+def cooling(answer: Mapping[str, Any]) -> Iterator[str]:
+    """`show system environment cooling`."""
+    if (status := answer.get("systemStatus", "coolingOk")) != "coolingOk":
+        yield f"cooling: {status}"
+
+
+def power(answer: Mapping[str, Any]) -> Iterator[str]:
+    """`show system environment power`."""
+    for name, supply in answer.get("powerSupplies", {}).items():
+        if (state := supply.get("state", "ok")) != "ok":
+            yield f"power supply {name}: {state}"
+
+
+HEALTH: tuple[tuple[str, int, Callable[[Mapping[str, Any]], Iterator[str]]], ...] = (
+    ("show system environment temperature", 1, temperature),
+    ("show system environment cooling", 1, cooling),
+    ("show system environment power", 1, power),
+)
+"""Command, revision of its JSON, and its reader; fields as Arista's ANTA reads them."""

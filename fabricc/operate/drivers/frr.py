@@ -1,0 +1,405 @@
+"""The NAPALM driver of FRR on Linux, over SSH."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files as package_files
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommitConfirmException,
+    CommitError,
+    MergeConfigException,
+    NapalmException,
+    ReplaceConfigException,
+    SessionLockedException,
+)
+
+from fabricc.operate.drivers import linux_views
+from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
+from fabricc.operate.drivers.checking import Checking, Refusal, vtysh_refusals
+from fabricc.operate.drivers.linux_getters import LinuxGetters
+from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.shell import Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAIN = "frr.conf"
+FILES = {
+    "sysctl.conf": ("/etc/sysctl.d/90-fabricc.conf", "sysctl -q -e -p {path}"),
+    "hostname": ("/etc/hostname", "hostname -F {path}"),
+    "resolv.conf": ("/etc/resolv.conf", ""),
+    "timesyncd.conf": (
+        "/etc/systemd/timesyncd.conf.d/fabricc.conf",
+        "systemctl try-restart systemd-timesyncd",
+    ),
+    "rsyslog.conf": ("/etc/rsyslog.d/90-fabricc.conf", "systemctl try-restart rsyslog"),
+    "lldpd.conf": ("/etc/lldpd.d/fabricc.conf", "systemctl try-restart lldpd"),
+    "nftables.conf": (
+        "/etc/nftables.conf",
+        "if [ -e {path} ]; then nft -f {path}; else nft 'add table inet fabricc; delete table inet fabricc'; fi",
+    ),
+    "daemons": ("/etc/frr/daemons", "/usr/lib/frr/frrinit.sh reload"),
+    "interfaces": ("/etc/network/interfaces", "ifreload -a"),
+    MAIN: ("/etc/frr/frr.conf", ""),
+}
+"""File of a candidate -> where it lies on the switch, and the shell command after which the switch obeys it."""
+_START = "import sys;exec(compile(sys.stdin.buffer.read(int(sys.argv[1])),'napalm-frr','exec'),{'__name__':'__main__'})"
+_MOVING = ("committing", "reverting")
+
+
+@cache
+def _agent() -> bytes:
+    return package_files("fabricc.operate.drivers").joinpath("frr_agent.py").read_bytes()
+
+
+class FrrDriver(LinuxGetters, Checking):
+    """FRR on Linux.
+
+    **Candidate.** `load_replace_candidate(filename=…)` takes a folder with the switch's files (`frr.conf`,
+    `interfaces`, `sysctl.conf`, …: see `FILES`), a file with all of them as `operate.drivers.bundle` writes it, or
+    `frr.conf` alone; `config=` takes the latter two. A file that is not named stays as it is. A merge adds to the
+    running `frr.conf` and replaces other files. `vtysh -C` refuses a `frr.conf` against the grammar of the release.
+
+    **Commit.** `frr-reload.py` changes only what differs and keeps the sessions it does not touch; afterwards nothing
+    may be left to change. A process on the switch does it, so that a lost connection ends in the new configuration
+    or in the old one, never between. With `revert_in` the same process waits, and restores the old one unless
+    `confirm_commit()` came; until then the switch boots from the old files. `rollback()` goes back to before the
+    last commit, once.
+
+    **Sessions.** A candidate locks out others until commit, discard or close, or until `lock_timeout` seconds pass
+    without a request. A session that names itself (`session`) takes its own lock up again after a lost connection.
+
+    Needs on the switch: Python 3.9, frr-pythontools, and root or `sudo -n`.
+
+    Args:
+        hostname: name or address.
+        username: login.
+        password: of the login, or of nothing when a key is given; never shown.
+        timeout: seconds for connecting and for each answer.
+        optional_args: those of `fabricc.operate.drivers.shell.Shell`, and
+
+            * `sudo` (False): run everything through `sudo -n`.
+            * `files`: file name -> path on the switch, or None to leave that file alone.
+            * `activate`: file name -> shell command, `{path}` standing for the path; empty for none.
+            * `private_dir` (`/var/lib/napalm-frr`): candidate, backup and lock on the switch, mode 0700.
+            * `session` (random), `lock_timeout` (300 s), `commit_timeout` (300 s).
+            * `use_reserve` (False): take the space that commits of before set aside in `private_dir` (4 MiB), should
+              the disk be full: to end what was begun.
+    """
+
+    CONFIRM_STEP = 1
+
+    def __init__(
+        self,
+        hostname: str,
+        username: str,
+        password: str,
+        timeout: int = 60,
+        optional_args: dict[str, Any] | None = None,
+    ) -> None:
+        options = dict(optional_args or {})
+        self.hostname, self.username, self.timeout = hostname, username, timeout
+        self.password = password
+        self.platform = "frr"
+        self.profile = [self.platform]
+        self.optional_args = options
+        self._session = str(options.get("session") or uuid.uuid4())
+        self._table = _table(options.get("files") or {}, options.get("activate") or {})
+        self._python = f'{"sudo -n " if options.get("sudo") else ""}python3 -c "{_START}" {len(_agent())}'
+        self._shell = Shell(hostname, username, password, timeout, options)
+        self._loaded = False
+
+    # Connection.
+
+    def open(self) -> None:
+        """Connect; a commit whose process died on the switch is reverted now."""
+        self._shell.open()
+        try:
+            self._ask("status")
+        except NapalmException:
+            self._shell.close()
+            raise
+
+    def close(self) -> None:
+        """Drop a candidate that was not committed, and disconnect."""
+        if self._loaded and self._shell.alive:
+            with suppress(NapalmException):
+                self.discard_config()
+        self._shell.close()
+
+    def is_alive(self) -> dict[str, bool]:
+        """Whether the SSH connection stands."""
+        return {"is_alive": self._shell.alive}
+
+    def _ask(self, what: str, failure: type[NapalmException] = CommandErrorException, **more: Any) -> Any:
+        request = {
+            "do": what,
+            "folder": self.optional_args.get("private_dir", "/var/lib/napalm-frr"),
+            "session": self._session,
+            "lock_s": int(self.optional_args.get("lock_timeout", 300)),
+            "use_reserve": bool(self.optional_args.get("use_reserve", False)),
+            "table": self._table,
+            **more,
+        }
+        ran = self._shell.run(self._python, _agent() + json.dumps(request).encode())
+        try:
+            answer = json.loads(ran.out)
+        except ValueError:
+            said = redacted((ran.err or ran.out).strip()[-300:], self.password)
+            raise CommandErrorException(f"{self.hostname}: exit status {ran.status}: {said}") from None
+        if "refused" in answer:
+            self._refuse(answer["refused"], answer["text"], failure)
+        return answer
+
+    def _refuse(self, kind: str, text: str, failure: type[NapalmException]) -> NoReturn:
+        kinds = {"locked": SessionLockedException, "pending": CommitConfirmException, "lost": CommitError}
+        raise kinds.get(kind, failure)(f"{self.hostname}: {redacted(text, self.password)}")
+
+    # Configuration.
+
+    def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        """Load files that replace those of the switch.
+
+        Raises:
+            ReplaceConfigException: unreadable, of an unknown name, or refused by the switch.
+            SessionLockedException: another session holds a candidate.
+            CommitConfirmException: a commit runs or waits for confirmation.
+        """
+        self._load(filename, config, ReplaceConfigException, merge=False)
+
+    def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        """Load lines that are added to the running `frr.conf`.
+
+        Raises:
+            MergeConfigException: as `load_replace_candidate` raises ReplaceConfigException.
+        """
+        self._load(filename, config, MergeConfigException, merge=True)
+
+    def _load(
+        self, filename: str | None, config: str | None, failure: type[NapalmException], *, merge: bool
+    ) -> None:
+        try:
+            files = candidate_files(filename, config, MAIN)
+        except (OSError, ValueError) as error:
+            raise failure(f"{self.hostname}: {redacted(str(error), self.password)}") from None
+        left_alone = {name for name, path in (self.optional_args.get("files") or {}).items() if path is None}
+        files = {name: text for name, text in files.items() if name not in left_alone}
+        if unknown := sorted(files.keys() - self._table.keys()):
+            raise failure(f"{self.hostname}: no place is known for {', '.join(unknown)}")
+        self._ask("stage", failure, files=files, merge=merge)
+        self._loaded = True
+
+    def _files_of(self, config: str) -> dict[str, str]:
+        return unpack(config, MAIN)
+
+    def _refusals(self, said: str, config: str) -> list[Refusal]:
+        return list(vtysh_refusals(said, MAIN)) or super()._refusals(said, config)
+
+    def compare_config(self) -> str:
+        """What a commit would change: lines of frr-reload.py for FRR, a unified diff for each other file."""
+        return str(self._ask("compare")["diff"]) if self._loaded else ""
+
+    def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
+        """Make the candidate run.
+
+        Args:
+            message: kept with the state on the switch.
+            revert_in: seconds until the switch goes back unless confirmed.
+
+        Raises:
+            CommitError: it failed, and the switch says whether it went back.
+            ConnectionClosedException: the connection broke; the switch ends in the new or the old configuration,
+                and `commit_state()` of a new connection tells which.
+        """
+        if not self._loaded:
+            raise CommitError(f"{self.hostname}: no candidate is loaded")
+        if revert_in is not None and revert_in < 1:
+            raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
+        self._ask("commit", CommitError, message=message, revert_s=revert_in or 0)
+        self._loaded = False
+        self._settle("pending" if revert_in else "confirmed")
+
+    def _settle(self, wanted: str) -> None:
+        """Wait until the switch is done with what was asked.
+
+        Raises:
+            CommitError: it ended otherwise, or has not ended in time.
+        """
+        until = time.monotonic() + float(self.optional_args.get("commit_timeout", 300))
+        pause = 0.1
+        while time.monotonic() < until:
+            state = self._ask("status", CommitError)
+            if state["phase"] not in _MOVING and not (state["phase"] == "pending" and state["wish"]):
+                if state["phase"] == wanted:
+                    return
+                why = redacted(state["why"], self.password)
+                raise CommitError(f"{self.hostname}: {state['phase']}: {why or 'no reason given'}")
+            time.sleep(pause)
+            pause = min(1.0, pause * 1.5)
+        raise CommitError(f"{self.hostname}: the switch still is {state['phase']}")
+
+    def commit_state(self) -> dict[str, Any]:
+        """State of the last commit, whoever made it.
+
+        `phase`: `idle` (none), `committing`, `pending` (waits for confirmation, `left_s` seconds more), `confirmed`,
+        `reverting`, `reverted`, or `failed` (going back failed too); `why` says why it went back.
+        """
+        state = self._ask("status")
+        return {
+            **{key: state[key] for key in ("phase", "left_s")},
+            "why": redacted(state["why"], self.password),
+        }
+
+    def has_pending_commit(self) -> bool:
+        """Whether a commit waits for confirmation; one that is under way, of whichever connection, is waited for."""
+        until = time.monotonic() + float(self.optional_args.get("commit_timeout", 300))
+        while (phase := self._ask("status")["phase"]) in _MOVING and time.monotonic() < until:
+            time.sleep(0.5)
+        return bool(phase == "pending")
+
+    def confirm_commit(self) -> None:
+        """Keep what a commit with `revert_in` brought.
+
+        Raises:
+            CommitError: none waits, or the time had run out.
+        """
+        self._ask("confirm", CommitError)
+        self._settle("confirmed")
+
+    def arm_guard(self, seconds: int) -> None:
+        """Set a dead-man's timer before a commit: the switch goes back to what runs now unless it is released.
+
+        Later commits, confirmed or not, change neither the timer nor what it goes back to. Not part of NAPALM.
+
+        Args:
+            seconds: from now on.
+
+        Raises:
+            CommitError: no candidate is loaded.
+            SessionLockedException: another session has set one.
+        """
+        self._ask("guard", CommitError, seconds=seconds, armed=False)
+
+    def extend_guard(self, seconds: int) -> bool:
+        """Give a timer that is set its time anew; False when none is: it was released, or the switch went back."""
+        return bool(self._ask("guard", CommitError, seconds=seconds, armed=True)["armed"])
+
+    def release_guard(self) -> None:
+        """Take the timer away, if this session has set one."""
+        self._ask("release", CommitError)
+
+    def discard_config(self) -> None:
+        """Forget the candidate."""
+        self._ask("discard")
+        self._loaded = False
+
+    def rollback(self) -> None:
+        """Go back to before the last commit, pending or not.
+
+        Raises:
+            CommitError: nothing to go back to, or it failed.
+        """
+        self._ask("rollback", CommitError)
+        self._settle("reverted")
+
+    # Getters.
+
+    def get_config(
+        self,
+        retrieve: str = "all",
+        full: bool = False,  # noqa: ARG002 - NAPALM's signature
+        sanitized: bool = False,
+        format: str = "text",
+    ) -> dict[str, str]:
+        """FRR's running configuration; the saved files and the candidate as bundles.
+
+        `full` changes nothing: FRR does not print defaults.
+
+        Raises:
+            NotImplementedError: another format than text.
+        """
+        if format != "text":
+            raise NotImplementedError("FRR's configuration is text")
+        read = self._ask("read")
+        texts = {
+            "running": read["running"],
+            "startup": pack(read["saved"]),
+            "candidate": pack(read["candidate"]),
+        }
+        wanted = {key: text if retrieve in ("all", key) else "" for key, text in texts.items()}
+        return {key: redacted(text) for key, text in wanted.items()} if sanitized else wanted
+
+    def _outputs(self, *commands: Sequence[str]) -> list[str]:
+        """Standard outputs of programs on the switch, in one request.
+
+        Raises:
+            CommandErrorException: one fails.
+        """
+        ran = self._ask("run", commands=[list(command) for command in commands], limit_s=self.timeout)["ran"]
+        for command, (status, out, err) in zip(commands, ran, strict=True):
+            if status:
+                said = redacted((err or out).strip()[-300:], self.password)
+                raise CommandErrorException(f"{self.hostname}: {' '.join(command)}: {said}")
+        return [out for _, out, _ in ran]
+
+    def cli(self, commands: list[str], encoding: str = "text") -> dict[str, str]:
+        """Output of commands of `vtysh`.
+
+        Raises:
+            NotImplementedError: another encoding than text; end the command with `json` instead.
+        """
+        if encoding != "text":
+            raise NotImplementedError("vtysh answers in text; end the command with json")
+        return dict(zip(commands, self._outputs(*(("vtysh", "-c", one) for one in commands)), strict=True))
+
+    def get_facts(self) -> dict[str, Any]:
+        """Facts of the machine; FRR has no serial number."""
+        version, links, hostname, uptime = self._outputs(
+            ("vtysh", "-c", "show version"),
+            ("ip", "-j", "link", "show"),
+            ("hostname",),
+            ("cat", "/proc/uptime"),
+        )
+        found = re.search(r"FRRouting (\S+)", version)
+        return {
+            "uptime": float(uptime.split()[0]),
+            "vendor": "FRRouting",
+            "os_version": found[1] if found else "",
+            "serial_number": "",
+            "model": "Linux",
+            "hostname": hostname.strip(),
+            "fqdn": hostname.strip(),
+            "interface_list": sorted(link["ifname"] for link in json.loads(links)),
+        }
+
+    def get_interfaces(self) -> dict[str, Any]:
+        """Interfaces of the kernel, with FRR's descriptions."""
+        links, told, speeds = self._outputs(
+            linux_views.LINKS,
+            ("vtysh", "-c", "show interface vrf all json"),
+            ("sh", "-c", "grep -s . /sys/class/net/*/speed || true"),
+        )
+        found = linux_views.interfaces(json.loads(links), linux_views.speeds(speeds))
+        for name, one in json.loads(told or "{}").items():
+            if name in found and one.get("description"):
+                found[name]["description"] = one["description"]
+        return found
+
+
+def _table(paths: dict[str, str | None], commands: dict[str, str]) -> dict[str, dict[str, str]]:
+    """The files in the order in which they are activated, `frr.conf` last."""
+    known: dict[str, str | None] = {name: path for name, (path, _) in FILES.items()}
+    places = {**{name: path for name, path in paths.items() if name not in known}, **known, **paths}
+    return {
+        name: {"path": path, "activate": commands.get(name, FILES[name][1] if name in FILES else "")}
+        for name, path in places.items()
+        if path is not None
+    }

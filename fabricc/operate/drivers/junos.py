@@ -1,0 +1,257 @@
+"""NAPALM's Junos driver without its traps."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import napalm.junos
+from jnpr.junos.exception import (
+    CommitError as EzCommitError,
+)
+from jnpr.junos.exception import (
+    ConnectAuthError as EzAuthError,
+)
+from jnpr.junos.exception import (
+    ConnectClosedError,
+    ConnectError,
+    RpcError,
+    RpcTimeoutError,
+)
+from lxml.etree import XMLSyntaxError
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommandTimeoutException,
+    CommitConfirmException,
+    CommitError,
+    ConnectAuthError,
+    ConnectionClosedException,
+    ConnectionException,
+    LockError,
+    MergeConfigException,
+    NapalmException,
+    ReplaceConfigException,
+    SessionLockedException,
+)
+from ncclient.transport.errors import SessionCloseError, TransportError
+
+from fabricc.operate.drivers import junos_views
+from fabricc.operate.drivers.checking import Refusal
+from fabricc.operate.drivers.limits import SESSION_BYTES, AnswerTooLargeError
+from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.single import CleanCommits, clean, one_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FILE = "juniper.conf"
+_MINUTE_S = 60
+
+
+class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
+    """Juniper Junos over NETCONF; a candidate is `juniper.conf`, the whole device.
+
+    What differs from NAPALM's own driver:
+
+    * Host keys are verified against the SSH client's known hosts, or against `alt_key_file` instead: `ssh_strict`
+      (True), False being an explicit opt-out.
+    * Only a key that is given is tried: `use_keys` (False), `allow_agent` (False).
+    * `revert_in` is rounded up to whole minutes, which is what Junos counts in.
+    * A load is refused while a commit waits, because Junos takes the next commit as its confirmation.
+    * A lock that another session holds is a SessionLockedException; a commit that fails gives the lock back.
+    * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
+    """
+
+    CONFIRM_STEP = _MINUTE_S
+    CONFIRM_LIMITS = (_MINUTE_S, 65535 * _MINUTE_S)
+
+    def __init__(
+        self,
+        hostname: str,
+        username: str,
+        password: str,
+        timeout: int = 60,
+        optional_args: dict[str, Any] | None = None,
+    ) -> None:
+        options = {"port": 830, **(optional_args or {})}
+        super().__init__(hostname, username, password, timeout, options)
+        self.device._hostkey_verify = bool(options.get("ssh_strict", True))
+        self.device._look_for_keys = bool(options.get("use_keys", False))
+        self.device._allow_agent = bool(options.get("allow_agent", False))
+        self.device._conn_open_timeout = timeout
+        self._known_hosts = options.get("alt_key_file")
+
+    def _clean(self, failure: type[NapalmException]) -> Any:
+        foreign: dict[type[BaseException], type[NapalmException]] = {
+            EzAuthError: ConnectAuthError,
+            ConnectClosedError: ConnectionClosedException,
+            ConnectError: ConnectionException,
+            RpcTimeoutError: CommandTimeoutException,
+            EzCommitError: CommitError,
+            RpcError: failure,
+            SessionCloseError: ConnectionClosedException,
+            TransportError: ConnectionClosedException,
+            # Paramiko's words, when it meets the closed socket first.
+            OSError: ConnectionClosedException,
+            EOFError: ConnectionClosedException,
+            XMLSyntaxError: failure,
+        }
+        return clean(self.hostname, foreign, self.password)
+
+    def open(self) -> None:
+        """Connect and log in."""
+        with self._clean(ConnectionException), NamedTemporaryFile("w", suffix=".conf") as client:
+            if self._known_hosts:
+                client.write(f'Host *\n    UserKnownHostsFile "{self._known_hosts}"\n')
+                client.flush()
+                self.device._ssh_config = client.name
+            super().open()
+            self._bound()
+
+    def _bound(self) -> None:
+        """Let the session end that brings more than any session; a request has a deadline of its own in ncclient."""
+        session = self.device._conn._session
+        receive, size = session._transport_read, [0]
+
+        def bounded() -> bytes:
+            part: bytes = receive()
+            size[0] += len(part)
+            if size[0] > SESSION_BYTES:
+                raise AnswerTooLargeError(SESSION_BYTES)
+            return part
+
+        session._transport_read = bounded
+
+    def close(self) -> None:
+        """Disconnect, which drops the candidate and the lock; nothing is raised when the connection is lost."""
+        with suppress(Exception):
+            super().close()
+        self.locked = False
+
+    def _load(
+        self, filename: str | None, config: str | None, failure: type[NapalmException], *, replace: bool
+    ) -> None:
+        text = one_text(filename, config, FILE, failure)
+        with self._clean(failure):
+            if super().has_pending_commit():
+                raise CommitConfirmException("a commit waits for confirmation")
+            self.config_replace = replace
+            try:
+                self._load_candidate(None, text, replace)
+            except LockError as error:
+                raise SessionLockedException(str(error)) from None
+
+    def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        """Load the whole device's configuration (`load override`) under an exclusive lock."""
+        self._load(filename, config, ReplaceConfigException, replace=True)
+
+    def check_candidate(self, config: str) -> list[Refusal]:
+        """Load a whole configuration, let Junos check its commit, and drop it; not part of NAPALM.
+
+        Raises:
+            NapalmException: it was not checked.
+        """
+        text = one_text(None, config, FILE, ReplaceConfigException)
+        wrong: list[dict[str, Any]] = []
+        with self._clean(ReplaceConfigException):
+            if super().has_pending_commit():
+                raise CommitConfirmException("a commit waits for confirmation")
+            self.config_replace = True
+            try:
+                self._load_candidate(None, text, True)
+                self.device.cu.commit_check()
+            except LockError as error:
+                raise SessionLockedException(str(error)) from None
+            except ReplaceConfigException as error:
+                wrong = list(error.args[0])
+            except RpcTimeoutError:
+                raise
+            except (EzCommitError, RpcError) as error:
+                wrong = list(error.errs or [{"message": str(error)}])
+            finally:
+                with suppress(Exception):
+                    super().discard_config()
+        return [self._refusal(one, text) for one in wrong if one.get("severity") != "warning"]
+
+    def _refusal(self, error: dict[str, Any], text: str) -> Refusal:
+        path, element = (" ".join(str(error.get(key) or "").split()) for key in ("edit_path", "bad_element"))
+        words = [path, element, " ".join(str(error.get("message") or "refused").split())]
+        line = junos_views.line_of(text, path, element)
+        told = redacted(": ".join(word for word in words if word), self.password)
+        return Refusal(told, FILE if line else "", line)
+
+    def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        """Load statements that are added, under an exclusive lock."""
+        self._load(filename, config, MergeConfigException, replace=False)
+
+    def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
+        """Commit; with `revert_in` (seconds, rounded up to minutes) Junos goes back unless confirmed."""
+        minutes = None if revert_in is None else -(-revert_in // _MINUTE_S) * _MINUTE_S
+        if minutes is not None and minutes < _MINUTE_S:
+            raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
+        with self._clean(CommitError):
+            try:
+                super().commit_config(message, minutes)
+            except (EzCommitError, RpcError):
+                with suppress(Exception):
+                    super().discard_config()
+                raise
+
+    def confirm_commit(self) -> None:
+        """Keep a commit that waits."""
+        with self._clean(CommitError):
+            if not super().has_pending_commit():
+                raise CommitError("no commit waits for confirmation")
+            super().confirm_commit()
+
+    # Getters.
+
+    def get_ecmp_widths(self) -> dict[str, int]:
+        """Prefix -> next hops of the active route, for BGP routes of the default instance; not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            found: dict[str, int] = {}
+            for table in junos_views.TABLES:
+                answer = self.device.rpc.get_route_information(protocol="bgp", table=table, active_path=True)
+                found |= junos_views.ecmp_widths(answer)
+            return found
+
+    def get_lossless_counters(self) -> Counters:
+        """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
+
+        Storms are not among them: for the PFC watchdog's counters Juniper publishes no form.
+
+        Raises:
+            NotImplementedError: the platform states none.
+        """
+        tally = Tally()
+        rpc = self.device.rpc
+        with self._clean(CommandErrorException):
+            ports = self._asked(
+                lambda: rpc.get_interface_information(interface_name=junos_views.PORTS, extensive=True)
+            )
+            junos_views.pfc(ports, tally)
+            junos_views.queues(
+                str(self._asked(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])), tally
+            )
+            return tally.told()
+
+    @staticmethod
+    def _asked(ask: Callable[[], Any]) -> Any:
+        """An answer; None when this device refuses the question."""
+        try:
+            return ask()
+        except RpcTimeoutError:
+            raise
+        except RpcError:
+            return None
+
+    def get_alarms(self) -> list[str]:
+        """Alarms of chassis and system; not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            answers = (
+                self.device.rpc.get_alarm_information(),
+                self.device.rpc.get_system_alarm_information(),
+            )
+            return list(dict.fromkeys(alarm for answer in answers for alarm in junos_views.alarms(answer)))

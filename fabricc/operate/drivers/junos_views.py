@@ -1,0 +1,96 @@
+"""Junos's XML and text answers: routes, lossless classes and the device's own health."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.operate.drivers.lossless import Tally
+
+PORTS = "et-*"
+QUEUES = "show interfaces queue"
+TABLES = ("inet.0", "inet6.0")
+_ACTIVE = ("*", "@")
+_PORT = re.compile(r"Physical interface: ([^\s,]+)")
+_QUEUE = re.compile(r"\s*Queue: (\d+)")
+_COUNT = re.compile(r"\s*(Tail-dropped|RED-dropped|ECN-CE) packets\s*:\s*([\d,]+)")
+_KINDS = {"Tail-dropped": DROPPED, "RED-dropped": DROPPED, "ECN-CE": ECN_MARKED}
+
+
+def _all(answer: Any, tag: str) -> Iterator[Any]:
+    """Elements of an answer; PyEZ makes True of an empty one."""
+    return iter(()) if answer is None or answer is True else answer.iter(tag)
+
+
+def _text(node: Any, path: str) -> str:
+    return (node.findtext(path) or "").strip()
+
+
+def pfc(answer: Any, tally: Tally) -> None:
+    """`show interfaces extensive`: the MAC's PFC frames by IEEE 802.1p code point."""
+    for port in _all(answer, "physical-interface"):
+        name = _text(port, "name")
+        for one in port.iter("ethernet-mac-pfc-statistics"):
+            priority = _text(one, "mac-pfc-dot1p")
+            tally.add(PFC_RX, name, priority, _text(one, "input-mac-pfc-frames"))
+            tally.add(PFC_TX, name, priority, _text(one, "output-mac-pfc-frames"))
+
+
+def queues(text: str, tally: Tally) -> None:
+    """`show interfaces queue`: what each queue dropped and marked.
+
+    Taken as text: of packets marked (`ECN-CE packets`), Juniper publishes the words and not the XML tag.
+    """
+    port = queue = ""
+    for line in text.splitlines():
+        if match := _PORT.match(line):
+            port, queue = match[1], ""
+        elif match := _QUEUE.match(line):
+            queue = match[1]
+        elif port and queue and (match := _COUNT.match(line)):
+            tally.add(_KINDS[match[1]], port, queue, match[2])
+
+
+def ecmp_widths(answer: Any) -> dict[str, int]:
+    """Prefix -> next hops of the active route, from `show route protocol bgp`."""
+    found = {}
+    for route in _all(answer, "rt"):
+        for entry in route.iter("rt-entry"):
+            if _text(entry, "active-tag") in _ACTIVE and _text(entry, "protocol-name") == "BGP":
+                found[_text(route, "rt-destination")] = sum(1 for _ in entry.iter("nh"))
+    return found
+
+
+def alarms(answer: Any) -> Iterator[str]:
+    """`show chassis alarms` and `show system alarms`."""
+    for one in _all(answer, "alarm-detail"):
+        yield f"{_text(one, 'alarm-class')}: {_text(one, 'alarm-description')}"
+
+
+def line_of(text: str, path: str, element: str) -> int:
+    """The line of a configuration that an error names: `[edit system login]` and the element below; 0 for none.
+
+    Where the path leads nowhere, the only line that begins with the element.
+    """
+    wanted = path.removeprefix("[edit").removesuffix("]").split()
+    above: list[str] = []
+    deepest, alone = 0, []
+    for number, raw in enumerate(text.splitlines(), 1):
+        words = raw.strip().rstrip("{;").split()
+        inside = " ".join(above).split()
+        if element and element in " ".join(words):
+            if inside == wanted:
+                return number
+            alone.append(number)
+        if raw.rstrip().endswith("{"):
+            above.append(" ".join(words))
+            if " ".join(above).split() == wanted:
+                deepest = number
+        elif raw.strip().startswith("}") and above:
+            above.pop()
+    return alone[0] if len(alone) == 1 else deepest

@@ -1,0 +1,79 @@
+"""Getters that every switch with Linux, FRR and lldpd shares."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.exceptions import CommandErrorException
+
+from fabricc.operate.drivers import linux_views, vtysh_views
+from fabricc.operate.drivers.lossless import Counters, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class LinuxGetters:
+    """NAPALM's getters over programs on the switch; a driver says how programs are run.
+
+    Attributes:
+        VTYSH: the words before `-c`.
+        LLDPCLI: the words before lldpcli.
+    """
+
+    VTYSH: tuple[str, ...] = ("vtysh",)
+    LLDPCLI: tuple[str, ...] = ()
+    hostname: str
+
+    def _outputs(self, *commands: Sequence[str]) -> list[str]:
+        """Standard outputs of programs; raises CommandErrorException when one fails."""
+        raise NotImplementedError
+
+    def _json(self, *commands: Sequence[str]) -> list[Any]:
+        try:
+            return [json.loads(text or "{}") for text in self._outputs(*commands)]
+        except ValueError:
+            raise CommandErrorException(f"{self.hostname}: an answer is not JSON") from None
+
+    def _vtysh_json(self, *commands: str) -> list[Any]:
+        return self._json(*((*self.VTYSH, "-c", command) for command in commands))
+
+    def get_interfaces_counters(self) -> dict[str, Any]:
+        """Counters of the kernel."""
+        return linux_views.counters(self._json(linux_views.LINKS)[0])
+
+    def get_bgp_neighbors(self) -> dict[str, Any]:
+        """Sessions of every VRF; an unnumbered one is named after its interface."""
+        return vtysh_views.bgp_neighbors(*self._vtysh_json(vtysh_views.SUMMARY, vtysh_views.NEIGHBORS))
+
+    def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, Any]:
+        """What lldpd heard.
+
+        Raises:
+            CommandErrorException: lldpd is not there.
+        """
+        found = linux_views.lldp_detail(self._json((*self.LLDPCLI, *linux_views.LLDP))[0])
+        return {name: one for name, one in found.items() if not interface or name == interface}
+
+    def get_lldp_neighbors(self) -> dict[str, Any]:
+        """What lldpd heard, in short."""
+        return linux_views.lldp_brief(self.get_lldp_neighbors_detail())
+
+    def get_route_to(self, destination: str = "", protocol: str = "", longer: bool = False) -> dict[str, Any]:
+        """Routes to a destination in the default VRF, one entry for each next hop."""
+        return vtysh_views.routes_to(self._vtysh_json(*vtysh_views.ROUTES), destination, protocol, longer)
+
+    def get_ecmp_widths(self) -> dict[str, int]:
+        """Prefix -> next hops in the kernel, for BGP routes of the default VRF; not part of NAPALM."""
+        return vtysh_views.ecmp_widths(self._vtysh_json(*vtysh_views.ROUTES))
+
+    def get_lossless_counters(self) -> Counters:
+        """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
+
+        Raises:
+            NotImplementedError: no port's Linux driver counts any.
+        """
+        tally = Tally()
+        linux_views.lossless(self._outputs(linux_views.ETHTOOL)[0], tally)
+        return tally.told()

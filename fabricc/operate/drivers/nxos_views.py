@@ -1,0 +1,150 @@
+"""NX-OS's JSON answers: routes, lossless classes and the device's own health.
+
+Tables and fields are those of Cisco's "Nexus 9000 Series NX-OS Show Commands" (`__readonly__` of each command), and
+`show queuing tabular` as Cisco's own tools read it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.operate.drivers.lossless import Tally
+
+ROUTES = ("show ip route", "show ipv6 route")
+QUEUES = "show queuing interface"
+PFC = "show interface priority-flow-control"
+WATCHDOG = "show queuing pfc-queue detail"
+MARKS = "show queuing tabular"
+HEALTH = "show environment"
+_STATES = ("ps_status", "fanstatus", "alarmstatus")
+_WELL = ("ok", "powered-up", "absent", "n/a", "")
+_AGGREGATES = ("q-aggr-pkt-dropped", "q-ing-aggr-pkt-dropped")
+
+
+def rows(answer: Any, name: str) -> Iterator[Mapping[str, Any]]:
+    """The rows of a table, however deep it stands: NX-API puts one row as itself, several as a list."""
+    if isinstance(answer, list):
+        for one in answer:
+            yield from rows(one, name)
+    elif isinstance(answer, dict):
+        for key, inner in answer.items():
+            if key == f"ROW_{name}":
+                yield from inner if isinstance(inner, list) else (inner,)
+            else:
+                yield from rows(inner, name)
+
+
+def ecmp_widths(*answers: Mapping[str, Any]) -> dict[str, int]:
+    """Prefix -> best next hops, for BGP routes of the default VRF."""
+    found = {}
+    for vrf in (one for answer in answers for one in rows(answer, "vrf")):
+        if vrf.get("vrf-name-out") == "default":
+            for prefix in rows(vrf, "prefix"):
+                paths = [
+                    path for path in rows(prefix, "path") if str(path.get("clientname")).startswith("bgp")
+                ]
+                if best := sum(1 for path in paths if str(path.get("ubest")).lower() == "true"):
+                    found[str(prefix["ipprefix"])] = best
+    return found
+
+
+class Classes:
+    """The PFC priority of each qos-group of each port, as the device tells it; the same number where it does not."""
+
+    def __init__(self, name: Callable[[str], str]) -> None:
+        self._name = name
+        self._known: dict[tuple[str, str], str] = {}
+
+    def port(self, row: Mapping[str, Any]) -> str:
+        """The whole name of a row's port."""
+        return self._name(str(row["if_name_str"]))
+
+    def learn(self, port: str, group: object, priority: object) -> None:
+        """Note a group's priority; what is no number, such as `-`, is none."""
+        if str(group).isdecimal() and str(priority).isdecimal():
+            self._known[port, str(group)] = str(priority)
+
+    def of(self, port: str, group: object) -> str:
+        """The priority of a qos-group."""
+        return self._known.get((port, str(group)), str(group))
+
+
+def queues(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+    """`show queuing interface`: PFC frames by priority, and packets dropped by qos-group."""
+    for row in rows(answer, "queuing_interface"):
+        port = classes.port(row)
+        for one in rows(row, "pfc_stats"):
+            classes.learn(port, one.get("pfc-qosgrp"), one.get("cos"))
+            tally.add(PFC_RX, port, one.get("cos"), one.get("rx-pause-count"))
+            tally.add(PFC_TX, port, one.get("cos"), one.get("tx-pause-count"))
+        for group in rows(row, "qosgrp_egress_stats"):
+            for one in rows(group, "qosgrp_egress_stats_entry"):
+                if (one.get("eq-stat-type"), one.get("eq-stat-units")) == ("Dropped", "Pkts"):
+                    tally.add(
+                        DROPPED, port, classes.of(port, group.get("eq-qosgrp")), one.get("eq-uc-stat-value")
+                    )
+
+
+def pfc(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+    """`show interface priority-flow-control`: PFC frames of all priorities together, for ports not told apart above."""
+    for row in rows(answer, "pfc_interface"):
+        if not tally.has(PFC_RX, port := classes.port(row)):
+            tally.add(PFC_RX, port, ALL, row.get("rx-stats"))
+            tally.add(PFC_TX, port, ALL, row.get("tx-stats"))
+
+
+def watchdog(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+    """`show queuing pfc-queue detail`: queues that the watchdog shut down, and what it dropped there ever since."""
+    for row in rows(answer, "queuing_interface"):
+        port = classes.port(row)
+        for group in rows(row, "qosgrp_stats"):
+            classes.learn(port, group.get("eq-qosgrp"), group.get("pfc-cos"))
+            priority = classes.of(port, group.get("eq-qosgrp"))
+            for one in rows(group, "qosgrp_stats_entry"):
+                tally.add(STORMS, port, priority, one.get("q-shutdown"))
+                for field in _AGGREGATES:
+                    tally.add(DROPPED, port, priority, one.get(field))
+
+
+def marks(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+    """`show queuing tabular`: unicast packets marked, by qos-group."""
+    for row in rows(answer, "queuing_interface"):
+        port = classes.port(row)
+        for one in rows(row, "queuing_counter"):
+            if one.get("counter_name_str") == "uc-ecn-mark-pkts":
+                for group in range(8):
+                    tally.add(ECN_MARKED, port, classes.of(port, group), one.get(f"qos_group_{group}"))
+
+
+QUESTIONS = ((WATCHDOG, watchdog), (QUEUES, queues), (PFC, pfc), (MARKS, marks))
+"""Command and its reader; those that tell the priority of a qos-group come first."""
+
+
+def alarms(answer: Mapping[str, Any]) -> list[str]:
+    """`show environment`: supplies, fans and sensors that are not well; names end in the device's series on some."""
+    return list(dict.fromkeys(_alarms(answer)))
+
+
+def _alarms(answer: Any) -> Iterator[str]:
+    if isinstance(answer, list):
+        for one in answer:
+            yield from _alarms(one)
+    elif isinstance(answer, dict):
+        for key, value in answer.items():
+            if isinstance(value, (dict, list)):
+                yield from _alarms(value)
+            elif key.startswith(_STATES) and (state := str(value).strip()).lower() not in _WELL:
+                yield f"{_part(key, answer)}: {state}"
+
+
+def _part(key: str, row: Mapping[str, Any]) -> str:
+    if key.startswith("ps_status"):
+        return f"power supply {row.get('psnum', '')}".strip()
+    if key.startswith("fanstatus"):
+        return f"fan {str(row.get('fanname', '')).strip()}"
+    return f"temperature {str(row.get('sensor', '')).strip()}"

@@ -1,0 +1,208 @@
+"""Commands on a device over SSH, one channel each: no prompt is ever scraped."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fabricc.operate.drivers.limits import ANSWER_BYTES, AnswerTooLargeError, cutting
+from fabricc.operate.drivers.redact import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import paramiko
+
+_KEEPALIVE_S = 15
+_PART = 1 << 16
+_GRACE_S = 2
+"""After the time of a command: a device that takes the request for it and is silent is waited for without a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended.
+
+    Attributes:
+        status: its exit status; -1 when a signal ended it.
+    """
+
+    status: int
+    out: str
+    err: str
+
+
+def _any_key() -> paramiko.MissingHostKeyPolicy:
+    """Accepts an unknown key for this connection alone: paramiko's own policy writes it to the file of known hosts."""
+    import paramiko
+
+    class AnyKey(paramiko.MissingHostKeyPolicy):
+        def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+            """Nothing is refused, and nothing kept."""
+
+    return AnyKey()
+
+
+class Shell:
+    """An SSH connection; optional arguments are named as netmiko names them.
+
+    * `port` (22); `key_file`, `passphrase`, `use_keys` (False: look for keys in ~/.ssh), `allow_agent` (False).
+    * `ssh_strict` (True): refuse a host whose key is not known; False accepts one, an explicit opt-out, and keeps
+      nothing of it.
+    * `system_host_keys` (True): know the hosts of ~/.ssh/known_hosts; `alt_key_file`: a known_hosts file besides.
+    """
+
+    def __init__(
+        self, hostname: str, username: str, password: str, timeout: float, options: Mapping[str, Any]
+    ) -> None:
+        self.hostname = hostname
+        self._username = username
+        self._password = password
+        self._timeout = timeout
+        self._options = options
+        self._client: paramiko.SSHClient | None = None
+
+    def open(self) -> None:
+        """Connect and log in.
+
+        Raises:
+            ConnectAuthError: the login is refused.
+            ConnectionException: no connection, or the host's key is unknown or another one.
+        """
+        import paramiko
+        from napalm.base.exceptions import ConnectAuthError, ConnectionException
+
+        options = self._options
+        client = paramiko.SSHClient()
+        if options.get("system_host_keys", True):
+            client.load_system_host_keys()
+        try:
+            if known := options.get("alt_key_file"):
+                client.load_host_keys(str(known))
+            strict = options.get("ssh_strict", True)
+            client.set_missing_host_key_policy(paramiko.RejectPolicy() if strict else _any_key())
+            client.connect(
+                self.hostname,
+                port=int(options.get("port", 22)),
+                username=self._username,
+                password=self._password or None,
+                key_filename=options.get("key_file"),
+                passphrase=options.get("passphrase"),
+                look_for_keys=bool(options.get("use_keys", False)),
+                allow_agent=bool(options.get("allow_agent", False)),
+                timeout=self._timeout,
+                banner_timeout=self._timeout,
+                auth_timeout=self._timeout,
+            )
+        except paramiko.AuthenticationException:
+            client.close()
+            raise ConnectAuthError(f"{self.hostname} refuses the login of {self._username}") from None
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            client.close()
+            raise ConnectionException(f"{self.hostname}: {self._clean(error)}") from None
+        self._client = client
+        if transport := client.get_transport():
+            transport.set_keepalive(_KEEPALIVE_S)
+
+    def close(self) -> None:
+        """Disconnect; nothing happens when there is no connection."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the connection stands, as far as this end knows."""
+        transport = self._client.get_transport() if self._client is not None else None
+        return bool(transport and transport.is_active())
+
+    def run(self, command: str, given: bytes = b"", limit_s: float | None = None) -> Ran:
+        """Run a command and wait for its end.
+
+        Args:
+            command: for the device's shell; holds no secret, for it shows in the device's process list.
+            given: its standard input.
+            limit_s: seconds to wait; None for the connection's timeout.
+
+        Raises:
+            ConnectionClosedException: there is no connection, or it broke.
+            CommandTimeoutException: the command did not end in time; it may still run.
+            CommandErrorException: its output is larger than any answer.
+        """
+        import paramiko
+        from napalm.base.exceptions import (
+            CommandErrorException,
+            CommandTimeoutException,
+            ConnectionClosedException,
+        )
+
+        transport = self._client.get_transport() if self._client is not None else None
+        if transport is None or not transport.is_active():
+            raise ConnectionClosedException(f"{self.hostname}: not connected")
+        limit = self._timeout if limit_s is None else limit_s
+        late = TimeoutError()
+        try:
+            with cutting(limit + _GRACE_S, transport.close) as cut:
+                channel = transport.open_session(timeout=self._timeout)
+                try:
+                    return _answer(channel, command, given, time.monotonic() + limit)
+                except (paramiko.SSHException, OSError, EOFError):
+                    if cut.is_set():
+                        raise late from None
+                    raise
+                finally:
+                    channel.close()
+        except AnswerTooLargeError as error:
+            raise CommandErrorException(f"{self.hostname}: {error}") from None
+        except TimeoutError:
+            raise CommandTimeoutException(f"{self.hostname}: no answer within {limit:g} s") from None
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            raise ConnectionClosedException(f"{self.hostname}: {self._clean(error)}") from None
+
+    def _clean(self, error: BaseException) -> str:
+        return redacted(str(error) or type(error).__name__, self._password)
+
+
+def _answer(channel: paramiko.Channel, command: str, given: bytes, until: float) -> Ran:
+    """Run a command on a channel, within the time and the size that an answer may have.
+
+    Raises:
+        TimeoutError: it is not whole by then.
+        AnswerTooLargeError: it is too large.
+        EOFError, SSHException, OSError: the connection broke.
+    """
+
+    def wait() -> None:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        channel.settimeout(left)
+
+    channel.exec_command(command)
+    rest = memoryview(given)
+    while rest:
+        wait()
+        rest = rest[channel.send(bytes(rest[:_PART])) :]
+    channel.shutdown_write()
+    texts, size = [], 0
+    for receive in (channel.recv, channel.recv_stderr):
+        text = bytearray()
+        while True:
+            wait()
+            if not (part := receive(_PART)):
+                break
+            text += part
+            size += len(part)
+            if size > ANSWER_BYTES:
+                raise AnswerTooLargeError
+        texts.append(text.decode("utf-8", "replace"))
+    if not channel.status_event.wait(max(0.0, until - time.monotonic())):
+        raise TimeoutError
+    transport = channel.get_transport()
+    if not channel.exit_status_ready() or transport is None:
+        raise EOFError("the connection broke while a command ran")
+    status = channel.recv_exit_status()
+    if status == -1 and not transport.is_active():
+        raise EOFError("the connection broke while a command ran")
+    return Ran(status, texts[0], texts[1])

@@ -1,0 +1,107 @@
+"""What the drivers of devices with one configuration text share: candidates, TLS and host keys, clean exceptions."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.base import NetworkDriver
+from napalm.base.exceptions import CommandErrorException, CommitError, NapalmException
+
+from fabricc.operate.drivers.bundle import candidate_files
+from fabricc.operate.drivers.redact import redacted
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterator, Mapping
+
+
+def one_text(filename: str | None, config: str | None, name: str, failure: type[NapalmException]) -> str:
+    """The one text of a candidate: a file, a folder that holds only `name`, or the text itself.
+
+    Raises:
+        NapalmException: `failure`; it cannot be read, or there are other files.
+    """
+    try:
+        files = candidate_files(filename, config, name)
+    except (OSError, ValueError) as error:
+        raise failure(str(error)) from None
+    if set(files) != {name}:
+        raise failure(
+            f"the candidate must be {name} alone, and holds {', '.join(sorted(files)) or 'nothing'}"
+        )
+    return files[name]
+
+
+def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
+    """The TLS context of `ssl_verify`: True (the system's authorities), a file of authorities, or False.
+
+    Raises:
+        NapalmException: the file of authorities cannot be read.
+    """
+    import ssl
+
+    verify = options.get("ssl_verify", True)
+    if verify is False:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    try:
+        return ssl.create_default_context(cafile=None if verify is True else str(verify))
+    except OSError as error:
+        raise NapalmException(f"ssl_verify: {verify}: {error.strerror}") from None
+
+
+@contextmanager
+def clean(
+    hostname: str, foreign: Mapping[type[BaseException], type[NapalmException]], *secrets: str
+) -> Iterator[None]:
+    """Let only NAPALM's exceptions out, without secrets in their text.
+
+    Args:
+        hostname: begins the text.
+        foreign: exceptions of the library below -> NAPALM's; the first that fits.
+        secrets: hidden wherever they stand.
+    """
+    try:
+        yield
+    except NotImplementedError:
+        raise
+    except NapalmException as error:
+        text = redacted(str(error), *secrets)
+        raise type(error)(text if text.startswith(f"{hostname}: ") else f"{hostname}: {text}") from None
+    except tuple(foreign) as error:
+        kind = next(kind for known, kind in foreign.items() if isinstance(error, known))
+        raise kind(f"{hostname}: {redacted(str(error) or type(error).__name__, *secrets)}") from None
+    except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:
+        raise CommandErrorException(
+            f"{hostname}: an answer was not understood: {type(error).__name__}"
+        ) from None
+
+
+class CleanCommits(NetworkDriver):  # type: ignore[misc]
+    """What of a candidate and a commit NAPALM's own driver does well; stands before it among a driver's bases.
+
+    A driver has `_clean(failure)`: the context of `clean` with its own exceptions.
+    """
+
+    def compare_config(self) -> str:
+        """The device's own difference of candidate and running configuration."""
+        with self._clean(CommitError):
+            return str(super().compare_config())
+
+    def has_pending_commit(self) -> bool:
+        """Whether a commit waits for confirmation."""
+        with self._clean(CommitError):
+            return bool(super().has_pending_commit())
+
+    def discard_config(self) -> None:
+        """Drop the candidate, and the lock or session that goes with it."""
+        with self._clean(CommitError):
+            super().discard_config()
+
+    def rollback(self) -> None:
+        """Go back to what ran before the last commit, whether it waits for confirmation or not."""
+        with self._clean(CommitError):
+            super().rollback()

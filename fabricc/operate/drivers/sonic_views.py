@@ -1,0 +1,114 @@
+"""SONiC's databases as NAPALM's dictionaries."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabricc.operate.drivers import linux_views
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.operate.drivers.lossless import Tally
+
+COUNTERS = "redis-dump -d 2 -y -k 'COUNTERS*'"
+HEALTH = "redis-dump -d 6 -y -k 'SYSTEM_HEALTH_INFO*'"
+_NAMES, _QUEUE_NAMES = "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP"
+_OF_QUEUES = {
+    ECN_MARKED: ("SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",),
+    STORMS: ("PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED",),
+    DROPPED: (
+        "SAI_QUEUE_STAT_DROPPED_PACKETS",
+        "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS",
+        "PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS",
+    ),
+}
+_SAI = {
+    "tx_errors": "OUT_ERRORS",
+    "rx_errors": "IN_ERRORS",
+    "tx_discards": "OUT_DISCARDS",
+    "rx_discards": "IN_DISCARDS",
+    "tx_octets": "OUT_OCTETS",
+    "rx_octets": "IN_OCTETS",
+    "tx_unicast_packets": "OUT_UCAST_PKTS",
+    "rx_unicast_packets": "IN_UCAST_PKTS",
+    "tx_multicast_packets": "OUT_MULTICAST_PKTS",
+    "rx_multicast_packets": "IN_MULTICAST_PKTS",
+    "tx_broadcast_packets": "OUT_BROADCAST_PKTS",
+    "rx_broadcast_packets": "IN_BROADCAST_PKTS",
+}
+"""NAPALM's counter -> the end of SAI's, `SAI_PORT_STAT_IF_…` (SAI, saiport.h)."""
+
+
+def facts(running: Mapping[str, Any], version: str, uptime_s: float, serial: str) -> dict[str, Any]:
+    """NAPALM's `get_facts` from CONFIG_DB and `/etc/sonic/sonic_version.yml`."""
+    here = running.get("DEVICE_METADATA", {}).get("localhost", {})
+    build = re.search(r"(?m)^build_version: *'?([^'\n]+)", version)
+    return {
+        "uptime": uptime_s,
+        "vendor": "SONiC",
+        "os_version": build[1] if build else "",
+        "serial_number": serial,
+        "model": str(here.get("hwsku", "")),
+        "hostname": str(here.get("hostname", "")),
+        "fqdn": str(here.get("hostname", "")),
+        "interface_list": sorted(running.get("PORT", {}), key=lambda name: (len(name), name)),
+    }
+
+
+def interfaces(running: Mapping[str, Any], links: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """NAPALM's `get_interfaces` of the front-panel ports; speed in Mbit/s as CONFIG_DB has it."""
+    ports = running.get("PORT", {})
+    speeds = {name: float(port.get("speed", -1)) for name, port in ports.items()}
+    found = linux_views.interfaces([link for link in links if link["ifname"] in ports], speeds)
+    for name, one in found.items():
+        one["description"] = str(ports[name].get("description", ""))
+    return found
+
+
+def counters(dump: Mapping[str, Any]) -> dict[str, Any]:
+    """NAPALM's `get_interfaces_counters` from a dump of COUNTERS_DB."""
+    return {
+        port: {ours: int(row.get(f"SAI_PORT_STAT_IF_{sai}", -1)) for ours, sai in _SAI.items()}
+        for port, row in _rows(dump, _NAMES)
+    }
+
+
+def lossless(dump: Mapping[str, Any], tally: Tally) -> None:
+    """Counters of lossless classes from a dump of COUNTERS_DB.
+
+    Fields are those of SAI (saiport.h, saiqueue.h) and of the PFC watchdog (sonic-swss, pfcactionhandler.h).
+    """
+    for port, row in _rows(dump, _NAMES):
+        for priority in range(8):
+            tally.add(PFC_RX, port, priority, row.get(f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS"))
+            tally.add(PFC_TX, port, priority, row.get(f"SAI_PORT_STAT_PFC_{priority}_TX_PKTS"))
+    for name, row in _rows(dump, _QUEUE_NAMES):
+        port, _, queue = name.partition(":")
+        for kind, fields in _OF_QUEUES.items():
+            for field in fields:
+                tally.add(kind, port, queue, row.get(field))
+
+
+def _rows(dump: Mapping[str, Any], names: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Name and counters of each object of a map of names."""
+    for name, oid in dump.get(names, {}).get("value", {}).items():
+        yield name, dump.get(f"COUNTERS:{oid}", {}).get("value", {})
+
+
+def alarms(dump: Mapping[str, Any]) -> list[str]:
+    """What system-health says is not well, from a dump of STATE_DB (system-health-HLD.md, table SYSTEM_HEALTH_INFO).
+
+    Raises:
+        NotImplementedError: the image has no system-health.
+    """
+    if not dump:
+        raise NotImplementedError("no system health in STATE_DB")
+    told = {name: str(text) for row in dump.values() for name, text in row.get("value", {}).items()}
+    if told.pop("summary", "OK") == "OK":
+        return []
+    return [f"{name}: {text}" for name, text in sorted(told.items()) if not text.startswith("OK")] or [
+        "Not OK"
+    ]

@@ -1,0 +1,197 @@
+"""Turns a fabric into what the lab must make: namespaces, cables, addresses, and each box's files, as text says them.
+
+Cables come from the cabling plan; everything on a device is read back from the files that a build writes for it, so
+that the lab runs what is deployed and not what was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import back_end as host_files
+from fabricc.base.values import dataclass
+from fabricc.compiler.rendering import rendered
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.kernel import IPV6
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.shape import CableRow
+    from fabricc.operate.lab.predict import End
+
+MANAGEMENT_NODE = "management"
+MANAGEMENT_PORT = "eth0"
+_RULE = re.compile(r"interface\[([^\]]+)\]/rule\[([^\]]+)\]")
+_ROUTE = re.compile(r"interface\[([^\]]+)\]/route\[([^\]]+)\]")
+_KERNEL = re.compile(r"(?:kernel|sysctl)\[([^\]]+)\]")
+_HOST_QUIET = {
+    "net.ipv4.ip_forward": 0,
+    "net.ipv6.conf.default.accept_dad": 0,
+    "net.ipv6.conf.all.accept_dad": 0,
+    "net.ipv6.conf.default.router_solicitations": 0,
+}
+"""A namespace's own settings on top: no waiting for duplicate addresses, no forwarding by hosts."""
+_SWITCH_QUIET = {name: value for name, value in _HOST_QUIET.items() if "forward" not in name}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One device of the lab.
+
+    Attributes:
+        kernel: kernel settings inside its namespace.
+        commands: `ip` commands inside its namespace, in order, once its ports exist.
+        files: what a switch boots from; empty for a host.
+    """
+
+    name: str
+    kernel: Mapping[str, int]
+    commands: tuple[str, ...]
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """The whole lab.
+
+    Attributes:
+        cables: from the cabling plan, lower end first.
+        gateway: address of the management network's gateway with prefix length.
+    """
+
+    cluster: str
+    switches: tuple[Node, ...]
+    hosts: tuple[Node, ...]
+    cables: tuple[CableRow, ...]
+    gateway: str
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Switches, then hosts."""
+        return self.switches + self.hosts
+
+
+def blueprint(fabric: Fabric) -> Blueprint:
+    """The lab of a fabric whose switches all run FRR."""
+    cables = tuple(fabric.cables())
+    used: dict[str, set[str]] = {}
+    for cable in cables:
+        used.setdefault(cable.a_device, set()).add(cable.a_port)
+        used.setdefault(cable.b_device, set()).add(cable.b_port)
+    switches = [fabric.switch(at) for at in fabric.switch_ids()]
+    management = fabric.addresses
+    return Blueprint(
+        cluster=fabric.cluster,
+        switches=tuple(switch_node(switch, used.get(switch.name, set())) for switch in switches),
+        hosts=tuple(host_node(fabric.host(at)) for at in fabric.host_ids()),
+        cables=cables,
+        gateway=f"{management.gateway}/{management.management.length}",
+    )
+
+
+def swapped(plan: Blueprint, first: End, second: End) -> Blueprint:
+    """The lab with the far ends of two cables exchanged, as a technician may plug them.
+
+    Args:
+        plan: the lab.
+        first: either end of one cable.
+        second: either end of the other.
+
+    Raises:
+        LabError: FAB8011, no cable of the plan ends there, or both ends are of one cable.
+    """
+    cables = list(plan.cables)
+    one, other = (_cable_at(cables, end) for end in (first, second))
+    if one == other:
+        raise LabError("FAB8011", f"{first[0]}:{first[1]} and {second[0]}:{second[1]} are one cable")
+    a, b = cables[one], cables[other]
+    cables[one] = replace(a, b_device=b.b_device, b_port=b.b_port)
+    cables[other] = replace(b, b_device=a.b_device, b_port=a.b_port)
+    return replace(plan, cables=tuple(cables))
+
+
+def _cable_at(cables: list[CableRow], end: End) -> int:
+    for at, cable in enumerate(cables):
+        if end in ((cable.a_device, cable.a_port), (cable.b_device, cable.b_port)):
+            return at
+    raise LabError("FAB8011", f"no cable ends at {end[0]}:{end[1]}")
+
+
+def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node:
+    """A switch from its own files.
+
+    Args:
+        switch: the switch.
+        used: its ports that the cabling plan connects; the others have no interface in the lab.
+        managed: whether its management port is the lab's to address.
+    """
+    back_end = back_ends.load("frr")
+    files = rendered(switch)
+    facts = back_end.read(files).facts
+    commands = ["link set lo up"]
+    commands += [f"addr add {_host_prefix(text)} dev lo" for text in _values(facts, "loopback/ipv[46]")]
+    if managed:
+        commands += _management_commands(facts)
+    for port in sorted(used, key=_natural):
+        commands.append(f"link set {port} mtu {facts[f'interface[{port}]/mtu']}")
+        if facts[f"interface[{port}]/enabled"] == "true":
+            commands.append(f"link set {port} up")
+    return Node(switch.name, _kernel(facts) | _SWITCH_QUIET, tuple(commands), files)
+
+
+def _management_commands(facts: Facts) -> Iterator[str]:
+    address, gateway = str(facts["management/address"]), facts["management/gateway"]
+    family = IPV6 if ":" in address else ""
+    yield f"addr add {address} dev {MANAGEMENT_PORT}"
+    yield f"link set {MANAGEMENT_PORT} up"
+    yield f"route replace default via {gateway} dev {MANAGEMENT_PORT} table 100"
+    yield f"{family}rule add pref 40000 {facts['management/rule']}"
+    for path, rule in facts.items():
+        if match := re.fullmatch(r"management/rule\[(\d+)\]", path):
+            yield f"{family}rule add pref {match[1]} {rule}"
+
+
+def host_node(host: Host) -> Node:
+    """A host from its netplan file and kernel settings; NIC and RDMA settings have nothing to act on here."""
+    facts = host_files.read(host_files.render(host)).facts
+    commands = ["link set lo up"]
+    for port in host.ports:
+        commands.append(f"link set {port.name} mtu {facts[f'interface[{port.name}]/mtu']}")
+        commands += [
+            f"addr add {address} dev {port.name}"
+            for family in ("ipv4", "ipv6")
+            for address in str(facts.get(f"interface[{port.name}]/{family}", "")).split(",")
+            if address
+        ]
+        commands.append(f"link set {port.name} up")
+    for path, value in facts.items():
+        if found := _ROUTE.fullmatch(path):
+            commands.append(f"route add {found[2]} {value} dev {found[1]}")
+        elif found := _RULE.fullmatch(path):
+            commands.append(f"{IPV6 if ':' in found[2] else ''}rule add from {found[2]} {value}")
+    return Node(host.name, _kernel(facts) | _HOST_QUIET, tuple(commands), {})
+
+
+def _host_prefix(text: str) -> str:
+    return text if "/" in text else f"{text}/{128 if ':' in text else 32}"
+
+
+def _values(facts: Facts, pattern: str) -> Iterator[str]:
+    for path, value in facts.items():
+        if re.fullmatch(pattern, path):
+            yield str(value)
+
+
+def _kernel(facts: Facts) -> dict[str, int]:
+    return {found[1]: int(value) for path, value in facts.items() if (found := _KERNEL.fullmatch(path))}
+
+
+def _natural(name: str) -> tuple[object, ...]:
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))

@@ -1,0 +1,187 @@
+"""What a lab needs of the machine, asked before anything is made: root, programs, memory, room for neighbours."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.kernel import available_kib
+from fabricc.operate.lab.slicing import sampled, sliced
+
+if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
+
+_PROGRAMS = ("ip", "setpriv", "unshare", "nsenter", "vtysh")
+_DAEMONS = tuple(Path("/usr/lib/frr", name) for name in ("zebra", "bgpd", "bfdd", "staticd"))
+_KIB = 1024
+# Measured with FRR 8.4.4 on Linux 6.18: proportional set size of zebra, staticd, bfdd and bgpd at rest, and bgpd's
+# buffers per neighbour; the kernel's side is namespaces, veth pairs and routes.
+_SWITCH_KIB, _SESSION_KIB, _CABLE_KIB, _HOST_KIB = 20 * _KIB, 750, 60, 400
+_BFD_SHARE, _BFD_INTERVAL_MS, _MOST_BFD = 0.0008, 300, 0.5
+"""Share of a processor that one end of a BFD session takes at that interval, measured as above; how much is well."""
+_LIMITS = tuple(f"net.{family}.neigh.default.gc_thresh3" for family in ("ipv4", "ipv6"))
+_RESERVE = 0.15
+"""Share of the available memory that the lab leaves alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a fabric takes."""
+
+    switches: int
+    hosts: int
+    sessions: int
+    cables: int
+
+    @property
+    def memory_kib(self) -> int:
+        """Estimate of the memory, KiB."""
+        return (
+            self.switches * _SWITCH_KIB
+            + self.sessions * _SESSION_KIB
+            + self.cables * _CABLE_KIB
+            + self.hosts * _HOST_KIB
+        )
+
+    @property
+    def neighbours(self) -> int:
+        """Entries of one family in the kernel's neighbour table, which all namespaces share."""
+        return 2 * self.cables + self.switches
+
+
+def demand(fabric: Fabric) -> Demand:
+    """What this fabric takes: sessions count both ends, and once per family where links are numbered."""
+    counts = fabric.counts()
+    between = counts["spine_cables"] + counts["core_cables"]
+    addresses = fabric.addresses
+    families = (addresses.hosts4 is not None) + (addresses.hosts6 is not None) if addresses.numbered else 1
+    switches = counts["tors"] + counts["spines"] + counts["cores"]
+    return Demand(switches, counts["hosts"], 2 * between * families, between + counts["host_cables"])
+
+
+def require_root() -> None:
+    """Raise FAB8001 unless this is root: namespaces of all kinds are made."""
+    if os.geteuid() != 0:
+        raise LabError(
+            "FAB8001",
+            "the lab makes network, mount and process namespaces: only root may",
+            "Run it with sudo; nothing outside the lab's own namespaces is changed.",
+        )
+
+
+def missing_programs() -> list[str]:
+    """Programs the lab needs and this machine lacks."""
+    found = [name for name in _PROGRAMS if shutil.which(name) is None]
+    return found + [str(path) for path in _DAEMONS if not path.exists()]
+
+
+def require_programs() -> None:
+    """Raise FAB8002 when a program is missing."""
+    if missing := missing_programs():
+        raise LabError(
+            "FAB8002",
+            f"not installed: {', '.join(missing)}",
+            "On Debian or Ubuntu: apt-get install frr frr-pythontools iproute2 util-linux",
+        )
+
+
+def frr_version() -> str:
+    """Version of the FRR installed, `8.4.4`."""
+    ran = subprocess.run([str(_DAEMONS[0]), "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"version (\d+(?:\.\d+)*)", ran.stdout)
+    return found[1] if found else "unknown"
+
+
+def require_room(fabric: Fabric, held_kib: int = 0) -> None:
+    """Refuse a fabric that the machine cannot hold.
+
+    Args:
+        fabric: the fabric.
+        held_kib: memory that a part of it, already running, holds.
+
+    Raises:
+        LabError: FAB8003, too little memory, with the largest slice that fits; FAB8004, too few neighbour entries.
+    """
+    wanted = demand(fabric)
+    usable = int(available_kib() * (1 - _RESERVE)) + held_kib
+    if wanted.memory_kib > usable:
+        raise LabError(
+            "FAB8003",
+            f"{wanted.switches} switches with {wanted.sessions} session ends take about "
+            f"{wanted.memory_kib / _KIB / _KIB:.1f} GiB; {usable / _KIB / _KIB:.1f} GiB can be used",
+            _remedy(fabric, usable),
+        )
+    _require_neighbours(wanted)
+
+
+def strain(fabric: Fabric) -> str | None:
+    """What to expect when BFD alone takes most of the processors; None when it does not."""
+    interval = fabric.routing.bfd_interval_ms
+    if interval is None:
+        return None
+    processors = os.cpu_count() or 1
+    taken = demand(fabric).sessions * _BFD_SHARE * _BFD_INTERVAL_MS / interval
+    if taken < processors * _MOST_BFD:
+        return None
+    return (
+        f"BFD takes about {taken:.1f} of {processors} processors at {interval} ms: sessions may flap and times are "
+        "the machine's; a smaller part (--units, --sample) shows the fabric's"
+    )
+
+
+def largest_slice(fabric: Fabric, usable_kib: int) -> int:
+    """How many units, with the spines they reach, fit into so much memory; 0 when not one does."""
+    fits, too_many = 0, len(fabric.units) + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if demand(sliced(fabric, middle)).memory_kib > usable_kib:
+            too_many = middle
+        else:
+            fits = middle
+    return fits
+
+
+def _remedy(fabric: Fabric, usable_kib: int) -> str:
+    """The largest part that fits."""
+    if fits := largest_slice(fabric, usable_kib):
+        return (
+            f"The largest slice that fits: --units {fits} of {len(fabric.units)}. "
+            "The smallest with every prefix class: --sample."
+        )
+    sample = sampled(fabric)
+    if demand(sample).memory_kib > usable_kib:
+        return "Not even a sample fits; use a machine with more memory."
+    most, too_many = len(sample.units), len(fabric.units) + 1
+    while too_many - most > 1:
+        middle = (most + too_many) // 2
+        if demand(sampled(fabric, middle)).memory_kib > usable_kib:
+            too_many = middle
+        else:
+            most = middle
+    return (
+        "Not even one unit with all its spines fits; the largest sample that does: "
+        f"--sample --units {most} of {len(fabric.units)}."
+    )
+
+
+def _require_neighbours(wanted: Demand) -> None:
+    """The limit is of the whole machine, and past it the kernel drops packets without a word."""
+    needed = 1 << (2 * wanted.neighbours).bit_length()
+    remedy = " ".join(f"{name}={needed}" for name in _LIMITS)
+    for name in _LIMITS:
+        try:
+            limit = int(Path("/proc/sys", *name.split(".")).read_text())
+        except OSError:
+            continue
+        if wanted.neighbours > limit:
+            raise LabError(
+                "FAB8004",
+                f"{name} is {limit}; the lab needs about {wanted.neighbours} neighbours, and all namespaces share it",
+                f"sysctl -w {remedy}",
+            )

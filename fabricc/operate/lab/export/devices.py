@@ -1,0 +1,84 @@
+"""The devices of an exported topology: which emulation runs each, and what its cabled ports are called there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.emulation import emulation
+from fabricc.base.values import dataclass
+from fabricc.operate.lab.failure import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.back.nos.emulation import Emulation
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.operate.lab.predict import End
+
+HOST_IMAGE = "ghcr.io/srl-labs/network-multitool"
+"""The Linux image with iproute2 that containerlab's documentation uses for hosts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emulated:
+    """A switch and what runs it; `ports`: its cabled ports -> the place of each in panel order, from 1."""
+
+    switch: Switch
+    emulation: Emulation
+    ports: Mapping[str, int]
+
+    @property
+    def group(self) -> str:
+        """What it shares kind and image with: NOS and release."""
+        return f"{self.switch.nos}-{self.switch.release}"
+
+    @property
+    def image(self) -> str:
+        """The image for its release."""
+        return self.emulation.image.format(release=self.switch.release)
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Everything that a topology file tells of.
+
+    Attributes:
+        cables: the cabling plan, lower end first.
+    """
+
+    fabric: Fabric
+    switches: Mapping[str, Emulated]
+    hosts: tuple[Host, ...]
+    cables: tuple[tuple[End, End], ...]
+
+    def unverified(self) -> Iterator[str]:
+        """What is assumed of each NOS's image."""
+        told = set()
+        for found in self.switches.values():
+            if found.switch.nos not in told:
+                told.add(found.switch.nos)
+                yield from (f"{found.switch.nos}: {sentence}" for sentence in found.emulation.unverified)
+
+
+def topology(fabric: Fabric) -> Topology:
+    """The devices and cables of a fabric.
+
+    Raises:
+        LabError: FAB8018, a NOS has no emulation.
+    """
+    cables = tuple(((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables())
+    used: dict[str, set[str]] = {}
+    for device, port in (end for cable in cables for end in cable):
+        used.setdefault(device, set()).add(port)
+    switches = {}
+    for at in fabric.switch_ids():
+        switch = fabric.switch(at)
+        found = emulation(switch.nos)
+        if found is None:
+            raise LabError("FAB8018", f"{switch.name}: no image is known that runs {switch.nos}")
+        cabled = used.get(switch.name, set())
+        places = {port.name: place for place, port in enumerate(switch.ports, 1) if port.name in cabled}
+        switches[switch.name] = Emulated(switch, found, places)
+    hosts = tuple(fabric.host(at) for at in fabric.host_ids())
+    return Topology(fabric, switches, hosts, cables)

@@ -1,0 +1,65 @@
+"""Writes an exported topology as an output tree: whole or not at all, replacing only what an export wrote before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc import __version__
+from fabricc.base.values import dataclass
+from fabricc.operate.lab.export.containerlab import containerlab
+from fabricc.operate.lab.export.devices import topology
+from fabricc.operate.lab.export.netlab import netlab
+from fabricc.operate.lab.source import planned
+from fabricc.tree import Manifest, Stage
+from fabricc.tree.exclusive import exclusive
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.operate.lab.export.devices import Topology
+
+FORMATS = {"containerlab": containerlab, "netlab": netlab}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written: the topology file, its size, and what is to be known of it, a sentence each."""
+
+    topology: Path
+    nodes: int
+    links: int
+    notes: tuple[str, ...]
+
+
+def export(
+    spec: Path, format_: str, out: Path, *, units: int | None = None, sample: bool = False
+) -> Exported:
+    """Write the topology of a spec below `out`, in a tree named after the cluster and the format.
+
+    Raises:
+        UnsoundError: the spec does not plan.
+        LabError: FAB8011, no such number of units; FAB8018, a NOS without an emulation.
+        EmitError: it cannot be written.
+    """
+    fabric, differences = planned(spec, units, sample=sample)
+    found = topology(fabric)
+    files = FORMATS[format_](found)
+    name = f"{fabric.cluster}-{format_}"
+    with exclusive(out / f".{name}.lock", out / name):
+        stage = Stage.open(out, name)
+        try:
+            written = [stage.put(path, text.encode()) for path, text in files.items()]
+            sums = {file.path: file.sha256 for file in written}
+            stage.commit(
+                Manifest(name, __version__, spec.name, {}, sums), sum(file.changed for file in written)
+            )
+        except BaseException:
+            stage.abandon()
+            raise
+    notes = (*differences, *(_assumed(found) if format_ == "containerlab" else ()))
+    nodes = len(found.switches) + len(found.hosts)
+    return Exported(out / name / next(iter(files)), nodes, len(found.cables), notes)
+
+
+def _assumed(found: Topology) -> tuple[str, ...]:
+    return tuple(f"assumed: {sentence}" for sentence in found.unverified())

@@ -1,0 +1,151 @@
+"""Breaks cables and switches of a running lab and heals them; what is broken is remembered in the state folder."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.operate.lab import kernel, state
+from fabricc.operate.lab.failure import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.operate.lab.predict import End
+    from fabricc.operate.lab.running import Lab
+
+_SILENT = "silent"
+_DROP = "bpf direct-action bytecode '1,6 0 0 2,'"
+"""A program of one instruction, `ret 2`: the packet is dropped (linux/pkt_cls.h, TC_ACT_SHOT)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What was done to some link ends: taken down, or, when `silent`, made to drop everything both ways."""
+
+    ends: tuple[End, ...]
+    silent: bool
+
+
+Faults = dict[str, Fault]
+"""What was broken, as it was named -> how."""
+
+
+def faults(lab: Lab) -> Faults:
+    """What is broken now."""
+    try:
+        found = json.loads((lab.folder / state.FAULTS).read_text())
+    except FileNotFoundError:
+        return {}
+    return {
+        name: Fault(tuple((device, port) for device, port in fault["ends"]), fault[_SILENT])
+        for name, fault in found.items()
+    }
+
+
+def dark(lab: Lab) -> frozenset[End]:
+    """Every link end that carries nothing."""
+    return frozenset(end for fault in faults(lab).values() for end in fault.ends)
+
+
+def ends_of(lab: Lab, target: str) -> list[End]:
+    """The link ends whose loss is the loss of a link (`DEVICE:PORT`, either end) or of a switch (`DEVICE`).
+
+    A host's link goes down at the switch, as when the switch loses power, so the host keeps its own settings; a
+    switch loses all its links at its own end, so its neighbours see the light go out.
+
+    Raises:
+        LabError: FAB8011, there is no such link or switch.
+    """
+    device, colon, port = target.partition(":")
+    found = []
+    for lower, lower_port, upper, upper_port in lab.record.cables:
+        for near, far in (
+            ((lower, lower_port), (upper, upper_port)),
+            ((upper, upper_port), (lower, lower_port)),
+        ):
+            if near[0] == device and (near[1] == port or not colon):
+                found.append(far if device in lab.record.hosts else near)
+    if not found or (not colon and device in lab.record.hosts):
+        raise LabError(
+            "FAB8011",
+            f"no link or switch is named {target!r}",
+            "A link is DEVICE:PORT of either end, for example "
+            f"{lab.record.cables[-1][0]}:{lab.record.cables[-1][1]}; a switch is its name.",
+        )
+    return found
+
+
+def break_(lab: Lab, target: str, *, silent: bool = False) -> list[End]:
+    """Take a link or a switch away; the link ends that were broken.
+
+    Args:
+        lab: the lab.
+        target: see `ends_of`.
+        silent: drop every packet both ways and leave the carrier up, as a broken transceiver or a switch whose
+            forwarding hangs may; only timers notice.
+
+    Raises:
+        LabError: FAB8011, there is no such link or switch, or it is broken already.
+    """
+    ends = ends_of(lab, target)
+    known = faults(lab)
+    if target in known:
+        raise LabError("FAB8011", f"{target!r} is broken already", "Run `fabricc lab heal` first.")
+    known[target] = Fault(tuple(ends), silent)
+    _save(lab, known)
+    if silent:
+        _silence(lab, ends)
+    else:
+        _set(lab, ends, "down")
+    return ends
+
+
+def heal(lab: Lab, target: str | None = None) -> list[str]:
+    """Give back one thing that was broken, or everything; what was given back.
+
+    Raises:
+        LabError: FAB8011, it was not broken.
+    """
+    known = faults(lab)
+    if target is not None and target not in known:
+        broken = ", ".join(sorted(known)) or "nothing"
+        raise LabError("FAB8011", f"{target!r} is not broken; broken now: {broken}")
+    healed = [target] if target is not None else sorted(known)
+    gone = [known.pop(name) for name in healed]
+    for silent, give_back in ((False, _light), (True, _speak)):
+        ends = {end for fault in gone if fault.silent is silent for end in fault.ends}
+        still = {end for fault in known.values() if fault.silent is silent for end in fault.ends}
+        give_back(lab, sorted(ends - still))
+    _save(lab, known)
+    return healed
+
+
+def _save(lab: Lab, known: Faults) -> None:
+    found = {name: {"ends": fault.ends, _SILENT: fault.silent} for name, fault in known.items()}
+    state.write_json(lab.folder / state.FAULTS, found)
+
+
+def _light(lab: Lab, ends: Sequence[End]) -> None:
+    _set(lab, ends, "up")
+
+
+def _set(lab: Lab, ends: Sequence[End], word: str) -> None:
+    by_device: dict[str, list[str]] = {}
+    for device, port in ends:
+        by_device.setdefault(lab.record.namespace(device), []).append(f"link set {port} {word}")
+    kernel.ip_batches(by_device)
+
+
+def _silence(lab: Lab, ends: Sequence[End]) -> None:
+    for device, port in ends:
+        lines = [f"qdisc replace dev {port} clsact"]
+        lines += [f"filter add dev {port} {way} {_DROP}" for way in ("ingress", "egress")]
+        kernel.tc_batch(lines, lab.record.namespace(device))
+
+
+def _speak(lab: Lab, ends: Sequence[End]) -> None:
+    for device, port in ends:
+        # What a killed run left half done has no clsact to delete.
+        kernel.tc_batch([f"qdisc del dev {port} clsact"], lab.record.namespace(device), force=True)

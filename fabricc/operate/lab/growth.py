@@ -1,0 +1,153 @@
+"""Grows a running lab from one spec to the next: new devices join, old ones reload, and traffic runs on."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.compiler.front import LOCK_NAME, run_front
+from fabricc.operate.lab import demands, faults, kernel, lifecycle, making, observe, scenarios, state
+from fabricc.operate.lab.agreement import Event
+from fabricc.operate.lab.blueprint import blueprint
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.flows import Stream
+from fabricc.operate.lab.running import Lab
+from fabricc.operate.lab.source import UnsoundError, read_source
+from fabricc.operate.lab.steady import Network, configuration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.operate.lab.agreement import Trial
+    from fabricc.operate.lab.blueprint import Blueprint
+
+_NEXT = "spec.next"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From one state of a lab to the next.
+
+    Attributes:
+        before, after: the lab and its plan.
+        plan: everything after.
+        reloaded: switches whose configuration changes.
+    """
+
+    before: Network
+    after: Network
+    plan: Blueprint
+    reloaded: tuple[str, ...]
+
+
+def plan_step(before: Network, spec: Path, units: int | None) -> Step:
+    """Plan the next state with the lab's own lock, so that nothing that runs is renumbered.
+
+    Raises:
+        UnsoundError: the new spec does not plan.
+        LabError: FAB8017, the new spec takes something away or moves it; FAB8003, it does not fit.
+    """
+    lab = before.lab
+    staged = lab.folder / _NEXT
+    front = run_front(spec, gaps=False)
+    if front.spec is None:
+        raise UnsoundError(front)
+    lifecycle.copy_spec(staged, front.spec, (lab.folder / state.SPEC / LOCK_NAME).read_text())
+    release = lifecycle.known_release(lab.record.frr)
+    source = read_source(staged / spec.name, units, release, sample=lab.record.sample)
+    plan = blueprint(source.fabric)
+    record = replace(
+        lab.record,
+        spec=spec.name,
+        origin=str(spec.absolute()),
+        units=units,
+        switches=tuple(node.name for node in plan.switches),
+        hosts=tuple(node.name for node in plan.hosts),
+        cables=lifecycle.cable_ends(plan.cables),
+        differences=source.differences,
+    )
+    _require_growth(lab.record, record)
+    demands.require_room(source.fabric, sum(lab.memory_kib().values()))
+    after = Network.of(Lab(lab.folder, record), source.fabric)
+    old = {switch.name: configuration(switch) for switch in before.switches}
+    new = {node.name: node.files["frr.conf"] for node in plan.switches}
+    return Step(before, after, plan, tuple(name for name in old if old[name] != new[name]))
+
+
+def _require_growth(old: state.Record, new: state.Record) -> None:
+    gone = sorted({*old.switches, *old.hosts} - {*new.switches, *new.hosts})
+    moved = sorted(set(old.cables) - set(new.cables))
+    if old.cluster != new.cluster or gone or moved:
+        what = gone[:1] or [" ".join(cable) for cable in moved[:1]] or [new.cluster]
+        raise LabError(
+            "FAB8017",
+            f"not a growth of {old.cluster}: {what[0]} would go or move",
+            "A lab grows by devices and cables; take it down and boot the other spec.",
+        )
+
+
+def grow(step: Step, trial: Trial) -> Event:
+    """Carry the step out with traffic between the hosts of before, of which nothing may be lost.
+
+    Raises:
+        LabError: FAB8015, something is broken on purpose; FAB8010 or FAB8013, a switch did not take its part.
+    """
+    lab = step.after.lab
+    if broken := faults.faults(lab):
+        raise LabError("FAB8015", f"broken now: {', '.join(sorted(broken))}", "Run `fabricc lab heal` first.")
+    name = f"growth by {len(lab.record.switches) - len(step.before.switches)} switches"
+    before, after = step.before.predict(), step.after.predict()
+    with Stream(step.before.lab, scenarios.surviving(step.before, before)) as stream:
+        stream.start()
+        state.save(lab.folder, lab.record)
+        scenarios.while_running(lambda: _join(step), stream)
+        settled = observe.settle(lab, after, scenarios.LIMIT_S, stream.run)
+        stream.recover(scenarios.LIMIT_S)
+        outage = stream.outage()
+    scenarios.compare_lossless(trial, name, settled, outage)
+    _adopt(lab)
+    return Event(name, "no loss", settled, outage, None, None)
+
+
+def _join(step: Step) -> None:
+    """Wire and boot what is new, then reload what is old and changes."""
+    lab, old = step.after.lab, step.before.lab.record
+    known = {*old.switches, *old.hosts}
+    nodes = [node for node in step.plan.nodes if node.name not in known]
+    had = set(old.cables)
+    cables = [
+        cable
+        for cable, ends in zip(step.plan.cables, lab.record.cables, strict=True)
+        if ends not in had
+    ]  # fmt: skip
+    making.wire(lab, nodes, cables, step.plan)
+    _open_ports(
+        step, known, {(c.a_device, c.a_port) for c in cables} | {(c.b_device, c.b_port) for c in cables}
+    )
+    making.boot(lab, [node for node in nodes if node.files])
+    files = {node.name: node.files for node in step.plan.switches}
+    for switch in step.reloaded:
+        lab.reload(switch, files[switch]["frr.conf"])
+
+
+def _open_ports(step: Step, known: set[str], new: set[tuple[str, str]]) -> None:
+    """Bring up, on devices that were there before, the ports that now have a cable."""
+    batches = {
+        step.after.lab.record.namespace(node.name): [
+            line
+            for line in node.commands
+            if any(line.startswith(f"link set {port} ") for device, port in new if device == node.name)
+        ]
+        for node in step.plan.nodes
+        if node.name in known
+    }
+    kernel.ip_batches(batches)
+
+
+def _adopt(lab: Lab) -> None:
+    """The staged spec becomes the lab's own."""
+    kept = lab.folder / state.SPEC
+    shutil.rmtree(kept)
+    (lab.folder / _NEXT).rename(kept)

@@ -1,0 +1,184 @@
+"""What the lab asks of the Linux kernel: namespaces, batches of `ip`, settings, and the identity of processes."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.operate.lab.failure import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+NAMESPACES = Path("/run/netns")
+"""Where iproute2 binds named network namespaces (ip-netns(8))."""
+IPV6 = "-6 "
+"""Before a command whose family `ip` cannot tell from its words (a rule without an IPv4 address)."""
+_CLONE_NEWNET = 0x40000000  # linux/sched.h
+_SIOCGIFFLAGS, _IFF_UP_RUNNING = 0x8913, 0x41  # netdevice(7)
+_PARALLEL = 4
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _enter(descriptor: int) -> None:
+    if _libc().setns(descriptor, _CLONE_NEWNET) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+@contextmanager
+def inside(namespace: str) -> Iterator[None]:
+    """Run the body of the `with` in a network namespace; sockets opened there stay there.
+
+    Only the calling thread moves.
+
+    Raises:
+        OSError: there is no such namespace, or it may not be entered.
+    """
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        there = os.open(NAMESPACES / namespace, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _enter(there)
+        finally:
+            os.close(there)
+        try:
+            yield
+        finally:
+            _enter(home)
+    finally:
+        os.close(home)
+
+
+def ip_batch(lines: Iterable[str], namespace: str | None = None, *, force: bool = False) -> None:
+    """Run many `ip` commands in one process.
+
+    Args:
+        lines: commands without the word `ip`; those that begin with `-6 ` run last, as `ip -6`.
+        namespace: where; None for the caller's own.
+        force: go on after a command that fails.
+
+    Raises:
+        LabError: FAB8009 with what `ip` said, unless `force`.
+    """
+    wanted = list(lines)
+    six = [line.removeprefix(IPV6) for line in wanted if line.startswith(IPV6)]
+    for family, chosen in (([], [line for line in wanted if not line.startswith(IPV6)]), (["-6"], six)):
+        if chosen:
+            _batch("ip", [*family, *(["-n", namespace] if namespace else [])], chosen, force)
+
+
+def tc_batch(lines: Iterable[str], namespace: str, *, force: bool = False) -> None:
+    """Run many `tc` commands in a namespace in one process.
+
+    Raises:
+        LabError: FAB8009 with what `tc` said, unless `force`: then it goes on after a command that fails.
+    """
+    _batch("tc", ["-n", namespace], list(lines), force)
+
+
+def _batch(program: str, options: list[str], lines: list[str], force: bool) -> None:
+    command = [program, *options, *(["-force"] if force else []), "-batch", "-"]
+    text = "".join(f"{line}\n" for line in lines)
+    ran = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    if ran.returncode and not force:
+        said = "; ".join(ran.stderr.split("\n")[:3]).strip("; ")
+        raise LabError("FAB8009", f"{' '.join(command)}: {said}")
+
+
+def ip_batches(batches: Mapping[str, Iterable[str]]) -> None:
+    """Run a batch in each of several namespaces, a few at a time.
+
+    Raises:
+        LabError: FAB8009 with what `ip` said.
+    """
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        for _ in pool.map(lambda item: ip_batch(item[1], item[0]), batches.items()):
+            pass
+
+
+def has_carrier(namespace: str, port: str) -> bool:
+    """Whether a port is up and sees light.
+
+    Raises:
+        OSError: there is no such namespace or port.
+    """
+    with inside(namespace), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
+        answer = fcntl.ioctl(channel, _SIOCGIFFLAGS, struct.pack("16sH14x", port.encode(), 0))
+    flags: int = struct.unpack_from("H", answer, 16)[0]
+    return flags & _IFF_UP_RUNNING == _IFF_UP_RUNNING
+
+
+def write_sysctls(namespace: str, settings: Mapping[str, int]) -> list[str]:
+    """Write kernel settings inside a namespace; the names of those that only the whole machine has."""
+    missing = []
+    with inside(namespace):
+        for name, value in settings.items():
+            file = Path("/proc/sys", *name.split("."))
+            try:
+                file.write_text(str(value))
+            except FileNotFoundError:
+                missing.append(name)
+    return missing
+
+
+def start_time(pid: int) -> str | None:
+    """When a process started, in clock ticks since boot (proc(5), field 22); None when there is none."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if after_name[0] == "Z" else after_name[19]
+
+
+def children(pid: int) -> list[int]:
+    """The children of a process's main thread."""
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def family(pid: int) -> list[int]:
+    """A process and everything below it."""
+    found, waiting = [], [pid]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        with suppress(OSError):
+            for task in Path(f"/proc/{one}/task").iterdir():
+                text = (task / "children").read_text()
+                waiting += [int(word) for word in text.split()]
+    return found
+
+
+def memory_kib(pids: Iterable[int]) -> int:
+    """Proportional share of memory of some processes, KiB (proc(5), `smaps_rollup`)."""
+    total = 0
+    for pid in pids:
+        with suppress(OSError):
+            for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1])
+    return total
+
+
+def available_kib() -> int:
+    """Memory that can be used without swapping, KiB (proc(5), `MemAvailable`)."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1])
+    return 0

@@ -1,0 +1,237 @@
+"""Making a lab, and taking away whatever is left of one, however it ended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign import files
+from fabricc.compiler.front import LOCK_NAME
+from fabricc.operate.lab import demands, kernel, lldp, state
+from fabricc.operate.lab.blueprint import blueprint, swapped
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.making import boot, wire
+from fabricc.operate.lab.running import Lab
+from fabricc.operate.lab.source import read_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fabricc.fabric.shape import CableRow
+    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.operate.lab.blueprint import Blueprint
+    from fabricc.operate.lab.predict import End
+    from fabricc.operate.lab.source import Source
+
+    Progress = Callable[[str, int, int], None]
+
+_NO_NEXT_HOP_GROUPS = "no zebra nexthop kernel enable"
+_NO_LLDP = "lldpd is not installed: cables are proved by sessions and datagrams alone"
+_GONE_S = 10.0
+
+
+def overlay_for(frr: str) -> tuple[str, ...]:
+    """Lines added to every `frr.conf`.
+
+    FRR 8.4 leaves a shrunken next-hop group in the kernel after a port flap (corrected upstream by FRRouting pull
+    request 13413), so it is told not to use them.
+    """
+    return (_NO_NEXT_HOP_GROUPS,) if frr.startswith("8.4") else ()
+
+
+def known_release(frr: str) -> str:
+    """The nearest release that the FRR back end renders for."""
+    from fabricc.back import nos
+
+    back_end = nos.load("frr")
+    wanted = ".".join(frr.split(".")[:2])
+    return wanted if wanted in back_end.releases else back_end.default_release
+
+
+def up(
+    spec: Path,
+    folder: Path | None,
+    *,
+    units: int | None = None,
+    sample: bool = False,
+    swap: tuple[End, End] | None = None,
+    progress: Progress | None = None,
+) -> tuple[Lab, Source]:
+    """Boot a fabric and return once every switch has loaded its configuration.
+
+    Args:
+        spec: its spec.
+        folder: state folder; None for the default, named after the cluster.
+        units: boot only so many units.
+        sample: boot a sample, with a part of the spines and cores.
+        swap: exchange the far ends of the cables at these two ports: a deliberate miswire.
+        progress: called with what is being done, how much is done, and how much there is.
+
+    Raises:
+        UnsoundError: the spec does not plan.
+        LabError: the machine does not allow it, or a switch did not take its configuration; nothing is left then.
+    """
+    demands.require_root()
+    demands.require_programs()
+    frr = demands.frr_version()
+    source = read_source(spec, units, known_release(frr), sample=sample)
+    if not lldp.installed():
+        source = replace(source, differences=(*source.differences, _NO_LLDP))
+    if sentence := demands.strain(source.fabric):
+        source = replace(source, differences=(*source.differences, sentence))
+    demands.require_room(source.fabric)
+    plan = blueprint(source.fabric)
+    if swap:
+        plan = swapped(plan, *swap)
+        words = " and ".join(f"{device}:{port}" for device, port in swap)
+        source = replace(
+            source, differences=(*source.differences, f"miswired: the cables at {words} are exchanged")
+        )
+    folder = (folder or state.DEFAULT / plan.cluster).absolute()
+    with state.locked(folder, create=True):
+        if (folder / state.RECORD).exists():
+            raise LabError(
+                "FAB8005",
+                f"a lab is in {folder}",
+                "Take it down first with `fabricc lab down`, or use --state.",
+            )
+        record = _record(plan, source, folder, frr)
+        taken = [name for name in record.namespaces if (kernel.NAMESPACES / name).exists()]
+        if taken:
+            raise LabError("FAB8007", f"namespaces of these names exist: {', '.join(taken[:3])}")
+        state.save(folder, record)
+        lab = Lab(folder, record)
+        try:
+            assert source.front.spec is not None
+            copy_spec(folder / state.SPEC, source.front.spec, source.front.lock_text)
+            wire(lab, plan.nodes, plan.cables, plan, progress)
+            _supervise(folder)
+            boot(lab, plan.switches, progress)
+        except BaseException:
+            _remove(lab)
+            raise
+    return lab, source
+
+
+def _record(plan: Blueprint, source: Source, folder: Path, frr: str) -> state.Record:
+    spec = source.front.spec
+    assert spec is not None
+    return state.Record(
+        cluster=plan.cluster,
+        prefix=state.prefix_for(plan.cluster, folder),
+        spec=Path(spec.file).name,
+        origin=str(Path(spec.file).absolute()),
+        units=source.units,
+        switches=tuple(node.name for node in plan.switches),
+        hosts=tuple(node.name for node in plan.hosts),
+        cables=cable_ends(plan.cables),
+        overlay=overlay_for(frr),
+        differences=source.differences,
+        frr=frr,
+        sample=source.sample,
+        lldp=lldp.installed(),
+    )
+
+
+def cable_ends(cables: Iterable[CableRow]) -> tuple[tuple[str, str, str, str], ...]:
+    """Lower device and port, upper device and port of each cable."""
+    return tuple((cable.a_device, cable.a_port, cable.b_device, cable.b_port) for cable in cables)
+
+
+def copy_spec(copy: Path, spec: ClusterSpec, lock_text: str) -> None:
+    """Keep what a lab is made from: the spec may be edited while the lab runs.
+
+    Raises:
+        LabError: FAB8014, a catalog file lies outside the folder of the spec.
+    """
+    origin = Path(spec.file)
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir()
+    for name in (origin.name, *spec.catalog_files, *(entry.file for entry in spec.overlays)):
+        target = (copy / name).resolve()
+        if not target.is_relative_to(copy.resolve()):
+            raise LabError("FAB8014", f"the file {name} lies outside the folder of the spec")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(files.read(origin.parent / name))
+    (copy / LOCK_NAME).write_text(lock_text)
+
+
+def _supervise(folder: Path) -> None:
+    """Start the process that holds the boxes, and note who it is."""
+    with (folder / "supervisor.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fabricc.operate.lab.supervisor", str(folder)],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+    started = kernel.start_time(process.pid)
+    state.write_json(folder / state.SUPERVISOR, {"pid": process.pid, "started": started})
+
+
+def down(folder: Path) -> state.Record:
+    """Take a lab away, also one that was killed half made; only what it made is touched.
+
+    Raises:
+        LabError: FAB8006, there is no lab in the folder; FAB8005, another command works on it.
+    """
+    demands.require_root()
+    with state.locked(folder):
+        lab = Lab.open(folder)
+        _remove(lab)
+    return lab.record
+
+
+def _remove(lab: Lab) -> None:
+    import json
+
+    with suppress(OSError, ValueError, KeyError):
+        noted = json.loads((lab.folder / state.SUPERVISOR).read_text())
+        if noted["started"] and kernel.start_time(noted["pid"]) == noted["started"]:
+            _end(noted["pid"])
+    present = [name for name in lab.record.namespaces if (kernel.NAMESPACES / name).exists()]
+    for namespace in present:
+        _end_inside(namespace)
+    kernel.ip_batch((f"netns del {name}" for name in present), force=True)
+    shutil.rmtree(lab.folder, ignore_errors=True)
+
+
+def _end(pid: int) -> None:
+    """End a process of ours and wait for it; its boxes go with it."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.kill(pid, sign)
+        limit = time.monotonic() + _GONE_S
+        while time.monotonic() < limit:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+            if kernel.start_time(pid) is None:
+                return
+            time.sleep(0.02)
+
+
+def _end_inside(namespace: str) -> None:
+    """End what still runs in one of the lab's namespaces."""
+    limit = time.monotonic() + _GONE_S
+    while time.monotonic() < limit:
+        ran = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False)
+        pids = [int(word) for word in ran.stdout.split() if int(word) != os.getpid()]
+        if not pids:
+            return
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def note_boot(lab: Lab, seconds: float) -> Lab:
+    """Record how long the lab took to reach its planned state."""
+    record = replace(lab.record, boot_s=round(seconds, 2))
+    state.save(lab.folder, record)
+    return Lab(lab.folder, record)

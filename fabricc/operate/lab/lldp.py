@@ -1,0 +1,84 @@
+"""Asks each switch's lldpd what it hears: the cabling as it is, seen from both ends of every cable between switches."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from fabricc.operate.lab.failure import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from fabricc.operate.lab.predict import End
+    from fabricc.operate.lab.running import Lab
+
+DAEMON = "lldpd"
+_PARALLEL, _POLL_S = 4, 0.25
+
+Neighbours = dict[str, dict[str, "End"]]
+"""Switch -> its port -> the system name and port that announce themselves there."""
+
+
+def installed() -> bool:
+    """Whether this machine has lldpd."""
+    return all(shutil.which(name) for name in (DAEMON, "lldpcli"))
+
+
+def neighbours(lab: Lab, switches: Iterable[str] | None = None) -> Neighbours:
+    """What the switches hear now; a port without a neighbour is absent.
+
+    Args:
+        lab: the lab.
+        switches: whom to ask; None for all.
+
+    Raises:
+        LabError: FAB8012, a switch does not run, or its lldpd does not answer.
+    """
+    asked = list(lab.record.switches if switches is None else switches)
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        return dict(zip(asked, pool.map(lambda switch: _heard(lab, switch), asked), strict=True))
+
+
+def _heard(lab: Lab, switch: str) -> dict[str, End]:
+    ran = lab.run(switch, ["lldpcli", "-f", "json0", "show", "neighbors"])
+    try:
+        return parse(json.loads(ran.stdout))
+    except (ValueError, KeyError, IndexError, TypeError):
+        said = (ran.stderr or ran.stdout).strip()[:200]
+        raise LabError("FAB8012", f"{DAEMON} of {switch} does not answer: {said}") from None
+
+
+def parse(answer: Mapping[str, Any]) -> dict[str, End]:
+    """Port -> neighbour, of lldpcli's `json0` form, in which everything is a list (lldpcli(8)).
+
+    Raises:
+        KeyError, IndexError, TypeError: not such an answer.
+    """
+    return {
+        found["name"]: (found["chassis"][0]["name"][0]["value"], found["port"][0]["id"][0]["value"])
+        for part in answer["lldp"]
+        for found in part.get("interface", ())
+    }
+
+
+def wait(
+    lab: Lab,
+    wanted: Neighbours,
+    limit_s: float,
+    meanwhile: Callable[[float], None] = time.sleep,
+) -> Neighbours:
+    """The neighbours once every wanted port hears the one it is to hear, or as they are at the limit."""
+    until = time.monotonic() + limit_s
+    seen: Neighbours = {}
+    waiting = list(wanted)
+    while True:
+        seen |= neighbours(lab, waiting)
+        waiting = [switch for switch in waiting if wanted[switch].items() - seen[switch].items()]
+        if not waiting or time.monotonic() > until:
+            return seen
+        meanwhile(_POLL_S)

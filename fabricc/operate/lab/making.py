@@ -1,0 +1,120 @@
+"""Makes the parts of a lab: namespaces and cables between them, and switches that boot in theirs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+import re
+import time
+from typing import TYPE_CHECKING
+
+from fabricc.operate.lab import kernel
+from fabricc.operate.lab.blueprint import MANAGEMENT_NODE, MANAGEMENT_PORT
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.supervisor import WANTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fabricc.fabric.shape import CableRow
+    from fabricc.operate.lab.blueprint import Blueprint, Node
+    from fabricc.operate.lab.running import Lab
+
+    Progress = Callable[[str, int, int], None]
+
+_FINE = re.compile(r"\s*|Waiting for .*|\[\d+\|\w+\].*|Configuration file\[.*")
+"""What `vtysh -b` says when all is well."""
+_LLDP_PORTS = "configure lldp portidsubtype ifname\n"
+"""Ports by name, not by MAC address, on switches whose own files say nothing about lldpd."""
+_LLDP_PACE = "configure lldp tx-interval 1\n"
+"""A second between announcements, not 30 (IEEE 802.1AB, msgTxInterval): set by the lab after the switch's own lines."""
+
+
+def wire(
+    lab: Lab,
+    nodes: Sequence[Node],
+    cables: Sequence[CableRow],
+    plan: Blueprint,
+    progress: Progress | None = None,
+) -> None:
+    """Make the namespaces, cables and addresses of some nodes; with the management node when it is missing."""
+    name = lab.record.namespace
+    bridge = name(MANAGEMENT_NODE)
+    new = [name(node.name) for node in nodes]
+    first = not (kernel.NAMESPACES / bridge).exists()
+    kernel.ip_batch(f"netns add {namespace}" for namespace in ([bridge] if first else []) + new)
+    if first:
+        kernel.ip_batch(
+            ["link add br0 type bridge", f"addr add {plan.gateway} dev br0", "link set br0 up"], bridge
+        )
+    for count, node in enumerate(nodes):
+        kernel.write_sysctls(name(node.name), node.kernel)
+        if progress:
+            progress("namespaces", count + 1, len(nodes))
+    kernel.ip_batch(
+        f"link add name {c.a_port} netns {name(c.a_device)} type veth peer name {c.b_port} netns {name(c.b_device)}"
+        for c in cables
+    )
+    switches = {node.name: management_port(node.name) for node in nodes if node.files}
+    kernel.ip_batch(
+        f"link add name {port} netns {bridge} type veth peer name {MANAGEMENT_PORT} netns {name(switch)}"
+        for switch, port in switches.items()
+    )
+    kernel.ip_batch((f"link set {port} master br0 up" for port in switches.values()), bridge)
+    kernel.ip_batches({name(node.name): node.commands for node in nodes})
+
+
+def management_port(switch: str) -> str:
+    """The bridge's port towards a switch, of 13 characters and the same for good."""
+    return f"m{hashlib.sha256(switch.encode()).hexdigest()[:12]}"
+
+
+def boot(lab: Lab, switches: Sequence[Node], progress: Progress | None = None) -> None:
+    """Start switches and wait until each has loaded its configuration.
+
+    Raises:
+        LabError: FAB8010, a switch did not take its configuration whole.
+    """
+    for node in switches:
+        _furnish(lab, node)
+    limit = time.monotonic() + 60 + 5 * len(switches)
+    waiting = [node.name for node in switches]
+    while waiting:
+        waiting = [switch for switch in waiting if not lab.ready(switch)]
+        if progress:
+            progress("switches", len(switches) - len(waiting), len(switches))
+        if time.monotonic() > limit:
+            raise LabError("FAB8010", f"switches that do not boot: {', '.join(waiting[:3])}")
+        time.sleep(0.05)
+    for node in switches:
+        said = (lab.box(node.name) / "log" / "boot.log").read_text(errors="replace").splitlines()
+        if wrong := [line for line in said if not _FINE.fullmatch(line)]:
+            raise LabError("FAB8010", f"{node.name} does not take its configuration: {'; '.join(wrong[:3])}")
+
+
+def _furnish(lab: Lab, node: Node) -> None:
+    """The folder of a box, ending with the file that asks the supervisor to start it."""
+    box = lab.box(node.name)
+    owner = pwd.getpwnam("frr")
+    for below in ("etc/frr", "log", "tmp", "vartmp"):
+        (box / below).mkdir(parents=True)
+    for below in ("etc/frr", "log", "vartmp"):
+        os.chown(box / below, owner.pw_uid, owner.pw_gid)
+    (box / "tmp").chmod(0o1777)
+    (box / "etc" / "hostname").write_text(node.files["hostname"])
+    (box / "etc" / "hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
+    files = {
+        "frr.conf": node.files["frr.conf"],
+        "daemons": node.files["daemons"],
+        "vtysh.conf": "service integrated-vtysh-config\n",
+        "overlay.conf": "".join(f"{line}\n" for line in lab.record.overlay),
+    }
+    if lab.record.lldp:
+        files["lldp.conf"] = node.files.get("lldpd.conf", _LLDP_PORTS) + _LLDP_PACE
+    for name, text in files.items():
+        file = box / "etc" / "frr" / name
+        file.write_text(text)
+        file.chmod(0o644 if name == "lldp.conf" else 0o640)  # lldpcli reads it without root's rights
+        os.chown(file, owner.pw_uid, owner.pw_gid)
+    (box / WANTED).write_text(lab.record.namespace(node.name))

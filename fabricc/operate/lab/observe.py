@@ -1,0 +1,90 @@
+"""What the live network is, set beside what was predicted: sessions from the daemons, next hops from the kernel."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from fabricc.operate.lab.routes import bgp_widths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fabricc.operate.lab.predict import Prediction
+    from fabricc.operate.lab.running import Lab
+
+_POLL_S = 0.02
+
+Difference = tuple[str, str, object, object]
+"""A switch, a prefix or neighbour, what was predicted, what is observed."""
+
+
+def width_differences(
+    lab: Lab, prediction: Prediction, switches: Iterable[str] | None = None
+) -> list[Difference]:
+    """Prefixes whose next hops in the kernel are not as many as predicted."""
+    found: list[Difference] = []
+    for switch in switches if switches is not None else lab.record.switches:
+        wanted, seen = prediction.widths[switch], bgp_widths(lab.record.namespace(switch))
+        found += [
+            (switch, prefix, wanted.get(prefix, 0), seen.get(prefix, 0))
+            for prefix in sorted(wanted.keys() | seen.keys())
+            if wanted.get(prefix, 0) != seen.get(prefix, 0)
+        ]
+    return found
+
+
+def sessions(lab: Lab, switch: str) -> dict[str, bool]:
+    """Neighbour -> whether its session is Established, for every neighbour that the daemon has."""
+    answer = lab.ask(switch, "bgpd", "show bgp neighbors json")
+    return {
+        name: found.get("bgpState") == "Established"
+        for name, found in answer.items()
+        if isinstance(found, dict) and "bgpState" in found
+    }
+
+
+def session_differences(lab: Lab, prediction: Prediction) -> list[Difference]:
+    """Sessions that are not in the state predicted, and neighbours that are not planned."""
+    found: list[Difference] = []
+    for switch, wanted in prediction.sessions.items():
+        seen = sessions(lab, switch)
+        found += [
+            (switch, neighbour, wanted.get(neighbour), seen.get(neighbour))
+            for neighbour in sorted(wanted.keys() | seen.keys())
+            if wanted.get(neighbour) != seen.get(neighbour)
+        ]
+    return found
+
+
+def settle(
+    lab: Lab,
+    prediction: Prediction,
+    limit_s: float,
+    meanwhile: Callable[[float], None] = time.sleep,
+) -> float | None:
+    """Wait until every kernel's next hops are as predicted.
+
+    Args:
+        lab: the lab.
+        prediction: what it must come to.
+        limit_s: when to give up.
+        meanwhile: called between looks with the seconds that may pass.
+
+    Returns:
+        Seconds it took; None when it did not come to it in time.
+    """
+    begin = time.monotonic()
+    waiting = list(prediction.widths)
+    while True:
+        look = time.monotonic()
+        waiting = [switch for switch in waiting if width_differences(lab, prediction, [switch])]
+        if not waiting:
+            # A switch seen in order early may have moved since; all of them must be in order at once.
+            waiting = [switch for switch in prediction.widths if width_differences(lab, prediction, [switch])]
+            if not waiting:
+                return time.monotonic() - begin
+        if time.monotonic() - begin > limit_s:
+            return None
+        # As long as the look took, so that looking leaves the processor to the daemons.
+        meanwhile(max(_POLL_S, time.monotonic() - look))

@@ -1,0 +1,74 @@
+"""Applies a planned route map to a route, as RFC 7938 networks use them: the first clause that matches decides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from fabricc.fabric.routing import Bgp, Clause, PrefixList
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route as one switch holds it.
+
+    Attributes:
+        path: AS_PATH, the nearest first.
+        sender: the switch it was heard from, or the switch itself; `learned_from`: from whom the sender had it.
+    """
+
+    path: tuple[int, ...]
+    communities: frozenset[str]
+    local_preference: int
+    sender: str
+    learned_from: str
+
+
+def applied(bgp: Bgp, name: str, prefix: IPv4Network | IPv6Network, route: Route) -> Route | None:
+    """The route after the route map `name`, or None when it is denied."""
+    clauses = next(found.clauses for found in bgp.route_maps if found.name == name)
+    for clause in clauses:
+        if not _matches(bgp, clause, prefix, route):
+            continue
+        if not clause.permit:
+            return None
+        if clause.local_preference is not None:
+            route = replace(route, local_preference=clause.local_preference)
+        if clause.add_community is not None:
+            route = replace(route, communities=route.communities | {clause.add_community})
+        return route
+    return None
+
+
+def _matches(bgp: Bgp, clause: Clause, prefix: IPv4Network | IPv6Network, route: Route) -> bool:
+    if clause.community_list is not None:
+        wanted = {found.community for found in bgp.community_lists if found.name == clause.community_list}
+        if not wanted & route.communities:
+            return False
+    if clause.prefix_list is None:
+        return True
+    return any(_permits(found, prefix) for found in bgp.prefix_lists if found.name == clause.prefix_list)
+
+
+def _permits(prefixes: PrefixList, prefix: IPv4Network | IPv6Network) -> bool:
+    if prefixes.family != prefix.version:
+        return False
+    for rule in prefixes.rules:
+        permitted = _network(rule.prefix)
+        low = permitted.prefixlen if rule.ge is None else rule.ge
+        high = rule.le if rule.le is not None else (prefix.max_prefixlen if rule.ge is not None else low)
+        shift = prefix.max_prefixlen - permitted.prefixlen
+        inside = int(prefix.network_address) >> shift == int(permitted.network_address) >> shift
+        if inside and low <= prefix.prefixlen <= high:
+            return True
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text)

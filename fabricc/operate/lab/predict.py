@@ -1,0 +1,219 @@
+"""Predicts what the live network must do: sessions, next hops of every prefix, and who reaches whom.
+
+The prediction follows the planned policy objects by the rules of BGP (RFC 4271 section 9.1 with multipath, RFC 7938
+section 5.2.3) on the links that are up. It reads no configuration and asks no daemon.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import field
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction
+from fabricc.fabric.routing import Transport
+from fabricc.operate.lab.policy import Route, applied
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.routing import Session
+    from fabricc.operate.lab.endpoints import Endpoint
+
+Network = IPv4Network | IPv6Network
+End = tuple[str, str]
+"""A device and its port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """One direction of a session: what `sender` announces, `receiver` hears on `port`."""
+
+    receiver: str
+    port: str
+    sender: str
+    family: int
+    import_map: str
+    export_map: str
+
+
+@dataclass(slots=True)
+class Prediction:
+    """What the network must come to.
+
+    Attributes:
+        widths: switch -> prefix -> equal-cost next hops.
+        sessions: switch -> neighbour (address, or port when unnumbered) -> whether it must be Established.
+        following: switch -> prefix -> the switches next on the way.
+        cut: host ports whose link is down.
+    """
+
+    widths: dict[str, dict[str, int]]
+    sessions: dict[str, dict[str, bool]]
+    following: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    cut: set[End] = field(default_factory=set)
+
+    def hops(self, sender: Endpoint, receiver: Endpoint) -> int | None:
+        """Switches on the way between two addresses; None when they cannot reach each other."""
+        if {(sender.node, sender.port), (receiver.node, receiver.port)} & self.cut:
+            return None
+        tor, prefix, far = sender.tor, receiver.prefix, receiver.tor
+        if tor == far:
+            return 1
+        seen = {tor}
+        at, count = tor, 1
+        while at != far:
+            following = self.following.get(at, {}).get(prefix)
+            if not following or following[0] in seen:
+                return None
+            at, count = following[0], count + 1
+            seen.add(at)
+        return count
+
+
+def predict(switches: Iterable[Switch], down: frozenset[End] = frozenset()) -> Prediction:
+    """What a network of these switches comes to while some link ends are down.
+
+    Args:
+        switches: the whole network, as planned; a drained switch's policy already says so.
+        down: link ends without light; a link is up only when neither of its ends is listed.
+    """
+    known = {switch.name: switch for switch in switches}
+    live = {name: _live_ports(switch, down) for name, switch in known.items()}
+    adjacencies = [one for switch in known.values() for one in _adjacencies(switch, known, live)]
+    tables = _solve(known, live, adjacencies)
+    prediction = Prediction({}, _sessions(known, live))
+    for name, switch in known.items():
+        prediction.cut |= {
+            (port.peer.device, port.peer.port)
+            for port in switch.ports
+            if port.direction is Direction.HOST and port.peer and port.name not in live[name]
+        }
+        chosen = {
+            str(prefix): _best(routes)[: switch.bgp.maximum_paths]
+            for prefix, routes in tables[name].items()
+            if prefix not in _originated(switch, live[name])
+        }
+        prediction.widths[name] = {prefix: len(routes) for prefix, routes in chosen.items()}
+        prediction.following[name] = {
+            prefix: tuple(sorted({route.sender for route in routes})) for prefix, routes in chosen.items()
+        }
+    return prediction
+
+
+def _live_ports(switch: Switch, down: frozenset[End]) -> set[str]:
+    return {port.name for port in switch.ports if _is_up(switch.name, port, down)}
+
+
+def _is_up(name: str, port: Port, down: frozenset[End]) -> bool:
+    if not port.enabled or port.peer is None:
+        return False
+    return (name, port.name) not in down and (port.peer.device, port.peer.port) not in down
+
+
+def _sessions(known: Mapping[str, Switch], live: Mapping[str, set[str]]) -> dict[str, dict[str, bool]]:
+    return {
+        name: {
+            session.remote or session.port: session.port in live[name] and session.peer in known
+            for session in switch.bgp.sessions
+        }
+        for name, switch in known.items()
+    }
+
+
+def _adjacencies(
+    switch: Switch, known: Mapping[str, Switch], live: Mapping[str, set[str]]
+) -> Iterator[Adjacency]:
+    """What a switch hears: a session runs while its link is up."""
+    groups = {group.name: group for group in switch.bgp.groups}
+    opposite = {"UPSTREAM": "DOWNSTREAM", "DOWNSTREAM": "UPSTREAM"}
+    for session in switch.bgp.sessions:
+        if session.port not in live[switch.name] or session.peer not in known:
+            continue
+        far = {group.name: group for group in known[session.peer].bgp.groups}[opposite[session.group]]
+        for family in _families(switch, session):
+            imports = groups[session.group].import_map
+            yield Adjacency(switch.name, session.port, session.peer, family, imports, far.export_map)
+
+
+def _families(switch: Switch, session: Session) -> list[int]:
+    if session.transport is Transport.UNNUMBERED:
+        return [*([4] if switch.bgp.ipv4 else []), *([6] if switch.bgp.ipv6 else [])]
+    return [4 if session.transport is Transport.IPV4 else 6]
+
+
+def _originated(switch: Switch, live: set[str]) -> set[Network]:
+    """Its loopbacks, and its aggregates while a link below them is up."""
+    own: set[Network] = {ip_network(address) for address in (switch.loopback4, switch.loopback6) if address}
+    below = any(port.name in live for port in switch.ports if port.direction is Direction.HOST)
+    return own | ({ip_network(prefix) for prefix in switch.bgp.aggregates} if below else set())
+
+
+Table = dict[Network, list[Route]]
+
+
+def _solve(
+    known: Mapping[str, Switch], live: Mapping[str, set[str]], adjacencies: Iterable[Adjacency]
+) -> dict[str, Table]:
+    """Exchange routes until nothing changes; a policy without valleys settles within twice the tiers."""
+    heard: dict[str, list[Adjacency]] = defaultdict(list)
+    for adjacency in adjacencies:
+        heard[adjacency.receiver].append(adjacency)
+    tables: dict[str, Table] = {
+        name: {prefix: [Route((), frozenset(), 100, name, "")] for prefix in _originated(switch, live[name])}
+        for name, switch in known.items()
+    }
+    for _ in range(2 * len(known) + 2):
+        announced = {name: _announced(known[name], tables[name]) for name in known}
+        changed = False
+        for name, switch in known.items():
+            fresh = _heard(switch, heard[name], announced)
+            for prefix in _originated(switch, live[name]):
+                fresh[prefix] = tables[name][prefix]
+            changed |= fresh != tables[name]
+            tables[name] = fresh
+        if not changed:
+            return tables
+    raise ArithmeticError("the planned policy does not settle")
+
+
+def _announced(switch: Switch, table: Table) -> dict[tuple[str, int], list[tuple[Network, Route]]]:
+    """(export map, family) -> what is announced through it."""
+    found: dict[tuple[str, int], list[tuple[Network, Route]]] = {}
+    for group in switch.bgp.groups:
+        for family in (4, 6):
+            through = found[group.export_map, family] = []
+            for prefix, routes in table.items():
+                if prefix.version != family:
+                    continue
+                best = _best(routes)[0]
+                if (sent := applied(switch.bgp, group.export_map, prefix, best)) is not None:
+                    path = (switch.bgp.asn, *sent.path)
+                    through.append((prefix, Route(path, sent.communities, 100, switch.name, best.sender)))
+    return found
+
+
+def _heard(
+    switch: Switch,
+    adjacencies: Iterable[Adjacency],
+    announced: Mapping[str, Mapping[tuple[str, int], list[tuple[Network, Route]]]],
+) -> Table:
+    table: Table = defaultdict(list)
+    own = switch.bgp.asn
+    for adjacency in adjacencies:
+        for prefix, route in announced[adjacency.sender].get((adjacency.export_map, adjacency.family), ()):
+            if own in route.path or route.learned_from == switch.name:
+                continue
+            accepted = applied(switch.bgp, adjacency.import_map, prefix, route)
+            if accepted is not None:
+                table[prefix].append(accepted)
+    return dict(table)
+
+
+def _best(routes: list[Route]) -> list[Route]:
+    """The routes of equal cost: highest local preference, then shortest path."""
+    key = min((-route.local_preference, len(route.path)) for route in routes)
+    return [route for route in routes if (-route.local_preference, len(route.path)) == key]

@@ -1,0 +1,189 @@
+"""Sends a datagram between every pair of rail addresses, and the largest there may be, and keeps what arrived."""
+
+from __future__ import annotations
+
+import errno
+import random
+import select
+import struct
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.operate.lab.endpoints import TTL, arrivals, mark, never_fragment, opened
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.operate.lab.endpoints import Endpoint
+    from fabricc.operate.lab.predict import Prediction
+    from fabricc.operate.lab.running import Lab
+
+PORT = 4791  # RoCEv2
+MOST_PAIRS = 20_000
+_PAIR = struct.Struct("II")
+_ROUNDS, _WAIT_S, _BURST = 3, 0.4, 64
+_OVERHEAD = {4: 28, 6: 48}  # IP and UDP headers, bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two addresses and what is predicted between them: switches on the way, or None when cut off."""
+
+    sender: int
+    receiver: int
+    hops: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What arrived of a pair: switches passed, and whether source, interface and traffic class are right."""
+
+    hops: int
+    source: bool
+    interface: bool
+    tos: bool
+
+
+def pairs(endpoints: Sequence[Endpoint], prediction: Prediction) -> list[Pair]:
+    """Ordered pairs of one family on different nodes, all or a fixed random choice of `MOST_PAIRS`.
+
+    What stays inside a host never meets the fabric.
+    """
+    found = []
+    for at, to in candidates(endpoints, MOST_PAIRS):
+        found.append(Pair(at, to, prediction.hops(endpoints[at], endpoints[to])))
+    return found
+
+
+def candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int, int]]:
+    """Numbers of endpoints on different nodes in one family, in a fixed random order, at most so many pairs."""
+    order = random.Random(len(endpoints))
+    numbers = range(len(endpoints))
+    if len(endpoints) ** 2 <= 4 * most:
+        drawn = [(at, to) for at in numbers for to in numbers]
+        order.shuffle(drawn)
+    else:
+        drawn = [(order.choice(numbers), order.choice(numbers)) for _ in range(4 * most)]
+    fitting = (
+        (at, to)
+        for at, to in dict.fromkeys(drawn)
+        if endpoints[at].node != endpoints[to].node and endpoints[at].version == endpoints[to].version
+    )
+    return list(islice(fitting, most))
+
+
+def exchange(
+    lab: Lab, endpoints: Sequence[Endpoint], wanted: Sequence[Pair], marks: Sequence[int]
+) -> dict[int, Heard]:
+    """Send one datagram for each pair, again for those that do not arrive; number of the pair -> what was heard.
+
+    Args:
+        lab: the lab.
+        endpoints: the addresses.
+        wanted: pairs of them, also those that are not expected to work.
+        marks: traffic class bytes, used in turn.
+    """
+    heard: dict[int, Heard] = {}
+    with opened(lab, endpoints, PORT) as sockets:
+        poller, owner = select.epoll(), {}
+        for at, (channel, _) in enumerate(sockets):
+            poller.register(channel, select.EPOLLIN)
+            owner[channel.fileno()] = at
+        with poller:
+            for _ in range(_ROUNDS):
+                if not _send(endpoints, sockets, wanted, marks, heard, poller, owner):
+                    break
+                _receive(endpoints, sockets, wanted, marks, heard, poller, owner, _WAIT_S)
+    return heard
+
+
+def _send(
+    endpoints: Sequence[Endpoint], sockets: Sequence[tuple[socket.socket, int]], wanted: Sequence[Pair],
+    marks: Sequence[int], heard: dict[int, Heard], poller: select.epoll, owner: dict[int, int],
+) -> bool:  # fmt: skip
+    """Whether a pair that should work had not been heard yet."""
+    missing = False
+    for number, pair in enumerate(wanted):
+        if number in heard:
+            continue
+        missing |= pair.hops is not None
+        channel = sockets[pair.sender][0]
+        mark(channel, marks[number % len(marks)])
+        with suppress(OSError):  # what cannot be sent does not arrive
+            channel.sendto(_PAIR.pack(number, pair.sender), (endpoints[pair.receiver].address, PORT))
+        if number % _BURST == 0:
+            _receive(endpoints, sockets, wanted, marks, heard, poller, owner, 0)
+    return missing
+
+
+def _receive(
+    endpoints: Sequence[Endpoint], sockets: Sequence[tuple[socket.socket, int]], wanted: Sequence[Pair],
+    marks: Sequence[int], heard: dict[int, Heard], poller: select.epoll, owner: dict[int, int], wait_s: float,
+) -> None:  # fmt: skip
+    while events := poller.poll(wait_s):
+        for descriptor, _ in events:
+            at = owner[descriptor]
+            channel, interface = sockets[at]
+            for arrival in arrivals(channel):
+                number, sender = _PAIR.unpack_from(arrival.payload)
+                if number < len(wanted) and wanted[number].receiver == at:
+                    heard[number] = Heard(
+                        TTL - arrival.ttl,
+                        arrival.source == endpoints[sender].address,
+                        arrival.interface == interface,
+                        arrival.tos == marks[number % len(marks)],
+                    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether a datagram of exactly the MTU arrived whole, and whether one byte more was refused."""
+
+    arrived: bool
+    refused: bool
+
+
+def largest(
+    lab: Lab, endpoints: Sequence[Endpoint], mtu: int, prediction: Prediction
+) -> Iterator[tuple[Endpoint, Endpoint, Fit]]:
+    """For each address, the largest datagram to the next one that it reaches, with Don't Fragment."""
+    with opened(lab, endpoints, PORT) as sockets:
+        for at, sender in enumerate(endpoints):
+            to = _next(endpoints, at, prediction)
+            if to is not None:
+                fit = _fit(sender, endpoints[to], sockets[at][0], sockets[to][0], mtu)
+                yield sender, endpoints[to], fit
+
+
+def _next(endpoints: Sequence[Endpoint], at: int, prediction: Prediction) -> int | None:
+    sender = endpoints[at]
+    for offset in range(1, len(endpoints)):
+        to = (at + offset) % len(endpoints)
+        receiver = endpoints[to]
+        elsewhere = receiver.tor != sender.tor and receiver.node != sender.node
+        if elsewhere and receiver.version == sender.version and prediction.hops(sender, receiver) is not None:
+            return to
+    return None
+
+
+def _fit(sender: Endpoint, receiver: Endpoint, out: socket.socket, into: socket.socket, mtu: int) -> Fit:
+    never_fragment(out, sender.version)
+    poller = select.poll()  # unlike select(2), for descriptors of any number
+    poller.register(into, select.POLLIN)
+    size = mtu - _OVERHEAD[sender.version]
+    arrived = False
+    for _ in range(_ROUNDS):
+        out.sendto(bytes(size), (receiver.address, PORT))
+        poller.poll(_WAIT_S * 1000)
+        arrived = any(len(found.payload) == size for found in arrivals(into, size + 1))
+        if arrived:
+            break
+    try:
+        out.sendto(bytes(size + 1), (receiver.address, PORT))
+        refused = False
+    except OSError as error:
+        refused = error.errno == errno.EMSGSIZE
+    return Fit(arrived, refused)

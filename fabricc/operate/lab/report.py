@@ -1,0 +1,125 @@
+"""A trial for people (tables), for programs (JSON) and for CI (JUnit)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign.text import json_document, xml_document
+from fabricc.operate.lab.steady import STEADY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fabricc.base.foreign.text import Rendered
+    from fabricc.operate.lab.agreement import Check, Event, Trial
+    from fabricc.operate.lab.flows import Outage
+
+_SHOWN = 5
+_EVENT = (
+    "event", "paths left", "timers", "settled", "flows hit", "lost", "longest gap", "back", "flows hit", "longest gap",
+)  # fmt: skip
+
+
+def lines(trial: Trial) -> list[str]:
+    """The trial as tables, a blank line between them."""
+    parts = [_head(trial), _grid(("fact", "predicted", "facts", "agreed"), _rows(trial.checks))]
+    if trial.events:
+        parts.append(_grid(_EVENT, [_event(event) for event in trial.events]))
+    for check in trial.wrong:
+        more = len(check.wrong) - _SHOWN
+        told = [f"{check.group}: {check.name} (predicted: {check.predicted})"]
+        told += [f"  {line}" for line in check.wrong[:_SHOWN]]
+        parts.append([*told, *([f"  and {more} more"] if more > 0 else [])])
+    verdict = "the live network agrees with the plan" if not trial.wrong else "plan and network DISAGREE"
+    parts.append([f"{trial.agreed:,} of {trial.facts:,} facts agree: {verdict}."])
+    return [line for part in parts for line in ("", *part)][1:]
+
+
+def _head(trial: Trial) -> list[str]:
+    memory = sum(trial.memory_kib.values()) / 1024
+    each = memory / max(1, len(trial.memory_kib))
+    boot = f", planned state {trial.boot_s:.1f} s after start" if trial.boot_s is not None else ""
+    lines = [
+        f"{trial.cluster}: {trial.switches} switches with FRR {trial.frr}, {trial.hosts} hosts{boot}; "
+        f"{memory:.0f} MiB, {each:.0f} MiB a switch"
+    ]
+    lines += [f"  differs: {sentence}" for sentence in trial.differences]
+    lines += [f"  added to every frr.conf: {line}" for line in trial.overlay]
+    return lines
+
+
+def _rows(checks: Iterable[Check]) -> list[Sequence[str]]:
+    """A row a kind in the steady state; a row for all of a kind in an event."""
+    rows: dict[tuple[str, str], list[Check]] = {}
+    for check in checks:
+        name = check.name if check.group == STEADY else check.name.partition(":")[0]
+        predicted = check.predicted if check.group == STEADY else ""
+        rows.setdefault((check.group, f"{name}\0{predicted}"), []).append(check)
+    found: list[Sequence[str]] = []
+    for (group, key), members in rows.items():
+        name, _, predicted = key.partition("\0")
+        said = {check.predicted for check in members}
+        facts, agreed = sum(c.facts for c in members), sum(c.agreed for c in members)
+        words = predicted or ("/".join(sorted(said)) if len(said) <= 3 else "as planned")
+        found.append((f"{group}: {name}", words, f"{facts:,}", f"{agreed:,}"))
+    return found
+
+
+def _event(event: Event) -> Sequence[str]:
+    hit, lost, gap = _outage(event.outage)
+    hit_back, _, gap_back = _outage(event.return_outage)
+    back = _seconds(event.return_s) if event.return_outage else "-"
+    timers = _seconds(event.notice_s) if event.notice_s else "-"
+    return (
+        event.name,
+        event.paths,
+        timers,
+        _seconds(event.settle_s),
+        hit,
+        lost,
+        gap,
+        back,
+        hit_back,
+        gap_back,
+    )
+
+
+def _outage(outage: Outage | None) -> tuple[str, str, str]:
+    if outage is None or not outage.flows:
+        return "-", "-", "-"
+    gap = f"{outage.worst_s * 1000:.0f} ms" if outage.lost else "-"
+    return f"{outage.hit} of {outage.flows}", f"{outage.lost} of {outage.sent:,}", gap
+
+
+def _seconds(value: float | None) -> str:
+    return "never" if value is None else f"{value:.2f} s"
+
+
+def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    table = [head, *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
+
+
+def as_json(trial: Trial) -> Rendered:
+    """The trial as JSON, every fact's kind with its count and every disagreement."""
+    return json_document({**asdict(trial), "facts": trial.facts, "agreed": trial.agreed}, indent=1)
+
+
+def as_junit(trial: Trial) -> Rendered:
+    """The trial as a JUnit file: a test case a kind of fact."""
+    from xml.etree.ElementTree import Element, SubElement
+
+    counts = {"tests": str(len(trial.checks)), "failures": str(len(trial.wrong))}
+    suite = Element("testsuite", {"name": f"fabricc lab {trial.cluster}", **counts})
+    for check in trial.checks:
+        name = f"{check.name} ({check.predicted}): {check.agreed} of {check.facts}"
+        case = SubElement(suite, "testcase", {"classname": check.group, "name": name})
+        if check.agreed != check.facts:
+            SubElement(case, "failure", {"message": "; ".join(check.wrong[:_SHOWN])})
+    return xml_document(suite)

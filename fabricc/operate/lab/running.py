@@ -1,0 +1,162 @@
+"""A lab that runs: its nodes, their processes, and how to speak to them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+from fabricc.operate.lab import kernel, state, vty
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.supervisor import READY, UNSHARE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.operate.lab.state import Record
+
+RELOAD = "/usr/lib/frr/frr-reload.py"
+CANDIDATE = "candidate.conf"
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A lab by its folder and its record."""
+
+    folder: Path
+    record: Record
+
+    @classmethod
+    def open(cls, folder: Path) -> Lab:
+        """The lab of a state folder.
+
+        Raises:
+            LabError: FAB8006, there is none.
+        """
+        return cls(folder, state.load(folder))
+
+    def box(self, switch: str) -> Path:
+        """The folder of a switch's files."""
+        return self.folder / "boxes" / switch
+
+    def process(self, switch: str) -> int | None:
+        """Process 1 of a switch as this machine numbers it; None when the switch does not run."""
+        try:
+            holder = int((self.box(switch) / UNSHARE).read_text())
+        except (OSError, ValueError):
+            return None
+        below = kernel.children(holder)
+        return below[0] if below and self._is_mine(holder) else None
+
+    def _is_mine(self, holder: int) -> bool:
+        """Whether a process still is the one that the supervisor started: it runs this lab's boot script."""
+        try:
+            return str(self.folder / "boxes").encode() in Path(f"/proc/{holder}/cmdline").read_bytes()
+        except OSError:
+            return False
+
+    def ready(self, switch: str) -> bool:
+        """Whether a switch has loaded its configuration."""
+        process = self.process(switch)
+        return process is not None and Path(f"/proc/{process}/root/{READY}").exists()
+
+    def daemon(self, switch: str, name: str) -> Path:
+        """The vty socket of a daemon.
+
+        Raises:
+            LabError: FAB8012, the switch does not run.
+        """
+        process = self.process(switch)
+        if process is None:
+            raise LabError("FAB8012", f"{switch} does not run", "See `fabricc lab status`.")
+        return Path(f"/proc/{process}/root/run/frr/{name}.vty")
+
+    def ask(self, switch: str, name: str, command: str) -> dict[str, Any]:
+        """The JSON answer of a switch's daemon.
+
+        Raises:
+            LabError: FAB8012, it does not answer.
+        """
+        try:
+            return vty.ask_json(self.daemon(switch, name), command)
+        except (OSError, ValueError) as error:
+            raise LabError("FAB8012", f"{name} of {switch} does not answer: {error}") from None
+
+    def entry(self, node: str) -> list[str]:
+        """The words before a command that make it run on a node.
+
+        Raises:
+            LabError: FAB8011, no such node; FAB8012, it does not run.
+        """
+        if node in self.record.hosts:
+            return ["ip", "netns", "exec", self.record.namespace(node)]
+        if node not in self.record.switches:
+            raise LabError("FAB8011", f"no node is named {node!r}", _near(node, self.nodes))
+        process = self.process(node)
+        if process is None:
+            raise LabError("FAB8012", f"{node} does not run", "See `fabricc lab status`.")
+        return ["nsenter", "-t", str(process), "-m", "-u", "-p", "-n"]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of switches and hosts."""
+        return self.record.switches + self.record.hosts
+
+    def run(
+        self, node: str, command: Sequence[str], limit_s: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command on a node and keep what it prints."""
+        words = [*self.entry(node), *command]
+        return subprocess.run(words, capture_output=True, text=True, timeout=limit_s, check=False)
+
+    def reload(self, switch: str, configuration: str) -> None:
+        """Bring a running switch to another `frr.conf` without restarting anything.
+
+        Raises:
+            LabError: FAB8013, frr-reload did not get there.
+        """
+        self._put(switch, configuration)
+        ran = self.run(switch, ["python3", RELOAD, "--reload", f"/etc/frr/{CANDIDATE}"])
+        if ran.returncode:
+            said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
+            raise LabError("FAB8013", f"{switch} did not take its new configuration: {''.join(said)}")
+
+    def pending(self, switch: str, configuration: str) -> list[str]:
+        """What frr-reload would change to bring a running switch to an `frr.conf`; empty when it is there already.
+
+        Raises:
+            LabError: FAB8013, frr-reload does not answer.
+        """
+        self._put(switch, configuration)
+        ran = self.run(switch, ["python3", RELOAD, "--test", "--stdout", f"/etc/frr/{CANDIDATE}"])
+        if ran.returncode:
+            said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
+            raise LabError("FAB8013", f"{switch}: frr-reload does not compare: {''.join(said)}")
+        return [line.rstrip() for line in ran.stdout.splitlines() if line.strip(" =")]
+
+    def _put(self, switch: str, configuration: str) -> None:
+        text = with_overlay(configuration, self.record.overlay)
+        (self.box(switch) / "etc" / "frr" / CANDIDATE).write_text(text)
+
+    def memory_kib(self) -> dict[str, int]:
+        """Switch -> its processes' share of memory, KiB."""
+        found = {}
+        for switch in self.record.switches:
+            process = self.process(switch)
+            found[switch] = kernel.memory_kib(kernel.family(process)) if process else 0
+        return found
+
+
+def with_overlay(configuration: str, overlay: Sequence[str]) -> str:
+    """The configuration with the lab's own lines after its head, where `show running-config` has them."""
+    missing = [line for line in overlay if line not in configuration.splitlines()]
+    head, mark, rest = configuration.partition("!\n")
+    return head + "".join(f"{line}\n" for line in missing) + mark + rest
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, 3)
+    return f"Did you mean {' or '.join(close)}?" if close else ""

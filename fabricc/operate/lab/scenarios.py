@@ -1,0 +1,262 @@
+"""Failures and a drain on a running lab: what was predicted to remain, what remained, and what the traffic saw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.fabric import DeviceChange
+from fabricc.fabric.model import Direction, TierName
+from fabricc.operate.lab import faults, kernel, observe, steady
+from fabricc.operate.lab.agreement import Event
+from fabricc.operate.lab.flows import MOST_FLOWS, Stream
+from fabricc.operate.lab.probes import candidates
+from fabricc.operate.lab.steady import Network, configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fabricc.fabric.model import Switch
+    from fabricc.operate.lab.agreement import Trial
+    from fabricc.operate.lab.endpoints import Endpoint
+    from fabricc.operate.lab.flows import Outage
+    from fabricc.operate.lab.predict import End, Prediction
+
+LIMIT_S = 60.0
+"""How long a change may take to settle: generous, for what is asserted is where it settles, not when."""
+_CANDIDATES = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A failure: a sentence, what to break (see `faults.ends_of`), and whether its carrier stays up."""
+
+    name: str
+    target: str
+    silent: bool = False
+
+
+def failures(network: Network) -> Iterator[Scenario]:
+    """One link of each kind, one switch of each tier, one host link, and an up-link and a spine that fall silent."""
+    for tier, direction, words in (
+        (TierName.TOR, Direction.HOST, "host link"),
+        (TierName.TOR, Direction.UP, "ToR up-link"),
+        (TierName.SPINE, Direction.UP, "spine up-link"),
+    ):
+        for switch in network.switches:
+            ports = [p for p in switch.ports if p.direction is direction and p.enabled and p.peer]
+            if switch.tier is tier and ports:
+                yield Scenario(f"{words} {switch.name} {ports[0].name}", f"{switch.name}:{ports[0].name}")
+                break
+    for tier, words in ((TierName.TOR, "ToR"), (TierName.SPINE, "spine"), (TierName.CORE, "core")):
+        of_tier = [switch.name for switch in network.switches if switch.tier is tier]
+        if of_tier:
+            yield Scenario(f"{words} {of_tier[0]}", of_tier[0])
+    up_link = next(session for switch in network.switches for session in _upward(switch))
+    yield Scenario(f"silent cut {up_link[0]} {up_link[1]}", ":".join(up_link), silent=True)
+    spines = [switch.name for switch in network.switches if switch.tier is TierName.SPINE]
+    if len(spines) > 1:
+        yield Scenario(f"silent spine {spines[0]}", spines[0], silent=True)
+
+
+def _upward(switch: Switch) -> Iterator[End]:
+    for port in switch.ports:
+        if port.direction is Direction.UP and port.enabled and port.peer:
+            yield switch.name, port.name
+
+
+def notice_s(network: Network, scenario: Scenario) -> float:
+    """How long the plan allows a failure to go unnoticed, seconds.
+
+    Light that goes out is noticed at once. What is silent is found by BFD within its detection time (RFC 5880
+    section 6.8.4), or, without BFD, by BGP's hold timer (RFC 4271 section 6.5).
+    """
+    if not scenario.silent:
+        return 0.0
+    routing = network.fabric.routing
+    if routing.bfd_interval_ms is None:
+        return float(routing.hold_s)
+    return routing.bfd_interval_ms * routing.bfd_multiplier / 1000
+
+
+def fail(network: Network, scenario: Scenario, trial: Trial) -> Event:
+    """Break something, compare what remains, heal it, and compare again."""
+    name, target = scenario.name, scenario.target
+    lab = network.lab
+    ends = frozenset(faults.ends_of(lab, target))
+    before, after = network.predict(), network.predict(ends)
+    with Stream(lab, surviving(network, before, after, near=frozenset({target.partition(":")[0]}))) as stream:
+        stream.start()
+        faults.break_(lab, target, silent=scenario.silent)
+        try:
+            settled = observe.settle(lab, after, LIMIT_S, stream.run)
+            stream.recover(LIMIT_S)
+            outage = stream.outage()
+            _compare(network, after, trial, name, settled, outage)
+            if scenario.silent:
+                _compare_silence(network, ends, after, trial, name)
+        finally:
+            stream.start()
+            faults.heal(lab, target)
+        returned = observe.settle(lab, before, LIMIT_S, stream.run)
+        stream.recover(LIMIT_S)
+        back = stream.outage()
+    _came(trial, f"{name}, healed", returned, back)
+    if returned is None:
+        steady.compare_widths(network, before, trial, f"{name}, healed")
+    return Event(
+        name, _remaining(before, after), settled, outage, returned, back, notice_s(network, scenario)
+    )
+
+
+def _compare_silence(
+    network: Network, ends: frozenset[End], after: Prediction, trial: Trial, name: str
+) -> None:
+    """Whether timers alone found it: every broken end still has its carrier, and only its sessions are down."""
+    carrier = trial.check(name, "carrier of the silent ports", "up all the while")
+    for device, port in sorted(ends):
+        carrier.add(
+            kernel.has_carrier(network.lab.record.namespace(device), port), f"{device}:{port} is down"
+        )
+    sessions = trial.check(name, "BGP sessions", "down over silent links, Established elsewhere")
+    steady.compare_sessions(network, after, sessions)
+
+
+def _compare(
+    network: Network, after: Prediction, trial: Trial, name: str, settled: float | None, outage: Outage
+) -> None:
+    _came(trial, name, settled, outage)
+    steady.compare_widths(network, after, trial, name)
+    steady.compare_reach(network, after, trial, name)
+
+
+def _came(trial: Trial, name: str, settled: float | None, outage: Outage) -> None:
+    """Whether the predicted state was reached, and every surviving flow carries again."""
+    trial.check(name, "next hops settle", "as predicted").add(
+        settled is not None, f"not within {LIMIT_S:.0f} s"
+    )
+    if outage.flows:
+        check = trial.check(name, "surviving flows", "all carry again")
+        check.facts += outage.flows
+        check.agreed += outage.flows - outage.silent
+        if outage.silent:
+            check.wrong.append(f"{outage.silent} of {outage.flows} flows stay silent")
+
+
+def surviving(
+    network: Network, *states: Prediction, near: frozenset[str] = frozenset()
+) -> list[tuple[Endpoint, Endpoint]]:
+    """Pairs of rail addresses behind different ToRs that reach each other in all of these states.
+
+    Args:
+        network: the network.
+        states: what it goes through.
+        near: switches that half of the pairs are to hang off, if there are so many.
+    """
+    endpoints = network.rails()
+    found = [
+        (endpoints[at], endpoints[to])
+        for at, to in candidates(endpoints, _CANDIDATES)
+        if endpoints[at].tor != endpoints[to].tor
+        and all(state.hops(endpoints[at], endpoints[to]) is not None for state in states)
+    ]
+    close = [pair for pair in found if near & {pair[0].tor, pair[1].tor}][: MOST_FLOWS // 2]
+    others = [pair for pair in found if pair not in close]
+    return (close + others)[:MOST_FLOWS]
+
+
+def _remaining(before: Prediction, after: Prediction) -> str:
+    """The largest loss of next hops: `1 of 2`; `no loss` when nothing loses any."""
+    losses = [
+        (width - after.widths[switch].get(prefix, 0), width)
+        for switch, widths in before.widths.items()
+        for prefix, width in widths.items()
+        if 0 < after.widths[switch].get(prefix, 0) < width
+    ]
+    if not losses:
+        return "no loss" if before.widths == after.widths else "prefixes gone"
+    lost, width = max(losses)
+    return f"{width - lost} of {width}"
+
+
+def drain(network: Network, trial: Trial) -> Event | None:
+    """Drain a spine by graceful shutdown, take it away while drained, and bring it back: nothing may be lost."""
+    spines = [switch for switch in network.switches if switch.tier is TierName.SPINE]
+    if len(spines) < 2:
+        return None
+    spine = spines[0]
+    name = f"drain of {spine.name}"
+    drained = drained_network(network, spine.name)
+    before, after = network.predict(), drained.predict()
+    off = drained.predict(frozenset(faults.ends_of(network.lab, spine.name)))
+    with Stream(network.lab, surviving(network, before, after, off)) as stream:
+        stream.start()
+        settled = _reload(drained, spine.name, after, stream)
+        outage = stream.outage()
+        compare_lossless(trial, name, settled, outage)
+        steady.compare_widths(network, after, trial, name)
+        _away(network, spine.name, off, after, stream, trial)
+        stream.start()
+        returned = _reload(network, spine.name, before, stream)
+        back = stream.outage()
+        compare_lossless(trial, f"return of {spine.name}", returned, back)
+        if returned is None:
+            steady.compare_widths(network, before, trial, f"return of {spine.name}")
+    return Event(name, _remaining(before, after), settled, outage, returned, back)
+
+
+def _away(
+    network: Network, spine: str, off: Prediction, after: Prediction, stream: Stream, trial: Trial
+) -> None:
+    """The drained spine leaves and comes back: no traffic is on it that could be lost."""
+    stream.start()
+    faults.break_(network.lab, spine)
+    try:
+        gone = observe.settle(network.lab, off, LIMIT_S, stream.run)
+        stream.recover(LIMIT_S)
+        compare_lossless(trial, f"{spine} off while drained", gone, stream.outage())
+    finally:
+        faults.heal(network.lab, spine)
+    observe.settle(network.lab, after, LIMIT_S, stream.run)
+
+
+def drained_network(network: Network, name: str) -> Network:
+    """The same network with one switch announcing graceful shutdown."""
+    known = network.fabric.changes.get(name)
+    change = replace(known, drained=True) if known else DeviceChange(None, None, True, None, {})
+    return Network.of(network.lab, replace(network.fabric, changes={**network.fabric.changes, name: change}))
+
+
+def _reload(network: Network, name: str, wanted: Prediction, stream: Stream) -> float | None:
+    """Reload a switch into its configuration of this network, with traffic running all the while."""
+    switch = next(switch for switch in network.switches if switch.name == name)
+    while_running(lambda: network.lab.reload(name, configuration(switch)), stream)
+    settled = observe.settle(network.lab, wanted, LIMIT_S, stream.run)
+    stream.recover(LIMIT_S)
+    return settled
+
+
+def while_running(work: Callable[[], None], stream: Stream) -> None:
+    """Do something in a thread of its own while the stream runs on."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        while not done.done():
+            stream.run(0.05)
+        done.result()
+
+
+def compare_lossless(trial: Trial, name: str, settled: float | None, outage: Outage) -> None:
+    """Whether the predicted state was reached, and no flow lost a datagram."""
+    trial.check(name, "next hops settle", "as predicted").add(
+        settled is not None, f"not within {LIMIT_S:.0f} s"
+    )
+    if outage.flows:
+        check = trial.check(name, "flows", "no datagram lost")
+        check.facts, check.agreed = outage.flows, outage.flows - outage.hit
+        if outage.lost:
+            check.wrong.append(
+                f"{outage.lost} of {outage.sent} lost, longest gap {outage.worst_s * 1000:.0f} ms"
+            )

@@ -1,0 +1,97 @@
+"""Cuts a part out of a fabric too large for one machine; what stays keeps its names, ports, addresses and ASNs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from fabricc.operate.lab.failure import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import Shape
+
+_PODS, _UNITS_PER_POD, _SPINES, _CORES = 2, 2, 2, 2
+"""What a sample has at least, where the fabric has as many: enough for every way between two rails and for ECMP."""
+
+
+def sliced(fabric: Fabric, units: int) -> Fabric:
+    """The first `units` units with every spine and core they reach, so that widths stay as planned.
+
+    Raises:
+        LabError: FAB8011, the fabric has not as many.
+    """
+    _require(fabric, units)
+    return _of_units(fabric, list(fabric.units)[:units])
+
+
+def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
+    """A sample: few units of two pods and of every host group, all planes, and a part of the spines and cores.
+
+    Spines are kept in whole core groups unless one pod remains, and cores are left out only where one group remains:
+    only then has every kept device the name and the ports that it has in the whole fabric.
+
+    Args:
+        fabric: the whole.
+        units: how many units to keep, taken from the pods in turn; None for the fewest that show every prefix class.
+
+    Raises:
+        LabError: FAB8011, the fabric has not as many.
+    """
+    kept = _spread(fabric)
+    if units is not None:
+        _require(fabric, units)
+        others = [at for at in fabric.units if at // fabric.shape.units_per_pod < _PODS and at not in kept]
+        kept = [*kept, *others][:units]
+        if len(kept) < units:
+            kept += [at for at in fabric.units if at not in kept][: units - len(kept)]
+    part = _of_units(fabric, sorted(kept))
+    return replace(part, shape=_fewer_spines(part.shape))
+
+
+def _spread(fabric: Fabric) -> list[int]:
+    """The first units of the first pods in turn, and the first of each host group that is missing then."""
+    by_pod: dict[int, list[int]] = {}
+    for at in fabric.units:
+        by_pod.setdefault(at // fabric.shape.units_per_pod, []).append(at)
+    pods = [found[:_UNITS_PER_POD] for pod, found in sorted(by_pod.items()) if pod < _PODS]
+    kept = [at for turn in zip_longest(*pods) for at in turn if at is not None]
+    groups = {fabric.units[at].group for at in kept}
+    for at, unit in fabric.units.items():
+        if unit.group not in groups:
+            groups.add(unit.group)
+            kept.append(at)
+    return kept
+
+
+def _fewer_spines(shape: Shape) -> Shape:
+    if not shape.cores:
+        return replace(shape, spines=min(shape.spines, _SPINES))
+    step, per_group = shape.spines_per_core_group, shape.cores_per_group
+    if shape.pods == 1:
+        step = min(step, _SPINES)
+    spines = min(shape.spines, -(-_SPINES // step) * step)
+    if spines == step:
+        per_group = min(per_group, _CORES)
+    return replace(
+        shape,
+        spines=spines,
+        spines_per_core_group=step,
+        cores=per_group * (spines // step),
+        cores_per_group=per_group,
+    )
+
+
+def _of_units(fabric: Fabric, coordinates: Iterable[int]) -> Fabric:
+    """Some units with the pods up to their last."""
+    kept = {at: fabric.units[at] for at in coordinates}
+    pods = min(max(kept) // fabric.shape.units_per_pod + 1, fabric.shape.pods)
+    return replace(fabric, units=kept, shape=replace(fabric.shape, pods=pods))
+
+
+def _require(fabric: Fabric, units: int) -> None:
+    if not 1 <= units <= len(fabric.units):
+        raise LabError("FAB8011", f"{units} units: the fabric has {len(fabric.units)}")

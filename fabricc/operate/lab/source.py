@@ -1,0 +1,168 @@
+"""From a spec to the fabric that the lab runs: through the FRR back end, whole or a slice of units."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.fabric.fabric import DeviceChange, TierPlan
+from fabricc.fabric.model import TierName
+from fabricc.operate.lab.slicing import sampled, sliced
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fabricc.compiler.front import Front
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import PortLayout
+
+FRR = "frr"
+MULTIPATH_LIMIT = 64
+"""Next hops that packaged FRR is built for (`--enable-multipath=64`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a lab is made from.
+
+    Attributes:
+        fabric: as it runs, every switch through the FRR back end.
+        front: what reading and planning the spec found.
+        differences: what the lab does differently from the spec, a sentence each.
+        units, sample: how it was cut down, as `read_source` was asked.
+    """
+
+    fabric: Fabric
+    front: Front
+    differences: tuple[str, ...]
+    units: int | None = None
+    sample: bool = False
+
+
+class UnsoundError(Exception):
+    """The spec has errors, which `front.diagnostics` tell."""
+
+    def __init__(self, front: Front) -> None:
+        super().__init__("the spec has errors")
+        self.front = front
+
+
+def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample: bool = False) -> Source:
+    """Plan a spec for the lab.
+
+    Args:
+        spec_path: the spec.
+        units: keep only so many units (scalable units or racks), the first ones; None for all.
+        sample: keep a part of the spines and cores too, and units of several pods (see `slicing.sampled`).
+        frr_release: release for switches of another NOS; those of FRR keep the spec's.
+
+    Raises:
+        UnsoundError: the spec does not plan.
+        LabError: FAB8011, no such number of units.
+    """
+    from fabricc.compiler.front import run_front
+
+    front = run_front(spec_path)
+    fabric = front.fabric
+    # What a NOS cannot express (FAB5...) is no matter here: the lab has no queues, and runs none of them.
+    errors = [d for d in front.diagnostics if d.severity is Severity.ERROR and not d.code.startswith("FAB5")]
+    if fabric is None or errors:
+        raise UnsoundError(front)
+    differences: list[str] = []
+    part = _part(fabric, units, sample, differences)
+    return Source(_through_frr(part, frr_release, differences), front, tuple(differences), units, sample)
+
+
+def planned(spec_path: Path, units: int | None, *, sample: bool = False) -> tuple[Fabric, tuple[str, ...]]:
+    """The fabric of a spec under its own NOSes, whole or in part, and what was left out, a sentence each.
+
+    Raises:
+        UnsoundError: the spec does not plan, or a NOS cannot express it.
+        LabError: FAB8011, no such number of units.
+    """
+    from fabricc.compiler.front import run_front
+
+    front = run_front(spec_path)
+    if front.fabric is None or any(d.severity is Severity.ERROR for d in front.diagnostics):
+        raise UnsoundError(front)
+    differences: list[str] = []
+    return _part(front.fabric, units, sample, differences), tuple(differences)
+
+
+def _part(fabric: Fabric, units: int | None, sample: bool, differences: list[str]) -> Fabric:
+    if not sample and units is None:
+        return fabric
+    part = sampled(fabric, units) if sample else sliced(fabric, units or 0)
+    whole, kept = fabric.shape, part.shape
+    differences.append(
+        f"{len(part.units)} of {len(fabric.units)} units; "
+        + (
+            f"{kept.spines} of {whole.spines} spines a plane and pod, {kept.pods} of {whole.pods} pods"
+            + (f", {kept.cores} of {whole.cores} cores a plane" if whole.cores else "")
+            if sample
+            else "every spine of theirs"
+        )
+    )
+    names = {part.name(at) for at in part.switch_ids()}
+    return replace(part, changes={name: what for name, what in part.changes.items() if name in names})
+
+
+def _through_frr(fabric: Fabric, release: str, differences: list[str]) -> Fabric:
+    """The same fabric with FRR on every switch; ports are renamed where another NOS named them."""
+    others = {plan.nos for plan in fabric.tiers.values()} | {c.nos for c in fabric.changes.values() if c.nos}
+    others.discard(FRR)
+    if others:
+        named = ", ".join(sorted(others))
+        differences.append(f"{named} runs through the FRR back end: same plan, FRR's words and port names")
+    paths = fabric.routing.maximum_paths
+    if paths > MULTIPATH_LIMIT:
+        differences.append(
+            f"{MULTIPATH_LIMIT} equal-cost paths at most, not {paths}: FRR's packages are so built"
+        )
+    return replace(
+        fabric,
+        tiers={
+            tier: plan if plan.nos == FRR else TierPlan(plan.model, FRR, release)
+            for tier, plan in fabric.tiers.items()
+        },
+        port_names=_frr_names(fabric),
+        routing=replace(fabric.routing, maximum_paths=min(paths, MULTIPATH_LIMIT)),
+        changes={name: _change(fabric, name, change) for name, change in fabric.changes.items()},
+    )
+
+
+def _layouts(fabric: Fabric) -> Mapping[str, tuple[TierName, PortLayout]]:
+    layouts = {f"tor{at}": (TierName.TOR, layout) for at, layout in enumerate(fabric.tor_layouts)}
+    layouts["spine"] = (TierName.SPINE, fabric.spine_layout)
+    if fabric.core_layout:
+        layouts["core"] = (TierName.CORE, fabric.core_layout)
+    return layouts
+
+
+def _frr_names(fabric: Fabric) -> dict[tuple[str, str], tuple[str, ...]]:
+    name = back_ends.load(FRR).port_name
+    return {
+        (FRR, key): tuple(
+            name(fabric.tiers[tier].model, slot.cage, slot.child, slot.children) for slot in layout.slots
+        )
+        for key, (tier, layout) in _layouts(fabric).items()
+    }
+
+
+def _change(fabric: Fabric, name: str, change: DeviceChange) -> DeviceChange:
+    """An override without its NOS, and with its ports by FRR's names."""
+    if not change.ports:
+        return replace(change, nos=None, release=None)
+    from fabricc.fabric import links
+
+    at = next(at for at in fabric.switch_ids() if fabric.name(at) == name)
+    old = links.port_names(fabric, at)
+    new = _frr_names(fabric)[FRR, links.layout_key(fabric, at)]
+    renamed = dict(zip(old, new, strict=True))
+    return replace(
+        change, nos=None, release=None, ports={renamed[port]: what for port, what in change.ports.items()}
+    )

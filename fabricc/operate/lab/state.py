@@ -1,0 +1,156 @@
+"""The state folder of a lab: what it made and is running, written before it is made, so that any end can be cleaned."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+from fabricc.operate.lab.failure import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEFAULT = Path("/run/fabricc-lab")
+"""Labs of this machine, a folder each, named after the cluster."""
+RECORD, LOCK, FAULTS, SUPERVISOR, SPEC = "lab.json", "lock", "faults.json", "supervisor", "spec"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a lab consists of.
+
+    Attributes:
+        prefix: of its namespaces' names.
+        spec: file name of the spec below the folder's copy; `origin`: where it came from.
+        units, sample: as `--units` and `--sample` said.
+        switches, hosts: names of the nodes.
+        cables: lower device and port, upper device and port.
+        overlay: lines of configuration that the lab adds.
+        differences: what it does differently from the spec, a sentence each.
+        frr: version of FRR that runs.
+        boot_s: seconds until the planned state was reached; None before.
+        lldp: whether the switches run lldpd.
+    """
+
+    cluster: str
+    prefix: str
+    spec: str
+    origin: str
+    units: int | None
+    switches: tuple[str, ...]
+    hosts: tuple[str, ...]
+    cables: tuple[tuple[str, str, str, str], ...]
+    overlay: tuple[str, ...]
+    differences: tuple[str, ...]
+    frr: str
+    boot_s: float | None = None
+    sample: bool = False
+    lldp: bool = False
+
+    def namespace(self, node: str) -> str:
+        """Name of a node's network namespace."""
+        return f"{self.prefix}.{node}"
+
+    @property
+    def namespaces(self) -> list[str]:
+        """Every namespace of the lab."""
+        from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
+
+        return [self.namespace(node) for node in (*self.switches, *self.hosts, MANAGEMENT_NODE)]
+
+
+def prefix_for(cluster: str, state: Path) -> str:
+    """Prefix of namespace names: two labs of one cluster in two folders do not meet."""
+    return f"{cluster}-{hashlib.sha256(str(state.resolve()).encode()).hexdigest()[:6]}"
+
+
+def folder_of(cluster: str | None, state: Path | None) -> Path:
+    """The state folder meant.
+
+    Args:
+        cluster: name of the lab, or None for the only one there is.
+        state: the folder itself, which decides when given.
+
+    Raises:
+        LabError: FAB8006, there is no lab, or more than one.
+    """
+    if state is not None:
+        return state
+    if cluster is not None:
+        return DEFAULT / cluster
+    found = sorted(file.parent for file in DEFAULT.glob(f"*/{RECORD}"))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise LabError("FAB8006", f"no lab below {DEFAULT}", "Boot one with `fabricc lab up SPEC`.")
+    names = ", ".join(folder.name for folder in found)
+    raise LabError("FAB8006", f"more than one lab is there: {names}", "Say which with --lab NAME.")
+
+
+def load(state: Path) -> Record:
+    """The record of a lab.
+
+    Raises:
+        LabError: FAB8006, the folder holds no lab or not one of this version.
+    """
+    try:
+        found: dict[str, Any] = json.loads((state / RECORD).read_text())
+        if found.pop("format") != _FORMAT:
+            raise ValueError
+        known = {field.name for field in fields(Record)}
+        values = {key: _tuples(value) for key, value in found.items() if key in known}
+        return Record(**values)
+    except FileNotFoundError:
+        raise LabError("FAB8006", f"no lab in {state}", "Boot one with `fabricc lab up SPEC`.") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise LabError("FAB8006", f"{state / RECORD} is not a lab's record of this version") from None
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+
+
+def save(state: Path, record: Record) -> None:
+    """Write the record whole or not at all."""
+    write_json(state / RECORD, {"format": _FORMAT, **asdict(record)})
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file in one step."""
+    draft = path.with_name(f".{path.name}.new")
+    draft.write_text(json.dumps(value, indent=1) + "\n")
+    draft.replace(path)
+
+
+@contextmanager
+def locked(state: Path, *, create: bool = False) -> Iterator[None]:
+    """Hold a lab alone.
+
+    Args:
+        state: its folder.
+        create: make the folder, readable for root alone.
+
+    Raises:
+        LabError: FAB8005, another command works on it; FAB8006, there is no such folder.
+    """
+    if create:
+        state.mkdir(mode=0o755, parents=True, exist_ok=True)
+    elif not state.is_dir():
+        raise LabError("FAB8006", f"no lab in {state}", "Boot one with `fabricc lab up SPEC`.")
+    descriptor = os.open(state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LabError("FAB8005", f"another command works on the lab in {state}") from None
+        yield
+    finally:
+        os.close(descriptor)

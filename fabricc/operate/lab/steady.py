@@ -1,0 +1,248 @@
+"""The steady state of a lab against its prediction: sessions, next hops, reachability, policy routing, MTU, marking."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import TierName
+from fabricc.operate.lab import lldp, observe, probes
+from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
+from fabricc.operate.lab.predict import predict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.operate.lab.agreement import Check, Trial
+    from fabricc.operate.lab.endpoints import Endpoint
+    from fabricc.operate.lab.predict import End, Prediction
+    from fabricc.operate.lab.running import Lab
+
+STEADY = "steady"
+ECT0 = 2  # RFC 3168: ECN-capable transport, as RoCEv2 senders mark
+_LLDP_LIMIT_S = 30.0
+_MOST_RELOADS, _PARALLEL = 48, 2
+"""frr-reload takes a quarter of a second of CPU a switch; beyond so many switches, the first ones are asked."""
+_LINE = re.compile(r"^(\S+) from (\S+) .*?dev (\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A lab with the plan behind it."""
+
+    lab: Lab
+    fabric: Fabric
+    switches: tuple[Switch, ...]
+    hosts: tuple[Host, ...]
+
+    @classmethod
+    def of(cls, lab: Lab, fabric: Fabric) -> Network:
+        """Every device of the fabric, expanded."""
+        switches = tuple(fabric.switch(at) for at in fabric.switch_ids())
+        return cls(lab, fabric, switches, tuple(fabric.host(at) for at in fabric.host_ids()))
+
+    def predict(self, down: frozenset[End] = frozenset()) -> Prediction:
+        """What it must come to while some link ends are down."""
+        return predict(self.switches, down)
+
+    def miswired(self) -> frozenset[End]:
+        """Ports whose cable leads elsewhere than the plan says."""
+        planned = {(c.a_device, c.a_port, c.b_device, c.b_port) for c in self.fabric.cables()}
+        wrong = planned - set(self.lab.record.cables)
+        return frozenset(end for cable in wrong for end in (cable[:2], cable[2:]))
+
+    def neighbours(self) -> lldp.Neighbours:
+        """What the cabling plan has each switch hear from other switches; a port shut down hears nobody."""
+        known = {switch.name for switch in self.switches}
+        lit = {(switch.name, port.name) for switch in self.switches for port in switch.ports if port.enabled}
+        found: lldp.Neighbours = {name: {} for name in known}
+        for cable in self.fabric.cables():
+            lower, upper = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
+            if lit >= {lower, upper}:
+                found[lower[0]][lower[1]] = upper
+                found[upper[0]][upper[1]] = lower
+        return found
+
+    def rails(self) -> list[Endpoint]:
+        """Every rail address."""
+        return rail_endpoints(self.hosts, self.switches)
+
+    def marks(self) -> list[int]:
+        """The traffic class byte of each class: its code point, and ECN-capable."""
+        return [traffic.data_dscp << 2 | ECT0 for traffic in self.switches[0].qos.classes] or [ECT0]
+
+
+def compare_steady(network: Network, trial: Trial, *, quick: bool = False) -> None:
+    """Compare everything that holds while nothing fails; `quick` asks one configuration of each kind of switch."""
+    prediction = network.predict()
+    compare_cabling(network, trial)
+    compare_configurations(network, trial, one_of_each=quick)
+    compare_sessions(network, prediction, trial.check(STEADY, "BGP sessions", "exactly these, Established"))
+    compare_widths(network, prediction, trial, STEADY)
+    compare_reach(network, prediction, trial, STEADY)
+    compare_policy_routes(network, trial)
+    compare_mtu(network, prediction, trial)
+
+
+def compare_cabling(network: Network, trial: Trial) -> None:
+    """What each switch's lldpd hears on every port towards another switch, against the cabling plan."""
+    if not network.lab.record.lldp:
+        return
+    check = trial.check(STEADY, "cables between switches", "both ends as planned, by LLDP")
+    wanted = network.neighbours()
+    seen = lldp.wait(network.lab, wanted, _LLDP_LIMIT_S)
+    for switch, ports in wanted.items():
+        for port in sorted(ports.keys() | seen[switch].keys()):
+            planned, heard = (found.get(port) for found in (ports, seen[switch]))
+            words = [":".join(end) if end else "nobody" for end in (planned, heard)]
+            check.add(planned == heard, f"{switch}:{port}: planned {words[0]}, heard {words[1]}")
+
+
+def compare_configurations(network: Network, trial: Trial, *, one_of_each: bool = False) -> None:
+    """Whether frr-reload finds nothing to change between a switch's emitted file and its running daemons."""
+    fabric = network.fabric
+    chosen = fabric.kinds() if one_of_each else islice(fabric.switch_ids(), _MOST_RELOADS)
+    check = trial.check(STEADY, "running configuration", "frr-reload finds nothing to change")
+    files = {switch.name: switch for switch in network.switches}
+    names = [fabric.name(at) for at in chosen]
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        found = pool.map(lambda name: network.lab.pending(name, configuration(files[name])), names)
+        for name, lines in zip(names, found, strict=True):
+            check.add(not lines, f"{name}: {'; '.join(lines[:4])}")
+
+
+def configuration(switch: Switch) -> str:
+    """The `frr.conf` of a switch."""
+    from fabricc.compiler.rendering import rendered
+
+    return rendered(switch)["frr.conf"]
+
+
+def compare_sessions(network: Network, prediction: Prediction, check: Check) -> None:
+    """Every planned session in its predicted state, and no neighbour that is not planned."""
+    wrong = observe.session_differences(network.lab, prediction)
+    known = sum(len(found) for found in prediction.sessions.values())
+    unplanned = [found for found in wrong if found[2] is None]
+    check.facts += known + len(unplanned)
+    check.agreed += known + len(unplanned) - len(wrong)
+    words = {True: "Established", False: "down", None: "no such neighbour"}
+    check.wrong += [
+        f"{switch} {neighbour}: predicted {words[wanted]}, observed {words[seen]}"  # type: ignore[index]
+        for switch, neighbour, wanted, seen in wrong
+    ]
+
+
+def compare_widths(network: Network, prediction: Prediction, trial: Trial, group: str) -> None:
+    """Next hops in every kernel, by tier of the switch and class of the prefix."""
+    classes, tiers = prefix_classes(network.switches), {s.name: s.tier.value for s in network.switches}
+    checks: dict[tuple[str, str, int], Check] = {}
+    wrong = {
+        (switch, prefix): seen
+        for switch, prefix, _, seen in observe.width_differences(network.lab, prediction)
+    }
+    for switch, widths in prediction.widths.items():
+        for prefix in sorted(widths.keys() | {prefix for name, prefix in wrong if name == switch}):
+            wanted = widths.get(prefix, 0)
+            key = (tiers[switch], classes.get(prefix, "unplanned prefix"), wanted)
+            if key not in checks:
+                checks[key] = trial.check(
+                    group, f"next hops in the kernel: {key[0]} to {key[1]}", str(wanted)
+                )
+            seen = wrong.get((switch, prefix), wanted)
+            checks[key].add(seen == wanted, f"{switch} {prefix}: predicted {wanted}, observed {seen}")
+
+
+def prefix_classes(switches: Sequence[Switch]) -> dict[str, str]:
+    """Prefix -> `tor aggregate`, `spine loopback` and the like."""
+    found = {}
+    for switch in switches:
+        for prefix in switch.bgp.aggregates:
+            found[prefix] = f"{switch.tier.value} aggregate"
+        for endpoint in loopback_endpoints([switch]):
+            found[endpoint.prefix] = f"{switch.tier.value} loopback"
+    return found
+
+
+def compare_reach(network: Network, prediction: Prediction, trial: Trial, group: str) -> None:
+    """One datagram between every two rail addresses: whether it arrives, whence, by how many switches, how marked."""
+    endpoints = network.rails()
+    wanted = probes.pairs(endpoints, prediction)
+    heard = probes.exchange(network.lab, endpoints, wanted, network.marks())
+    reach = trial.check(group, "rail to rail", "who reaches whom")
+    hops = trial.check(group, "switches on the way", "as many as the plan has")
+    source = trial.check(group, "source address", "the sender's rail")
+    interface = trial.check(group, "arriving rail", "the address's own port")
+    tos = trial.check(group, "DSCP and ECN at the receiver", "as sent, for every class")
+    for number, pair in enumerate(wanted):
+        names = f"{endpoints[pair.sender].address} to {endpoints[pair.receiver].address}"
+        found = heard.get(number)
+        reach.add(
+            (found is not None) == (pair.hops is not None), f"{names}: {'lost' if pair.hops else 'arrived'}"
+        )
+        if found is not None:
+            hops.add(found.hops == pair.hops, f"{names}: {found.hops} switches, predicted {pair.hops}")
+            source.add(found.source, f"{names}: from another address")
+            interface.add(found.interface, f"{names}: on another port")
+            tos.add(found.tos, f"{names}: marked otherwise")
+
+
+def compare_policy_routes(network: Network, trial: Trial) -> None:
+    """What each host's kernel decides for a datagram from each rail address: it leaves by that rail."""
+    check = trial.check(STEADY, "policy routes", "each rail's source leaves by its own port")
+    endpoints = network.rails()
+    for host in network.hosts:
+        own = {endpoint.address: endpoint for endpoint in endpoints if endpoint.node == host.name}
+        asked = [
+            (far.address, near.address)
+            for near in own.values()
+            for far in _far(near, endpoints)
+        ]  # fmt: skip
+        answers = _routes(network.lab.record.namespace(host.name), asked)
+        for destination, source in asked:
+            seen = answers.get((destination, source))
+            words = f"{host.name} {source} to {destination}: by {seen}, not {own[source].port}"
+            check.add(seen == own[source].port, words)
+
+
+def _far(near: Endpoint, endpoints: Sequence[Endpoint]) -> Iterator[Endpoint]:
+    """One address of each other rail, and of its own, on another host."""
+    told = set()
+    for endpoint in endpoints:
+        if endpoint.node != near.node and endpoint.version == near.version and endpoint.port not in told:
+            told.add(endpoint.port)
+            yield endpoint
+
+
+def _routes(namespace: str, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """(destination, source) -> interface, as the kernel of a namespace decides."""
+    text = "".join(f"route get {destination} from {source}\n" for destination, source in asked)
+    ran = subprocess.run(
+        ["ip", "-n", namespace, "-force", "-batch", "-"],
+        input=text,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    found = (_LINE.match(line) for line in ran.stdout.splitlines())
+    return {(match[1], match[2]): match[3] for match in found if match}
+
+
+def compare_mtu(network: Network, prediction: Prediction, trial: Trial) -> None:
+    """Datagrams of exactly the MTU with Don't Fragment: hosts over the fabric, ToRs over their up-links."""
+    fabric = network.fabric
+    tors = [switch for switch in network.switches if switch.tier is TierName.TOR]
+    for what, endpoints, mtu in (
+        ("hosts", network.rails(), fabric.host_mtu),
+        ("ToRs", loopback_endpoints(tors), fabric.switch_mtu),
+    ):
+        whole = trial.check(STEADY, f"MTU between {what}", f"{mtu} bytes pass whole")
+        more = trial.check(STEADY, f"MTU limit of {what}", f"{mtu + 1} bytes are refused")
+        for sender, receiver, fit in probes.largest(network.lab, endpoints, mtu, prediction):
+            whole.add(fit.arrived, f"{sender.address} to {receiver.address}: {mtu} bytes do not arrive")
+            more.add(fit.refused, f"{sender.address} to {receiver.address}: {mtu + 1} bytes are sent")

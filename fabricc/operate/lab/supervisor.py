@@ -1,0 +1,69 @@
+"""Keeps the boxes of one lab alive: starts each that is asked for, and takes all of them along when it ends.
+
+Run as `python -m fabricc.operate.lab.supervisor STATE`. Every box is its child and dies with it, however it ends,
+because the kernel kills them then (prctl(2), PR_SET_PDEATHSIG).
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PARALLEL = 4
+WANTED, UNSHARE = "wanted", "unshare"
+"""Files in a box's folder: the namespace it is to run in, and the process that holds it."""
+READY = "run/lab/ready"
+_POLL_S = 0.02
+_IDLE_S = 0.2
+
+
+def main(state: Path) -> None:
+    """Start boxes as they are asked for, until a signal ends the process."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    boxes: dict[str, subprocess.Popen[bytes]] = {}
+    booting: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        while True:
+            booting = {name: box for name, box in booting.items() if box.poll() is None and not _ready(box)}
+            waiting = [folder for folder in _wanted(state) if folder.name not in boxes]
+            for folder in waiting[: PARALLEL - len(booting)]:
+                boxes[folder.name] = booting[folder.name] = _start(folder)
+            for box in boxes.values():
+                box.poll()
+            time.sleep(_POLL_S if waiting or booting else _IDLE_S)
+    finally:
+        for box in boxes.values():
+            box.kill()
+
+
+def _wanted(state: Path) -> list[Path]:
+    return sorted(file.parent for file in (state / "boxes").glob(f"*/{WANTED}"))
+
+
+def _start(folder: Path) -> subprocess.Popen[bytes]:
+    namespace = (folder / WANTED).read_text().strip()
+    script = Path(__file__).with_name("boot.sh")
+    command = [
+        "setpriv", "--pdeathsig", "KILL", "ip", "netns", "exec", namespace,
+        "unshare", "-m", "-u", "-p", "-f", "--kill-child", "--mount-proc", "sh", str(script), str(folder),
+    ]  # fmt: skip
+    with (folder / "log" / "console.log").open("wb") as console:
+        box = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=console, stderr=console)
+    draft = folder / f"{UNSHARE}.new"
+    draft.write_text(str(box.pid))
+    draft.rename(folder / UNSHARE)
+    return box
+
+
+def _ready(box: subprocess.Popen[bytes]) -> bool:
+    from fabricc.operate.lab.kernel import children
+
+    return any(Path(f"/proc/{pid}/root/{READY}").exists() for pid in children(box.pid))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,67 @@
+"""How long switches wait for the confirmation of their change: what their drivers can do is said before the start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.operate.devices.reverting import reverting
+from fabricc.operate.push.source import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.operate.devices.reverting import Reverting
+    from fabricc.operate.push.start import Setting
+
+
+def remarks(setting: Setting, names: Sequence[str]) -> tuple[Diagnostic, ...]:
+    """What to know before the start of how switches go back by themselves, a finding for each NOS.
+
+    FAB9126, they cannot; FAB9134, their driver takes another time than the one wanted.
+    """
+    wanted = setting.options.confirm_s
+    found = []
+    for (nos, driver), chosen in _by_reverting(setting, names).items():
+        taken = driver.time(wanted)
+        if not taken:
+            text = (
+                f"{len(chosen)} switches with {nos} cannot revert a commit by themselves: after a change that cuts "
+                "them off, only the console brings them back"
+            )
+            found.append(Diagnostic("FAB9126", Severity.WARNING, text))
+        elif taken != wanted:
+            text = f"{len(chosen)} switches with {nos} revert a commit after {taken} s: they count in {driver.step} s"
+            found.append(Diagnostic("FAB9134", Severity.NOTE, text))
+    return tuple(found)
+
+
+def require(setting: Setting, names: Sequence[str]) -> None:
+    """Refuse a time for the confirmation that a driver would refuse in the midst of the change.
+
+    Raises:
+        RefusedError: FAB9133, a finding for each NOS, with the times that its driver takes.
+    """
+    wanted = setting.options.confirm_s
+    findings = tuple(
+        Diagnostic(
+            "FAB9133",
+            Severity.ERROR,
+            f"{len(chosen)} switches with {nos}, such as {chosen[0]}, revert a commit within {limits}, not {wanted} s",
+            None,
+            f"--confirm-within must be {limits} for them; --only pushes to some switches.",
+        )
+        for (nos, driver), chosen in _by_reverting(setting, names).items()
+        if (limits := driver.refuses(wanted))
+    )
+    if findings:
+        raise RefusedError(findings)
+
+
+def _by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, Reverting], list[str]]:
+    """The switches of each NOS and way to go back, sorted by NOS."""
+    found: dict[tuple[str, Reverting], list[str]] = {}
+    for name in names:
+        device = setting.source.devices[name]
+        found.setdefault((device.nos, reverting(device.nos, setting.access.login(device))), []).append(name)
+    return dict(sorted(found.items(), key=lambda item: item[0][0]))

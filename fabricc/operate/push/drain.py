@@ -1,0 +1,132 @@
+"""The drained form of any state of a switch: the planned change of its text, applied, and proved by its facts."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from fabricc.operate.devices import running
+from fabricc.operate.devices.failure import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.fabric.facts import Value
+
+_CONTEXT = 4
+Change = dict[str, tuple["Value | None", "Value | None"]]
+
+
+def drained(
+    name: str, nos: str, files: Mapping[str, str], plain: Mapping[str, str], shut: Mapping[str, str]
+) -> dict[str, str]:
+    """The files with graceful shutdown (RFC 8326), and nothing else changed.
+
+    What draining does to a switch is the difference between its two renderings. Here that difference is applied to
+    the text of another state of the switch, and the reader proves that exactly the same facts change.
+
+    Args:
+        name: of the switch, for the error.
+        nos: whose text it is.
+        files: file -> text of the state to drain.
+        plain: the switch rendered in service; `shut`: the same rendered drained.
+        shut: see `plain`.
+
+    Raises:
+        DeviceError: FAB9122, the difference does not fit that text.
+    """
+    found = dict(files)
+    told = [file for file in files if file in plain]
+    for file in told:
+        if plain[file] != shut[file]:
+            text = patched(files[file], plain[file], shut[file])
+            if text is None:
+                raise _unfit(name, f"its {file} has no such place")
+            found[file] = text
+    wanted = _change(nos, {f: plain[f] for f in told}, {f: shut[f] for f in told})
+    made = _change(nos, {f: files[f] for f in told}, {f: found[f] for f in told})
+    if {path: after for path, (_, after) in made.items()} != {
+        path: after for path, (_, after) in wanted.items()
+    }:
+        raise _unfit(name, "other facts would change than those of a drain")
+    return found
+
+
+def _unfit(name: str, why: str) -> DeviceError:
+    return DeviceError(
+        "FAB9122",
+        f"{name} cannot be drained from what it runs: {why}",
+        "Drain it by hand and push with --no-drain, which accepts the loss of traffic.",
+    )
+
+
+def _change(nos: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:
+    old, new = running.read(nos, before).facts, running.read(nos, after).facts
+    return {
+        path: (old.get(path), new.get(path))
+        for path in old.keys() | new.keys()
+        if old.get(path) != new.get(path)
+    }
+
+
+def patched(text: str, old: str, new: str) -> str | None:
+    """The text with the difference between `old` and `new` made in it; None where it has no single place for it."""
+    lines = text.splitlines(keepends=True)
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    bare = [line.rstrip() for line in lines]
+    edits: list[tuple[int, int, list[str]]] = []
+    for start, end, replacement in _edits(before, after):
+        place = _place(bare, [line.rstrip() for line in before], start, end)
+        if place is None:
+            return None
+        edits.append((place, place + end - start, replacement))
+    for start, end, replacement in sorted(edits, reverse=True, key=lambda edit: edit[0]):
+        lines[start:end] = replacement
+    return "".join(lines)
+
+
+def _edits(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, list[str]]]:
+    """Ranges of `before` and what replaces them; equal beginnings and ends are taken off first."""
+    head = 0
+    while head < min(len(before), len(after)) and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    return [
+        (head + i1, head + i2, list(new[j1:j2]))
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def _place(lines: Sequence[str], before: Sequence[str], start: int, end: int) -> int | None:
+    """Where the range of `before` stands in `lines`: by as much of its surroundings as finds a single place.
+
+    Surroundings that stand several times in both, as many times, find it by their order.
+    """
+    same: int | None = None
+    for above in range(_CONTEXT, -1, -1):
+        for below in range(_CONTEXT, -1, -1):
+            if not above and not below and start == end:
+                continue
+            first = max(0, start - above)
+            wanted = list(before[first : end + below])
+            places = _starts(lines, wanted)
+            if len(places) == 1:
+                return places[0] + start - first
+            if same is None and places:
+                known = _starts(before, wanted)
+                same = places[known.index(first)] + start - first if len(known) == len(places) else None
+    return same
+
+
+def _starts(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    size = len(wanted)
+    return [
+        at
+        for at in range(len(lines) - size + 1)
+        if lines[at] == wanted[0] and list(lines[at : at + size]) == wanted
+    ]

@@ -1,0 +1,133 @@
+"""What is measured on a switch before and after its change, and what of it stops a push."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.operate.devices import readings
+from fabricc.operate.push import growth
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from fabricc.fabric.model import Switch
+    from fabricc.operate.devices.connection import Connection
+
+Measured = dict[str, Any]
+"""`sessions`: neighbour -> [is up, prefixes received]; `widths`: prefix -> next hops; `alarms`: a line each.
+
+`errors` (port -> count), `lossless` (as `operate.drivers.lossless` has them) and `at` are those of `growth.counters`.
+What the device does not state is absent.
+"""
+PREFIXES_KEPT = 0.9
+"""Share of the prefixes of before that a session must bring again: our judgement, growth brings more."""
+_SHOWN = 3
+_WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
+
+
+def measure(connection: Connection) -> Measured:
+    """Everything that the device states.
+
+    Raises:
+        DeviceError: FAB9105, the device does not answer one.
+    """
+    found: Measured = {}
+    if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
+        found["sessions"] = {
+            key: [bool(peer.get("is_up")), _received(peer)]
+            for key, peer in neighbors.get("global", {}).get("peers", {}).items()
+        }
+    if (widths := readings.widths(connection)) is not None:
+        found["widths"] = widths
+    return found | health(connection)
+
+
+def health(connection: Connection) -> Measured:
+    """Alarms and counters alone.
+
+    Raises:
+        DeviceError: FAB9105, the device does not answer one.
+    """
+    alarms = readings.alarms(connection)
+    return growth.counters(connection) | ({} if alarms is None else {"alarms": alarms})
+
+
+def _received(peer: Mapping[str, Any]) -> int:
+    return sum(
+        max(0, family.get("received_prefixes", 0)) for family in peer.get("address_family", {}).values()
+    )
+
+
+def complaints(
+    switch: Switch,
+    before: Measured,
+    now: Measured,
+    waiting: Collection[str],
+    later: Collection[str],
+    *,
+    widths: bool,
+) -> list[str]:
+    """What is worse than before and may still come good, in words.
+
+    Args:
+        switch: as planned.
+        before: measured before the change; `now`: after it.
+        now: see `before`.
+        waiting: peers with which links are down until they change too.
+        later: switches that are yet to change: a session of which there was none before need not be up.
+        widths: whether next hops must be as many as before.
+    """
+    found = _sessions(switch, before, now, waiting, later)
+    found += new_alarms(before, now)
+    found += [f"the device no longer states {what}" for what in unstated(now) if what not in unstated(before)]
+    if widths and not waiting and "widths" in before and "widths" in now:
+        limit = switch.bgp.maximum_paths
+        fewer = [
+            f"{prefix} has {now['widths'].get(prefix, 0)} next hops, {width} before"
+            for prefix, width in sorted(before["widths"].items())
+            if now["widths"].get(prefix, 0) < min(width, limit)
+        ]
+        found += fewer[:_SHOWN]
+    return found
+
+
+def _sessions(
+    switch: Switch, before: Measured, now: Measured, waiting: Collection[str], later: Collection[str]
+) -> list[str]:
+    old, new = before.get("sessions"), now.get("sessions")
+    if old is None or new is None:
+        return []
+    found = []
+    for session in switch.bgp.sessions:
+        key = session.remote or session.port
+        was_up, received = old.get(key, [None, 0])
+        joins = was_up is None and session.peer in later
+        if was_up is False or joins or session.peer in waiting:
+            continue
+        is_up, receives = new.get(key, [False, 0])
+        if not is_up:
+            found.append(f"the session to {session.peer} ({key}) is down")
+        elif receives < received * PREFIXES_KEPT:
+            found.append(f"{session.peer} ({key}) announces {receives} prefixes, {received} before")
+    return found
+
+
+def new_alarms(before: Measured, now: Measured) -> list[str]:
+    """Alarms that were not there before."""
+    return [f"alarm: {one}" for one in now.get("alarms", ()) if one not in before.get("alarms", ())][:_SHOWN]
+
+
+def unstated(measured: Measured, *, lossless: bool = True) -> list[str]:
+    """What of all that gates watch the device does not state; with its `lossless` classes when it has any."""
+    found = [what for key, what in _WORDS.items() if key not in measured]
+    return found + (readings.unstated(measured.get("lossless", {})) if lossless else [])
+
+
+def down_before(switch: Switch, measured: Measured) -> list[str]:
+    """Planned sessions that the switch has and that are down already."""
+    sessions = measured.get("sessions", {})
+    return [
+        f"{switch.name} to {session.peer}"
+        for session in switch.bgp.sessions
+        if sessions.get(session.remote or session.port, [True])[0] is False
+    ]

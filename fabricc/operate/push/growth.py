@@ -1,0 +1,96 @@
+"""How a switch's counters have grown since just before its change, and what of it stops a push."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from fabricc.operate.devices import readings
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.model import Switch
+    from fabricc.operate.devices.connection import Connection
+    from fabricc.operate.push.options import Options
+
+_ERRORS = ("rx_errors", "tx_errors")
+_RATES = (((PFC_RX, PFC_TX), "PFC frames"), ((ECN_MARKED,), "ECN marks"))
+
+
+def counters(switch: Connection) -> dict[str, Any]:
+    """Counters of now: `errors` and `lossless`, as `gates.Measured` has them, and `at`, seconds of the clock.
+
+    Raises:
+        DeviceError: FAB9105, the device does not answer.
+    """
+    found: dict[str, Any] = {"at": time.time(), "lossless": readings.lossless(switch)}
+    if (told := switch.getter("get_interfaces_counters")) is not None:
+        found["errors"] = {
+            port: total
+            for port, counts in told.items()
+            if (total := sum(max(0, counts.get(kind, 0)) for kind in _ERRORS))
+        }
+    return found
+
+
+def lasting(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any], options: Options) -> list[str]:
+    """What no waiting cures: interface errors, storms, and packets dropped from lossless classes."""
+    old = before.get("errors", {})
+    found = [
+        f"{port} counts {count - old.get(port, 0)} more errors"
+        for port, count in sorted(now.get("errors", {}).items())
+        if count - old.get(port, 0) > options.errors
+    ]
+    found += storms(switch, before, now)
+    for port, dropped in _growth(switch, DROPPED, before, now):
+        if dropped > options.drops:
+            found.append(f"{port} dropped {dropped} packets of lossless classes")
+    return found
+
+
+def storms(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Ports on which the PFC watchdog has detected a storm since."""
+    return [
+        f"the PFC watchdog of {port} detected {count} storm{'s' if count > 1 else ''}"
+        for port, count in _growth(switch, STORMS, before, now)
+        if count
+    ]
+
+
+def congestion(
+    switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any], options: Options
+) -> list[str]:
+    """Ports that pause, are paused, or mark more often than the options allow, on average since then."""
+    if "at" not in before:
+        return []
+    seconds = max(1.0, now["at"] - before["at"])
+    found = []
+    for (kinds, what), limit in zip(_RATES, (options.pauses, options.marks), strict=True):
+        sums: dict[str, int] = {}
+        for kind in kinds:
+            for port, count in _growth(switch, kind, before, now):
+                sums[port] = sums.get(port, 0) + count
+        found += [
+            f"{port} counts {count / seconds:,.0f} {what} a second"
+            for port, count in sums.items()
+            if count > limit * seconds
+        ]
+    return found
+
+
+def _growth(
+    switch: Switch, kind: str, before: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[tuple[str, int]]:
+    """Port -> growth of what both states tell; a count that fell was cleared, and counts from nothing.
+
+    Dropped packets matter in lossless classes alone, everything else in every class.
+    """
+    old, new = (one.get("lossless", {}).get(kind) for one in (before, now))
+    if old is None or new is None:
+        return
+    classes = {one.priority for one in switch.qos.lossless} if kind == DROPPED else range(8)
+    for port, counts in sorted(new.items()):
+        was, is_now = readings.of_classes(old.get(port, {}), classes), readings.of_classes(counts, classes)
+        yield port, is_now - was if is_now >= was else is_now

@@ -1,0 +1,131 @@
+"""What a switch's change does to traffic: the facts it runs against the facts it is to run, by the rules of `diff`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.operate.devices import running
+from fabricc.review.diff.compare import compare_views
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.trees import sessions_of
+from fabricc.review.diff.view import DeviceView, identity_facts, numbered_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+    from fabricc.operate.devices.inventory import Device
+    from fabricc.review.diff.model import Statement
+
+_AGREED = ("ipv4", "ipv6", "unnumbered", "mtu")
+"""What both ends of a link must have alike, or fitting, for packets to cross it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What applying a change to one switch does.
+
+    Attributes:
+        platform: NOS and release.
+        impact: the gravest of its statements.
+        why: of that statement, for people.
+        breaks: switches to which the links are down while only one end has changed.
+    """
+
+    platform: str
+    impact: Impact
+    why: str = ""
+    breaks: frozenset[str] = frozenset()
+
+    @property
+    def disruptive(self) -> bool:
+        """Whether traffic must leave the switch first."""
+        return self.impact >= Impact.SESSION_RESET
+
+    @staticmethod
+    def unknown(device: Device) -> Effect:
+        """Of a switch that nobody has asked what it runs: the careful side."""
+        return Effect(f"{device.nos} {device.release}".strip(), Impact.RELOAD, "not known before it is asked")
+
+
+def effect(device: Device, switch: Switch, before: Mapping[str, str], after: Mapping[str, str]) -> Effect:
+    """The effect of going from one set of files to another; what only one side tells is left out.
+
+    Args:
+        device: the switch as it is logged in to.
+        switch: as planned, for its cabling.
+        before: file -> text that it runs.
+        after: file -> text that it is to run.
+    """
+    old = _open(device, before)
+    new = _open(device, {name: text for name, text in after.items() if name in before})
+    platform = f"{device.nos} {device.release}".strip()
+    planned = [
+        (port.name, port.direction.value, port.peer.device, port.peer.port)
+        for port in switch.ports
+        if port.peer
+    ]
+    base, head = (
+        _view(device, platform, facts, [cable for cable in planned if _in_use(facts, cable[0])])
+        for facts in (old, new)
+    )
+    found = compare_views(base, head)
+    if found is None:
+        return Effect(platform, Impact.NONE)
+    return Effect(
+        platform, found.impact, _why(found.counts, device.nos, found.impact), _breaks(switch, old, new)
+    )
+
+
+def _open(device: Device, files: Mapping[str, str]) -> Facts:
+    """The facts of some files without values of secrets, which devices store in a form of their own."""
+    facts = running.read(device.nos, files).facts
+    return {path: value for path, value in facts.items() if not running.is_secret(path)}
+
+
+def _in_use(facts: Facts, port: str) -> bool:
+    return any(f"interface[{port}]/{what}" in facts for what in ("ipv4", "ipv6", "unnumbered"))
+
+
+def _view(device: Device, platform: str, facts: Facts, cables: list[tuple[str, str, str, str]]) -> DeviceView:
+    return DeviceView(
+        device.name,
+        device.kind,
+        device.nos,
+        platform,
+        "",
+        {**facts, **identity_facts("", platform)},
+        numbered_ports(cables),
+        sessions_of(facts),
+    )
+
+
+def _why(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
+    from fabricc.review.diff.impact import operation, verdict
+
+    for statement in statements:
+        operated = operation(statement.subject, statement.op, statement.after)
+        found = verdict(statement.subject, operated, nos)
+        if found.impact is impact:
+            return f"{statement.subject}: {found.why}"
+    return ""
+
+
+def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
+    """Peers of links in use before, on which something changes that both ends must agree on."""
+    everywhere = old.get("bgp/asn") != new.get("bgp/asn")
+    neighbors: dict[str, list[str]] = {}
+    for session in switch.bgp.sessions:
+        neighbors.setdefault(session.port, []).append(
+            f"bgp/neighbor[{session.remote or session.port}]/remote_asn"
+        )
+    found = set()
+    for port in switch.ports:
+        if port.peer is None or port.name not in neighbors or not _in_use(old, port.name):
+            continue
+        paths = [f"interface[{port.name}]/{what}" for what in _AGREED] + neighbors[port.name]
+        if everywhere or any(old.get(path) != new.get(path) for path in paths):
+            found.add(port.peer.device)
+    return frozenset(found)

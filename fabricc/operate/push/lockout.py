@@ -1,0 +1,158 @@
+"""No push may lock its own login out: what it loads is asked for accounts, keys, servers and transports first."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.doors import served
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.values import dataclass
+from fabricc.fabric.logins import KEY, PASSWORD, Keeping, Login, Verdict, judged
+from fabricc.operate import drivers
+from fabricc.operate.devices import running
+from fabricc.operate.devices.keys import public_key
+from fabricc.operate.push.source import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fabricc.fabric.facts import Facts
+    from fabricc.operate.devices import access
+    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.push.start import Setting
+
+ACCESS = "management/access"
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What is said alike of many switches."""
+
+    nos: str
+    username: str
+    verdict: Verdict
+
+
+def require(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Refuse a push after which its own login could not log in any more.
+
+    Args:
+        setting: of the push; the accounts that it names may be locked out.
+        names: the switches.
+
+    Returns:
+        What to know all the same: FAB9160 as a warning where it is agreed to, FAB9161 where TACACS+ servers decide,
+        FAB9162 where the configurations do not.
+
+    Raises:
+        RefusedError: FAB9160, a finding for each system and reason.
+    """
+    cases: dict[_Case, list[str]] = {}
+    keys: dict[str, str] = {}
+    for name in names:
+        device = setting.source.devices[name]
+        stated = setting.access.login(device)
+        facts = running.read(device.nos, setting.source.files(name)).facts
+        if stated.ssh_key not in keys:
+            keys[stated.ssh_key] = public_key(Path(stated.ssh_key)) if stated.ssh_key else ""
+        held = _proofs(device.nos, stated)
+        login = Login(stated.username, held, "" if _offers_more(stated) else keys[stated.ssh_key])
+        verdict = _judged(device, stated, login, facts)
+        cases.setdefault(_Case(device.nos, stated.username, verdict), []).append(name)
+    findings = [
+        finding for case, chosen in cases.items() if (finding := _finding(case, chosen, setting.consents))
+    ]
+    if wrong := tuple(one for one in findings if one.severity is Severity.ERROR):
+        raise RefusedError(wrong)
+    return tuple(findings)
+
+
+def _offers_more(stated: access.Login) -> bool:
+    """Whether keys are tried that the access file does not name: of an agent, or those of the account."""
+    return bool(stated.options.get("allow_agent") or stated.options.get("use_keys"))
+
+
+def _proofs(nos: str, stated: access.Login) -> frozenset[str]:
+    """What the login has and its driver can use."""
+    keys = stated.ssh_key or _offers_more(stated)
+    held = frozenset([*([PASSWORD] if stated.password else []), *([KEY] if keys else [])])
+    ours = stated.driver in ("", drivers.DRIVERS[nos])
+    return held & drivers.proofs(nos, stated.options) if ours else held
+
+
+def _judged(device: Device, stated: access.Login, login: Login, facts: Facts) -> Verdict:
+    """The verdict on a login, over the transport and from the address that it uses."""
+    if reason := _unreachable(device, stated, facts):
+        return Verdict(refused=reason)
+    kept = drivers.ACCOUNTS[device.nos]
+    return judged(facts, login, Keeping(stated=kept is not None, built_in=kept or frozenset()))
+
+
+def _unreachable(device: Device, stated: access.Login, facts: Facts) -> str:
+    nos = device.nos
+    if stated.driver in ("", drivers.DRIVERS[nos]):
+        transport = drivers.door(nos, stated.options)
+        if not served(nos, facts, transport):
+            return f"it serves nothing over {transport}, which the driver speaks"
+        ports = drivers.DOORS[nos].get(transport, ())
+        if stated.port is not None and not stated.address and stated.port not in ports:
+            return f"it serves {transport} on port {ports[0]}, and the login uses {stated.port}"
+    permitted = str(facts.get(ACCESS, ""))
+    own = source_address(stated.address or device.address) if permitted else ""
+    if own and not _within(own, permitted.split(",")):
+        return f"it lets nobody log in from {own}, which this machine has towards it"
+    return ""
+
+
+def source_address(far: str) -> str:
+    """The address that this machine has towards another, without sending anything; "" when there is no way, or inside.
+
+    An address of the machine itself is that of a tunnel, whose far end is not known.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in far else socket.AF_INET
+        ipaddress.ip_address(far)
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((far, 9))
+            found = str(probe.getsockname()[0]).partition("%")[0]
+    except (OSError, ValueError):
+        return ""
+    return "" if ipaddress.ip_address(found).is_loopback or found == far else found
+
+
+def _within(address: str, prefixes: Iterable[str]) -> bool:
+    own = ipaddress.ip_address(address)
+    for prefix in prefixes:
+        try:
+            if own in ipaddress.ip_network(prefix.strip(), strict=False):
+                return True
+        except ValueError:
+            continue
+    return False
+
+
+def _finding(case: _Case, names: Sequence[str], consents: Iterable[str]) -> Diagnostic | None:
+    switches = f"{len(names)} switches with {case.nos}, such as {names[0]}"
+    if case.verdict.refused:
+        agreed = case.username in consents
+        return Diagnostic(
+            "FAB9160",
+            Severity.WARNING if agreed else Severity.ERROR,
+            f"{switches}: what is loaded locks the login of this push out: {case.verdict.refused}",
+            None,
+            "" if agreed else
+            "Log in as an account of the spec, name TACACS+ servers under `management`, or agree to it: "
+            f"--allow-lockout {case.username}.",
+        )  # fmt: skip
+    if case.verdict.servers:
+        text = f"TACACS+ servers {case.verdict.servers} decide about the login of {case.username} and what it may do"
+        return Diagnostic("FAB9161", Severity.NOTE, f"{switches}: {text}")
+    if not case.verdict.known:
+        text = (
+            f"no configuration states the account {case.username}: it is taken to stay as it is on the switch"
+        )
+        return Diagnostic("FAB9162", Severity.WARNING, f"{switches}: {text}")
+    return None

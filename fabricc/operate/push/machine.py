@@ -1,0 +1,480 @@
+"""What a push does to one switch: each act on a connection of its own, written to the journal before and after.
+
+A new connection for every act keeps their number bounded, and proves each time that the switch can still be reached
+and logged in to: a change is confirmed over a connection made after it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.operate.devices import running
+from fabricc.operate.devices.connection import Connection, connected, driver_class
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.reverting import reverting
+from fabricc.operate.push import gates, growth
+from fabricc.operate.push.drain import drained
+from fabricc.operate.push.impact import Effect, effect
+from fabricc.operate.push.journal import State
+from fabricc.operate.push.options import UNREACHABLE_S, Congestion
+from fabricc.operate.push.secrecy import set_apart, without_secrets
+from fabricc.review.diff.model import Impact
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.push.journal import Entry, Journal
+    from fabricc.operate.push.options import Options
+    from fabricc.operate.push.source import Source
+    from fabricc.proof.compare import Mismatch
+
+Files = dict[str, str]
+_SHOWN = 3
+_PAUSE_S, _RETRY_S = 0.5, 2.0
+_SPARE_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a switch said before anything changed.
+
+    Attributes:
+        diff: the device's own, "" when there is nothing to change.
+        down: sessions that are down already.
+        unstated: what gates watch and the switch does not state.
+    """
+
+    name: str
+    diff: str
+    effect: Effect
+    down: tuple[str, ...]
+    unstated: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Machine:
+    """The acts of one run; each may be called from any thread, and none for one switch at once.
+
+    Attributes:
+        target: the files that a switch is to run.
+        rounds: how often `parallel` switches are drained in a wave, for the time that one may stay so.
+        stop: set when the push is to come to an end: nothing new begins.
+    """
+
+    source: Source
+    access: Access
+    journal: Journal
+    run: int
+    options: Options
+    target: Callable[[str], Files]
+    stop: threading.Event
+    rounds: int = 1
+    _counted: dict[str, gates.Measured] = field(default_factory=dict)
+    _proved: dict[str, int] = field(default_factory=dict)
+
+    def _files(self, switch: Connection, planned: Files) -> Files:
+        """What a switch runs, with references in place of secrets: no value goes further than the connection."""
+        found = read_files(switch, planned)
+        return {file: self.access.hidden(text) for file, text in found.items()}
+
+    def _connected(self, name: str, *, ending: bool = False) -> AbstractContextManager[Connection]:
+        device = self.source.devices[name]
+        return connected(device, self.access, f"fabricc-{self.run}-{name}", ending=ending)
+
+    def confirms(self, name: str) -> int:
+        """Seconds after which the switch goes back by itself; 0 where its driver cannot."""
+        device = self.source.devices[name]
+        return reverting(device.nos, self.access.login(device)).time(self.options.confirm_s)
+
+    def guards(self, name: str) -> bool:
+        """Whether a switch that is left drained goes back in service by itself."""
+        device = self.source.devices[name]
+        return hasattr(driver_class(device.nos, self.access.login(device)), "arm_guard")
+
+    @property
+    def guard_s(self) -> int:
+        """Seconds after which it does, unless the push has come further: twice what a step may take."""
+        options = self.options
+        return self.rounds * round(options.drain_s + 2 * (options.confirm_s + options.settle_s))
+
+    # Before.
+
+    def ask(self, name: str) -> Asked:
+        """Ask what a switch runs and what would change, and keep what is needed to bring it back. Changes nothing.
+
+        Raises:
+            DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else than is known; FAB9113 nothing is
+                known; FAB9114 it refuses the candidate; FAB9122 it cannot be drained;
+                FAB9132 it has alarms.
+        """
+        device, wanted = self.source.devices[name], self.target(name)
+        with self._connected(name) as switch:
+            if switch.pending():
+                raise DeviceError(
+                    "FAB9111",
+                    f"{name}: a commit of somebody else waits for its confirmation",
+                    "Let it be confirmed or undone first.",
+                )
+            files = self._files(switch, wanted)
+            self._require_known(name, files, wanted)
+            diff = without_secrets(device.nos, self._candidate(switch, wanted), files)
+            switch.call("FAB9114", "discarding the candidate", "discard_config")
+            measured = gates.measure(switch)
+        planned = self.source.switch(name)
+        if diff and not self.options.alarms and (alarms := measured.get("alarms")):
+            raise DeviceError(
+                "FAB9132",
+                f"{name} has alarms: {'; '.join(alarms[:_SHOWN])}",
+                "See what they are about; --allow-alarms pushes all the same, and stops at new ones.",
+            )
+        found = effect(device, planned, files, wanted) if diff else Effect("", Impact.NONE)
+        if diff and found.disruptive and self.options.drain:
+            self._drained(name, files)
+        held, secrets = set_apart(device.nos, files)
+        if wanted != self.source.files(name):
+            wanted, secrets = set_apart(device.nos, wanted, secrets)
+        before, after = running.packed(held), running.packed(wanted)
+        self.journal.asked(self.run, name, before, after, found.disruptive, measured, secrets)
+        if not diff:
+            self.journal.reached(self.run, name, State.UNCHANGED)
+        missing = gates.unstated(measured, lossless=bool(planned.qos.lossless))
+        return Asked(name, diff, found, tuple(gates.down_before(planned, measured)), tuple(missing))
+
+    def _require_known(self, name: str, files: Files, wanted: Files) -> None:
+        nos = self.source.devices[name].nos
+        if self.options.adopt or not running.differences(nos, files, wanted):
+            return
+        known = self.journal.known(name)
+        if not known:
+            raise DeviceError(
+                "FAB9113",
+                f"{name}: no push has been here, and it does not run what the tree says",
+                "See `fabricc push TREE --dry-run --adopt`; --adopt takes what it runs now as known.",
+            )
+        wrong = running.differences(nos, files, running.unpacked(known, wanted))
+        if wrong:
+            raise DeviceError(
+                "FAB9112",
+                f"{name} was changed since the last push: {worded(wrong)}",
+                "Bring the change into the spec or undo it; --adopt gives it up for what the tree says.",
+            )
+
+    def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
+        text = self.access.filled(running.packed(files))
+        switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
+        return self.access.hidden(str(switch.call("FAB9114", "comparing the candidate", "compare_config")))
+
+    def _drained(self, name: str, files: Files) -> Files:
+        plain, shut = self.source.renderings(name)
+        return drained(name, self.source.devices[name].nos, files, plain, shut)
+
+    # The change.
+
+    def _entry(self, name: str) -> Entry:
+        return self.journal.entry(self.run, name)
+
+    def old(self, name: str) -> Files:
+        """What the switch ran before."""
+        return running.unpacked(self._entry(name).before, self.target(name))
+
+    def drain(self, name: str) -> None:
+        """Let traffic leave the switch: what it runs, with graceful shutdown.
+
+        Raises:
+            DeviceError: it does not take it.
+        """
+        self.journal.intend(self.run, name, "drain")
+        self._commit(name, self._drained(name, self.old(name)), 0, first=True, guard=True)
+        self.journal.reached(self.run, name, State.DRAINED)
+
+    def change(self, name: str) -> None:
+        """Load and commit what the switch is to run, drained when the change is disruptive.
+
+        Raises:
+            DeviceError: FAB9114 the candidate or FAB9115 the commit fails.
+        """
+        began = time.monotonic()
+        self.journal.intend(self.run, name, "change")
+        wanted = self.target(name)
+        drains = self.drains(name)
+        if drains:
+            wanted = self._drained(name, wanted)
+        self._commit(name, wanted, self.confirms(name), announce=True, first=not drains)
+        self.journal.reached(self.run, name, State.COMMITTED, seconds=time.monotonic() - began)
+
+    def drains(self, name: str) -> bool:
+        """Whether the switch is drained around its change."""
+        return self._entry(name).disruptive and self.options.drain
+
+    def _commit(
+        self,
+        name: str,
+        files: Files,
+        revert_s: int,
+        *,
+        announce: bool = False,
+        first: bool = False,
+        guard: bool = False,
+    ) -> None:
+        with self._connected(name) as switch:
+            if first:
+                self._require_as_asked(name, switch)
+            elif not switch.guard(self.guard_s, armed=True):
+                raise DeviceError("FAB9115", f"{name} went back in service by itself before its change")
+            diff = self._candidate(switch, files)
+            if guard:
+                switch.guard(self.guard_s, armed=False)
+            if announce:
+                self.journal.reached(self.run, name, State.CANDIDATE)
+                self.journal.intend(self.run, name, "commit")
+            if not diff:
+                switch.call("FAB9114", "discarding the candidate", "discard_config")
+                return
+            named = {"revert_in": revert_s} if revert_s else {}
+            switch.call("FAB9115", "the commit", "commit_config", **named)
+
+    def _require_as_asked(self, name: str, switch: Connection) -> None:
+        """The gate right before a change: the switch is as it was when it was asked, which may be hours ago.
+
+        Raises:
+            DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else; FAB9116 it has new alarms, or its
+                PFC watchdog detected a storm. Nothing was changed on it.
+        """
+        entry, old = self._entry(name), self.old(name)
+        try:
+            if switch.pending():
+                raise DeviceError("FAB9111", f"{name}: a commit of somebody else waits for its confirmation")
+            files = self._files(switch, old)
+            if running.packed(files) != entry.before and (
+                wrong := running.differences(self.source.devices[name].nos, files, old)
+            ):
+                raise DeviceError("FAB9112", f"{name} was changed since it was asked: {worded(wrong)}")
+            now = gates.health(switch)
+            found = gates.new_alarms(dict(entry.baseline), now)
+            found += growth.storms(self.source.switch(name), entry.baseline, now)
+            if found:
+                raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:_SHOWN])}")
+        except DeviceError as error:
+            self.journal.reached(self.run, name, State.PLANNED, str(error))
+            raise
+        self._counted[name] = now
+
+    def gate(
+        self,
+        name: str,
+        waiting: frozenset[str],
+        later: frozenset[str],
+        *,
+        widths: bool,
+        state: State = State.VERIFIED,
+    ) -> tuple[str, ...]:
+        """Wait until the switch runs what it is to run and is no worse than before.
+
+        Args:
+            name: the switch.
+            waiting: peers with which links are down until they change too.
+            later: switches that are yet to change: sessions that are new on this one need not be up.
+            widths: whether next hops must be as many as before.
+            state: what it has reached then.
+
+        Returns:
+            What to know about it although it passed.
+
+        Raises:
+            DeviceError: FAB9116, it has not come good in time, or never will; FAB9110, it cannot be reached any more.
+        """
+        entry, wanted = self._entry(name), self.target(name)
+        if state is State.VERIFIED and self.drains(name):
+            wanted = self._drained(name, wanted)
+        planned, device = self.source.switch(name), self.source.devices[name]
+        before = {**entry.baseline, **self._counted.get(name, {})}
+        until = time.monotonic() + self.options.settle_s
+        lasting: list[str] = []
+        crowded: list[str] = []
+        while True:
+            try:
+                with self._connected(name) as switch:
+                    files = self._files(switch, wanted)
+                    wrong = running.differences(device.nos, files, wanted)
+                    now = gates.measure(switch)
+                lasting = growth.lasting(planned, before, now, self.options)
+                crowded = growth.congestion(planned, before, now, self.options)
+                found = [*lasting, worded(wrong)] if wrong else [*lasting]
+                found += gates.complaints(planned, before, now, waiting, later, widths=widths)
+                found += crowded if self.options.congestion is Congestion.STOP else []
+                failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:_SHOWN])}") if found else None
+            except DeviceError as error:
+                failure = error
+            if failure is None:
+                self._proved[name] = hash(running.packed(files))
+                break
+            if lasting or time.monotonic() > until or self.stop.is_set():
+                raise failure
+            time.sleep(_PAUSE_S)
+        self.journal.reached(self.run, name, state)
+        return tuple(f"{name}: {one}" for one in crowded)
+
+    def watch(self, name: str) -> None:
+        """Look at a neighbour of a switch that changed; nothing was measured on one that was not asked.
+
+        Raises:
+            DeviceError: FAB9116, its PFC watchdog detected a storm; FAB9110, it cannot be reached any more.
+        """
+        before = {**self._entry(name).baseline, **self._counted.get(name, {})}
+        if not before:
+            return
+        with self._connected(name) as switch:
+            if found := growth.storms(self.source.switch(name), before, growth.counters(switch)):
+                raise DeviceError("FAB9116", f"its neighbour {name}: {'; '.join(found[:_SHOWN])}")
+
+    def confirm(self, name: str) -> None:
+        """Keep the change.
+
+        Raises:
+            DeviceError: FAB9115, it went back meanwhile or does not answer.
+        """
+        self.journal.intend(self.run, name, "confirm")
+        if self.confirms(name):
+            with self._connected(name) as switch:
+                if self.drains(name):
+                    switch.guard(self.guard_s, armed=True)
+                if switch.pending():
+                    switch.call("FAB9115", "the confirmation", "confirm_commit")
+                self._require_runs(name, switch)
+        if not self.drains(name):
+            self.journal.reached(self.run, name, State.CONFIRMED)
+            return
+        self.journal.reached(self.run, name, State.CONFIRMED, "drained")
+        self.journal.intend(self.run, name, "undrain")
+
+    def _require_runs(self, name: str, switch: Connection) -> None:
+        wanted = self.target(name)
+        if self.drains(name):
+            wanted = self._drained(name, wanted)
+        files = self._files(switch, wanted)
+        if self._proved.get(name) == hash(running.packed(files)):
+            return
+        wrong = running.differences(self.source.devices[name].nos, files, wanted)
+        if wrong:
+            raise DeviceError("FAB9115", f"{name} went back before the confirmation: {worded(wrong)}")
+
+    def undrain(self, name: str) -> None:
+        """Let traffic come back.
+
+        Raises:
+            DeviceError: it does not take it.
+        """
+        self.journal.intend(self.run, name, "undrain")
+        with self._connected(name, ending=True) as switch:
+            if self._candidate(switch, self.target(name)):
+                switch.call("FAB9115", "the commit", "commit_config")
+            else:
+                switch.call("FAB9114", "discarding the candidate", "discard_config")
+            switch.release()
+
+    # Back.
+
+    def restore(self, name: str, why: str, state: State = State.ROLLED_BACK) -> State:
+        """Bring the switch back to what it ran before, asking again while it does not answer; never raises.
+
+        Returns:
+            `state`, or `unknown` when it has not answered, or not taken it, for too long.
+        """
+        self.journal.intend(self.run, name, "restore")
+        until = time.monotonic() + max(self.confirms(name) + _SPARE_S, UNREACHABLE_S)
+        while True:
+            try:
+                with self._connected(name, ending=True) as switch:
+                    self._restore(name, switch)
+                    switch.release()
+            except DeviceError as error:
+                if time.monotonic() > until:
+                    self.journal.reached(self.run, name, State.UNKNOWN, f"{why}; then {error}")
+                    return State.UNKNOWN
+                time.sleep(_RETRY_S)
+                continue
+            self.journal.reached(self.run, name, state, why)
+            return state
+
+    def _restore(self, name: str, switch: Connection) -> None:
+        old = self.old(name)
+        undo(switch)
+        try:
+            self._return(name, switch, old)
+        except DeviceError:
+            # A full disk takes no candidate; what runs exactly what it ran needs none.
+            if running.packed(self._files(switch, old)) != self._entry(name).before:
+                raise
+
+    def _return(self, name: str, switch: Connection, old: Files) -> None:
+        if self._candidate(switch, old):
+            switch.call("FAB9117", "going back", "commit_config")
+        else:
+            switch.call("FAB9117", "discarding the candidate", "discard_config")
+        wrong = running.differences(self.source.devices[name].nos, self._files(switch, old), old)
+        if wrong:
+            raise DeviceError("FAB9117", f"{name} does not go back: {worded(wrong)}")
+
+    def found(self, name: str) -> str:
+        """What an unfinished switch runs: `old`, `new`, either `drained`, or "" for something else.
+
+        A commit that waits for its confirmation is undone first: how long it still waits is not known.
+
+        Raises:
+            DeviceError: it does not answer.
+        """
+        wanted, old = self.target(name), self.old(name)
+        with self._connected(name) as switch:
+            undo(switch)
+            word = self._word(name, self._files(switch, wanted), wanted, old)
+            if "drained" in word:
+                switch.guard(self.guard_s, armed=True)
+            else:
+                switch.release()
+        return word
+
+    def _word(self, name: str, files: Files, wanted: Files, old: Files) -> str:
+        states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
+        if self.drains(name):
+            states += [
+                ("new, drained", lambda: self._drained(name, wanted)),
+                ("old, drained", lambda: self._drained(name, old)),
+            ]
+        nos = self.source.devices[name].nos
+        return next((word for word, state in states if not running.differences(nos, files, state())), "")
+
+
+def undo(switch: Connection) -> None:
+    """Undo a commit that waits for its confirmation; its own time may run out meanwhile.
+
+    Raises:
+        DeviceError: FAB9117, it still waits.
+    """
+    if not switch.pending():
+        return
+    try:
+        switch.call("FAB9117", "the rollback", "rollback")
+    except DeviceError:
+        if switch.pending():
+            raise
+
+
+def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
+    """What a switch runs by file: what it prints, and the files beside it that its driver tells of."""
+    found = switch.configurations()
+    saved = running.unpacked(found.get("startup", ""), planned)
+    shown = running.unpacked(found["running"], planned)
+    beside = {name: text for name, text in saved.items() if name in planned} if len(planned) > 1 else {}
+    return {**beside, **shown}
+
+
+def worded(wrong: list[Mismatch]) -> str:
+    """The first differences in words, and how many more."""
+    more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+    return "; ".join(running.line(one) for one in wrong[:_SHOWN]) + more

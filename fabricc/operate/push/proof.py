@@ -1,0 +1,87 @@
+"""The proof of what is pushed: each file of a switch against the text that its spec and its lock give now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc import __version__
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.compiler.rendering import rendered
+from fabricc.operate.push.snapshot import SWITCHES
+from fabricc.operate.push.source import RefusedError
+from fabricc.tree import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.operate.push.source import Source
+
+_SHOWN = 5
+_LONGEST = 80
+
+
+def prove(source: Source, names: Iterable[str]) -> None:
+    """Render switches anew and compare every byte: a manifest can be forged together with the files that it states.
+
+    Args:
+        source: the tree and its plan.
+        names: the switches.
+
+    Raises:
+        RefusedError: FAB9150 for the files that differ, with the first line of each; FAB7012, a template is at fault.
+    """
+    wrong: list[Diagnostic] = []
+    for name in names:
+        try:
+            wanted = rendered(source.switch(name))
+        except EmitError as error:
+            raise RefusedError((error.diagnostic,)) from None
+        if (held := source.files(name)) != wanted:
+            wrong += _differing(source, name, held, wanted)
+    if not wrong:
+        return
+    if len(wrong) > _SHOWN:
+        more = f"and {len(wrong) - _SHOWN} more files"
+        wrong = [*wrong[:_SHOWN], Diagnostic("FAB9150", Severity.ERROR, more)]
+    raise RefusedError(tuple(wrong))
+
+
+def _differing(
+    source: Source, name: str, held: dict[str, str], wanted: dict[str, str]
+) -> Iterator[Diagnostic]:
+    """A finding for each file of a switch that is not as rendered, at its first line."""
+    by = source.held.manifest.version
+    remedy = "Build again, review the difference, and push what was built."
+    if by != __version__:
+        remedy = (
+            f"Build again with this version ({__version__}; the tree is of {by}), or name the digest of the tree that "
+            "was proved: --tree-digest."
+        )
+    for file in sorted(held.keys() | wanted.keys()):
+        text, plan = held.get(file), wanted.get(file)
+        if text == plan:
+            continue
+        path = f"{SWITCHES}{name}/{file}"
+        line = 1
+        if text is None:
+            message = f"{path} is in the plan and not in the tree"
+        elif plan is None:
+            message = f"{path} is in the tree and not in the plan"
+        else:
+            line, says, planned = _first(text, plan)
+            message = f"{path} says {says}, the plan gives {planned}"
+        yield Diagnostic("FAB9150", Severity.ERROR, message, Position(str(source.tree / path), line), remedy)
+
+
+def _first(text: str, plan: str) -> tuple[int, str, str]:
+    """The first line in which two texts differ, from 1, and what each says there."""
+    lines, planned = text.splitlines(keepends=True), plan.splitlines(keepends=True)
+    shared = min(len(lines), len(planned))
+    at = next((at for at in range(shared) if lines[at] != planned[at]), shared)
+    return at + 1, _said(lines, at), _said(planned, at)
+
+
+def _said(lines: list[str], at: int) -> str:
+    if at >= len(lines):
+        return "nothing"
+    return repr(lines[at].strip()[:_LONGEST])

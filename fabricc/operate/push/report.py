@@ -1,0 +1,105 @@
+"""What `push` prints: waves, the switches' own diffs, outcomes and runs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fabricc.operate.push.run import kept_words, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.operate.push.journal import Run, State
+    from fabricc.operate.push.options import Options
+    from fabricc.operate.push.run import Outcome
+    from fabricc.operate.push.start import Preview
+    from fabricc.operate.push.trying import Trials
+
+_MEMBERS = 6
+
+
+def preview(found: Preview, options: Options) -> list[str]:
+    """Lines: the tree's digest, diffs when switches were asked, then the waves with what each leaves."""
+    from fabricc.operate.push.start import minutes
+
+    lines = [f"tree sha256 {found.digest}"]
+    for name, one in found.asked.items():
+        if one.diff:
+            lines += [
+                f"--- {name} ({one.effect.impact.label}) {one.effect.why}".rstrip(),
+                *masked(one.diff).split("\n"),
+                "",
+            ]
+    if not found.effects:
+        return [*lines, "Every switch runs what the tree says."]
+    for number, wave in enumerate(found.waves, 1):
+        drains = sum(1 for name in wave.members if found.effects[name].disruptive)
+        words = [f"{len(wave.members)} switches" if len(wave.members) > 1 else "1 switch"]
+        words += ["canary"] if wave.canary else []
+        words += [f"{drains} drained" if options.drain else f"{drains} not drained"] if drains else []
+        lines.append(f"wave {number}: {', '.join(words)}; {kept_words(wave)}")
+        lines.append(f"  {_listed(wave.members)}")
+    lines.append(
+        f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {percent(options.keep)}; "
+        f"about {minutes(found.seconds)} ({found.basis})"
+    )
+    lines += [*found.unwatched, *found.drained]
+    if found.assumed:
+        lines.append(
+            f"{found.assumed} switches were never pushed to: their change is counted as disruptive; "
+            "--dry-run asks them"
+        )
+    return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MEMBERS} more" if len(names) > _MEMBERS else ""
+    return ", ".join(names[:_MEMBERS]) + more
+
+
+def trials(found: Trials) -> list[str]:
+    """Lines: what became of each kind of configuration."""
+    lines = []
+    for one in found.trials:
+        if one.trouble:
+            told = "not tried"
+        elif one.refused:
+            told = f"refuses {len(one.refused)} of {one.lines} lines"
+        else:
+            told = f"takes all {one.lines} lines"
+        lines.append(f"{one.kind}: {one.canary} {told}")
+    return lines
+
+
+def masked(diff: str) -> str:
+    """A diff without what is secret in it."""
+    from fabricc.review.diff import redact
+
+    return "\n".join(redact.masked(line) for line in diff.splitlines())
+
+
+def outcome(found: Outcome) -> str:
+    """How a run ended, in a line."""
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(found.states.items()))
+    return f"run {found.run}: {counts or 'nothing to do'}; tree sha256 {found.digest}"
+
+
+def status(
+    runs: Sequence[tuple[Run, Mapping[str, tuple[State, str, str, int]]]], *, whole: bool
+) -> list[str]:
+    """Runs, a line each; with every switch when `whole`."""
+    lines = []
+    for run, states in runs:
+        counts = Counter(state.value for state, *_ in states.values())
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.begun))
+        ended = run.outcome or "not finished"
+        words = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
+        lines.append(f"run {run.id}  {when}  {run.kind}  {ended}: {words}; tree sha256 {run.digest}")
+        if not whole and run.ended is not None:
+            continue
+        for name, (state, intent, detail, wave) in states.items():
+            about = f", about to {intent}" if intent else ""
+            lines.append(f"  {name}  wave {wave}  {state.value}{about}{'  ' + detail if detail else ''}")
+    return lines

@@ -1,0 +1,372 @@
+"""A push from end to end: asked, planned in waves, changed wave by wave, and on any failure brought back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from typing import TYPE_CHECKING, TypeVar
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.values import dataclass
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.push.journal import FINAL, NEW, State
+from fabricc.operate.push.plant import plant
+from fabricc.operate.push.secrecy import require_secrets
+from fabricc.operate.push.source import RefusedError, refused
+from fabricc.operate.push.waves import ShareError, largest_keep, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from fractions import Fraction
+
+    from fabricc.operate.push.impact import Effect
+    from fabricc.operate.push.machine import Asked, Machine
+    from fabricc.operate.push.waves import Plant, Wave
+
+R = TypeVar("R")
+_TOLD = 20
+
+
+@dataclass(slots=True)
+class Teller:
+    """Where a push tells how it goes: `say` takes a sentence; `progress` a phase, how many are done, of how many."""
+
+    say: Callable[[str], None] = lambda _: None
+    progress: Callable[[str, int, int], None] = lambda *_: None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a push ended.
+
+    Attributes:
+        digest: of the tree that switches were brought to, or back from.
+        states: how many switches are in each state.
+        diagnostics: what went wrong, a finding for each switch.
+    """
+
+    run: int
+    digest: str
+    states: Mapping[str, int]
+    diagnostics: tuple[Diagnostic, ...]
+    interrupted: bool = False
+
+    @property
+    def exit_status(self) -> int:
+        """0 when every switch runs what it is to run, 3 when a switch failed, 130 after Ctrl-C."""
+        if self.interrupted:
+            return 130
+        return 3 if any(d.severity is Severity.ERROR for d in self.diagnostics) else 0
+
+
+@dataclass(slots=True)
+class Push:
+    """A run as it is carried out.
+
+    Attributes:
+        new: switches that run what they are to run.
+        given_up: switches that were brought back before this run was resumed, and that it leaves at that.
+    """
+
+    machine: Machine
+    teller: Teller
+    effects: dict[str, Effect] = field(default_factory=dict)
+    failures: dict[str, DeviceError] = field(default_factory=dict)
+    new: set[str] = field(default_factory=set)
+    given_up: frozenset[str] = frozenset()
+    _broken_by: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def _stopped(self) -> bool:
+        """Whether nothing new begins: after Ctrl-C, or when the journal cannot be written any more."""
+        return self.machine.stop.is_set() or bool(self.machine.journal.trouble)
+
+    # Many switches.
+
+    def _all(
+        self, what: str, names: Iterable[str], act: Callable[[str], R], *, always: bool = False
+    ) -> tuple[dict[str, R], dict[str, DeviceError]]:
+        """The act on every switch: what it returned, and what it failed with; none begins after Ctrl-C."""
+        wanted = list(names)
+        done = Counter[str]()
+
+        def guarded(name: str) -> tuple[R | None, DeviceError | None]:
+            try:
+                if self._stopped and not always:
+                    raise DeviceError("FAB9118", f"{name}: interrupted before {what}")
+                return act(name), None
+            except DeviceError as error:
+                return None, error
+            finally:
+                done[what] += 1
+                self.teller.progress(what, done[what], len(wanted))
+
+        found = for_each(wanted, guarded, self.machine.options.parallel)
+        good = {name: value for name, (value, error) in found.items() if error is None}
+        bad = {name: error for name, (_, error) in found.items() if error is not None}
+        return good, bad  # type: ignore[return-value]
+
+    def ask(self, names: Iterable[str]) -> dict[str, Asked]:
+        """Ask every switch.
+
+        Raises:
+            RefusedError: one cannot be pushed to; nothing was changed anywhere.
+        """
+        wanted = list(names)
+        require_secrets(self.machine.access, lambda name: self.machine.target(name).values(), wanted)
+        asked, failed = self._all("asking", wanted, self.machine.ask)
+        if failed:
+            raise RefusedError(_findings(failed))
+        if trouble := self.machine.journal.trouble:
+            message = (
+                f"cannot write to the journal {self.machine.journal.path}: {trouble}; nothing was changed"
+            )
+            raise refused("FAB9124", message, "Make space for it.")
+        self.effects = {name: one.effect for name, one in asked.items() if one.diff}
+        return asked
+
+    # Waves.
+
+    def waves(self, names: Iterable[str] | None = None) -> list[Wave]:
+        """The waves of what changes.
+
+        Raises:
+            RefusedError: FAB9121, the share cannot be kept.
+        """
+        source, options = self.machine.source, self.machine.options
+        chosen = self.effects if names is None else {name: self.effects[name] for name in names}
+        ordered = {name: chosen[name] for name in source.places if name in chosen}
+        return planned_waves(plant(source.fabric, source.places, ordered), options.keep, options.most)
+
+    def carry_out(self, waves: Sequence[Wave]) -> None:
+        """Wave by wave, until all is done, too much fails, or Ctrl-C."""
+        journal, run = self.machine.journal, self.machine.run
+        self._broken_by = _reversed(self.effects)
+        journal.waves(run, {name: at for at, wave in enumerate(waves, 1) for name in wave.members})
+        for number, wave in enumerate(waves, 1):
+            if self._stopped or len(self.failures) > self.machine.options.failures:
+                return
+            word = " (canary)" if wave.canary else ""
+            self.teller.say(
+                f"wave {number} of {len(waves)}{word}: {_named(wave.members)}, {kept_words(wave)}"
+            )
+            try:
+                self._wave(list(wave.members), canary=wave.canary)
+            except BaseException:
+                self._back(wave.members, {})
+                raise
+
+    def _wave(self, members: list[str], *, canary: bool = False) -> None:
+        machine = self.machine
+        drains = [name for name in members if machine.options.drain and self.effects[name].disruptive]
+        machine.rounds = -(-len(drains) // machine.options.parallel) or 1
+        failed: dict[str, DeviceError] = {}
+        later = frozenset(self.effects.keys() - self.new - set(members))
+
+        def go(
+            what: str, names: Iterable[str], act: Callable[[str], object], *, always: bool = False
+        ) -> None:
+            good, bad = self._all(what, [n for n in names if n not in failed], act, always=always)
+            failed.update(bad)
+            for warning in (word for words in good.values() if isinstance(words, tuple) for word in words):
+                self.teller.say(f"warning: {warning}")
+
+        go("draining", drains, machine.drain)
+        if drains and not failed:
+            machine.stop.wait(machine.options.drain_s)
+        if not self._too_many(failed):
+            go("changing", members, machine.change)
+        if not self._too_many(failed):
+            go("gates", members, lambda name: self._gate(name, later, State.VERIFIED))
+        if canary and not failed:
+            failed |= self._neighbours(members)
+        if self._too_many(failed):
+            self._back(members, failed)
+            return
+        self._back([name for name in members if name in failed], failed)
+        failed.clear()
+        good = [name for name in members if name not in self.failures]
+        go("confirming", good, machine.confirm, always=True)
+        go("undraining", [name for name in good if name in drains], machine.undrain, always=True)
+        go(
+            "gates", [n for n in good if n in drains], lambda n: self._gate(n, later, State.UNDRAINED),
+            always=True,
+        )  # fmt: skip
+        if canary and drains and not failed:
+            failed |= self._neighbours(good)
+        self.new.update(name for name in good if name not in failed)
+        self._back([name for name in good if name in failed], failed)
+
+    def _too_many(self, failed: Mapping[str, DeviceError]) -> bool:
+        return self._stopped or len(self.failures) + len(failed) > self.machine.options.failures
+
+    def _gate(self, name: str, later: frozenset[str], state: State) -> tuple[str, ...]:
+        """Gate a switch while those in `later` are yet to change."""
+        waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
+        return self.machine.gate(name, waiting, later, widths=not self._broken_by, state=state)
+
+    def _neighbours(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
+        """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""
+        machine = self.machine
+        beside = {one.peer: name for name in canaries for one in machine.source.switch(name).bgp.sessions}
+        asked = machine.journal.states(machine.run).keys()
+        _, bad = self._all("neighbours", [one for one in beside if one in asked], machine.watch)
+        return {beside[one]: DeviceError(error.code, f"{beside[one]}: {error}") for one, error in bad.items()}
+
+    def _back(self, names: Sequence[str], failed: Mapping[str, DeviceError]) -> None:
+        """Bring switches back that were begun with, and note why."""
+        states = self.machine.journal.states(self.machine.run)
+        begun = [n for n in names if states[n][0] not in (State.PLANNED, *FINAL) or states[n][1]]
+        begun += [n for n in names if states[n][0] in NEW and n in failed and n not in begun]
+        reasons = {n: str(failed.get(n) or "another switch of the wave failed") for n in names}
+        if self._stopped:
+            why = "the journal cannot be written" if self.machine.journal.trouble else "interrupted"
+            reasons = {n: str(failed[n]) if n in failed else why for n in names}
+        self.failures.update({n: failed[n] for n in names if n in failed})
+        if begun:
+            self.teller.say(f"bringing back {_named(begun)}")
+            self._all("bringing back", begun, lambda n: self.machine.restore(n, reasons[n]), always=True)
+
+    def bring_back(self, names: Sequence[str], why: str) -> None:
+        """Bring switches back to what they ran before the run."""
+        self._all("bringing back", names, lambda name: self.machine.restore(name, why), always=True)
+
+    # The end.
+
+    def finish(self) -> Outcome:
+        """Close the run in the journal, and say how it ended."""
+        found = self._told() or _brought_back(sorted(self.given_up))
+        states = self.machine.journal.states(self.machine.run)
+        left = any(state is State.PLANNED for state, *_ in states.values())
+        good = not found and not left and not self._stopped
+        if not left or self.failures or self._stopped:
+            self._end("done" if good else "interrupted" if self._stopped else "failed")
+        return self._outcome(found, interrupted=self.machine.stop.is_set() and not good)
+
+    def undone(self) -> Outcome:
+        """Close a run whose switches were brought back to what they ran before it, and say which were not."""
+        self._end("rolled back")
+        return self._outcome(self._told())
+
+    def _end(self, word: str) -> None:
+        self.machine.journal.end(self.machine.run, word)
+
+    def _outcome(self, found: list[Diagnostic], *, interrupted: bool = False) -> Outcome:
+        machine = self.machine
+        found += self._unwritten()
+        counts = Counter(state.value for state, *_ in machine.journal.states(machine.run).values())
+        return Outcome(machine.run, machine.source.digest, dict(counts), tuple(found), interrupted)
+
+    def _unwritten(self) -> list[Diagnostic]:
+        """That the journal could not be written in the midst of the run; and what it does not say, switch by switch."""
+        journal = self.machine.journal
+        if not journal.trouble:
+            return []
+        message = (
+            f"the journal {journal.path} could not be written ({journal.trouble}), and the push was stopped"
+        )
+        remedy = "Make space for it; then `fabricc push TREE` changes the switches that are left."
+        if not journal.written():
+            by: dict[str, list[str]] = {}
+            for name, (state, *_) in journal.states(self.machine.run).items():
+                by.setdefault(state.value, []).append(name)
+            states = "; ".join(f"{state}: {', '.join(names)}" for state, names in by.items())
+            message += f". It does not say how the run ended: {states}"
+            remedy = (
+                f"Make space for it; then `fabricc push TREE --rollback {self.machine.run}` asks every switch that it "
+                "calls unfinished, brings it back, and the journal is true again."
+            )
+        return [Diagnostic("FAB9151", Severity.ERROR, message, None, remedy)]
+
+    def _told(self) -> list[Diagnostic]:
+        """What failed, and the switches of which nobody knows what they run."""
+        found = list(_findings({n: e for n, e in self.failures.items() if e.code != "FAB9118"}))
+        for name, (state, _, detail, _) in self.machine.journal.states(self.machine.run).items():
+            if state is State.UNKNOWN:
+                remedy = (
+                    "Look at it; it may be drained or half changed. When it answers and has space on its disk, "
+                    f"`fabricc push TREE --resume` goes on with it, `--rollback {self.machine.run}` brings it back."
+                )
+                message = f"{name} is in an unknown state: {detail}"
+                found.append(Diagnostic("FAB9119", Severity.ERROR, message, None, remedy))
+        return found
+
+
+def _brought_back(names: Sequence[str]) -> list[Diagnostic]:
+    """That switches of a resumed run which met no other failure run what they ran before it."""
+    if not names:
+        return []
+    message = f"brought back before the run was resumed, and left at that: {_named(names)}"
+    return [Diagnostic("FAB9135", Severity.ERROR, message, None, "`fabricc push TREE` changes them.")]
+
+
+def _findings(failed: Mapping[str, DeviceError]) -> tuple[Diagnostic, ...]:
+    """A finding for each switch, the first ones in full."""
+    shown = [error.diagnostic for error in failed.values()][:_TOLD]
+    if len(failed) > _TOLD:
+        shown.append(Diagnostic(shown[-1].code, Severity.ERROR, f"and {len(failed) - _TOLD} more switches"))
+    return tuple(shown)
+
+
+def _reversed(effects: Mapping[str, Effect]) -> dict[str, frozenset[str]]:
+    """Switch -> switches whose change takes its links down while it has not changed itself."""
+    found: dict[str, set[str]] = {}
+    for name, effect in effects.items():
+        for peer in effect.breaks:
+            found.setdefault(peer, set()).add(name)
+    return {peer: frozenset(names) for peer, names in found.items()}
+
+
+def planned_waves(found: Plant, keep: Fraction, most: int | None) -> list[Wave]:
+    """The waves of a plant.
+
+    Raises:
+        RefusedError: FAB9121, with the share that could be kept.
+    """
+    try:
+        return plan(found, keep, most)
+    except ShareError as error:
+        best = largest_keep(found, most)
+        remedy = f"--keep {percent(best)} is the most that some order keeps." if best else ""
+        remedy = (
+            remedy
+            or "No order keeps any: take the change apart, or do it in a maintenance window with --keep 0%."
+        )
+        message = (
+            f"no order keeps {percent(keep)}: the change of {error.member} leaves {percent(error.best)} of "
+        )
+        raise refused("FAB9121", f"{message}the paths of {error.resource}", remedy) from None
+
+
+def percent(share: Fraction) -> str:
+    """`75%`, rounded down, so that nothing is promised that is not kept."""
+    return f"{int(share * 100)}%"
+
+
+def kept_words(wave: Wave) -> str:
+    """What a wave leaves, in words."""
+    kept = f"keeps {percent(wave.kept)} of {wave.at}" if wave.at else "keeps every path"
+    return kept if wave.risked == wave.kept else f"{kept} ({percent(wave.risked)} if all of it failed)"
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def estimate_s(waves: Sequence[Wave], effects: Mapping[str, Effect], machine: Machine) -> tuple[float, str]:
+    """Seconds that the waves may take, and what the figure rests on.
+
+    Changes of a wave run `parallel` at a time; a disruptive one is committed three times and waits for traffic to
+    leave. Gates are counted as one look; they may take up to the settle time.
+    """
+    options = machine.options
+    seconds, count = machine.journal.commit_seconds()
+    basis = f"the median of {count} changes on record" if count else "an assumed 15 s for a change"
+    each = seconds or 15.0
+    total = 0.0
+    for wave in waves:
+        rounds = -(-len(wave.members) // options.parallel)
+        drains = any(effects[n].disruptive for n in wave.members if n in effects) and options.drain
+        total += rounds * each * (3 if drains else 1) + (options.drain_s if drains else 0) + rounds * 2
+    return total, basis

@@ -1,0 +1,107 @@
+"""Secrets of configurations: all there before a push begins, and none in what it shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.operate.devices import running
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.secrets import REFERENCE, named
+from fabricc.operate.drivers.redact import HIDDEN, secrets_in
+from fabricc.operate.push.journal import MARK
+from fabricc.operate.push.source import RefusedError, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from fabricc.operate.devices.access import Access
+
+_TYPE_DIGITS = 2
+"""Longest word beside an encrypted secret that only says how it is encrypted, such as EOS's `7` and `8a`."""
+
+
+def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names: Collection[str]) -> None:
+    """Look up every secret that configurations refer to, before any switch is spoken to.
+
+    Args:
+        access: says where they are.
+        texts: what may be loaded on a switch.
+        names: the switches.
+
+    Raises:
+        RefusedError: FAB9131 for each secret that cannot be had, or that stands in a configuration as a plain word.
+    """
+    wanted: set[str] = set()
+    for name in names:
+        for text in texts(name):
+            wanted |= named(text)
+    wrong = []
+    for secret in sorted(wanted):
+        try:
+            access.secret(secret)
+        except DeviceError as error:
+            wrong.append(error.diagnostic)
+    if wrong:
+        raise RefusedError(tuple(wrong))
+    values = {access.secret(secret).reveal(): secret for secret in wanted}
+    for name in names if values else ():
+        for text in texts(name):
+            if told := next((secret for value, secret in values.items() if value in text), None):
+                raise refused(
+                    "FAB9131",
+                    f"the value of the secret {told!r} stands in the configuration of {name} as a plain word",
+                    "A secret that can be guessed from the configuration is none: take another one.",
+                )
+
+
+def set_apart(
+    nos: str, files: Mapping[str, str], known: Mapping[str, str] | None = None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What a switch runs, with a mark in place of each secret that it holds itself; and mark -> secret.
+
+    Such are values of before, and what the device encrypts. They are looked for where the reader finds a secret, and
+    behind words such as `password` in lines that it does not know: marks change no other fact.
+
+    Args:
+        nos: whose text it is.
+        files: file -> text that the device runs, with references in place of the secrets that are known.
+        known: marks that have a meaning already.
+    """
+    found = running.read(nos, files)
+    places: dict[tuple[str, int], set[str]] = {}
+    for path, value in found.facts.items():
+        if running.is_secret(path) and path in found.lines:
+            places.setdefault(found.lines[path], set()).update(_words(str(value)))
+    for file, line, text in found.unknown:
+        places.setdefault((file, line), set()).update(secrets_in(text))
+    marks = {secret: mark for mark, secret in (known or {}).items()}
+    texts = {file: text.splitlines(keepends=True) for file, text in files.items()}
+    for (file, line), words in places.items():
+        for word in sorted(words, key=len, reverse=True):
+            lines = texts.get(file, [])
+            if 0 < line <= len(lines) and word in lines[line - 1] and not REFERENCE.search(word):
+                mark = marks.setdefault(word, f"{MARK}{len(marks) + 1}.")
+                lines[line - 1] = lines[line - 1].replace(word, mark)
+    return {file: "".join(lines) for file, lines in texts.items()}, {m: word for word, m in marks.items()}
+
+
+def _words(value: str) -> set[str]:
+    return {word for word in value.replace(",", " ").split() if len(word) > _TYPE_DIGITS}
+
+
+def without_secrets(nos: str, diff: str, files: Mapping[str, str]) -> str:
+    """A device's own diff without what the device runs in the places of secrets, in whichever form it prints them.
+
+    Args:
+        nos: whose text it is.
+        diff: the device's.
+        files: file -> text that the device runs.
+    """
+    if not diff:
+        return diff
+    for path, value in running.read(nos, files).facts.items():
+        if running.is_secret(path):
+            for word in _words(str(value)):
+                if not REFERENCE.fullmatch(word):
+                    diff = diff.replace(word, HIDDEN)
+    return diff

@@ -1,0 +1,135 @@
+"""What is to be pushed: a built tree that is exactly what its manifest, its spec and its lock say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.values import dataclass
+from fabricc.compiler.front import run_front
+from fabricc.compiler.outcome import manifest_inputs
+from fabricc.compiler.recheck import find_spec
+from fabricc.compiler.rendering import rendered
+from fabricc.fabric.fabric import DeviceChange, Fabric
+from fabricc.operate.devices import inventory
+from fabricc.operate.push import snapshot
+from fabricc.operate.push.snapshot import SnapshotError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.push.snapshot import Snapshot
+
+_REBUILD = "Build again, review the difference, and push what was built."
+_AS_IT_IS = DeviceChange(None, None, drained=False, cable_m=None, ports={})
+
+
+class RefusedError(Exception):
+    """The push does not start; `diagnostics` say why."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], sources: Mapping[str, str] | None = None) -> None:
+        super().__init__(diagnostics[0].message if diagnostics else "refused")
+        self.diagnostics = diagnostics
+        self.sources = sources or {}
+
+
+def refused(code: str, message: str, remedy: str = "") -> RefusedError:
+    """A refusal for one reason."""
+    return RefusedError((Diagnostic(code, Severity.ERROR, message, None, remedy),))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A tree as it was when it was read, and the fabric it was built from.
+
+    Attributes:
+        spec: path of the spec.
+        places: switch -> coordinates, in the fabric's order.
+    """
+
+    held: Snapshot
+    spec: Path
+    fabric: Fabric
+    places: Mapping[str, SwitchId]
+    devices: Mapping[str, Device]
+
+    @property
+    def tree(self) -> Path:
+        """Where the tree was."""
+        return self.held.tree
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the tree: of its manifest, which states every file's."""
+        return self.held.digest
+
+    def files(self, name: str) -> dict[str, str]:
+        """The files of a switch as they lay in the tree."""
+        return self.held.files(name)
+
+    def switch(self, name: str) -> Switch:
+        """The switch as planned."""
+        return self.fabric.switch(self.places[name])
+
+    def renderings(self, name: str) -> tuple[dict[str, str], dict[str, str]]:
+        """The switch rendered in service, and drained."""
+        place, changes = self.places[name], self.fabric.changes
+        found = []
+        for drained in (False, True):
+            change = replace(changes.get(name, _AS_IT_IS), drained=drained)
+            switch = replace(self.fabric, changes={**changes, name: change}).switch(place)
+            found.append(rendered(switch))
+        return found[0], found[1]
+
+
+def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> Source:
+    """Read a tree once, and prove that its bytes, its spec and its lock belong together.
+
+    Args:
+        tree: what `build` wrote, `build/<cluster>`.
+        spec: its spec; None to look where the last build or the tree's parents have it.
+        digest: what the tree's must be; "" for any.
+
+    Raises:
+        RefusedError: FAB9120 and what `check` says of the manifest, FAB9154, or the spec does not plan.
+    """
+    try:
+        held = snapshot.take(tree)
+    except SnapshotError as error:
+        wrong = error.diagnostics
+        if wrong[0].code == "FAB6013":
+            raise RefusedError(wrong) from None
+        message = f"{tree} is not what its manifest says: {len(wrong)} files differ or are missing"
+        told = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)
+        raise RefusedError((*wrong[:5], told)) from None
+    if digest and digest != held.digest:
+        raise refused(
+            "FAB9154",
+            f"the digest of {tree} is {held.digest}, not {digest}",
+            "Push the tree that was proved.",
+        )
+    manifest = held.manifest
+    path = spec or find_spec(tree, manifest)
+    if path is None:
+        message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
+        raise refused("FAB6015", message, "Name it with --spec.")
+    front = run_front(path, gaps=False)
+    if front.spec is None or front.fabric is None or not front.sound:
+        raise RefusedError(front.diagnostics, front.sources)
+    if front.lock_before != front.lock_text:
+        raise refused("FAB9120", f"{front.lock_path} is not the lock that {path} needs", _REBUILD)
+    if manifest_inputs(front, front.spec) != dict(manifest.inputs):
+        message = f"{tree} was built from another state of {path}, its lock or its catalog"
+        raise refused("FAB9120", message, _REBUILD)
+    fabric = front.fabric
+    if not isinstance(fabric, Fabric):
+        raise refused(
+            "FAB9130", f"the switches of {path} are not configured one by one: its subnet manager routes"
+        )
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    return Source(held, path, fabric, places, inventory.devices(fabric))

@@ -1,0 +1,411 @@
+"""The ways to begin: a push, a look without changing anything, and the end of a run that was begun before."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from contextlib import closing, contextmanager
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.operate.devices import readings, running
+from fabricc.operate.push import confirming, lockout
+from fabricc.operate.push import resume as resuming
+from fabricc.operate.push.impact import Effect, effect
+from fabricc.operate.push.journal import MARK, NEW, Journal, State, alone
+from fabricc.operate.push.machine import Machine
+from fabricc.operate.push.options import Options
+from fabricc.operate.push.plant import plant
+from fabricc.operate.push.proof import prove
+from fabricc.operate.push.run import Outcome, Push, Teller, estimate_s, planned_waves
+from fabricc.operate.push.secrecy import require_secrets
+from fabricc.operate.push.source import RefusedError, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.push.journal import Run
+    from fabricc.operate.push.machine import Asked, Files
+    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.waves import Wave
+
+_BACK = "rollback"
+"""How the kind of a run begins that brings switches back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Everything that a run needs beside its number.
+
+    Attributes:
+        journal: path of the journal.
+        only: the switches to push to; empty for all.
+        stop: set by Ctrl-C.
+        stated: names of the options that were asked for, which a resumed run takes in place of its own.
+        vouched: whether the tree's digest was named, so that nothing else need prove it.
+        consents: accounts that the push may lock out.
+    """
+
+    source: Source
+    access: Access
+    journal: Path
+    options: Options = field(default_factory=Options)
+    teller: Teller = field(default_factory=Teller)
+    only: Sequence[str] = ()
+    stop: threading.Event = field(default_factory=threading.Event)
+    stated: frozenset[str] = frozenset()
+    vouched: bool = False
+    consents: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> list[str]:
+        """The switches to push to, in the fabric's order.
+
+        Raises:
+            RefusedError: FAB9127, one that the fabric does not have.
+        """
+        if unknown := [name for name in self.only if name not in self.source.devices]:
+            raise refused("FAB9127", f"the fabric has no switch {unknown[0]!r}")
+        return [name for name in self.source.devices if not self.only or name in self.only]
+
+    def machine(self, journal: Journal, run: int, target: Callable[[str], Files] | None = None) -> Machine:
+        """The acts of a run, towards the tree or another target."""
+        files = target or self.source.files
+        return Machine(self.source, self.access, journal, run, self.options, files, self.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a push would do.
+
+    Attributes:
+        digest: of the tree.
+        effects: switch that changes -> what its change does.
+        seconds, basis: estimated time, and what the figure rests on.
+        asked: what switches said; empty when none was asked.
+        assumed: switches whose change is not known and counted as disruptive.
+        unwatched: what gates cannot watch, a line each.
+        drained: what becomes of drained switches should the push be killed, a line each.
+        findings: what to know of the push's own login.
+    """
+
+    digest: str
+    effects: Mapping[str, Effect]
+    waves: Sequence[Wave]
+    seconds: float
+    basis: str
+    asked: Mapping[str, Asked] = field(default_factory=dict)
+    assumed: int = 0
+    unwatched: Sequence[str] = ()
+    drained: Sequence[str] = ()
+    findings: tuple[Diagnostic, ...] = ()
+
+
+def require(setting: Setting, names: Sequence[str], *, back: bool = False) -> tuple[Diagnostic, ...]:
+    """What a push of any kind rests on: times that drivers take, files of the plan, a login that outlives it.
+
+    Args:
+        setting: of the push.
+        names: the switches.
+        back: they go back to what they ran before, where somebody has logged in.
+
+    Returns:
+        What to know of the login.
+
+    Raises:
+        RefusedError: FAB9133, FAB9150 or FAB9160.
+    """
+    confirming.require(setting, names)
+    if not setting.vouched:
+        prove(setting.source, names)
+    return () if back else lockout.require(setting, names)
+
+
+def _tell(setting: Setting, findings: Sequence[Diagnostic]) -> None:
+    for one in findings:
+        setting.teller.say(f"{one.severity.value}[{one.code}]: {one.message}")
+
+
+@contextmanager
+def held(setting: Setting) -> Iterator[Journal]:
+    """The journal of a run, and no other run on these switches meanwhile."""
+    source = setting.source
+    address = next((one.address for one in source.devices.values()), "")
+    with (
+        alone(setting.journal, source.fabric.cluster, address),
+        closing(Journal(setting.journal)) as journal,
+    ):
+        yield journal
+
+
+def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) -> int:
+    if open_runs := [run for run in journal.runs() if run.ended is None]:
+        number = open_runs[0].id
+        raise refused(
+            "FAB9128",
+            f"run {number} was not finished",
+            f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it.",
+        )
+    source = setting.source
+    return journal.begin(kind, str(source.tree), source.digest, setting.options.stated(), iter(names))
+
+
+def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files] | None = None) -> Outcome:
+    """Bring every switch to the tree.
+
+    Raises:
+        RefusedError: it does not start; nothing was changed.
+    """
+    with held(setting) as journal:
+        return _push(setting, journal, setting.names, kind, target)
+
+
+def _push(
+    setting: Setting, journal: Journal, names: list[str], kind: str, target: Callable[[str], Files] | None
+) -> Outcome:
+    _tell(setting, require(setting, names, back=target is not None))
+    run = _begin(setting, journal, kind, names)
+    flow = Push(setting.machine(journal, run, target), setting.teller)
+    try:
+        asked = flow.ask(names)
+        waves = flow.waves()
+    except RefusedError:
+        journal.drop(run)
+        raise
+    _tell_start(setting, flow, asked, waves)
+    flow.carry_out(waves)
+    return flow.finish()
+
+
+def _tell_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], waves: Sequence[Wave]) -> None:
+    say = setting.teller.say
+    drains = sum(1 for one in flow.effects.values() if one.disruptive)
+    seconds, basis = estimate_s(waves, flow.effects, flow.machine)
+    say(f"tree {setting.source.tree}, sha256 {setting.source.digest}")
+    say(
+        f"run {flow.machine.run}: {len(flow.effects)} of {len(asked)} switches change, {drains} of them disruptively; "
+        f"{len(waves)} waves, about {minutes(seconds)} ({basis})"
+    )
+    for session in [text for one in asked.values() for text in one.down][:5]:
+        say(f"down already: {session}")
+    for line in [*unwatched(setting, asked), *left_drained(flow.machine, flow.effects, waves)]:
+        say(line)
+
+
+def unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
+    """What gates cannot watch, because switches do not state it: a line for each NOS."""
+    devices = setting.source.devices
+    return readings.gaps(((devices[name].nos, one.unstated) for name, one in asked.items()), "watched")
+
+
+def left_drained(machine: Machine, effects: Mapping[str, Effect], waves: Sequence[Wave]) -> list[str]:
+    """What becomes of switches that a push leaves drained because it is killed: a line for each NOS."""
+    if not machine.options.drain:
+        return []
+    sizes = [sum(effects[name].disruptive for name in wave.members) for wave in waves]
+    rounds = -(-max(sizes, default=0) // machine.options.parallel)
+    time = minutes(machine.guard_s * rounds)
+    counts = Counter(
+        (machine.source.devices[name].nos, machine.guards(name))
+        for name, one in effects.items()
+        if one.disruptive
+    )
+    return [
+        f"{count} switches with {nos} are drained; one that a killed push leaves so "
+        + (
+            f"goes back in service by itself within {time}"
+            if guarded
+            else "stays so until --resume or --rollback: the system has no timer for it"
+        )
+        for (nos, guarded), count in sorted(counts.items())
+    ]
+
+
+def minutes(seconds: float) -> str:
+    """A time in words."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def preview(setting: Setting) -> Preview:
+    """Ask every switch for its own diff, and plan the waves; changes nothing, and leaves no run behind.
+
+    Raises:
+        RefusedError: a switch cannot be pushed to, or the share cannot be kept.
+    """
+    findings = require(setting, setting.names)
+    with held(setting) as journal:
+        run = _begin(setting, journal, "dry run", setting.names)
+        flow = Push(setting.machine(journal, run), setting.teller)
+        try:
+            asked = flow.ask(setting.names)
+            waves = flow.waves()
+            seconds, basis = estimate_s(waves, flow.effects, flow.machine)
+        finally:
+            journal.drop(run)
+    told = unwatched(setting, asked), left_drained(flow.machine, flow.effects, waves)
+    return Preview(setting.source.digest, flow.effects, waves, seconds, basis, asked, 0, *told, findings)
+
+
+def planned(setting: Setting) -> Preview:
+    """The waves by what the journal knows of the switches; none is asked.
+
+    Raises:
+        RefusedError: FAB9121, the share cannot be kept; FAB9133, a driver cannot revert within the time.
+    """
+    findings = require(setting, setting.names)
+    source = setting.source
+    effects: dict[str, Effect] = {}
+    unknown = 0
+    with closing(Journal(setting.journal)) as journal:
+        for name in setting.names:
+            wanted, known = source.files(name), journal.known(name)
+            if known:
+                found = effect(
+                    source.devices[name], source.switch(name), running.unpacked(known, wanted), wanted
+                )
+                if found.impact or running.packed(wanted) != known:
+                    effects[name] = found
+            else:
+                unknown += 1
+                effects[name] = Effect.unknown(source.devices[name])
+        waves = planned_waves(
+            plant(source.fabric, source.places, effects), setting.options.keep, setting.options.most
+        )
+        machine = setting.machine(journal, 0)
+        seconds, basis = estimate_s(waves, effects, machine)
+        drained = left_drained(machine, effects, waves)
+    return Preview(
+        source.digest, effects, waves, seconds, basis, assumed=unknown, drained=drained, findings=findings
+    )
+
+
+def _target_of(setting: Setting, journal: Journal, run: Run) -> Callable[[str], Files]:
+    """What the switches of a run are to run, as the journal kept it; the tree's files for those not asked yet."""
+
+    def target(name: str) -> Files:
+        files = setting.source.files(name)
+        kept = journal.entry(run.id, name).after
+        return running.unpacked(kept, files) if kept else files
+
+    return target
+
+
+def _kept(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:
+    """What the journal has of a switch: what it ran, and what it was to run."""
+
+    def texts(name: str) -> tuple[str, str]:
+        entry = journal.entry(run.id, name)
+        return entry.before, entry.after
+
+    return texts
+
+
+def _as_begun(setting: Setting, run: Run) -> Setting:
+    """The setting with the options that a run began with, but for those that are asked for now.
+
+    Raises:
+        RefusedError: FAB9124, the journal does not state them.
+    """
+    try:
+        begun = Options.of(run.options)
+    except ValueError as error:
+        raise refused("FAB9124", f"the options of run {run.id} are damaged: {error}") from None
+    asked = {name: getattr(setting.options, name) for name in setting.stated}
+    return replace(setting, options=replace(begun, **asked))
+
+
+def resume(setting: Setting) -> Outcome:
+    """End the latest run: switches that were in the midst of their change first, then the waves that are left.
+
+    It goes on with the options that it began with.
+
+    Raises:
+        RefusedError: FAB9125 there is none, FAB9129 the tree is another by now, or a switch refuses.
+    """
+    with held(setting) as journal:
+        run = journal.run()
+        setting = _as_begun(setting, run)
+        names = [name for name in journal.states(run.id) if name in setting.source.places]
+        _tell(setting, require(setting, names, back=run.kind.startswith(_BACK)))
+        source = setting.source
+        if run.digest != source.digest:
+            raise refused(
+                "FAB9129",
+                f"run {run.id} was of another state of {run.tree}",
+                f"Build that state again, or undo the run with --rollback {run.id}.",
+            )
+        flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
+        require_secrets(setting.access, _kept(journal, run), journal.states(run.id))
+        journal.reopen(run.id)
+        flow.given_up = frozenset(
+            name for name, (state, *_) in journal.states(run.id).items() if state is State.ROLLED_BACK
+        )
+        old = resuming.settle(flow)
+        states = journal.states(run.id)
+        fresh = [
+            n for n, (s, *_) in states.items() if s is State.PLANNED and not journal.entry(run.id, n).before
+        ]
+        kept = dict(flow.effects)
+        asked = flow.ask(fresh) if fresh else {}
+        changing = {*old, *(name for name, one in asked.items() if one.diff)}
+        flow.effects = {**kept, **flow.effects}
+        waves = flow.waves([name for name in flow.effects if name in changing])
+        setting.teller.say(f"run {run.id} goes on: {len(changing)} switches left in {len(waves)} waves")
+        flow.carry_out(waves)
+        return flow.finish()
+
+
+def rollback(setting: Setting, number: int) -> Outcome:
+    """Bring every switch of a run back to what it ran before, in waves as a push does.
+
+    Raises:
+        RefusedError: FAB9125, there is no such run; or the way back cannot start.
+    """
+    with held(setting) as journal:
+        run = journal.run(number)
+        flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
+        states = journal.states(run.id)
+        require_secrets(setting.access, _kept(journal, run), states)
+        gone = [name for name in states if MARK in journal.entry(run.id, name).before]
+        if gone:
+            raise refused(
+                "FAB9153",
+                f"what {gone[0]} ran before run {run.id} held secrets that are not kept any more",
+                "Only the last push of a switch can be undone with them: build the state that you want, and push it.",
+            )
+        begun = [name for name in resuming.unfinished(flow.machine) if journal.entry(run.id, name).before]
+        begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
+        if begun:
+            setting.teller.say(f"{len(begun)} switches were left half way and go back first")
+            flow.bring_back(begun, f"rollback of run {run.id}")
+        newer = [name for name, (state, *_) in journal.states(run.id).items() if state in NEW]
+        untold: tuple[Diagnostic, ...] = ()
+        if run.ended is None or begun or not newer:
+            back = flow.undone()
+            if not newer:
+                return back
+            untold = back.diagnostics
+
+        def before(name: str) -> Files:
+            return running.unpacked(journal.entry(run.id, name).before, setting.source.files(name))
+
+        chosen = [name for name in setting.names if name in set(newer)]
+        outcome = _push(setting, journal, chosen, f"{_BACK} of {run.id}", before)
+        return replace(outcome, diagnostics=(*untold, *outcome.diagnostics))
+
+
+def status(journal: Path, number: int | None) -> list[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]:
+    """Runs, the latest first, or the one asked for, with their switches.
+
+    Raises:
+        RefusedError: FAB9125, there is none.
+    """
+    with closing(Journal(journal)) as opened:
+        found = [opened.run(number)] if number is not None else opened.runs()[:10]
+        if not found:
+            opened.run()
+        return [(run, opened.states(run.id)) for run in found]

@@ -1,0 +1,247 @@
+"""`push --try`: one canary of each kind of configuration, whose device checks its candidate and forgets it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.nos.printing import printer
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.values import dataclass
+from fabricc.compiler import accepted
+from fabricc.compiler.rendering import overlay_lines
+from fabricc.operate.devices import running
+from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.push.secrecy import require_secrets
+from fabricc.operate.push.snapshot import SWITCHES
+from fabricc.operate.push.source import RefusedError
+from fabricc.operate.push.start import held, require
+from fabricc.review.explain.ask import subject_of
+from fabricc.review.explain.facts import Explainer
+from fabricc.review.explain.lines import Place, Texts, explain_line
+from fabricc.review.explain.origins import Known
+from fabricc.tree.file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.start import Setting
+
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What configurations of one kind have in common."""
+
+    model: str
+    nos: str
+    release: str
+    tier: str
+
+    def __str__(self) -> str:
+        """In words."""
+        return f"{self.model}, {self.nos} {self.release}, {self.tier}".replace(" ,", ",")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One thing that a device refuses of its candidate.
+
+    Attributes:
+        text: the device's words.
+        file, line: of the candidate; "" and 0 where they are not known.
+    """
+
+    text: str
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of the configurations of one kind.
+
+    Attributes:
+        canary: the switch that was asked.
+        lines: lines of its candidate.
+        refused: what it refuses; empty when it takes all.
+        trouble: why it was not tried, None when it was.
+    """
+
+    kind: Kind
+    canary: str
+    lines: int
+    refused: tuple[Refused, ...] = ()
+    trouble: DeviceError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Every kind's trial, and the findings; `sources` are the files that those point into."""
+
+    trials: tuple[Trial, ...]
+    findings: tuple[Diagnostic, ...]
+    sources: Mapping[str, str]
+
+
+def recorded(source: Source, found: Trials, path: Path) -> None:
+    """Put what was tried into a ledger, beside what it states.
+
+    Raises:
+        RefusedError: FAB9047, what stands there is no ledger.
+        EmitError: it cannot be written.
+    """
+    known, wrong = accepted.read(path)
+    if wrong:
+        raise RefusedError(wrong)
+    fresh = []
+    for trial in found.trials:
+        if trial.trouble is None:
+            switch, texts = source.switch(trial.canary), source.files(trial.canary)
+            refused = {line: one.text for one in trial.refused if (line := _line(texts, one))}
+            if refused or not trial.refused:
+                fresh.append(accepted.tried_now(switch, texts, refused))
+    write_file(path, accepted.text(accepted.merged(known, fresh)))
+
+
+def _line(texts: Mapping[str, str], refusal: Refused) -> str:
+    """The line that is refused, "" when it is not known."""
+    lines = texts.get(refusal.file, "").splitlines()
+    return lines[refusal.line - 1] if 1 <= refusal.line <= len(lines) else ""
+
+
+def canaries(source: Source, names: Iterable[str]) -> dict[Kind, str]:
+    """The first switch of each kind, in the fabric's order."""
+    found: dict[Kind, str] = {}
+    for name in names:
+        found.setdefault(kind_of(source, name), name)
+    return dict(sorted(found.items(), key=lambda one: str(one[0])))
+
+
+def kind_of(source: Source, name: str) -> Kind:
+    """The kind of a switch's configuration."""
+    device = source.devices[name]
+    return Kind(source.switch(name).model.name, device.nos, device.release, device.kind)
+
+
+def attempt(setting: Setting) -> Trials:
+    """Let a canary of each kind check its configuration; nothing is changed.
+
+    Raises:
+        RefusedError: it does not start: the files are not those of the plan, or the login would be locked out.
+    """
+    source = setting.source
+    chosen = canaries(source, setting.names)
+    findings = list(require(setting, list(chosen.values())))
+    require_secrets(setting.access, lambda name: source.files(name).values(), list(chosen.values()))
+    done: list[str] = []
+
+    def one(name: str) -> tuple[tuple[Refused, ...], DeviceError | None]:
+        try:
+            if setting.stop.is_set():
+                raise DeviceError("FAB9118", f"{name}: interrupted before trying")
+            return _tried(setting, name), None
+        except DeviceError as error:
+            return (), error
+        finally:
+            done.append(name)
+            setting.teller.progress("trying", len(done), len(chosen))
+
+    with held(setting):
+        answers = for_each(chosen.values(), one, setting.options.parallel)
+    trials = []
+    for kind, name in chosen.items():
+        refused, trouble = answers[name]
+        lines = sum(len(text.splitlines()) for text in source.files(name).values())
+        trials.append(Trial(kind, name, lines, refused, trouble))
+    sources: dict[str, str] = {}
+    origins = Origins(source) if any(trial.refused for trial in trials) else None
+    for trial in trials:
+        if trial.trouble:
+            findings.append(trial.trouble.diagnostic)
+        for refusal in trial.refused:
+            assert origins is not None
+            findings.append(_finding(source, trial, refusal, origins, sources))
+    return Trials(tuple(trials), tuple(findings), sources)
+
+
+def _tried(setting: Setting, name: str) -> tuple[Refused, ...]:
+    device, access = setting.source.devices[name], setting.access
+    text = access.filled(running.packed(setting.source.files(name)))
+    with connected(device, access, f"fabricc-try-{name}") as switch:
+        if switch.pending():
+            raise DeviceError(
+                "FAB9111",
+                f"{name}: a commit of somebody else waits for its confirmation",
+                "Let it be confirmed or undone first.",
+            )
+        told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
+    try:
+        return tuple(
+            Refused(" ".join(access.hidden(str(one.text)).split())[:_LONGEST], str(one.file), int(one.line))
+            for one in told
+        )
+    except (AttributeError, TypeError, ValueError):
+        raise DeviceError("FAB9166", f"{name}: its driver tells refusals in a form of its own") from None
+
+
+class Origins:
+    """From a line of a switch to the lines of the spec behind it."""
+
+    def __init__(self, source: Source) -> None:
+        from fabricc.compiler.front import run_front
+
+        front = run_front(source.spec, gaps=False)
+        assert front.spec is not None
+        known = Known(front.spec, source.fabric, front.sources, str(front.lock_path), front.lock_text)
+        self._source, self._known, self._explainer = source, known, Explainer(known)
+
+    def of(self, name: str, file: str, line: int) -> list[str]:
+        """`cluster.yaml:7 routing.hold_s` for each input that the spec states, at most a few."""
+        from fabricc.back import nos as back_ends
+
+        source = self._source
+        subject = subject_of(self._known, source.places[name])
+        files = source.files(name)
+        reader = back_ends.load(source.devices[name].nos).read
+        told = explain_line(self._explainer, subject, Texts(files, files, reader), Place(file, line), name)
+        found = (
+            f"{origin.position.file}:{origin.position.line} {origin.key}"
+            for statement in told.statements
+            for origin in statement.origins
+            if origin.position is not None
+        )
+        return list(dict.fromkeys(found))[:3]
+
+
+def _printed(source: Source, trial: Trial, refusal: Refused, line: str) -> str:
+    """Where a line comes from: an overlay of the user's own, or what prints it."""
+    switch = source.switch(trial.canary)
+    if (
+        switch.overlays
+        and (refusal.file, refusal.line) in overlay_lines(switch, source.files(trial.canary))[1]
+    ):
+        return f"your own, from an overlay ({', '.join(overlay.name for overlay in switch.overlays)})"
+    return f"printed by {printer(trial.kind.nos, refusal.file, line)}"
+
+
+def _finding(
+    source: Source, trial: Trial, refusal: Refused, origins: Origins, sources: dict[str, str]
+) -> Diagnostic:
+    """A refusal at our own file and line, with what prints the line and what of the spec is behind it."""
+    told = f"{trial.canary} ({trial.kind}) refuses it: {refusal.text}"
+    line = _line(source.files(trial.canary), refusal)
+    if not line:
+        return Diagnostic(
+            "FAB9164", Severity.ERROR, told, None, "The device names no line that is in the tree."
+        )
+    at = str(source.tree / f"{SWITCHES}{trial.canary}/{refusal.file}")
+    sources[at] = source.files(trial.canary)[refusal.file]
+    behind = origins.of(trial.canary, refusal.file, refusal.line)
+    words = f"{line.strip()!r} is {_printed(source, trial, refusal, line)}"
+    words += f"; behind it: {', '.join(behind)}." if behind else "; no line of the spec is behind it."
+    return Diagnostic("FAB9164", Severity.ERROR, told, Position(at, refusal.line), words)

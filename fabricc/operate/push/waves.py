@@ -1,0 +1,293 @@
+"""Which switches change together: every rail, plane and switch keeps the declared share of its paths. Pure.
+
+A path is counted where it is: a ToR's and a spine's in its uplinks, a rail's in the NIC ports that its ToRs serve, a
+plane's in its spines and in its ToRs. A link is up when neither end is out of service and, if the change is one that
+both ends must agree on (`Plant.breaking`), when both ends are old or both are new.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+TIERS = ("tor", "spine", "core")
+WHOLE = Fraction(1)
+Link = tuple[str, str]
+"""Lower and upper switch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A switch that is to change.
+
+    Attributes:
+        tier: 0 ToR, 1 spine, 2 core.
+        platform: the first of each platform and tier goes alone, as a canary.
+        disruptive: whether traffic notices the change; such a switch is drained, and out of service.
+        redundancy: the set of which only one may be out, `""` for none: ToRs that serve the same NICs.
+        carries: resource (a rail, a plane's tier) -> weight that is lost with this switch.
+        below: lower switch -> parallel links to it.
+    """
+
+    name: str
+    tier: int
+    platform: str
+    disruptive: bool
+    redundancy: str = ""
+    carries: Mapping[str, int] = field(default_factory=dict)
+    below: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """What is to change, and what it is part of.
+
+    Attributes:
+        totals: resource -> weight in all; a switch with uplinks is a resource under its own name.
+        tiers: switch with uplinks -> its tier.
+        breaking: pairs of a lower and an upper switch whose links are down while one end is new and the other old.
+    """
+
+    members: Mapping[str, Member]
+    totals: Mapping[str, int]
+    tiers: Mapping[str, int] = field(default_factory=dict)
+    breaking: frozenset[Link] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """Switches that change together.
+
+    Attributes:
+        canary: whether it is the first of its kind.
+        kept: the smallest share of any resource while the wave is applied: drained switches are out.
+        at: that resource; "" when nothing is lost.
+        risked: the smallest share if every switch of the wave failed.
+    """
+
+    members: tuple[str, ...]
+    canary: bool
+    kept: Fraction
+    at: str
+    risked: Fraction
+
+
+class ShareError(Exception):
+    """No order keeps the share.
+
+    Attributes:
+        member: a switch whose change takes too much.
+        resource: of what.
+        best: the share that its change alone would leave.
+    """
+
+    def __init__(self, member: str, resource: str, best: Fraction) -> None:
+        super().__init__(f"{member} leaves {best} of {resource}")
+        self.member, self.resource, self.best = member, resource, best
+
+
+def plan(plant: Plant, keep: Fraction, most: int | None = None) -> list[Wave]:
+    """The waves, upper tiers first: whoever accepts a route is ready before whoever announces it.
+
+    A tier is left half done for the one below where that alone keeps the share, as when an ASN changes at both ends
+    of every link. A change that traffic does not notice counts as one that fails, but may always go alone.
+
+    Args:
+        plant: what is to change.
+        keep: the share that every resource keeps, from 0 to 1.
+        most: switches in one wave.
+
+    Raises:
+        ShareError: it cannot be kept.
+    """
+    state = _State(plant, keep)
+    waiting: dict[int, dict[str, Member]] = {2: {}, 1: {}, 0: {}}
+    for member in plant.members.values():
+        waiting[member.tier][member.name] = member
+    waves: list[Wave] = []
+    while any(waiting.values()):
+        wave = next(
+            (w for queue in waiting.values() if queue and (w := state.fill(queue.values(), most))), None
+        )
+        if wave is None:
+            raise state.refusal(member for queue in waiting.values() for member in queue.values())
+        for name in wave.members:
+            del waiting[plant.members[name].tier][name]
+        waves.append(wave)
+    return waves
+
+
+def largest_keep(plant: Plant, most: int | None = None) -> Fraction | None:
+    """The largest share that some order keeps, in twentieths; None when there is none above 0."""
+    for twentieths in range(19, 0, -1):
+        keep = Fraction(twentieths, 20)
+        try:
+            plan(plant, keep, most)
+        except ShareError:
+            continue
+        return keep
+    return None
+
+
+class _State:
+    """What has changed so far, and which links are down because their ends disagree."""
+
+    def __init__(self, plant: Plant, keep: Fraction) -> None:
+        self.plant, self.keep = plant, keep
+        self.changed: set[str] = set()
+        self.seen: set[tuple[int, str]] = set()
+        self.broken: defaultdict[str, int] = defaultdict(int)
+        self.above: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        links = {(lower, m.name): n for m in plant.members.values() for lower, n in m.below.items()}
+        self.partners: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
+        for lower, upper in plant.breaking:
+            count = links.get((lower, upper), 0)
+            if count:
+                self.partners[lower].append((upper, lower, count))
+                self.partners[upper].append((lower, lower, count))
+
+    def fill(self, candidates: Iterable[Member], most: int | None) -> Wave | None:
+        """As many of the candidates as may change together; None when not even one may."""
+        draft = _Draft(self)
+        for member in candidates:
+            kind = (member.tier, member.platform)
+            if kind not in self.seen:
+                if draft.members:
+                    continue
+                if draft.admits(member):
+                    draft.add(member)
+                    self.seen.add(kind)
+                    return self._done(draft, canary=True)
+                continue
+            if draft.admits(member):
+                draft.add(member)
+                if most is not None and len(draft.members) >= most:
+                    break
+        return self._done(draft, canary=False) if draft.members else None
+
+    def _done(self, draft: _Draft, *, canary: bool) -> Wave:
+        kept, at, risked = draft.shares()
+        names = tuple(member.name for member in draft.members)
+        self.changed.update(names)
+        for lower, change in draft.toggled.items():
+            self.broken[lower] += change
+            if not self.broken[lower]:
+                del self.broken[lower]
+        return Wave(names, canary, kept, at, risked)
+
+    def toggles(self, member: Member, with_these: Iterable[str] = ()) -> dict[str, int]:
+        """Lower switch -> links that go down (positive) or come up once this member is new."""
+        found: dict[str, int] = defaultdict(int)
+        for partner, lower, count in self.partners.get(member.name, ()):
+            found[lower] += -count if partner in self.changed or partner in with_these else count
+        return found
+
+    def floor(self, tier: int) -> Fraction:
+        """The smallest share of uplinks that any switch of another tier than this is left with between waves."""
+        shares = [
+            Fraction(self.plant.totals[name] - down, self.plant.totals[name])
+            for name, down in self.broken.items()
+            if self.plant.tiers.get(name) != tier
+        ]
+        return min(shares, default=WHOLE)
+
+    def refusal(self, members: Iterable[Member]) -> ShareError:
+        """What is in the way, told of the member that comes nearest."""
+        best: tuple[Fraction, str, str] | None = None
+        for member in members:
+            draft = _Draft(self)
+            draft.add(member)
+            share, resource = draft.worst()
+            if best is None or share > best[0]:
+                best = share, member.name, resource
+        assert best is not None
+        return ShareError(best[1], best[2], best[0])
+
+
+class _Draft:
+    """A wave in the making."""
+
+    def __init__(self, state: _State) -> None:
+        self.state, self.plant = state, state.plant
+        self.members: list[Member] = []
+        self.sets: set[str] = set()
+        self.lost: defaultdict[str, int] = defaultdict(int)
+        self.certain: defaultdict[str, int] = defaultdict(int)
+        self.toggled: defaultdict[str, int] = defaultdict(int)
+        self.floors = {tier: state.floor(tier) for tier in range(len(TIERS))}
+
+    def _loses(self, member: Member) -> dict[str, int]:
+        """Resource -> weight that is out while the member changes."""
+        found = dict(member.carries)
+        changed, breaking = self.state.changed, self.plant.breaking
+        for lower, count in member.below.items():
+            down = (lower, member.name) in breaking and (lower in changed) != (member.name in changed)
+            if not down:
+                found[lower] = found.get(lower, 0) + count
+        return found
+
+    def admits(self, member: Member) -> bool:
+        """Whether the member may join: alone in its redundancy set, and every share kept during and after."""
+        if member.redundancy and member.redundancy in self.sets:
+            return False
+        toggles = self.state.toggles(member)
+        for lower, change in toggles.items():
+            if change > 0 and not self._after(lower, self.toggled[lower] + change):
+                return False
+        if not self.members and not member.disruptive:
+            return True
+        alone_so_far = len(self.members) == 1 and not self._within()
+        return not alone_so_far and all(
+            self._during(resource, self.lost[resource] + weight)
+            for resource, weight in self._loses(member).items()
+        )
+
+    def _within(self) -> bool:
+        """Whether what has been admitted so far would keep the share even if it failed."""
+        return all(self._during(resource, weight) for resource, weight in self.lost.items())
+
+    def _share(self, resource: str, out: int) -> Fraction:
+        total = self.plant.totals[resource]
+        tier = self.plant.tiers.get(resource)
+        share = Fraction(max(0, total - out - self.state.broken.get(resource, 0)), total)
+        return share if tier is None else share * self.floors[tier]
+
+    def _during(self, resource: str, out: int) -> bool:
+        return self._share(resource, out) >= self.state.keep
+
+    def _after(self, lower: str, toggled: int) -> bool:
+        return self._share(lower, toggled) >= self.state.keep
+
+    def add(self, member: Member) -> None:
+        self.members.append(member)
+        if member.redundancy:
+            self.sets.add(member.redundancy)
+        for resource, weight in self._loses(member).items():
+            self.lost[resource] += weight
+            if member.disruptive:
+                self.certain[resource] += weight
+        for lower, change in self.state.toggles(member).items():
+            self.toggled[lower] += change
+
+    def worst(self) -> tuple[Fraction, str]:
+        """The smallest share during and after, and of what."""
+        shares = [(self._share(r, out), r) for r, out in self.lost.items()]
+        shares += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0]
+        return min(shares, default=(WHOLE, ""))
+
+    def shares(self) -> tuple[Fraction, str, Fraction]:
+        """What is kept for certain and where, and what would be kept if every member failed."""
+        own = {member.name for member in self.members}
+        standing = [(self._share(r, 0), r) for r in self.state.broken if r not in own]
+        kept = [(self._share(r, out), r) for r, out in self.certain.items()]
+        kept += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0 or r in own]
+        share, at = min([*standing, *kept], default=(WHOLE, ""))
+        risked = min((self._share(r, out) for r, out in self.lost.items()), default=WHOLE)
+        return share, at if share < WHOLE else "", min(share, risked)

@@ -1,0 +1,143 @@
+"""One switch asked: every getter that its driver has, read only, and what of it differs from the plan."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+from fabricc.operate.devices import readings
+from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.push.machine import read_files
+from fabricc.operate.verify import drift, lossless, ports, routes, sessions
+from fabricc.operate.verify.heard import Ears, ears
+from fabricc.operate.verify.model import Aspect, Found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.model import Switch
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.devices.connection import Connection
+    from fabricc.operate.drivers.lossless import Counters
+    from fabricc.operate.push.source import Source
+    from fabricc.operate.verify.widths import Widths
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What every switch is asked.
+
+    Attributes:
+        aspects: of what.
+        errors: interface errors that are not worth a word.
+        widths: planned next hops; None when they are not compared.
+    """
+
+    source: Source
+    access: Access
+    aspects: Collection[Aspect]
+    errors: int
+    widths: Widths | None
+
+
+@dataclass(slots=True)
+class Answer:
+    """What one switch said, reduced to what differs.
+
+    Attributes:
+        failures: why it, or a part of it, could not be asked.
+        ears: what it hears, for the comparison of the whole cabling.
+        compared: aspect -> how many things were compared.
+        unanswered: what its driver has no getter for.
+        unknown_lines: of its running configuration, that no reader knows.
+        untold: files of the tree that its driver does not tell.
+        counters: of lossless classes, as it states them; None when not asked.
+    """
+
+    failures: list[Diagnostic] = field(default_factory=list)
+    ears: Ears | None = None
+    compared: dict[Aspect, int] = field(default_factory=dict)
+    unanswered: list[Aspect] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    unknown_lines: int = 0
+    untold: tuple[str, ...] = ()
+    counters: Counters | None = None
+
+    def take(self, aspect: Aspect, result: tuple[list[Found], int]) -> None:
+        """Add a comparison's findings and count."""
+        self.found += result[0]
+        self.compared[aspect] = self.compared.get(aspect, 0) + result[1]
+
+
+def ask(question: Question, name: str) -> Answer:
+    """Ask one switch; a failure is part of the answer, and what else the switch tells is compared."""
+    answer = Answer()
+    try:
+        with connected(question.source.devices[name], question.access) as live:
+            for act in _acts(question, question.source.switch(name), live, answer):
+                try:
+                    act()
+                except DeviceError as error:
+                    answer.failures.append(error.diagnostic)
+    except DeviceError as error:
+        answer.failures.append(error.diagnostic)
+    return answer
+
+
+def _acts(question: Question, planned: Switch, live: Connection, answer: Answer) -> list[Callable[[], None]]:
+    """What is asked, each apart from the others."""
+    aspects = question.aspects
+    name, at = planned.name, question.source.places[planned.name]
+
+    def getter(aspect: Aspect, method: str, judge: Callable[[Any], tuple[list[Found], int]]) -> None:
+        if (told := live.getter(method)) is None:
+            answer.unanswered.append(aspect)
+        else:
+            answer.take(aspect, judge(told))
+
+    def interfaces(told: Any) -> tuple[list[Found], int]:
+        return ports.compare(planned, told, live.getter("get_interfaces_counters"), question.errors)
+
+    def listen(told: Any) -> tuple[list[Found], int]:
+        answer.ears = ears(planned, told)
+        return [], len(answer.ears.planned)
+
+    def count() -> None:
+        answer.counters = readings.lossless(live)
+        answer.take(Aspect.QOS, lossless.compare(planned, answer.counters))
+
+    acts: list[Callable[[], None]] = []
+    if Aspect.CABLING in aspects:
+        acts.append(lambda: getter(Aspect.CABLING, "get_lldp_neighbors_detail", listen))
+    if Aspect.BGP in aspects:
+        acts.append(
+            lambda: getter(Aspect.BGP, "get_bgp_neighbors", lambda told: sessions.compare(planned, told))
+        )
+    if Aspect.ROUTES in aspects and (widths := question.widths) is not None:
+        acts.append(
+            lambda: getter(
+                Aspect.ROUTES, "get_ecmp_widths", lambda told: routes.compare(name, at, widths, told)
+            )
+        )
+    if Aspect.INTERFACES in aspects:
+        acts.append(lambda: getter(Aspect.INTERFACES, "get_interfaces", interfaces))
+    if Aspect.QOS in aspects:
+        acts.append(count)
+    if Aspect.QOS in aspects or Aspect.CONFIG in aspects:
+        acts.append(lambda: _configuration(question, name, live, answer))
+    return acts
+
+
+def _configuration(question: Question, name: str, live: Connection, answer: Answer) -> None:
+    source = question.source
+    ours = source.files(name)
+    seen = drift.compare(
+        name, source.devices[name].nos, source.tree, ours, read_files(live, ours), question.aspects
+    )
+    answer.found += seen.found
+    for aspect, count in seen.counts.items():
+        answer.take(aspect, ([], count))
+    answer.unknown_lines, answer.untold = seen.unknown_lines, seen.untold

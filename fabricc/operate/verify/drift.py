@@ -1,0 +1,83 @@
+"""Drift: the facts of a running configuration against those of the tree, each with the tree's line."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Position
+from fabricc.base.values import dataclass
+from fabricc.operate.devices import running
+from fabricc.operate.verify.model import Aspect, Found, found
+from fabricc.proof.compare import compare as compare_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+LOSSLESS = ("qos/", "watchdog/", "pool/", "trimming/", "link_retry")
+"""What facts of the lossless policy begin with."""
+_OF_PORTS = ("trust", "pfc", "watchdog", "headroom/", "queue[")
+"""What they begin with below a port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How a running configuration differs.
+
+    Attributes:
+        counts: aspect -> how many facts were compared.
+        unknown_lines: how many running lines no reader knows.
+        untold: files of the tree that the device does not tell.
+    """
+
+    found: list[Found]
+    counts: dict[Aspect, int]
+    unknown_lines: int
+    untold: tuple[str, ...]
+
+
+def compare(
+    device: str,
+    nos: str,
+    tree: Path,
+    ours: Mapping[str, str],
+    theirs: Mapping[str, str],
+    aspects: Collection[Aspect],
+) -> Drift:
+    """Compare the facts of the files that the device told.
+
+    Args:
+        device: name of the switch.
+        nos: its operating system.
+        tree: the tree, for the places of findings.
+        ours: file -> text in the tree.
+        theirs: file -> text that the device told.
+        aspects: `config`, `qos` or both.
+    """
+    planned = running.read(nos, {name: text for name, text in ours.items() if name in theirs})
+    live = running.read(nos, theirs)
+    counts = dict.fromkeys((one for one in (Aspect.QOS, Aspect.CONFIG) if one in aspects), 0)
+    for path in planned.facts:
+        if (aspect := _aspect(path)) in counts and not running.is_secret(path):
+            counts[aspect] += 1
+    findings = []
+    for path, runs, ours_is, file, line in compare_facts(live.facts, planned):
+        aspect = _aspect(path)
+        if aspect not in counts or running.is_secret(path):
+            continue
+        position = Position(f"{tree}/switches/{device}/{file}", line) if line else None
+        if runs is None:
+            code, message = "FAB9252", f"{path} = {ours_is} is not running"
+        elif ours_is is None:
+            code, message = "FAB9253", f"{path} = {runs} runs and is not in the tree"
+        else:
+            code, message = "FAB9251", f"{path} runs {runs}, the tree says {ours_is}"
+        findings.append(found(aspect, device, code, message, position=position))
+    return Drift(findings, counts, len(live.unknown), tuple(sorted(ours.keys() - theirs.keys())))
+
+
+@lru_cache(1 << 14)
+def _aspect(path: str) -> Aspect:
+    below = path.partition("]/")[2] if path.startswith("interface[") else ""
+    return Aspect.QOS if path.startswith(LOSSLESS) or below.startswith(_OF_PORTS) else Aspect.CONFIG

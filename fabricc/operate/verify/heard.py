@@ -1,0 +1,232 @@
+"""From what switches hear over LLDP to the cables that are there, and the comparison with the cabling plan."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.operate.verify.model import Aspect, Found, found
+from fabricc.operate.verify.moves import Act, fewest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from fabricc.fabric.model import Switch
+    from fabricc.operate.verify.moves import Cable, End, Move
+
+Heard = dict[str, list["Neighbor"]]
+"""Port -> who announces themselves there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """One announcement: system name, port ID and port description (IEEE 802.1AB, sections 8.5.3 to 8.5.6)."""
+
+    system: str
+    port: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """One switch: what is planned at its ports, and what it hears there.
+
+    Attributes:
+        planned: port -> far end.
+        dark: ports that are planned and shut.
+        ports: every port of the fabric; what is heard elsewhere, as on the management port, does not matter.
+    """
+
+    planned: dict[str, End]
+    dark: frozenset[str]
+    ports: frozenset[str]
+    heard: Heard
+
+
+def ears(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -> Ears:
+    """A switch's plan and NAPALM's `get_lldp_neighbors_detail` of it."""
+    planned = {port.name: (port.peer.device, port.peer.port) for port in switch.ports if port.peer}
+    ports = frozenset(port.name for port in switch.ports)
+    heard = {
+        port: [
+            Neighbor(
+                str(one.get("remote_system_name", "")),
+                str(one.get("remote_port", "")),
+                str(one.get("remote_port_description", "")),
+            )
+            for one in announced
+        ]
+        for port, announced in neighbors.items()
+        if port in ports
+    }
+    dark = frozenset(port.name for port in switch.ports if port.peer and not port.enabled)
+    return Ears(planned, dark, ports, heard)
+
+
+@dataclass(slots=True)
+class Cabling:
+    """The plan and what is there, between switches that were asked and whatever they lead to.
+
+    Attributes:
+        silent: planned cables to hosts that announce themselves nowhere: not compared.
+    """
+
+    planned: list[Cable] = field(default_factory=list)
+    found: list[Cable] = field(default_factory=list)
+    silent: int = 0
+    findings: list[Found] = field(default_factory=list)
+    moves: list[list[Move]] = field(default_factory=list)
+
+
+def compare(asked: Mapping[str, Ears], names: Callable[[str], Mapping[str, str] | None]) -> Cabling:
+    """Compare what switches hear with the plan.
+
+    Args:
+        asked: the switches that answered.
+        names: for a switch of the plan, other name of a port -> its name, such as the alias that it announces; None
+            for a system that is no switch of the plan.
+    """
+    cabling = Cabling()
+    heard = _resolved(asked, names)
+    partner = _partners(asked, heard, cabling)
+    _plan(asked, heard, partner, cabling)
+    cabling.found = sorted({(min(a, b), max(a, b)) for a, b in partner.items()})
+    cabling.moves = fewest(cabling.planned, cabling.found)
+    _tell(cabling, partner)
+    return cabling
+
+
+def _resolved(
+    asked: Mapping[str, Ears], names: Callable[[str], Mapping[str, str] | None]
+) -> dict[End, list[End]]:
+    """Local end -> far ends that it hears, each by the name that the plan has for it."""
+    hosts: dict[str, set[str]] = {}
+    for one in asked.values():
+        for device, port in one.planned.values():
+            hosts.setdefault(device, set()).add(port)
+    found: dict[End, list[End]] = {}
+    for device, one in asked.items():
+        for port, announced in one.heard.items():
+            found[device, port] = [_end(neighbor, asked, hosts, names) for neighbor in announced]
+    return found
+
+
+def _end(
+    neighbor: Neighbor,
+    asked: Mapping[str, Ears],
+    planned: Mapping[str, Collection[str]],
+    names: Callable[[str], Mapping[str, str] | None],
+) -> End:
+    for system in dict.fromkeys((neighbor.system, neighbor.system.partition(".")[0])):
+        ports = asked[system].ports if system in asked else planned.get(system, frozenset())
+        for port in (neighbor.port, neighbor.text):
+            if port in ports:
+                return system, port
+        if system and (other := names(system)) is not None:
+            port = next((one for one in (neighbor.port, neighbor.text) if one in other), "")
+            return system, other.get(port, neighbor.port)
+        if ports:
+            return system, neighbor.port
+    return neighbor.system or "an unnamed device", neighbor.port
+
+
+def _partners(asked: Mapping[str, Ears], heard: Mapping[End, list[End]], cabling: Cabling) -> dict[End, End]:
+    """Both ends of every cable that is there: first those that both ends tell of, then those that one does."""
+    partner: dict[End, End] = {}
+    later: list[tuple[End, End]] = []
+    for end, others in heard.items():
+        if len(others) > 1:
+            several = ", ".join(f"{device} {port}" for device, port in sorted(others))
+            message = f"port {end[1]} hears several devices: {several}"
+            cabling.findings.append(_doubt(end, message))
+        for other in others:
+            if end in heard.get(other, ()) and end not in partner and other not in partner and end != other:
+                partner[end], partner[other] = other, end
+            else:
+                later.append((end, other))
+    for end, other in later:
+        if partner.get(end) == other:
+            continue
+        if end in partner or other in partner or end == other:
+            if len(heard[end]) == 1:
+                message = f"port {end[1]} hears {other[0]} {other[1]}, which hears something else"
+                cabling.findings.append(_doubt(end, message))
+            continue
+        partner[end], partner[other] = other, end
+        if other[0] in asked:
+            message = f"port {end[1]} hears {other[0]} {other[1]}, which does not hear it"
+            cabling.findings.append(_doubt(end, message))
+    return partner
+
+
+def _doubt(end: End, message: str) -> Found:
+    remedy = (
+        "See whether one fibre of the pair is dark or leads elsewhere, or an announcement is out of date."
+    )
+    return found(Aspect.CABLING, end[0], "FAB9204", message, remedy=remedy, severity=Severity.WARNING)
+
+
+def _plan(
+    asked: Mapping[str, Ears],
+    heard: Mapping[End, list[End]],
+    partner: Mapping[End, End],
+    cabling: Cabling,
+) -> None:
+    """The planned cables that can be judged, lower end first."""
+    speaking = {other[0] for others in heard.values() for other in others}
+    planned: dict[Cable, None] = {}
+    for device, one in asked.items():
+        for port, peer in one.planned.items():
+            end = (device, port)
+            judged = end in partner or peer in partner
+            if not judged and port in one.dark:
+                continue
+            if not judged and peer[0] not in asked and peer[0] not in speaking:
+                cabling.silent += 1
+                continue
+            planned[min(end, peer), max(end, peer)] = None
+    cabling.planned = list(planned)
+
+
+def _tell(cabling: Cabling, partner: Mapping[End, End]) -> None:
+    """A finding for each planned cable that is not there, and each found one that neither end is planned for."""
+    wanted = {end: other for a, b in cabling.planned for end, other in ((a, b), (b, a))}
+    for moves in cabling.moves:
+        remedy = "; then ".join(move.words for move in moves[:3])
+        remedy += f"; and {len(moves) - 3} more moves" if len(moves) > 3 else ""
+        touched = _touched(moves, wanted, partner)
+        for a, b in touched:
+            cabling.findings.append(_missing(a, b, partner, f"{remedy[0].upper()}{remedy[1:]}."))
+        for move in moves:
+            if move.act is Act.REMOVE:
+                at, other = (move.a, partner.get(move.a, move.b))
+                message = f"port {at[1]} leads to {other[0]} {other[1]}, which is not planned"
+                cabling.findings.append(
+                    found(Aspect.CABLING, at[0], "FAB9203", message, remedy=f"{move.words.capitalize()}.")
+                )
+
+
+def _touched(moves: Iterable[Move], wanted: Mapping[End, End], partner: Mapping[End, End]) -> list[Cable]:
+    """The planned cables of a disturbance that are not there, from the end that is near to the moves."""
+    moves = list(moves)
+    near = {end[0] for move in moves for end in (move.a, move.b)}
+    cables: dict[Cable, Cable] = {}
+    for end in (end for move in moves for end in (move.a, move.b)):
+        for one in (end, partner.get(end)):
+            other = wanted.get(one) if one else None
+            if one and other and partner.get(one) != other:
+                here, there = (one, other) if one[0] in near else (other, one)
+                cables.setdefault((min(one, other), max(one, other)), (here, there))
+    return list(cables.values())
+
+
+def _missing(a: End, b: End, partner: Mapping[End, End], remedy: str) -> Found:
+    if a not in partner and b not in partner:
+        message = f"port {a[1]} hears nothing, planned is {b[0]} {b[1]}"
+        return found(Aspect.CABLING, a[0], "FAB9202", message, remedy=remedy)
+    here, planned = (a, b) if a in partner else (b, a)
+    there = partner[here]
+    message = f"port {here[1]} leads to {there[0]} {there[1]}, planned is {planned[0]} {planned[1]}"
+    return found(Aspect.CABLING, here[0], "FAB9201", message, remedy=remedy)

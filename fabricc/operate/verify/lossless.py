@@ -1,0 +1,74 @@
+"""Counters of lossless classes: pauses of classes that are not lossless, storms, and packets that were dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.operate.devices import readings
+from fabricc.operate.drivers.lossless import DROPPED, KINDS, PFC_RX, PFC_TX, STORMS
+from fabricc.operate.verify.model import Aspect, Found, found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.model import Switch
+    from fabricc.operate.drivers.lossless import Counters
+
+
+def compare(switch: Switch, told: Counters) -> tuple[list[Found], int]:
+    """Findings, and how many ports were compared.
+
+    Args:
+        switch: as planned.
+        told: of a driver's `get_lossless_counters`, since the device started or was cleared.
+    """
+    ports = [port.name for port in switch.ports if port.peer and port.enabled]
+    findings = [one for port in ports for one in (*_pauses(switch, port, told), *_losses(switch, port, told))]
+    counted = {port for kind in KINDS for port in told.get(kind, {})}
+    return findings, sum(1 for port in ports if port in counted)
+
+
+def _pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
+    """PFC frames of priorities that are not lossless here: the far end, or this one, has another policy."""
+    lossless = {one.priority for one in switch.qos.lossless}
+    for kind, verb in ((PFC_RX, "was sent"), (PFC_TX, "sent")):
+        counts = told.get(kind, {}).get(port, {})
+        wrong = {
+            int(n): count for n, count in counts.items() if count and n.isdecimal() and int(n) not in lossless
+        }
+        if wrong:
+            words = ", ".join(f"{count} for priority {n}" for n, count in sorted(wrong.items()))
+            message = f"port {port} {verb} PFC frames of classes that are not lossless: {words}"
+            remedy = "See the QoS facts of both ends of the link."
+            yield found(Aspect.QOS, switch.name, "FAB9241", message, remedy=remedy)
+
+
+def _losses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
+    if count := sum(told.get(STORMS, {}).get(port, {}).values()):
+        message = f"the PFC watchdog of port {port} detected {count} storm{'s' if count > 1 else ''}"
+        remedy = (
+            "Look for what pauses without end at the far side of the link: a host, or a switch behind it."
+        )
+        yield _warning(switch, "FAB9242", message, remedy)
+    lossless = {one.priority for one in switch.qos.lossless}
+    if count := readings.of_classes(told.get(DROPPED, {}).get(port, {}), lossless):
+        message = f"port {port} dropped {count} packets of lossless classes"
+        remedy = "See headroom and cable length of the link, and whether the watchdog struck."
+        yield _warning(switch, "FAB9243", message, remedy)
+
+
+def _warning(switch: Switch, code: str, message: str, remedy: str) -> Found:
+    return found(Aspect.QOS, switch.name, code, message, remedy=remedy, severity=Severity.WARNING)
+
+
+def totals(told: Mapping[str, Counters]) -> Iterator[tuple[str, list[int | None]]]:
+    """Switch -> the sum of each kind over its ports, None for what it does not state; those that count most first."""
+    sums = {
+        name: [
+            sum(sum(counts.values()) for counts in one[kind].values()) if kind in one else None
+            for kind in KINDS
+        ]
+        for name, one in told.items()
+    }
+    yield from sorted(sums.items(), key=lambda item: [-(one or 0) for one in reversed(item[1])])

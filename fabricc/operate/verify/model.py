@@ -1,0 +1,95 @@
+"""What verify finds, and of which kind."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.base.diagnostics import Position
+    from fabricc.operate.drivers.lossless import Counters
+    from fabricc.operate.verify.moves import Move
+
+
+class Aspect(StrEnum):
+    """What can be asked for by `--only`, in the order in which it is told."""
+
+    CABLING = "cabling"
+    BGP = "bgp"
+    ROUTES = "routes"
+    INTERFACES = "interfaces"
+    QOS = "qos"
+    CONFIG = "config"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing that is not as planned.
+
+    Attributes:
+        device: the switch it was found on.
+    """
+
+    aspect: Aspect
+    device: str
+    diagnostic: Diagnostic
+
+
+def found(
+    aspect: Aspect,
+    device: str,
+    code: str,
+    message: str,
+    *,
+    remedy: str = "",
+    severity: Severity = Severity.ERROR,
+    position: Position | None = None,
+) -> Found:
+    """A finding whose message names the device."""
+    return Found(aspect, device, Diagnostic(code, severity, f"{device}: {message}", position, remedy))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a whole verification says.
+
+    Attributes:
+        tree: the tree it was compared with.
+        compared: aspect -> how many things were compared on each switch that could be.
+        unasked: switch -> why it, or a part of it, could not be asked.
+        unanswered: aspect -> switches whose driver cannot tell.
+        found: everything that is not as planned.
+        moves: for each disturbance of the cabling, the fewest moves that end it, in their order.
+        unknown_lines: lines of running configurations that no reader knows.
+        remarks: what was left out, and why.
+        counters: switch -> counters of lossless classes; empty when they were not asked for.
+    """
+
+    tree: str
+    aspects: tuple[Aspect, ...]
+    compared: Mapping[Aspect, Mapping[str, int]]
+    unasked: Mapping[str, tuple[Diagnostic, ...]]
+    unanswered: Mapping[Aspect, tuple[str, ...]]
+    found: tuple[Found, ...]
+    moves: tuple[tuple[Move, ...], ...] = ()
+    unknown_lines: int = 0
+    remarks: tuple[str, ...] = field(default=())
+    counters: Mapping[str, Counters] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing of any switch was compared."""
+        return not any(self.compared.values())
+
+    @property
+    def exit_status(self) -> int:
+        """0 all as planned, 1 something is not, 3 a switch could not be asked, or none told anything to compare."""
+        if self.unasked or self.empty:
+            return 3
+        return 1 if any(one.diagnostic.severity is Severity.ERROR for one in self.found) else 0

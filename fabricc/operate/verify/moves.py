@@ -1,0 +1,196 @@
+"""The fewest moves that turn the cabling as it is into the cabling as planned.
+
+Planned and found cables together form paths and cycles: at every port at most one planned cable meets at most one
+found one. A cycle of k planned and k found cables is a cycle of a permutation, and k - 1 swaps undo it: a swap splits
+a cycle into two at best. A path is set right by one act for each of its planned cables, or found ones where these are
+more: moves into the port that is free, and a cable that is laid or taken away where the counts differ.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+End = tuple[str, str]
+"""A device and its port."""
+Cable = tuple[End, End]
+
+
+class Act(StrEnum):
+    """What is done to the cabling."""
+
+    SWAP = "swap"
+    MOVE = "move"
+    LAY = "lay"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One act, in the order in which they are done.
+
+    Attributes:
+        a, b: the ports that exchange their cables (swap); from where and to where (move); what a new cable connects
+            (lay); what an old one connected (remove).
+    """
+
+    act: Act
+    a: End
+    b: End
+
+    @property
+    def words(self) -> str:
+        """For the person at the rack."""
+        if self.act is Act.SWAP:
+            if self.a[0] == self.b[0]:
+                return f"swap the cables in ports {self.a[1]} and {self.b[1]} of {self.a[0]}"
+            return f"swap the cables in {_port(self.a)} and {_port(self.b)}"
+        if self.act is Act.MOVE:
+            if self.a[0] == self.b[0]:
+                return f"move the cable in port {self.a[1]} of {self.a[0]} to its port {self.b[1]}"
+            return f"move the cable in {_port(self.a)} to {_port(self.b)}"
+        if self.act is Act.LAY:
+            return f"connect {_port(self.a)} and {_port(self.b)}"
+        return f"remove the cable between {_port(self.a)} and {_port(self.b)}"
+
+
+def _port(end: End) -> str:
+    return f"port {end[1]} of {end[0]}"
+
+
+def fewest(planned: Iterable[Cable], found: Iterable[Cable]) -> list[list[Move]]:
+    """The moves of each disturbance, in the order in which the plan names its cables; right cables need none.
+
+    Costs time proportional to the cables. Among sets of equally few moves, one is chosen that stays on few devices.
+
+    Args:
+        planned: cables as they are to be; no port twice.
+        found: cables as they are; no port twice.
+    """
+    wanted, actual = _both_ways(planned), _both_ways(found)
+    ends = [*wanted, *(end for end in actual if end not in wanted)]
+    seen: set[End] = set()
+    chains: list[tuple[int, list[Move]]] = []
+    for closed in (False, True):
+        for at, end in enumerate(ends):
+            if end in seen or (not closed and end in wanted and end in actual):
+                continue
+            chain = _chain(end, wanted, actual)
+            seen.update(chain)
+            moves = _cycle(chain) if closed else _path(chain, begins=end in wanted, ends=chain[-1] in wanted)
+            if moves:
+                chains.append((at, moves))
+    return [moves for _, moves in sorted(chains, key=lambda item: item[0])]
+
+
+def _both_ways(cables: Iterable[Cable]) -> dict[End, End]:
+    found: dict[End, End] = {}
+    for a, b in cables:
+        found[a], found[b] = b, a
+    return found
+
+
+def _chain(start: End, wanted: dict[End, End], actual: dict[End, End]) -> list[End]:
+    """The ends of a path from one of its two, or of a cycle, along a planned cable first where there is one."""
+    chain, by_plan = [start], start in wanted
+    while True:
+        following = (wanted if by_plan else actual).get(chain[-1])
+        if following is None or following == start:
+            return chain
+        chain.append(following)
+        by_plan = not by_plan
+
+
+def _path(chain: Sequence[End], *, begins: bool, ends: bool) -> list[Move]:
+    """The moves of a path.
+
+    Args:
+        chain: its ends; planned and found cables alternate.
+        begins: whether it begins with a planned cable; `ends`: whether it ends with one.
+        ends: see `begins`.
+    """
+    if len(chain) == 1:
+        return []
+    if begins and ends:
+        ways = [
+            [*_shift(way), Move(Act.LAY, *sorted(way[-2:]))] for way in (list(chain), list(reversed(chain)))
+        ]
+        return min(ways, key=_apart)
+    if begins:
+        return _shift(chain)
+    if ends:
+        return _shift(list(reversed(chain)))
+    ways = [
+        [Move(Act.REMOVE, *sorted(way[:2])), *_shift(way[1:])] for way in (list(chain), list(reversed(chain)))
+    ]
+    return min(ways, key=_apart)
+
+
+def _shift(chain: Sequence[End]) -> list[Move]:
+    """Moves along a path whose first port is free and planned for: the cable at every second port comes two nearer."""
+    return [Move(Act.MOVE, chain[at + 2], chain[at]) for at in range(0, len(chain) - 2, 2)]
+
+
+def _cycle(chain: Sequence[End]) -> list[Move]:
+    """The swaps of a cycle that begins with a planned cable; among the ports at one end of its cables."""
+    other = [chain[1], chain[0], *reversed(chain[2:])]
+    return min((_swaps(way[::2]) for way in (list(chain), other)), key=_apart)
+
+
+def _swaps(ports: Sequence[End]) -> list[Move]:
+    """Swaps that undo a cycle of ports whose cables belong one place further back; first those within a device."""
+    moves: list[Move] = []
+    left: list[End] = []
+    for port in ports:
+        if left and left[-1][0] == port[0]:
+            moves.append(Move(Act.SWAP, left.pop(), port))
+        left.append(port)
+    if len(left) > 1 and left[0][0] == left[-1][0]:
+        moves.append(Move(Act.SWAP, left.pop(), left[0]))
+    return moves + [Move(Act.SWAP, a, b) for a, b in pairwise(left)]
+
+
+def _apart(moves: Sequence[Move]) -> int:
+    """How many moves lead from one device to another."""
+    return sum(1 for move in moves if move.act in (Act.SWAP, Act.MOVE) and move.a[0] != move.b[0])
+
+
+def applied(found: Iterable[Cable], moves: Iterable[Move]) -> set[Cable]:
+    """The cabling after the moves, lower end first.
+
+    Raises:
+        ValueError: a move cannot be done: a port that must be free is not, or the other way round.
+    """
+    actual = _both_ways(found)
+    for move in moves:
+        _apply(actual, move)
+    return {(a, b) for a, b in actual.items() if a < b}
+
+
+def _apply(actual: dict[End, End], move: Move) -> None:
+    a, b = move.a, move.b
+    taken = {end for end in (a, b) if end in actual}
+    fits = {
+        Act.SWAP: taken == {a, b},
+        Act.MOVE: taken == {a},
+        Act.LAY: not taken,
+        Act.REMOVE: actual.get(a) == b,
+    }
+    if not fits[move.act] or a == b:
+        raise ValueError(f"cannot {move.words}")
+    if move.act is Act.LAY:
+        actual[a], actual[b] = b, a
+        return
+    peers = [(end, actual.pop(end)) for end in sorted(taken)]
+    if move.act is Act.REMOVE:
+        return
+    other = {a: b, b: a}
+    for end, peer in peers:
+        here, there = other[end], other.get(peer, peer)
+        actual[here], actual[there] = there, here

@@ -1,0 +1,255 @@
+"""A verification for people and machines: a table, Markdown, JSON and JUnit XML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import Markdown, json_document, xml_document
+from fabricc.operate.devices import readings
+from fabricc.operate.drivers.lossless import KINDS
+from fabricc.operate.verify import lossless
+from fabricc.operate.verify.model import Aspect, Found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.base.foreign.screen import Part
+    from fabricc.base.foreign.text import Rendered
+    from fabricc.operate.verify.model import Report
+
+FORMATS = ("table", "json", "junit", "markdown")
+_THINGS = {
+    Aspect.CABLING: "cable ends",
+    Aspect.BGP: "sessions",
+    Aspect.ROUTES: "prefixes",
+    Aspect.INTERFACES: "ports",
+    Aspect.QOS: "facts",
+    Aspect.CONFIG: "facts",
+}
+_SHOWN = 20
+_KINDS = tuple(readings.WORDS[kind] for kind in KINDS)
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
+
+
+def rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
+    """Aspect, switches compared, things compared there, and the result in words."""
+    for aspect in report.aspects:
+        counts = report.compared[aspect]
+        of = [one for one in report.found if one.aspect is aspect]
+        errors = sum(1 for one in of if one.diagnostic.severity is Severity.ERROR)
+        words = [f"{errors} wrong"] if errors else []
+        words += [f"{len(of) - errors} to look at"] if len(of) > errors else []
+        if silent := report.unanswered.get(aspect):
+            words.append(f"{len(silent)} switches cannot tell")
+        if not counts:
+            words.append("not compared")
+        elif not any(counts.values()) and not of:
+            words.append("nothing planned")
+        things = f"{sum(counts.values()):,} {_THINGS[aspect]}"
+        yield aspect.value, f"{len(counts):,}", things, "; ".join(words) or "as planned"
+
+
+def counters(report: Report) -> Iterator[tuple[str, ...]]:
+    """Switch, and in words what it counts of each kind; those that count anything, the worst first."""
+    for name, sums in lossless.totals(report.counters):
+        if any(sums):
+            yield name, *("not stated" if one is None else f"{one:,}" for one in sums)
+
+
+def verdict(report: Report) -> str:
+    """The whole in a line."""
+    errors = sum(1 for one in report.found if one.diagnostic.severity is Severity.ERROR)
+    moves = sum(len(moves) for moves in report.moves)
+    words = ["nothing was compared" if report.empty else "what was compared is as planned"]
+    words = [f"{errors:,} not as planned"] if errors else words
+    words += (
+        ["one move sets the cabling right" if moves == 1 else f"{moves:,} moves set the cabling right"]
+        if moves
+        else []
+    )
+    words += [f"not (wholly) asked: {len(report.unasked):,} of the switches"] if report.unasked else []
+    return f"{report.tree}: {', '.join(words)}"
+
+
+def remarks(report: Report) -> list[str]:
+    """What to know about the comparison itself."""
+    lines = f"lines of running configurations that no reader knows, and that are not compared: {report.unknown_lines:,}"
+    return [*report.remarks, *([lines] if report.unknown_lines else [])]
+
+
+def failures(report: Report) -> Iterator[str]:
+    """Why switches, or parts of them, could not be asked."""
+    for diagnostics in report.unasked.values():
+        yield from (one.message for one in diagnostics)
+
+
+def parts(report: Report) -> Iterator[Part]:
+    """What to show of it; of each aspect the first findings."""
+    yield Table("", ("compared", "switches", "with", "result"), list(rows(report)))
+    yield from _counted(list(counters(report)))
+    for aspect in report.aspects:
+        yield from _findings(aspect, [one for one in report.found if one.aspect is aspect])
+    if report.moves:
+        yield from (Line(), Line("moves", "bold"))
+        for number, move in enumerate((move for moves in report.moves for move in moves), 1):
+            yield Line(f"  {number}. {move.words}")
+    if report.unasked:
+        yield from (Line(), Line("not asked", "bold"))
+        for line in list(failures(report))[:_SHOWN]:
+            yield Line(f"  {line}", "yellow")
+    for line in remarks(report):
+        yield from (Line(), Line(line, "dim"))
+    yield from (Line(), Line(verdict(report), "bold"))
+
+
+def _counted(told: list[tuple[str, ...]]) -> Iterator[Part]:
+    if not told:
+        return
+    yield Line()
+    yield Table("", ("counted since it was cleared", *_KINDS), told[:_SHOWN])
+    if len(told) > _SHOWN:
+        yield Line(f"and {len(told) - _SHOWN:,} more switches; --format json has them all")
+
+
+def _findings(aspect: Aspect, found: list[Found]) -> Iterator[Line]:
+    if not found:
+        return
+    yield from (Line(), Line(aspect.value, "bold"))
+    for one in found[:_SHOWN]:
+        told = f"{one.diagnostic.message}{_place(one)}"
+        yield Line(f"  {one.diagnostic.code} ", _COLOURS[one.diagnostic.severity], told)
+    if len(found) > _SHOWN:
+        yield Line(f"  and {len(found) - _SHOWN:,} more; --format json has them all")
+
+
+def _place(one: Found) -> str:
+    position = one.diagnostic.position
+    return f" ({position.file}:{position.line})" if position else ""
+
+
+def as_markdown(report: Report) -> Markdown:
+    """For a comment or a ticket."""
+    lines = [
+        Markdown("**{}**").format(verdict(report)),
+        Markdown(),
+        Markdown("| compared | switches | with | result |"),
+        Markdown("| --- | ---: | ---: | --- |"),
+        *map(_row, rows(report)),
+    ]
+    if told := list(counters(report)):
+        lines += [Markdown(), _row(("counted since it was cleared", *_KINDS))]
+        lines += [
+            Markdown("| --- |") + Markdown("").join([Markdown(" ---: |")] * len(_KINDS)),
+            *map(_row, told),
+        ]
+    if report.moves:
+        lines += [Markdown(), Markdown("Moves, in this order:"), Markdown()]
+        moves = (move for moves in report.moves for move in moves)
+        lines += [Markdown("{}. {}").format(number, move.words) for number, move in enumerate(moves, 1)]
+    if report.found:
+        lines += [Markdown(), Markdown("| code | finding |"), Markdown("| --- | --- |")]
+        lines += [_row((one.diagnostic.code, one.diagnostic.message + _place(one))) for one in report.found]
+    if report.unasked:
+        lines += [Markdown(), Markdown("Not asked:"), Markdown()]
+        lines += [Markdown("- {}").format(line) for line in failures(report)]
+    if told_too := remarks(report):
+        lines += [Markdown(), *(Markdown("{}.").format(line) for line in told_too)]
+    return Markdown("\n").join([*lines, Markdown()])
+
+
+def _row(cells: Iterable[str]) -> Markdown:
+    return Markdown("| {} |").format(Markdown(" | ").join(cells))
+
+
+def as_json(report: Report) -> Rendered:
+    """Everything, for programs; `moves` has a list for each disturbance."""
+    answer: dict[str, Any] = {
+        "tree": report.tree,
+        "exit_status": report.exit_status,
+        "compared": {aspect.value: dict(report.compared[aspect]) for aspect in report.aspects},
+        "cannot_tell": {aspect.value: list(names) for aspect, names in report.unanswered.items()},
+        "findings": [
+            {
+                "aspect": one.aspect.value,
+                "device": one.device,
+                "code": one.diagnostic.code,
+                "title": TITLES[one.diagnostic.code],
+                "severity": one.diagnostic.severity.value,
+                "message": one.diagnostic.message,
+                "file": one.diagnostic.position.file if one.diagnostic.position else None,
+                "line": one.diagnostic.position.line if one.diagnostic.position else None,
+                "help": one.diagnostic.help,
+            }
+            for one in report.found
+        ],
+        "moves": [
+            [
+                {"act": move.act.value, "from": list(move.a), "to": list(move.b), "words": move.words}
+                for move in moves
+            ]
+            for moves in report.moves
+        ],
+        "not_asked": {
+            name: [{"code": one.code, "message": one.message} for one in diagnostics]
+            for name, diagnostics in report.unasked.items()
+        },
+        "counters": dict(report.counters),
+        "unknown_lines": report.unknown_lines,
+        "remarks": list(report.remarks),
+    }
+    return json_document(answer)
+
+
+def as_junit(report: Report) -> Rendered:
+    """JUnit XML: a suite for each aspect, a case for each switch; an error for one that could not be asked."""
+    from xml.etree import ElementTree
+
+    root = ElementTree.Element("testsuites", {"name": "fabricc verify"})
+    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    for aspect in report.aspects:
+        suite = ElementTree.SubElement(root, "testsuite", {"name": aspect.value})
+        counts = dict.fromkeys(totals, 0)
+        wrong: dict[str, list[Found]] = {}
+        for one in report.found:
+            if one.aspect is aspect:
+                wrong.setdefault(one.device, []).append(one)
+        silent = report.unanswered.get(aspect, ())
+        names = dict.fromkeys((*report.compared[aspect], *wrong, *silent, *report.unasked))
+        for name in names:
+            case = ElementTree.SubElement(
+                suite, "testcase", {"classname": f"fabricc.{aspect.value}", "name": name}
+            )
+            counts["tests"] += 1
+            if judged := _judge(case, report, aspect, name, wrong.get(name, [])):
+                counts[judged] += 1
+        for key, count in counts.items():
+            suite.set(key, str(count))
+            totals[key] += count
+    for key, count in totals.items():
+        root.set(key, str(count))
+    return xml_document(root)
+
+
+def _judge(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Found]) -> str:
+    """Put the result of one case below it; the count that it adds to, "" for one that passes."""
+    from xml.etree.ElementTree import SubElement
+
+    errors = [one for one in wrong if one.diagnostic.severity is Severity.ERROR]
+    text = "\n".join(f"{one.diagnostic.code}: {one.diagnostic.message}{_place(one)}" for one in wrong)
+    if errors:
+        first = errors[0].diagnostic
+        SubElement(case, "failure", {"type": first.code, "message": first.message}).text = text
+        return "failures"
+    if name in report.unasked and name not in report.compared[aspect]:
+        first = report.unasked[name][0]
+        SubElement(case, "error", {"type": first.code, "message": first.message})
+        return "errors"
+    if name in report.unanswered.get(aspect, ()):
+        SubElement(case, "skipped", {"message": "its driver cannot tell"})
+        return "skipped"
+    if wrong:
+        SubElement(case, "system-out").text = text
+    return ""

@@ -1,0 +1,140 @@
+"""A verification from end to end: every switch asked, a bounded number at once, and the cabling judged as a whole."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.operate.devices import readings
+from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.push.source import refused
+from fabricc.operate.verify import heard
+from fabricc.operate.verify.ask import Answer, Question, ask
+from fabricc.operate.verify.model import Aspect, Found, Report
+from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.push.source import Source
+    from fabricc.operate.verify.heard import Cabling
+
+ALL = tuple(Aspect)
+
+
+def verify(
+    source: Source,
+    access: Access,
+    *,
+    only: Sequence[str] = (),
+    aspects: Sequence[Aspect] = ALL,
+    parallel: int = 32,
+    errors: int = 100,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> Report:
+    """Ask switches and compare them with the plan; nothing is changed on them.
+
+    Args:
+        source: tree and fabric.
+        access: how to log in.
+        only: switches to ask; empty for all.
+        aspects: what to compare.
+        parallel: connections at once.
+        errors: interface errors that are not worth a word.
+        progress: told a phase, how many are done, of how many.
+
+    Raises:
+        RefusedError: FAB9127, a switch that the fabric does not have.
+    """
+    if unknown := [name for name in only if name not in source.devices]:
+        raise refused("FAB9127", f"the fabric has no switch {unknown[0]!r}")
+    names = [name for name in source.devices if not only or name in only]
+    chosen = tuple(one for one in ALL if one in aspects)
+    widths = Widths.of(source.fabric) if Aspect.ROUTES in chosen else None
+    question = Question(source, access, chosen, errors, widths)
+    done = [0]
+
+    def one(name: str) -> Answer:
+        answer = ask(question, name)
+        done[0] += 1
+        progress("asking", done[0], len(names))
+        return answer
+
+    return _report(question, for_each(names, one, parallel))
+
+
+def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
+    compared: dict[Aspect, dict[str, int]] = {one: {} for one in question.aspects}
+    unanswered: dict[Aspect, list[str]] = defaultdict(list)
+    findings: list[Found] = []
+    for name, answer in answers.items():
+        findings += answer.found
+        for aspect, count in answer.compared.items():
+            compared[aspect][name] = count
+        for aspect in answer.unanswered:
+            unanswered[aspect].append(name)
+    cabling = _cabling(question.source, answers)
+    findings += cabling.findings
+    if Aspect.CABLING in compared:
+        judged = Counter(end[0] for cable in cabling.planned for end in cable)
+        compared[Aspect.CABLING] = {name: judged[name] for name in compared[Aspect.CABLING]}
+    order = {aspect: at for at, aspect in enumerate(ALL)}
+    places = {name: at for at, name in enumerate(question.source.devices)}
+    findings.sort(key=lambda one: (order[one.aspect], places.get(one.device, len(places))))
+    return Report(
+        tree=str(question.source.tree),
+        aspects=tuple(question.aspects),
+        compared=compared,
+        unasked={name: tuple(answer.failures) for name, answer in answers.items() if answer.failures},
+        unanswered={aspect: tuple(names) for aspect, names in unanswered.items()},
+        found=tuple(findings),
+        moves=tuple(tuple(moves) for moves in cabling.moves),
+        unknown_lines=sum(answer.unknown_lines for answer in answers.values()),
+        remarks=tuple(_remarks(question, cabling, answers)),
+        counters={name: answer.counters for name, answer in answers.items() if answer.counters is not None},
+    )
+
+
+def _cabling(source: Source, answers: Mapping[str, Answer]) -> Cabling:
+    asked = {name: answer.ears for name, answer in answers.items() if answer.ears is not None}
+
+    @cache
+    def names(system: str) -> Mapping[str, str] | None:
+        """Port and alias of a switch of the plan -> port."""
+        if system not in source.places:
+            return None
+        switch = source.switch(system)
+        planned = back_ends.load(switch.nos).planned(switch)
+        aliases = {
+            str(planned.get(f"interface[{port.name}]/alias", port.name)): port.name for port in switch.ports
+        }
+        return {**aliases, **{port.name: port.name for port in switch.ports}}
+
+    return heard.compare(asked, names)
+
+
+def _remarks(question: Question, cabling: Cabling, answers: Mapping[str, Answer]) -> list[str]:
+    found = []
+    if Aspect.ROUTES in question.aspects and question.widths is None:
+        found.append(
+            "next hops are not compared: something is drained or shut on purpose, and the fabric has more than "
+            f"{LARGEST_SOLVED} switches"
+        )
+    if cabling.silent:
+        found.append(
+            f"{cabling.silent} cables to hosts that send no LLDP are not compared; run lldpd on the hosts"
+        )
+    if untold := Counter(file for answer in answers.values() for file in answer.untold):
+        files = ", ".join(f"{file} ({count})" for file, count in sorted(untold.items()))
+        found.append(f"files that switches have not got or do not tell are not compared: {files}")
+    devices = question.source.devices
+    missing = [
+        (devices[name].nos, readings.unstated(answer.counters))
+        for name, answer in answers.items()
+        if answer.counters is not None
+    ]
+    found += readings.gaps(missing, "compared")
+    return found

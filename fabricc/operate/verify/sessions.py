@@ -1,0 +1,59 @@
+"""BGP sessions: the planned ones are Established, with the planned AS, and there is no other."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+from fabricc.operate.verify.model import Aspect, Found, found
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.model import Switch
+
+
+def compare(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
+    """Findings, and how many sessions were compared.
+
+    Args:
+        switch: as planned.
+        told: NAPALM's `get_bgp_neighbors`.
+    """
+    peers = {_key(name): peer for name, peer in told.get("global", {}).get("peers", {}).items()}
+    lit = {port.name for port in switch.ports if port.enabled}
+    findings: list[Found] = []
+    planned = set()
+    for session in switch.bgp.sessions:
+        key = _key(session.remote or session.port)
+        planned.add(key)
+        if session.port not in lit:
+            continue
+        where = f"the session to {session.peer} ({key})"
+        peer = peers.get(key)
+        if peer is None:
+            findings.append(_wrong(switch.name, "FAB9211", f"{where} is not configured"))
+        elif not peer.get("is_up"):
+            state = "is down" if peer.get("is_enabled", True) else "is shut down"
+            findings.append(_wrong(switch.name, "FAB9211", f"{where} {state}"))
+        elif peer.get("remote_as", session.remote_asn) != session.remote_asn:
+            message = f"{where} is with AS {peer['remote_as']}, planned is {session.remote_asn}"
+            findings.append(_wrong(switch.name, "FAB9211", message))
+    for key in sorted(peers.keys() - planned):
+        up = "up" if peers[key].get("is_up") else "down"
+        findings.append(_wrong(switch.name, "FAB9212", f"the session to {key} ({up}) is not planned"))
+    return findings, len(planned)
+
+
+def _wrong(device: str, code: str, message: str) -> Found:
+    return found(Aspect.BGP, device, code, message)
+
+
+def _key(name: str) -> str:
+    """A neighbour as facts name it: an address in canonical form, or the port of a link-local one."""
+    address, _, port = name.partition("%")
+    with suppress(ValueError):
+        parsed = ip_address(address)
+        return port if port and parsed.is_link_local else str(parsed)
+    return name

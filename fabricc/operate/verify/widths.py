@@ -1,0 +1,112 @@
+"""How many equal-cost next hops every prefix must have on a switch, in closed form from the shape of the fabric.
+
+Holds where nothing is drained or shut on purpose: then every switch of a tier is like the others, and a route leads
+straight up to what both ends share and straight down (RFC 7938, section 5.2.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric import expand
+from fabricc.fabric.model import TierName
+
+if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import Shape, SwitchId
+
+LARGEST_SOLVED = 256
+"""Switches up to which routes are computed one by one where something is drained or shut: our judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """Who originates which prefix, and how many ways lead there.
+
+    Attributes:
+        owners: prefix -> switch.
+        solved: switch -> prefix -> width, where the closed form does not hold.
+    """
+
+    fabric: Fabric
+    owners: dict[str, SwitchId]
+    solved: dict[str, dict[str, int]] | None = None
+
+    @classmethod
+    def of(cls, fabric: Fabric) -> Widths | None:
+        """The widths of a fabric; None for a large one in which something is drained or shut."""
+        owners = {prefix: at for at in fabric.switch_ids() for prefix in expand.announcements(fabric, at)}
+        if not _disturbed(fabric):
+            return cls(fabric, owners)
+        from fabricc.operate.lab.predict import predict
+
+        places = list(fabric.switch_ids())
+        if len(places) > LARGEST_SOLVED:
+            return None
+        return cls(fabric, owners, predict(fabric.switch(at) for at in places).widths)
+
+    def expected(self, at: SwitchId) -> dict[str, int]:
+        """Prefix -> next hops on a switch."""
+        if self.solved is not None:
+            return self.solved[self.fabric.name(at)]
+        limit = self.fabric.routing.maximum_paths
+        found = {}
+        for prefix, owner in self.owners.items():
+            if owner.plane == at.plane and owner != at and (width := _width(self.fabric.shape, at, owner)):
+                found[prefix] = min(width, limit)
+        return found
+
+    def kind(self, at: SwitchId, prefix: str) -> str:
+        """The class of a prefix, as seen from a switch: `ToR aggregates of other pods`."""
+        owner = self.owners[prefix]
+        tier = {TierName.TOR: "ToR", TierName.SPINE: "spine", TierName.CORE: "core"}[owner.tier]
+        what = "loopbacks" if prefix.endswith(("/32", "/128")) else "aggregates"
+        if TierName.CORE in (owner.tier, at.tier) or not self.fabric.shape.cores:
+            return f"{tier} {what}"
+        return f"{tier} {what} of {'its own pod' if owner.pod == at.pod else 'other pods'}"
+
+
+def _disturbed(fabric: Fabric) -> bool:
+    """Whether something is drained or shut, or a unit has no host whose links it could aggregate."""
+    shut = any(
+        change.drained or any(port[2] for port in change.ports.values()) for change in fabric.changes.values()
+    )
+    return shut or any(not unit.hosts for unit in fabric.units.values())
+
+
+def _width(shape: Shape, at: SwitchId, owner: SwitchId) -> int:
+    """Links that lead towards a switch of the same plane; 0 where no route may lead."""
+    if at.tier is TierName.TOR:
+        return _from_tor(shape, at, owner)
+    if at.tier is TierName.SPINE:
+        return _from_spine(shape, at, owner)
+    if owner.tier is TierName.TOR:
+        return shape.spines_per_core_group * shape.links_per_core
+    joined = owner.tier is TierName.SPINE and _spine_group(shape, owner) == _core_group(shape, at)
+    return shape.links_per_core if joined else 0
+
+
+def _from_tor(shape: Shape, at: SwitchId, owner: SwitchId) -> int:
+    if owner.tier is TierName.TOR:
+        return shape.uplinks
+    if owner.tier is TierName.SPINE and owner.pod == at.pod:
+        return shape.links_per_spine
+    return shape.spines_per_core_group * shape.links_per_spine
+
+
+def _from_spine(shape: Shape, at: SwitchId, owner: SwitchId) -> int:
+    if owner.tier is TierName.TOR:
+        return shape.links_per_spine if owner.pod == at.pod else shape.spine_uplinks
+    if owner.tier is TierName.CORE:
+        return shape.links_per_core if _core_group(shape, owner) == _spine_group(shape, at) else 0
+    apart = owner.pod != at.pod and _spine_group(shape, owner) == _spine_group(shape, at)
+    return shape.spine_uplinks if apart else 0
+
+
+def _spine_group(shape: Shape, spine: SwitchId) -> int:
+    return spine.index // shape.spines_per_core_group
+
+
+def _core_group(shape: Shape, core: SwitchId) -> int:
+    return core.index // shape.cores_per_group

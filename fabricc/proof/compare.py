@@ -1,0 +1,122 @@
+"""One device: the facts read back from its files against the facts planned for it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.fabric.facts import Facts, Reading, Value
+
+_KEYS = re.compile(r"\[[^\]]*\]")
+_NUMBERS = re.compile(r"\d+")
+
+
+class Mismatch(NamedTuple):
+    """One path on which plan and file differ; None stands for "not stated".
+
+    `file` and `line` are where the fact was read, or the nearest related line for one that is missing
+    (line 0 when there is none).
+    """
+
+    path: str
+    planned: Value | None
+    found: Value | None
+    file: str
+    line: int
+
+
+class Finding(NamedTuple):
+    """One thing wrong with one device's files; findings with the same `group` are told together."""
+
+    code: str
+    severity: Severity
+    group: str
+    message: str
+    file: str
+    line: int
+    help: str = ""
+
+
+def compare(planned: Facts, reading: Reading) -> list[Mismatch]:
+    """Every path on which the two differ, in the order planned, unexpected facts last."""
+    found = reading.facts
+    if planned == found:
+        return []
+    wrong = [path for path, value in planned.items() if found.get(path) != value]
+    near = _Nearby(planned, reading)
+    mismatches = [
+        Mismatch(path, planned[path], found.get(path), *(reading.lines.get(path) or near.line(path)))
+        for path in wrong
+    ]
+    mismatches += [
+        Mismatch(path, None, value, *reading.lines.get(path, ("", 0)))
+        for path, value in found.items()
+        if path not in planned
+    ]
+    return mismatches
+
+
+class _Nearby:
+    """Finds a line close to where a missing fact should be; indexed on first use.
+
+    That is one of a fact beside it, else that of the last fact planned before it that the file states, of its own
+    kind (the first word of the path) if there is one.
+    """
+
+    def __init__(self, planned: Facts, reading: Reading) -> None:
+        self._planned = planned
+        self._lines = reading.lines
+        self._index: dict[str, tuple[str, int]] | None = None
+        self._before: dict[str, tuple[str, int]] = {}
+
+    def line(self, path: str) -> tuple[str, int]:
+        if self._index is None:
+            self._index = {}
+            for known, place in self._lines.items():
+                for above in _above(known):
+                    self._index.setdefault(above, place)
+            last = next((self._lines[known] for known in self._planned if known in self._lines), ("", 0))
+            of_kind: dict[str, tuple[str, int]] = {}
+            for known in self._planned:
+                kind = known.partition("/")[0].partition("[")[0]
+                if known in self._lines:
+                    last = of_kind[kind] = self._lines[known]
+                self._before[known] = of_kind.get(kind, self._index.get(kind, last))
+        beside = (
+            self._index[above]
+            for above in _above(path)
+            if above in self._index and ("[" in above or "/" in above)
+        )
+        return next(beside, self._before[path])
+
+
+def _above(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def findings(
+    device: str, mismatches: Iterable[Mismatch], unknown: Iterable[tuple[str, int, str]]
+) -> Iterator[Finding]:
+    """The mismatches and unknown lines of one device as findings; `file` stays below the device's folder."""
+    for path, planned, found, file, line in mismatches:
+        kind = _KEYS.sub("[]", path)
+        if found is None:
+            message = f"{device}: the files do not state {path} = {planned}"
+            yield Finding("FAB6001", Severity.ERROR, f"missing {kind}", message, file, line)
+        elif planned is None:
+            message = f"{device}: the files state {path} = {found}, which is not planned"
+            yield Finding("FAB6003", Severity.ERROR, f"unexpected {kind}", message, file, line)
+        else:
+            message = f"{device}: {path} is {found} in the file and {planned} in the plan"
+            yield Finding("FAB6002", Severity.ERROR, f"different {kind}", message, file, line)
+    for file, line, text in unknown:
+        shown = text.strip()[:80]
+        message = f"{device}: the reader does not know the line {shown!r}, so it is not proved"
+        yield Finding("FAB6004", Severity.WARNING, f"unknown {_NUMBERS.sub('#', shown)}", message, file, line)

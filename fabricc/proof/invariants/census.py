@@ -1,0 +1,166 @@
+"""All devices of a fabric brought together as digests, and the rules that need them all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field, fields, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.proof.invariants import clos
+from fabricc.proof.invariants.contract import Contracts
+from fabricc.proof.invariants.digest import SwitchDigest
+from fabricc.proof.invariants.prefixes import blocks_of, overlaps
+from fabricc.proof.invariants.rules import finding
+from fabricc.proof.invariants.transit import kinds_of, routing_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.declared import Ratio
+    from fabricc.proof.invariants.digest import HostDigest, Survey
+    from fabricc.proof.invariants.policy import Policy
+
+
+@dataclass(slots=True)
+class Census:
+    """What the surveys say together; hosts are reduced as they come, switches kept as digests.
+
+    Attributes:
+        contracts: those of hosts.
+    """
+
+    switches: list[SwitchDigest] = field(default_factory=list)
+    policies: dict[bytes, Policy] = field(default_factory=dict)
+    contracts: Contracts = field(default_factory=Contracts)
+    landings: dict[tuple[int, int, int], set[str]] = field(default_factory=dict)
+    hosts: int = 0
+    host_ports: int = 0
+    largest_host: tuple[int, str, str, int] = (0, "", "", 0)
+    shortest_timeout: tuple[int, str, str, int] = (0, "", "", 0)
+
+    def add(self, survey: Survey) -> None:
+        """Take in what one process saw; the order does not matter."""
+        self.switches += survey.switches
+        for key, policy in survey.policies.items():
+            known = self.policies.get(key)
+            if known is None or policy.name < known.name:
+                self.policies[key] = policy
+        for host in survey.hosts:
+            self.contracts.add(host.name, host.contracts)
+            self._add_host(host)
+
+    def amended(self, switches: Iterable[SwitchDigest], policies: Mapping[bytes, Policy]) -> Census:
+        """The census with other digests of the switches of these names, and the policies that are in use then."""
+        other = {switch.name: switch for switch in switches}
+        kept = [other.get(switch.name, switch) for switch in self.switches]
+        used = {switch.policy for switch in kept}
+        known = {key: policy for key, policy in {**self.policies, **policies}.items() if key in used}
+        return replace(self, switches=kept, policies=known)
+
+    def _add_host(self, host: HostDigest) -> None:
+        self.hosts += 1
+        self.host_ports += len(host.landings)
+        for unit, rail, nic_port, tor in host.landings:
+            self.landings.setdefault((unit, rail, nic_port), set()).add(tor)
+        place = (host.name, host.file, host.line)
+        if host.mtu and (host.mtu > self.largest_host[0] or (host.mtu, *place) < self.largest_host):
+            self.largest_host = (host.mtu, *place)
+        mine = (host.timeout_ms, *place)
+        if host.timeout_ms and (not self.shortest_timeout[0] or mine < self.shortest_timeout):
+            self.shortest_timeout = mine
+
+    def findings(
+        self,
+        planned: Mapping[str, int],
+        rails_per_tor: int,
+        declared: Mapping[int, Ratio],
+        changed: Collection[str] | None = None,
+    ) -> Iterator[Finding]:
+        """What is wrong with the whole.
+
+        Args:
+            planned: totals in closed form, see `Fabric.counts`.
+            rails_per_tor: rails that share a ToR.
+            declared: tier -> oversubscription that the spec declares; none for a tier without one.
+            changed: attributes of switches that are other than when all rules were last kept; None to ask every rule.
+        """
+        whole = Whole(self, sorted(self.switches, key=lambda s: s.name), planned, rails_per_tor, declared)
+        for attributes, rule in RULES_OF_THE_WHOLE:
+            if changed is None or not attributes or not attributes.isdisjoint(changed):
+                yield from rule(whole)
+
+
+class Whole(NamedTuple):
+    """What the rules of the whole look at: see `Census.findings`; switches by name."""
+
+    census: Census
+    switches: Sequence[SwitchDigest]
+    planned: Mapping[str, int]
+    rails_per_tor: int
+    declared: Mapping[int, Ratio]
+
+
+def changed_attributes(before: Iterable[SwitchDigest], now: Iterable[SwitchDigest]) -> set[str]:
+    """Names of the attributes in which digests of the same switches differ; on which lines they are stated is not."""
+    names = [each.name for each in fields(SwitchDigest) if each.name not in ("file", "line")]
+    pairs = list(zip(before, now, strict=True))
+    return {
+        name for name in names if any(_without_lines(a, name) != _without_lines(b, name) for a, b in pairs)
+    }
+
+
+def _without_lines(digest: SwitchDigest, name: str) -> object:
+    if name == "contracts":
+        return [function for function, *_ in digest.contracts]
+    return blocks_of(digest.blocks) if name == "blocks" else getattr(digest, name)
+
+
+def _repeated_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
+    """Invariant 7: no two ToRs share an AS number, nor one with a switch above; they would not hear each other."""
+    used = Counter(s.asn for s in switches if s.tier == 0 and s.asn)
+    above = {s.asn for s in switches if s.tier > 0 and s.asn}
+    first: dict[int, str] = {}
+    for s in switches:
+        if s.tier or not s.asn or (used[s.asn] == 1 and s.asn not in above):
+            continue
+        other = first.setdefault(s.asn, s.name)
+        who = "a switch above it" if s.asn in above else other
+        if who != s.name:
+            message = f"{s.name} has AS {s.asn}, which is also that of {who}: each drops the other's routes"
+            yield finding(7, message, s.file, s.line)
+
+
+def _contracts(whole: Whole) -> Iterator[Finding]:
+    """Invariant 12, of hosts and switches together."""
+    contracts = whole.census.contracts.copy()
+    for switch in whole.switches:
+        contracts.add(switch.name, switch.contracts)
+    return contracts.findings()
+
+
+def _counts(whole: Whole) -> Iterator[Finding]:
+    census = whole.census
+    return clos.counts(whole.switches, census.hosts, census.host_ports, whole.planned)
+
+
+RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Finding]]], ...] = (
+    (frozenset({"tier", "plane", "pod", "above"}), lambda w: clos.degrees(w.switches)),
+    (frozenset({"tier", "above", "below", "host_links"}), _counts),
+    (frozenset(), lambda w: clos.oversubscription(w.switches, w.declared)),
+    (frozenset({"tier", "plane", "pod", "above"}), lambda w: clos.planes(w.switches)),
+    (frozenset({"name"}), lambda w: clos.rails(w.switches, w.census.landings, w.rails_per_tor)),
+    (frozenset({"blocks"}), lambda w: overlaps((s.name, s.file, s.blocks) for s in w.switches)),
+    (frozenset({"tier", "asn"}), lambda w: _repeated_asns(w.switches)),
+    (
+        frozenset({"policy", "asn", "above", "below"}),
+        lambda w: routing_findings(kinds_of(w.switches, w.census.policies)),
+    ),
+    (frozenset({"contracts"}), _contracts),
+    (frozenset({"detect_ms"}), lambda w: clos.timeouts(w.switches, w.census.shortest_timeout)),
+    (frozenset({"mtus", "host_mtu"}), lambda w: clos.mtus(w.switches, w.census.largest_host)),
+)
+"""Rules over all devices, and the attributes of a switch that each looks at, beside those that say who and where.
+
+A rule without any looks at the spec and is always asked."""

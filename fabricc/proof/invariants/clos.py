@@ -1,0 +1,168 @@
+"""Invariants 2 to 5, 18 and 19 over the whole fabric, by counting what every device's own digest says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fabricc.proof.invariants.rules import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.declared import Ratio
+    from fabricc.proof.invariants.digest import SwitchDigest
+
+TIERS = ("tor", "spine", "core")
+
+
+def degrees(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
+    """Invariant 2: every switch has as many links to each switch above it as any other of its tier and plane."""
+    usual: dict[tuple[int, int, int], Counter[tuple[int, ...]]] = {}
+    for s in switches:
+        if s.above:
+            usual.setdefault((s.tier, s.plane, s.pod), Counter())[_shape(s)] += 1
+    for s in switches:
+        if not s.above:
+            continue
+        counts = _shape(s)
+        expected = usual[s.tier, s.plane, s.pod].most_common(1)[0][0]
+        if len(set(counts)) > 1:
+            few = min(s.above, key=lambda each: each[1])
+            message = f"{s.name} has {few[1]} links to {few[0]} and {max(counts)} to others"
+            yield finding(2, message, s.file, s.line)
+        elif counts != expected:
+            message = (
+                f"{s.name} has {len(counts)} x {counts[0]} links up, others of its tier and plane "
+                f"{len(expected)} x {expected[0]}"
+            )
+            yield finding(2, message, s.file, s.line)
+
+
+def _shape(switch: SwitchDigest) -> tuple[int, ...]:
+    return tuple(sorted(count for _, count in switch.above))
+
+
+def counts(
+    switches: Sequence[SwitchDigest], hosts: int, host_ports: int, planned: Mapping[str, int]
+) -> Iterator[Finding]:
+    """Invariant 3: what was counted device by device equals the closed form, and links add up tier by tier."""
+    tiers = Counter(s.tier for s in switches)
+    counted = {
+        "tors": tiers[0],
+        "spines": tiers[1],
+        "cores": tiers[2],
+        "hosts": hosts,
+        "host_cables": sum(s.host_links for s in switches),
+        "spine_cables": sum(n for s in switches if s.tier == 0 for _, n in s.above),
+        "core_cables": sum(n for s in switches if s.tier == 1 for _, n in s.above),
+    }
+    for what, number in counted.items():
+        if number != planned[what]:
+            yield finding(
+                3, f"{number:,} {what.replace('_', ' ')} counted, the closed form gives {planned[what]:,}"
+            )
+    for tier in (1, 2):
+        up = sum(n for s in switches if s.tier == tier - 1 for _, n in s.above)
+        down = sum(n for s in switches if s.tier == tier for _, n in s.below)
+        if up != down:
+            message = f"{TIERS[tier - 1]}s have {up:,} links up, {TIERS[tier]}s {down:,} links down"
+            yield finding(3, message)
+    if counted["host_cables"] != host_ports:
+        yield finding(3, f"hosts have {host_ports:,} ports, tors {counted['host_cables']:,} links to hosts")
+
+
+def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Ratio]) -> Iterator[Finding]:
+    """Invariant 4: down over up within the declared ratio, as cabled; a warning when only shut links exceed it."""
+    for s in switches:
+        ratio = declared.get(s.tier)
+        if ratio is None or not s.load.down:
+            continue
+        limit = ratio.limit
+        cabled, left = (s.load.down, s.load.up), (s.load.enabled_down, s.load.enabled_up)
+        over = cabled[0] > limit * cabled[1]
+        if over or left[0] > limit * left[1]:
+            down, up = cabled if over else left
+            message = f"{s.name} has {down:,} Gb/s down and {up:,} Gb/s up, declared is {float(limit):g}:1"
+            yield finding(
+                4, message + ("" if over else ", with links shut"), s.file, s.line, warning=not over
+            )
+        elif ratio.n_minus_1 and s.load.down > limit * (s.load.up - s.widest[1]):
+            message = (
+                f"{s.name} has {s.load.down:,} Gb/s down and, with {s.widest[0]} lost, "
+                f"{s.load.up - s.widest[1]:,} Gb/s up; declared is {float(limit):g}:1 also then"
+            )
+            yield finding(4, message, s.file, s.line)
+
+
+def planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
+    """Invariant 5: no link between planes; below cores, none between pods."""
+    known = {s.name: s for s in switches}
+    for s in switches:
+        for name, _ in s.above:
+            other = known.get(name)
+            if other is None:
+                continue
+            if other.plane != s.plane:
+                message = f"{s.name} of plane {s.plane} is cabled to {name} of plane {other.plane}"
+                yield finding(5, message, s.file, s.line)
+            elif s.tier == 0 and other.pod != s.pod:
+                message = f"{s.name} of pod {s.pod + 1} is cabled to {name} of pod {other.pod + 1}"
+                yield finding(5, message, s.file, s.line)
+
+
+def rails(
+    switches: Sequence[SwitchDigest],
+    landings: Mapping[tuple[int, int, int], set[str]],
+    rails_per_tor: int,
+) -> Iterator[Finding]:
+    """Invariant 5: one ToR per unit, rail and NIC port; a ToR serves one unit, one NIC port and its share of rails."""
+    served: dict[str, set[tuple[int, int, int]]] = {}
+    for (unit, rail, nic_port), tors in sorted(landings.items()):
+        if len(tors) > 1:
+            message = (
+                f"rail {rail} (NIC port {nic_port}) of one unit leads to {' and '.join(sorted(tors)[:3])}"
+            )
+            yield finding(5, message)
+        for tor in tors:
+            served.setdefault(tor, set()).add((unit, rail, nic_port))
+    places = {s.name: (s.file, s.line) for s in switches}
+    for tor, seats in sorted(served.items()):
+        units, on_rails, nic_ports = (len({seat[at] for seat in seats}) for at in range(3))
+        if units > 1 or nic_ports > 1 or on_rails > rails_per_tor:
+            message = (
+                f"{tor} serves {units} units, {on_rails} rails and {nic_ports} NIC ports; it is to serve "
+            )
+            yield finding(
+                5, message + f"1 unit, {rails_per_tor} rails and 1 NIC port", *places.get(tor, ("", 0))
+            )
+
+
+def mtus(switches: Sequence[SwitchDigest], largest_host: tuple[int, str, str, int]) -> Iterator[Finding]:
+    """Invariant 19: one MTU on all links between switches, no host above the ToR ports, room for RoCE."""
+    values: Counter[int] = Counter()
+    for s in switches:
+        values.update(dict(s.mtus))
+    usual = values.most_common(1)[0][0] if values else 0
+    for s in switches:
+        if len(s.mtus) == 1 and s.mtus[0][0] != usual:
+            message = f"{s.name} has links of MTU {s.mtus[0][0]}, the fabric's is {usual}"
+            yield finding(19, message, s.file, s.line)
+    mtu, host, file, line = largest_host
+    ports = [s.host_mtu for s in switches if s.host_mtu]
+    if mtu and ports and min(ports) < mtu:
+        yield finding(19, f"{host} sends packets of {mtu} bytes, a ToR port takes {min(ports)}", file, line)
+    if mtu and usual and usual < mtu:
+        yield finding(
+            19, f"{host} sends packets of {mtu} bytes, links between switches take {usual}", file, line
+        )
+
+
+def timeouts(switches: Sequence[SwitchDigest], shortest: tuple[int, str, str, int]) -> Iterator[Finding]:
+    """Invariant 18: the watchdog gives up a queue before the NICs give up a message."""
+    timeout, host, file, line = shortest
+    slowest = max(switches, key=lambda s: s.detect_ms, default=None)
+    if timeout and slowest and slowest.detect_ms >= timeout:
+        message = f"{host} retries after {timeout} ms, the watchdog of {slowest.name} acts after {slowest.detect_ms}"
+        yield finding(18, message, file, line)

@@ -1,0 +1,40 @@
+"""What the spec has to say about invariants: the ratios that it declares, and the breaches that it accepts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Severity
+from fabricc.proof.invariants.rules import CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.front.spec.model import ClusterSpec
+
+
+class Ratio(NamedTuple):
+    """Down over up bandwidth of a tier at most; with `n_minus_1` also when any one switch above is lost."""
+
+    limit: Fraction
+    n_minus_1: bool = False
+
+
+def declared_ratios(spec: ClusterSpec) -> dict[int, Ratio]:
+    """Tier -> oversubscription; a tier with pinned uplinks has one only when the spec asks for it."""
+    ratios = {}
+    for tier, name, wanted in ((0, "tors", spec.tors), (1, "spines", spec.spines)):
+        written = (name, "oversubscription") in spec.positions or wanted.n_minus_1
+        above = tier == 0 or spec.cores is not None
+        if above and wanted.oversubscription is not None and (written or wanted.uplinks is None):
+            ratios[tier] = Ratio(Fraction(str(wanted.oversubscription)), wanted.n_minus_1)
+    return ratios
+
+
+def softened(found: Iterable[Diagnostic], spec: ClusterSpec) -> list[Diagnostic]:
+    """Breaches that the spec accepts as warnings, which its reason then turns into notes."""
+    codes = {entry.code for entry in spec.accept} & CODES
+    return [replace(each, severity=Severity.WARNING) if each.code in codes else each for each in found]

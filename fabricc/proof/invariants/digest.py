@@ -1,0 +1,194 @@
+"""What rules about the whole fabric need of one device: a few hundred bytes, made by the process that read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction
+from fabricc.proof.invariants.closure import closure_breaches
+from fabricc.proof.invariants.contract import (
+    contract_breaches,
+    host_breaches,
+    host_contracts,
+    switch_contracts,
+)
+from fabricc.proof.invariants.lossless import lossless_breaches
+from fabricc.proof.invariants.policy import Policy, policy_of
+from fabricc.proof.invariants.ports import port_breaches
+from fabricc.proof.invariants.prefixes import address_breaches, packed_blocks
+from fabricc.proof.invariants.rules import told
+from fabricc.proof.invariants.sessions import session_breaches
+from fabricc.proof.invariants.view import as_int, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.rules import Breach
+    from fabricc.proof.invariants.view import SwitchView
+
+
+class Load(NamedTuple):
+    """Gb/s of a switch's links, `cabled` and of those the enabled ones."""
+
+    down: int
+    up: int
+    enabled_down: int
+    enabled_up: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchDigest:
+    """One switch in the census.
+
+    Attributes:
+        above, below: neighbouring switch -> links to it.
+        widest: the switch above that it has most bandwidth to, and how much, Gb/s.
+        host_links: links to hosts.
+        mtus: MTUs of links between switches; `host_mtu`: the least of links to hosts, 0 when not stated.
+        policy: key of its class of policies.
+        contracts: function of invariant 12 -> line.
+        blocks: packed blocks of addresses, see `prefixes`.
+        file: its routing file below the tree; `line`: of its AS number.
+    """
+
+    name: str
+    tier: int
+    plane: int
+    pod: int
+    unit: int
+    asn: int
+    above: tuple[tuple[str, int], ...]
+    below: tuple[tuple[str, int], ...]
+    widest: tuple[str, int]
+    host_links: int
+    load: Load
+    mtus: tuple[tuple[int, int], ...]
+    host_mtu: int
+    detect_ms: int
+    policy: bytes
+    contracts: tuple[tuple[bytes, str, int], ...]
+    blocks: bytes
+    file: str
+    line: int
+
+
+class Landing(NamedTuple):
+    """Where one port of a host's NIC is cabled to."""
+
+    unit: int
+    rail: int
+    nic_port: int
+    tor: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostDigest:
+    """One host in the census; `timeout_ms` is how long its NICs wait for an acknowledgement, 0 when not stated."""
+
+    name: str
+    landings: tuple[Landing, ...]
+    mtu: int
+    timeout_ms: int
+    contracts: tuple[tuple[bytes, str, int], ...]
+    file: str
+    line: int
+
+
+@dataclass(slots=True)
+class Survey:
+    """The digests of a run of devices, and one policy of each class among them."""
+
+    switches: list[SwitchDigest] = field(default_factory=list)
+    hosts: list[HostDigest] = field(default_factory=list)
+    policies: dict[bytes, Policy] = field(default_factory=dict)
+
+    def add_switch(self, switch: Switch, reading: Reading, folder: str) -> Iterator[Finding]:
+        """Take a switch in; what is wrong with it alone, files below `folder`."""
+        seen = view(switch, reading)
+        contracts = switch_contracts(seen)
+        yield from _placed(told(_switch_breaches(seen, contracts), switch.name, seen.place), folder)
+        policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
+        self.policies.setdefault(policy.key, policy)
+        self.switches.append(_digest(seen, policy.key, contracts, folder))
+
+    def add_host(self, host: Host, reading: Reading, folder: str) -> Iterator[Finding]:
+        """Take a host in; what is wrong with it alone."""
+        contracts = host_contracts(host, reading)
+
+        def place(path: str) -> tuple[str, int]:
+            return reading.lines.get(path, ("", 0))
+
+        yield from _placed(told(host_breaches(host, reading, contracts), host.name, place), folder)
+        facts = reading.facts
+        mtus = [m for p in host.ports if (m := as_int(facts.get(f"interface[{p.name}]/mtu")))]
+        file, line = place(f"interface[{host.ports[0].name}]/mtu") if host.ports else ("", 0)
+        self.hosts.append(
+            HostDigest(
+                host.name, tuple(Landing(host.unit, p.rail, p.nic_port, p.peer.device) for p in host.ports),
+                max(mtus, default=0), _timeout_ms(as_int(facts.get("nccl/timeout"))),
+                tuple((function, *_under(folder, place(path))) for function, path in contracts.items()),
+                f"{folder}/{file}" if file else "", line,
+            )
+        )  # fmt: skip
+
+
+def _switch_breaches(seen: SwitchView, contracts: dict[bytes, str]) -> Iterator[Breach]:
+    yield from port_breaches(seen)
+    yield from session_breaches(seen)
+    yield from address_breaches(seen)
+    yield from closure_breaches(seen)
+    yield from lossless_breaches(seen)
+    yield from contract_breaches(contracts)
+
+
+def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder: str) -> SwitchDigest:
+    switch = seen.switch
+    above: Counter[str] = Counter()
+    below: Counter[str] = Counter()
+    wide: Counter[str] = Counter()
+    sums = dict.fromkeys(("down", "up", "enabled_down", "enabled_up"), 0)
+    mtus: Counter[int] = Counter()
+    host_mtus = []
+    for link in seen.links:
+        up = link.port.direction is Direction.UP
+        side = "up" if up else "down"
+        sums[side] += link.speed_gbps
+        sums[f"enabled_{side}"] += link.speed_gbps if link.enabled else 0
+        if link.port.direction is Direction.HOST:
+            host_mtus += [link.mtu] if link.mtu else []
+        elif link.port.peer:
+            (above if up else below)[link.port.peer.device] += 1
+            wide[link.port.peer.device] += link.speed_gbps if up else 0
+            if link.mtu is not None:
+                mtus[link.mtu] += 1
+    file, line = _under(folder, seen.place("bgp/asn"))
+    return SwitchDigest(
+        switch.name, switch.tier_index, switch.plane, -1 if switch.pod is None else switch.pod,
+        -1 if switch.unit is None else switch.unit, seen.number("bgp/asn") or 0,
+        tuple(sorted(above.items())), tuple(sorted(below.items())),
+        max(wide.items(), key=lambda each: (each[1], each[0]), default=("", 0)),
+        sum(link.port.direction is Direction.HOST for link in seen.links), Load(**sums),
+        tuple(sorted(mtus.items())), min(host_mtus, default=0), seen.number("watchdog/detect_ms") or 0, policy,
+        tuple((function, *_under(folder, seen.place(path))) for function, path in contracts.items()),
+        packed_blocks(seen), file, line,
+    )  # fmt: skip
+
+
+def _timeout_ms(exponent: int | None) -> int:
+    """The local ACK timeout, 4.096 us times two to the exponent (InfiniBand architecture, volume 1, 9.7.6.1.3)."""
+    return (4096 << exponent) // 10**6 if exponent is not None and 0 < exponent < 32 else 0
+
+
+def _under(folder: str, place: tuple[str, int]) -> tuple[str, int]:
+    return (f"{folder}/{place[0]}", place[1]) if place[0] else ("", 0)
+
+
+def _placed(found: Iterator[Finding], folder: str) -> Iterator[Finding]:
+    for each in found:
+        yield each._replace(file=f"{folder}/{each.file}" if each.file else "")

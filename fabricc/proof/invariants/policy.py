@@ -1,0 +1,203 @@
+"""The routing policy of one switch as its files state it, free of its own addresses, and what it does to a route."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.proof.invariants.prefixes import Block, block
+from fabricc.proof.invariants.view import address_families, between_switches
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Value
+    from fabricc.proof.invariants.view import SwitchView
+
+OWN = "own"
+"""Stands in a prefix rule for a prefix that the switch itself originates."""
+_STANCE = ("families", "import", "export", "send_community")
+
+
+class Route(NamedTuple):
+    """A route on its way: its prefix, whether the switch in question originated it, and its communities."""
+
+    prefix: Block
+    own: bool
+    communities: frozenset[str]
+
+
+class Stance(NamedTuple):
+    """How a switch treats its neighbours in one direction; `sends` tells whether communities travel."""
+
+    direction: str
+    families: frozenset[int]
+    imports: str
+    exports: str
+    sends: bool
+
+
+class Clause(NamedTuple):
+    """A step of a route map, and the line it stands on."""
+
+    sequence: int
+    permit: bool
+    prefix_list: str
+    community_list: str
+    adds: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a switch accepts and announces.
+
+    Attributes:
+        name, file: a switch that has this policy, and where its lines are.
+        lists: prefix list -> rules, those of own prefixes as `OWN`.
+        originates: prefixes that the named switch puts into BGP.
+    """
+
+    tier: int
+    plane: int
+    pod: int
+    drained: bool
+    stances: tuple[Stance, ...]
+    maps: dict[str, tuple[Clause, ...]]
+    lists: dict[str, tuple[str, ...]]
+    communities: dict[str, str]
+    originates: tuple[Block, ...]
+    name: str
+    file: str
+    key: bytes = field(default=b"", compare=False)
+
+    def apply(self, name: str, route: Route) -> tuple[frozenset[str], Clause | None] | None:
+        """Communities of the route after a map and the clause that let it pass, or None when it is denied.
+
+        No map, or one that is not defined, permits everything: the proof then assumes too many routes, never too few.
+        """
+        if not name or name not in self.maps:
+            return route.communities, None
+        for clause in self.maps[name]:
+            if self._matches(clause, route):
+                if not clause.permit:
+                    return None
+                added = route.communities | set(clause.adds.split()) if clause.adds else route.communities
+                return frozenset(added), clause
+        return None
+
+    def _matches(self, clause: Clause, route: Route) -> bool:
+        if clause.prefix_list and clause.prefix_list in self.lists:
+            for rule in self.lists[clause.prefix_list]:
+                deny = rule.startswith("deny ")
+                if _rule_matches(rule.removeprefix("deny "), route.prefix, route.own):
+                    if deny:
+                        return False
+                    break
+            else:
+                return False
+        elif clause.prefix_list:
+            return False
+        if not clause.community_list:
+            return True
+        entries = self.communities.get(clause.community_list, "").split(", ")
+        for entry in entries:
+            words = entry.removeprefix("deny ").split()
+            if words and set(words) <= route.communities:
+                return not entry.startswith("deny ")
+        return False
+
+
+def policy_of(seen: SwitchView, file: str) -> Policy:
+    """The policy of a switch; `key` is equal for switches that treat every route alike."""
+    switch = seen.switch
+    loopbacks = [seen.facts.get(f"loopback/{family}") for family in ("ipv4", "ipv6")]
+    texts = [*seen.aggregates, *(text for text in loopbacks if isinstance(text, str))]
+    blocks = [mine for text in texts if (mine := block(text))]
+    own = frozenset(map(str, blocks))
+    lists = {
+        name: tuple(_without_own(rule, own) for rule in rules) for name, rules in sorted(seen.lists.items())
+    }
+    maps = {
+        name: tuple(
+            _clause(sequence, clauses[sequence], seen.place(f"route_map[{name}]/{sequence}")[1])
+            for sequence in sorted(clauses)
+        )
+        for name, clauses in sorted(seen.maps.items())
+    }
+    stances = tuple(sorted(_stances(seen), key=repr))
+    pod = -1 if switch.pod is None else switch.pod
+    head = (switch.tier_index, switch.plane, pod, switch.drained, [_plain(s) for s in stances])
+    told = repr(
+        (head, {n: [c[:5] for c in m] for n, m in maps.items()}, lists, sorted(seen.communities.items()))
+    )
+    return Policy(
+        switch.tier_index, switch.plane, pod, switch.drained, stances, maps, lists, dict(seen.communities),
+        tuple(dict.fromkeys(blocks)), switch.name, file, blake2b(told.encode(), digest_size=16).digest(),
+    )  # fmt: skip
+
+
+def _stances(seen: SwitchView) -> set[Stance]:
+    ports = seen.by_neighbour
+    sending = any("send_community" in attributes for attributes in seen.neighbours.values())
+    alike: set[tuple[str, tuple[Value | None, ...]]] = set()
+    for neighbour, attributes in seen.neighbours.items():
+        link = ports.get(neighbour)
+        if link is not None and between_switches(link):
+            alike.add((link.port.direction.value, tuple(map(attributes.get, _STANCE))))
+    return {
+        Stance(
+            direction, frozenset(4 if f == "ipv4" else 6 for f in address_families(families) if f),
+            "" if imports is None else str(imports), "" if exports is None else str(exports),
+            not sending or sends == "true",
+        )
+        for direction, (families, imports, exports, sends) in alike
+    }  # fmt: skip
+
+
+def _plain(stance: Stance) -> tuple[object, ...]:
+    return (stance.direction, sorted(stance.families), *stance[2:])
+
+
+def _clause(sequence: int, text: str, line: int) -> Clause:
+    words = text.split()
+    named = dict(pairwise(words))
+    adds = " ".join(words[words.index("add_community") + 1 :]) if "add_community" in words else ""
+    return Clause(
+        sequence,
+        words[0] == "permit",
+        named.get("prefix_list", ""),
+        named.get("community_list", ""),
+        adds,
+        line,
+    )
+
+
+def _without_own(rule: str, own: frozenset[str]) -> str:
+    prefix, _, rest = rule.removeprefix("deny ").partition(" ")
+    mine = block(prefix) if prefix in own else None
+    if mine is None:
+        return rule
+    kind = f"{OWN} {mine.family} {mine.length}"
+    return ("deny " if rule.startswith("deny ") else "") + f"{kind} {rest}".strip()
+
+
+@lru_cache(maxsize=65536)
+def _rule_matches(rule: str, prefix: Block, own: bool) -> bool:
+    """Whether a prefix-list rule, `PREFIX [ge N] [le N]`, matches a prefix; what is no such rule matches none."""
+    words = rule.split()
+    mine = words[:1] == [OWN]
+    covering = Block(int(words[1]), 0, int(words[2])) if mine else block(words[0]) if words else None
+    rest = words[3:] if mine else words[1:]
+    if covering is None or not all(word.isdecimal() and len(word) < 4 for word in rest[1::2]):
+        return False
+    limits = dict(zip(rest[::2], rest[1::2], strict=False))
+    low = int(limits.get("ge", covering.length))
+    high = int(limits.get("le", covering.bits if "ge" in limits else covering.length))
+    if not low <= prefix.length <= high:
+        return False
+    if mine:
+        return own and (covering.family, covering.length) == (prefix.family, prefix.length)
+    return covering.covers(prefix)

@@ -1,0 +1,88 @@
+"""Invariants 1, 11 (its ports) and 19 on one switch: lanes, routed ports and MTU."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.paths import port_paths
+from fabricc.proof.invariants.rules import Breach
+from fabricc.proof.invariants.view import between_switches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.proof.invariants.view import SwitchView
+
+
+def port_breaches(seen: SwitchView) -> Iterator[Breach]:
+    """Invariants 1, 11 and 19 as far as one switch's ports show them."""
+    yield from _lanes(seen)
+    yield from _far_ends(seen)
+    yield from _flooding(seen)
+    yield from _mtu(seen)
+
+
+def _lanes(seen: SwitchView) -> Iterator[Breach]:
+    """No lane serves two ports, and no cage gives more than it has."""
+    switch, facts = seen.switch, seen.facts
+    room = {
+        number: group.lanes
+        for group in switch.model.cages
+        for number in range(group.first, group.first + group.count)
+    }
+    used: Counter[int] = Counter()
+    owner: dict[str, str] = {}
+    for port in switch.ports:
+        if port.peer is None:
+            continue
+        stated = facts.get(port_paths(port.name)["lanes"], port.lanes)
+        if isinstance(stated, int):
+            used[port.cage] += stated
+            continue
+        lanes = str(stated).split(",")
+        used[port.cage] += len(lanes)
+        for lane in lanes:
+            if (other := owner.setdefault(lane, port.name)) != port.name:
+                message = f"{port.name} uses lane {lane}, which is {other}'s"
+                yield Breach(1, message, f"interface[{port.name}]/lanes")
+                break
+    for cage, lanes_used in used.items():
+        if lanes_used > room.get(cage, 0):
+            names = [p.name for p in switch.ports if p.cage == cage and p.peer]
+            message = f"cage {cage} has {room.get(cage, 0)} lanes, its ports use {lanes_used}"
+            yield Breach(1, message, f"interface[{names[-1]}]/lanes")
+
+
+def _far_ends(seen: SwitchView) -> Iterator[Breach]:
+    """No two ports lead to one port of a neighbour."""
+    first: dict[tuple[str, str], str] = {}
+    for link in seen.links:
+        peer = link.port.peer
+        if peer is None:
+            continue
+        other = first.setdefault((peer.device, peer.port), link.port.name)
+        if other != link.port.name:
+            message = f"{link.port.name} and {other} both lead to {peer.device} {peer.port}"
+            yield Breach(1, message, link.path + "description")
+
+
+def _flooding(seen: SwitchView) -> Iterator[Breach]:
+    """Lossless ports are routed: flooded lossless frames make cycles that no route shows (Guo et al., SIGCOMM 2016)."""
+    for link in seen.links:
+        if not (link.enabled and link.lossless.pfc):
+            continue
+        if not link.routed or not (link.ipv4 or link.ipv6 or link.unnumbered):
+            message = f"{link.port.name} is lossless and not routed, so lossless frames can be flooded"
+            yield Breach(11, message, link.path + ("pfc" if link.routed else "routed"))
+
+
+def _mtu(seen: SwitchView) -> Iterator[Breach]:
+    """All links between switches have one MTU, and those to hosts at least as much."""
+    values = Counter(link.mtu for link in seen.links if between_switches(link) and link.mtu is not None)
+    if len(values) > 1:
+        usual = values.most_common(1)[0][0]
+        for link in seen.links:
+            if between_switches(link) and link.mtu not in (None, usual):
+                message = f"{link.port.name} has an MTU of {link.mtu}, the other links of the switch {usual}"
+                yield Breach(19, message, link.path + "mtu")

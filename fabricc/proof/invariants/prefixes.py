@@ -1,0 +1,151 @@
+"""Invariant 6: no two blocks of addresses overlap, found by sorting their ends, never pair by pair."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.fabric.model import Direction
+from fabricc.proof.invariants.rules import Breach, finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.view import SwitchView
+
+_BLOCK = struct.Struct(">B16sBI")
+"""Family, first address, prefix length, line: sorts as blocks do, larger ones first."""
+
+
+class Block(NamedTuple):
+    """A prefix as numbers."""
+
+    family: int
+    first: int
+    length: int
+
+    @property
+    def last(self) -> int:
+        """Its last address."""
+        return self.first | ((1 << (self.bits - self.length)) - 1)
+
+    @property
+    def bits(self) -> int:
+        """Length of an address of its family."""
+        return 32 if self.family == 4 else 128
+
+    def covers(self, other: Block) -> bool:
+        """Whether every address of `other` is in this block."""
+        return self.family == other.family and self.first <= other.first and other.last <= self.last
+
+    def __str__(self) -> str:
+        packed = self.first.to_bytes(self.bits // 8)
+        family = socket.AF_INET if self.family == 4 else socket.AF_INET6
+        return f"{socket.inet_ntop(family, packed)}/{self.length}"
+
+
+def block(text: str) -> Block | None:
+    """The block that an address with prefix length lies in; None for what is no prefix, which is no planned fact."""
+    address, _, length = text.partition("/")
+    family = 6 if ":" in address else 4
+    try:
+        packed = socket.inet_pton(socket.AF_INET6 if family == 6 else socket.AF_INET, address)
+    except (OSError, ValueError):
+        return None
+    bits = len(packed) * 8
+    if length and not (length.isascii() and length.isdecimal() and len(length) < 4 and int(length) <= bits):
+        return None
+    size = int(length) if length else bits
+    spare = bits - size
+    return Block(family, int.from_bytes(packed) >> spare << spare, size)
+
+
+_ASKED = tuple(f"management/{kind}" for kind in ("gateway", "ntp", "dns", "syslog", "tacacs/servers"))
+"""Facts that name machines of the management network, comma-separated."""
+
+
+def address_breaches(seen: SwitchView) -> Iterator[Breach]:
+    """On one switch: a ToR's host links lie inside its aggregates, and its own address is no gateway's or server's.
+
+    And no route leads from its ports to the management network.
+    """
+    yield from _taken(seen)
+    yield from _joined(seen)
+    aggregates = [found for text in seen.aggregates if (found := block(text))]
+    if not aggregates:
+        return
+    for link in seen.links:
+        if link.port.direction is not Direction.HOST:
+            continue
+        for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
+            if text and (mine := block(text)) and not any(a.covers(mine) for a in aggregates):
+                message = f"{link.port.name} has {text}, outside every aggregate, so nobody finds its host"
+                yield Breach(6, message, link.path + family)
+
+
+def _taken(seen: SwitchView) -> Iterator[Breach]:
+    """The switch's management address is that of a gateway or a server that it names itself."""
+    mine = str(seen.facts.get("management/address", "")).partition("/")[0]
+    for path in _ASKED if mine else ():
+        if mine in str(seen.facts.get(path, "")).split(","):
+            yield Breach(6, f"its management address {mine} is also {path.rpartition('/')[2]}", path)
+
+
+def _joined(seen: SwitchView) -> Iterator[Breach]:
+    """The files say what their system needs for keeping the management network apart, or that is missing."""
+    path = "management/isolated"
+    if seen.facts.get(path, "true") != "true":
+        message = "routes lead from the fabric's ports to the management network, so that any host reaches it"
+        yield Breach(6, message, path)
+
+
+def packed_blocks(seen: SwitchView) -> bytes:
+    """What the switch owns: aggregates, loopbacks, the links up; a host link only without an aggregate."""
+    facts = seen.facts
+    texts = {f"bgp/aggregate[{text}]": text for text in seen.aggregates}
+    texts |= {path: str(facts[path]) for path in ("loopback/ipv4", "loopback/ipv6") if path in facts}
+    for link in seen.links:
+        alone = link.port.direction is Direction.HOST and not seen.aggregates
+        if link.port.direction is Direction.UP or alone:
+            for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
+                if text:
+                    texts[link.path + family] = text
+    found = [(text, seen.place(path)[1]) for path, text in texts.items()]
+    blocks = [(mine, line) for text, line in found if (mine := block(text))]
+    return b"".join(_BLOCK.pack(b.family, b.first.to_bytes(16), b.length, line) for b, line in blocks)
+
+
+def blocks_of(packed: bytes) -> list[Block]:
+    """The blocks, without their lines."""
+    return [
+        Block(family, int.from_bytes(first), length)
+        for family, first, length, _ in _BLOCK.iter_unpack(packed)
+    ]
+
+
+def overlaps(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
+    """Blocks that overlap an earlier one; `owners` are (device, file, its packed blocks).
+
+    After sorting, a block can only overlap those whose end has not passed: the widest seen so far suffices.
+    """
+    names: list[tuple[str, str]] = []
+    records: list[bytes] = []
+    size = _BLOCK.size
+    for device, file, packed in owners:
+        owner = len(names).to_bytes(4)
+        names.append((device, file))
+        records += [packed[at : at + size] + owner for at in range(0, len(packed), size)]
+    records.sort()
+    widest: Block | None = None
+    holder = ""
+    for record in records:
+        family, first, length, line = _BLOCK.unpack(record[:size])
+        mine = Block(family, int.from_bytes(first), length)
+        device, file = names[int.from_bytes(record[size:])]
+        if widest is not None and widest.family == family and mine.first <= widest.last:
+            message = f"{device}: {mine} overlaps {widest} of {holder}"
+            yield finding(6, message, file, line)
+        if widest is None or widest.family != family or mine.last > widest.last:
+            widest, holder = mine, device

@@ -1,0 +1,93 @@
+"""The twenty invariants of a lossless fabric: number, code, title and remedy of each, and how a breach is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Severity
+from fabricc.proof.compare import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Rule(NamedTuple):
+    """One invariant; `slug` names its section in `docs/invariants.md`."""
+
+    code: str
+    slug: str
+    title: str
+    remedy: str
+
+
+_RULES = (
+    Rule("FAB6201", "port-conservation", "Port conservation",
+         "Give every lane to one port only, and both ends of a link the same speed and error correction."),
+    Rule("FAB6202", "degree", "Degree",
+         "Cable every switch of a tier alike: the same number of links to each switch above it."),
+    Rule("FAB6203", "counts", "Counts",
+         "Build again; a device or cable of the plan has no files, or the files have one too many."),
+    Rule("FAB6204", "oversubscription", "Oversubscription",
+         "Bring the missing uplinks back, or declare the ratio that is meant in the spec."),
+    Rule("FAB6205", "plane-and-rail-isolation", "Plane and rail isolation",
+         "Cable the named port to a switch of its own plane, and each rail to its own ToR."),
+    Rule("FAB6206", "address-plan", "Address plan",
+         "Give each link, loopback and ToR a block of its own, and keep the management network apart from them."),
+    Rule("FAB6207", "asn-plan", "ASN plan",
+         "Use private AS numbers, one per ToR, and one for the switches of a tier, plane and pod."),
+    Rule("FAB6208", "session-symmetry", "Session symmetry",
+         "Set families, timers and BFD alike on both ends, and detection by BFD below the hold time."),
+    Rule("FAB6209", "ecmp-completeness", "ECMP completeness",
+         "Give every link between switches its session, permit the routes on it, and raise maximum-paths."),
+    Rule("FAB6210", "valley-free", "Valley-free routing",
+         "Announce upwards only what belongs below: a ToR its own prefixes, a spine nothing learned from a core."),
+    Rule("FAB6211", "deadlock-free", "Deadlock-free buffers",
+         "Break the cycle: filter the announcement named, and keep lossless ports routed."),
+    Rule("FAB6212", "priority-identity", "Priority identity",
+         "Let every switch and NIC put a code point into the same priority; the spec's `priorities` is the contract."),
+    Rule("FAB6213", "pfc-symmetry", "PFC symmetry",
+         "Enable PFC for the same priorities on both ends, only where there is headroom."),
+    Rule("FAB6214", "cnp-class", "Class of congestion notifications",
+         "Give notifications a queue without PFC and marking, strict or with a guaranteed share."),
+    Rule("FAB6215", "headroom-lookup", "Headroom lookup",
+         "Use the headroom of the platform's table row for the port's speed and cable length, rounded up."),
+    Rule("FAB6216", "pool-fit", "Pool fit",
+         "Shrink the pools, the number of lossless ports or the cable lengths until they fit the chip."),
+    Rule("FAB6217", "ecn-before-pfc", "ECN before PFC",
+         "Lower the marking thresholds below the point at which the ingress pauses."),
+    Rule("FAB6218", "watchdog", "PFC watchdog",
+         "Enable the watchdog on every PFC port, slower than the longest pause and faster than the NIC's timeout."),
+    Rule("FAB6219", "mtu", "MTU",
+         "Set one MTU on all links between switches, and none larger on hosts."),
+    Rule("FAB6220", "closure", "Closure",
+         "Define what is named, or remove the reference; shut every port that serves nothing."),
+)  # fmt: skip
+
+RULES = dict(enumerate(_RULES, 1))
+"""Invariant number -> rule."""
+
+CODES = frozenset(rule.code for rule in _RULES)
+"""Those that a spec may accept with a reason, errors too."""
+
+
+class Breach(NamedTuple):
+    """A finding of one device before its place is known; `path` is the fact to point at."""
+
+    number: int
+    message: str
+    path: str = ""
+    warning: bool = False
+
+
+def told(breaches: Iterator[Breach], name: str, place: Callable[[str], tuple[str, int]]) -> Iterator[Finding]:
+    """The breaches of device `name` as findings; `place` gives file and line of a fact's path."""
+    for number, message, path, warning in breaches:
+        file, line = place(path) if path else ("", 0)
+        yield finding(number, f"{name}: {message}", file, line, warning=warning)
+
+
+def finding(number: int, message: str, file: str = "", line: int = 0, *, warning: bool = False) -> Finding:
+    """A breach of invariant `number`; those of one invariant are grouped together."""
+    rule = RULES[number]
+    severity = Severity.WARNING if warning else Severity.ERROR
+    return Finding(rule.code, severity, rule.slug, message, file, line, rule.remedy)

@@ -1,0 +1,113 @@
+"""From digests to classes of switches, and from what announcements can do to what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.proof.invariants.announce import Kind, spread
+from fabricc.proof.invariants.buffers import cycle, witness
+from fabricc.proof.invariants.clos import TIERS
+from fabricc.proof.invariants.rules import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.announce import Spread, Valley
+    from fabricc.proof.invariants.digest import SwitchDigest
+    from fabricc.proof.invariants.policy import Policy
+
+_NAMED = 4
+
+
+def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy]) -> list[Kind]:
+    """The classes of switches, in order of their first members, with who neighbours whom."""
+    index: dict[bytes, int] = {}
+    kinds: list[Kind] = []
+    for s in switches:
+        if s.policy not in index:
+            index[s.policy] = len(kinds)
+            kinds.append(Kind(policies[s.policy]))
+        kind = kinds[index[s.policy]]
+        kind.members += 1
+        kind.asns.add(s.asn)
+        if len(kind.names) < _NAMED:
+            kind.names.append(s.name)
+    of = {s.name: index[s.policy] for s in switches}
+    for s in switches:
+        neighbours = kinds[of[s.name]].neighbours
+        neighbours["up"].update(of[name] for name, _ in s.above if name in of)
+        neighbours["down"].update(of[name] for name, _ in s.below if name in of)
+    return kinds
+
+
+def routing_findings(kinds: list[Kind]) -> Iterator[Finding]:
+    """Invariants 7, 9, 10 and 11 of the routes that policy permits."""
+    result = spread(kinds)
+    for valley in result.valleys.values():
+        yield _valley(kinds, valley)
+    for kind, (prefix, own) in sorted(result.covering.items()):
+        policy = kinds[kind].policy
+        message = (
+            f"{kinds[kind]} accept {prefix} from above, which covers their own {own}: traffic for a host that is gone "
+            "turns round and goes up again"
+        )
+        yield finding(10, message, policy.file, _import_line(policy))
+    if channels := cycle(result.dependencies):
+        path = " -> ".join(witness(kinds, channels))
+        message = f"lossless buffers can wait for each other in a circle: {path}"
+        policy = kinds[channels[0][0]].policy
+        guilty = [v for v in result.valleys.values() if any(v.kind in channel for channel in channels)]
+        file, line = _where(kinds, guilty[0]) if guilty else (policy.file, 0)
+        yield finding(11, message, file, line)
+    yield from _unreached(kinds, result)
+
+
+def _valley(kinds: list[Kind], valley: Valley) -> Finding:
+    kind = kinds[valley.kind]
+    step = (
+        f"{valley.exports} {valley.clause.sequence}" if valley.clause else valley.exports or "no export map"
+    )
+    message = (
+        f"{kind} announce upwards what they learn from above ({step} permits {valley.prefix}): "
+        f"traffic can come down to a {TIERS[kind.policy.tier]} and go up again"
+    )
+    return finding(10, message, *_where(kinds, valley))
+
+
+def _where(kinds: list[Kind], valley: Valley) -> tuple[str, int]:
+    return kinds[valley.kind].policy.file, valley.clause.line if valley.clause else 1
+
+
+def _import_line(policy: Policy) -> int:
+    """Line of the first step of what is taken from above."""
+    for stance in policy.stances:
+        if stance.direction == "up" and policy.maps.get(stance.imports):
+            return policy.maps[stance.imports][0].line
+    return 1
+
+
+def _unreached(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
+    """Invariant 9: a ToR has every other ToR's aggregates of its plane from every class of switches above it."""
+    by_route: dict[tuple[int, int, int], set[object]] = {}
+    for origin, holder, sender, prefix in result.holders:
+        by_route.setdefault((origin, holder, sender), set()).add(prefix)
+    tors = [at for at, kind in enumerate(kinds) if kind.policy.tier == 0]
+    for origin in tors:
+        wanted = [p for p in kinds[origin].policy.originates if p.length < p.bits]
+        for holder in tors:
+            if kinds[origin].policy.plane != kinds[holder].policy.plane:
+                continue
+            if origin == holder and kinds[origin].members == 1:
+                continue
+            for above in sorted(kinds[holder].neighbours["up"]):
+                have = by_route.get((origin, holder, above), set())
+                lost = [p for p in wanted if p not in have or (origin, holder, above, p) in result.refused]
+                if lost:
+                    message = (
+                        f"{kinds[holder]} do not get {lost[0]} of {kinds[origin].policy.name} over "
+                        f"{kinds[above]}: fewer equal paths than up-links"
+                    )
+                    policy = kinds[holder].policy
+                    yield finding(9, message, policy.file, _import_line(policy))
+                    break

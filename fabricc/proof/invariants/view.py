@@ -1,0 +1,301 @@
+"""One switch as its files describe it: facts sorted into sessions, policy and the ports that carry links."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import field
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import port_paths, several
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.facts import Facts, Reading, Value
+    from fabricc.fabric.model import Port, Switch
+
+_INTERFACE, _ENABLED = "interface[", "]/enabled"
+_NEIGHBOUR = "bgp/neighbor["
+_AGGREGATE = "bgp/aggregate["
+_MAP = "route_map["
+_PREFIX_LIST = "prefix_list["
+_COMMUNITY_LIST = "community_list["
+CODE_POINTS = 64
+_CODE_POINT_PATHS = tuple(f"qos/dscp[{dscp}]/traffic_class" for dscp in range(CODE_POINTS))
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """ECN thresholds of one queue, bytes and per cent."""
+
+    low: int
+    high: int
+    percent: int
+
+
+class LinkPort(NamedTuple):
+    """A cabled port: what the plan says it is, and what the files say about it; None where they do not.
+
+    Attributes:
+        pfc: priorities with PFC; None on a platform that states no queues.
+    """
+
+    port: Port
+    enabled: bool
+    mtu: int | None
+    speed_gbps: int
+    ipv4: str | None
+    ipv6: str | None
+    unnumbered: bool
+    routed: bool
+    pfc: tuple[int, ...] | None
+    lossless: Lossless
+
+    @property
+    def path(self) -> str:
+        """Where the port's facts begin."""
+        return f"interface[{self.port.name}]/"
+
+
+@dataclass(frozen=True, slots=True)
+class Lossless:
+    """Lossless settings of a port; ports of one kind have equal ones.
+
+    Attributes:
+        cable_m: length of the cable; `looked_up_m`: the length that the headroom was chosen for; `default_to_m`: the
+            length up to which the platform's own buffers hold, where it is left to them.
+        xoff, xon, size: bytes; `dynamic_th`: exponent of alpha; None where the files do not say.
+        schedulers, markings: per queue that the files state, as the platform numbers queues.
+        marked: queues with ECN, also where the platform states fill levels rather than bytes.
+    """
+
+    speed_gbps: int
+    cable_m: int
+    lanes: int
+    pfc: tuple[int, ...]
+    watchdog: str | None
+    xoff: int | None
+    xon: int | None
+    size: int | None
+    dynamic_th: int | None
+    looked_up_m: int | None
+    default_to_m: int | None
+    schedulers: tuple[tuple[int, str], ...]
+    markings: tuple[tuple[int, Marking], ...]
+    marked: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class SwitchView:
+    """A switch, what its files say, and that sorted for the rules.
+
+    Attributes:
+        neighbours: neighbour -> attribute -> value.
+        maps: route map -> sequence -> clause; `lists`: prefix list -> rules; `communities`: list -> entries.
+        aggregates: prefixes of aggregates.
+        enabled: names of interfaces that are not shut.
+        links: cabled ports in panel order.
+        by_neighbour: neighbour as sessions name it, a port or the other address of its subnet -> port.
+    """
+
+    switch: Switch
+    reading: Reading
+    neighbours: dict[str, dict[str, Value]] = field(default_factory=dict)
+    maps: dict[str, dict[int, str]] = field(default_factory=dict)
+    lists: dict[str, list[str]] = field(default_factory=dict)
+    communities: dict[str, str] = field(default_factory=dict)
+    aggregates: list[str] = field(default_factory=list)
+    enabled: list[str] = field(default_factory=list)
+    links: list[LinkPort] = field(default_factory=list)
+    by_neighbour: dict[str, LinkPort] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> Facts:
+        """What the files say."""
+        return self.reading.facts
+
+    def place(self, path: str) -> tuple[str, int]:
+        """File and line of a fact, or of the first one below `path` when it ends in a slash."""
+        lines = self.reading.lines
+        if found := lines.get(path):
+            return found
+        if path.endswith("/"):
+            for leaf in ("pfc", "mtu", "ipv4", "ipv6", "description", "enabled", "remote_asn"):
+                if found := lines.get(path + leaf):
+                    return found
+        return ("", 0)
+
+    def number(self, path: str) -> int | None:
+        """An integer fact."""
+        return as_int(self.facts.get(path))
+
+    def code_points(self) -> tuple[int, ...] | None:
+        """Traffic class of every code point; None on a platform that states none."""
+        classes = [as_int(value) for value in map(self.facts.get, _CODE_POINT_PATHS)]
+        if all(c is None for c in classes):
+            return None
+        return tuple(-1 if c is None else c for c in classes)
+
+    def queue(self, traffic_class: int) -> int:
+        """Queue of a traffic class; its own number where the files do not say."""
+        stated = self.number(f"qos/traffic_class[{traffic_class}]/queue")
+        return traffic_class if stated is None else stated
+
+    def stopped_queue(self, priority: int) -> int:
+        """Queue that a pause for a priority stops; platforms may number queues otherwise than priorities."""
+        stated = self.number(f"qos/pfc_priority[{priority}]/queue")
+        return self.queue(priority) if stated is None else stated
+
+    def queues(self) -> list[int]:
+        """Queues that may say something: those that code points lead to, and those of the plan's priorities."""
+        classes = {c for c in self.code_points() or () if c >= 0}
+        planned = {c.priority for c in self.switch.qos.classes}
+        stopped = {self.stopped_queue(c.priority) for c in self.switch.qos.lossless}
+        return sorted({self.queue(c) for c in classes} | planned | stopped)
+
+    def kinds(self) -> Iterator[tuple[Lossless, list[LinkPort]]]:
+        """Lossless settings and the ports that have them."""
+        groups: dict[Lossless, list[LinkPort]] = {}
+        for link in self.links:
+            groups.setdefault(link.lossless, []).append(link)
+        yield from groups.items()
+
+
+def view(switch: Switch, reading: Reading) -> SwitchView:
+    """Sort the facts of a switch."""
+    seen = SwitchView(switch, reading)
+    neighbour, attributes = _NEIGHBOUR, {}  # the one that the facts are about just now, as far as the bracket
+    for path, value in reading.facts.items():
+        if path[0] == _INTERFACE[0]:  # three facts of four; nothing else begins with that letter
+            if value == "true" and path.endswith(_ENABLED) and path.startswith(_INTERFACE):
+                seen.enabled.append(path[len(_INTERFACE) : -len(_ENABLED)])
+            continue
+        if path.startswith(_NEIGHBOUR):
+            if not path.startswith(neighbour) or neighbour == _NEIGHBOUR:
+                key = path[len(_NEIGHBOUR) :].partition("]/")[0]
+                neighbour = f"{_NEIGHBOUR}{key}]/"
+                attributes = seen.neighbours.setdefault(key, {})
+            attributes[path[len(neighbour) :]] = value
+        elif path.startswith(_MAP):
+            key, _, leaf = path[len(_MAP) :].partition("]/")
+            if leaf.isdecimal():  # anything else is a fact of the back end's own
+                seen.maps.setdefault(key, {})[int(leaf)] = str(value)
+        elif path.startswith(_PREFIX_LIST):
+            key, _, leaf = path[len(_PREFIX_LIST) :].partition("]/")
+            if leaf.isdecimal():
+                seen.lists.setdefault(key, []).append(str(value))
+        elif path.startswith(_COMMUNITY_LIST) and path.endswith("]"):
+            seen.communities[path[len(_COMMUNITY_LIST) : -1]] = str(value)
+        elif path.startswith(_AGGREGATE):
+            seen.aggregates.append(path[len(_AGGREGATE) : -1])
+    tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
+    links = _Links(reading.facts, seen.queues(), tells)
+    seen.links = [links.of(port) for port in switch.ports if port.peer]
+    for link in seen.links:
+        seen.by_neighbour[link.port.name] = link
+        for text in (link.ipv4, link.ipv6):
+            if text is not None and (other := sibling(text)):
+                seen.by_neighbour[other] = link
+    return seen
+
+
+@lru_cache(maxsize=64)
+def address_families(stated: Value | None) -> frozenset[str]:
+    """The families of a session as facts spell them: `ipv4`, `ipv4,ipv6`; nothing is the empty text."""
+    return frozenset(("" if stated is None else str(stated)).split(","))
+
+
+def as_int(value: Value | None) -> int | None:
+    """The value when it is an integer."""
+    return value if isinstance(value, int) else None
+
+
+@lru_cache(maxsize=1024)
+def sibling(text: str) -> str:
+    """The other address of a /31 or /127 (RFC 3021, RFC 6164); "" for another size, or no address."""
+    address, _, length = text.partition("/")
+    family, wanted = (socket.AF_INET6, "127") if ":" in address else (socket.AF_INET, "31")
+    if length != wanted:
+        return ""
+    try:
+        packed = bytearray(socket.inet_pton(family, address))
+    except (OSError, ValueError):
+        return ""
+    packed[-1] ^= 1
+    return socket.inet_ntop(family, bytes(packed))
+
+
+def priorities(value: Value | None) -> tuple[int, ...]:
+    """A set of priorities as facts spell it: `3,4`, a single number, or nothing."""
+    if value is None or value == "none":
+        return ()
+    return tuple(int(part) for part in str(value).split(",") if part.isdecimal())
+
+
+_LEAVES = (
+    "pfc", "speed_gbps", "watchdog", "headroom/xoff_bytes", "headroom/xon_bytes", "headroom/size_bytes",
+    "headroom/dynamic_th", "headroom/cable_m", "headroom/default_to_m",
+)  # fmt: skip
+_OWN_LEAVES = ("enabled", "mtu", "ipv4", "ipv6", "unnumbered", "routed")
+_QUEUE_LEAVES = ("scheduler", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "ecn_min_fill_percent")
+
+
+@lru_cache(maxsize=64)
+def _leaves(queues: tuple[int, ...]) -> tuple[str, ...]:
+    return (*_LEAVES, *(f"queue[{queue}]/{leaf}" for queue in queues for leaf in _QUEUE_LEAVES))
+
+
+class _Links:
+    """Makes the cabled ports of one switch; what ports of one kind state alike is worked out once for all of them."""
+
+    def __init__(self, facts: Facts, queues: list[int], tells_routed: bool) -> None:
+        """Where a platform tells which ports are routed, one of which it does not is not."""
+        self._facts = facts
+        self._queues = queues
+        self._routed_else = "" if tells_routed else "true"
+        self._leaves = _leaves(tuple(queues))
+        self._kinds: dict[tuple[object, ...], Lossless] = {}
+
+    def of(self, port: Port) -> LinkPort:
+        """One port."""
+        get = self._facts.get
+        stated = list(map(get, several(port.name, self._leaves)))
+        enabled, mtu, ipv4, ipv6, unnumbered, routed = map(get, several(port.name, _OWN_LEAVES))
+        key = (port.speed_gbps, port.cable_m, port.lanes, *stated)
+        lossless = self._kinds.get(key)
+        if lossless is None:
+            lossless = self._kinds[key] = self._lossless(port, stated)
+        return LinkPort(
+            port, enabled != "false", as_int(mtu), lossless.speed_gbps,
+            ipv4 if isinstance(ipv4, str) else None, ipv6 if isinstance(ipv6, str) else None,
+            bool(unnumbered), (self._routed_else if routed is None else routed) == "true",
+            lossless.pfc if lossless.schedulers else None, lossless,
+        )  # fmt: skip
+
+    def _lossless(self, port: Port, stated: list[Value | None]) -> Lossless:
+        """The settings that the values of `_leaves`, in that order, come to."""
+        pfc, speed, watchdog, xoff, xon, size, exponent, looked_up, default_to = stated[: len(_LEAVES)]
+        schedulers, markings, marked = [], [], []
+        for at, queue in enumerate(self._queues):
+            first = len(_LEAVES) + at * len(_QUEUE_LEAVES)
+            scheduler, low, high, percent, fill = stated[first : first + len(_QUEUE_LEAVES)]
+            if scheduler is not None:
+                schedulers.append((queue, str(scheduler)))
+            if isinstance(low, int) and isinstance(high, int):
+                markings.append((queue, Marking(low, high, as_int(percent) or 0)))
+                marked.append(queue)
+            elif fill is not None:
+                marked.append(queue)
+        return Lossless(
+            as_int(speed) or port.speed_gbps, port.cable_m or 0, port.lanes, priorities(pfc),
+            None if watchdog is None else str(watchdog), as_int(xoff), as_int(xon), as_int(size), as_int(exponent),
+            as_int(looked_up), as_int(default_to), tuple(schedulers), tuple(markings), tuple(marked),
+        )  # fmt: skip
+
+
+def between_switches(link: LinkPort) -> bool:
+    """Whether the port leads to another switch."""
+    return link.port.direction in (Direction.UP, Direction.DOWN)

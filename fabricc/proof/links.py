@@ -1,0 +1,253 @@
+"""The two ends of every link against each other, from what their own files say.
+
+Each end is reduced to a few bytes by the process that read it, and the ends meet by the link's key, so the
+whole fabric is compared without ever being in memory. A file that agrees with a wrong plan is caught here.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import field
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.fabric.paths import several
+from fabricc.proof.compare import Finding
+from fabricc.proof.invariants.rules import finding as breach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.fabric.facts import Facts, Reading
+
+FIELDS = (
+    "MTU", "speed", "PFC priorities", "addresses", "BGP session", "error correction", "session settings", "BFD",
+)  # fmt: skip
+_INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 8, "BFD": 8}
+"""Fields of which a disagreement is told as a breach of an invariant; the others are FAB6101."""
+_RECORD = struct.Struct("<QB8I")
+_STATES_QOS = "qos/dscp[0]/traffic_class"  # every platform that states classes at all states this one
+_FAMILIES = (("ipv4", socket.AF_INET, "31"), ("ipv6", socket.AF_INET6, "127"))
+_LEAVES = ("ipv4", "ipv6", "unnumbered", "pfc", "mtu", "speed_gbps", "fec")
+_PLACES = ("ipv4", "ipv6", "description", "enabled")
+
+
+class End(NamedTuple):
+    """What one end of a link says about it.
+
+    Attributes:
+        device, port, peer, peer_port: this end and the other, each as its device names the port.
+        host: True when this end is a host.
+        mtu: IP MTU in bytes, 0 when not stated; `speed`: Gb/s, 0 when not stated.
+        pfc: lossless priorities, e.g. `3`, or `none`; "" when the platform does not state them.
+        addresses: both ends' addresses as this end believes them; "" when it states none.
+        session: both ends' ASNs as this end believes them; "" without a session.
+        fec: forward error correction of the port; "" when not stated.
+        settings: what the sessions carry of the fabric's families, and BGP's timers; "" without a session.
+        bfd: which sessions run BFD, and its multiplier; "" where none does: a system that cannot run it is told of as
+            a gap, and BGP's session comes up all the same (RFC 5882). The interval may differ (RFC 5880).
+    """
+
+    device: str
+    port: str
+    peer: str
+    peer_port: str
+    host: bool
+    mtu: int
+    speed: int
+    pfc: str
+    addresses: str
+    session: str
+    fec: str
+    settings: str
+    bfd: str
+    file: str
+    line: int
+
+    @property
+    def key(self) -> int:
+        """The same 64-bit number on both ends."""
+        mine, other = f"{self.device}\n{self.port}", f"{self.peer}\n{self.peer_port}"
+        ends = f"{mine}\n{other}" if mine < other else f"{other}\n{mine}"
+        return int.from_bytes(blake2b(ends.encode(), digest_size=8).digest())
+
+    def pack(self) -> bytes:
+        """The end in 41 bytes: key, whether it is a host, and a number per field (0: not stated)."""
+        return _RECORD.pack(
+            self.key, self.host, self.mtu, self.speed, _number(self.pfc), _crc(self.addresses),
+            _number(self.session), _number(self.fec), _number(self.settings), _number(self.bfd),
+        )  # fmt: skip
+
+    def stated(self) -> tuple[str, ...]:
+        """The fields as people read them, in the order of `FIELDS`."""
+        mtu, speed = str(self.mtu or ""), str(self.speed or "")
+        return (mtu, speed, self.pfc, self.addresses, self.session, self.fec, self.settings, self.bfd)
+
+
+def switch_end(
+    device: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool, families: Iterable[str]
+) -> End:
+    """The end of a link at a switch port, from its files; `families` are those that the fabric routes."""
+    facts = reading.facts
+    ipv4, ipv6, unnumbered, pfc, mtu, speed, fec = map(facts.get, several(port, _LEAVES))
+    first = (device, port) < peer
+    addresses, session, neighbours = [], [], []
+    for (family, number, length), mine in zip(_FAMILIES, (ipv4, ipv6), strict=True):
+        if not isinstance(mine, str):
+            continue
+        address, _, prefix_length = mine.partition("/")
+        if prefix_length != length:
+            addresses.append(f"{family} /{prefix_length}")
+            continue
+        if not (other := _neighbour(address, number)):
+            addresses.append(f"{family} no address")
+            continue
+        addresses.append(_ordered(first, address, other))
+        if not to_host:
+            session.append(_session(facts, first, other, family))
+            neighbours.append(other)
+    if unnumbered:
+        addresses.append("unnumbered")
+        session.append(_session(facts, first, port, "unnumbered"))
+        neighbours.append(port)
+    if pfc is None:
+        pfc = "none" if _STATES_QOS in facts else ""
+    return End(
+        device, port, *peer, False, mtu if isinstance(mtu, int) else 0, speed if isinstance(speed, int) else 0,
+        str(pfc), " ".join(addresses), " ".join(session), "" if fec is None else str(fec),
+        _settings(facts, neighbours, families), _bfd(facts, neighbours), *_place(reading, port),
+    )  # fmt: skip
+
+
+def host_end(
+    device: str, port: str, peer: tuple[str, str], pairs: Iterable[tuple[str, str]], mtu: int, pfc: str,
+    place: tuple[str, int],
+) -> End:  # fmt: skip
+    """The end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first."""
+    first = (device, port) < peer
+    addresses = [_ordered(first, address.partition("/")[0], gateway) for address, gateway in pairs]
+    return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses), "", "", "", "", *place)
+
+
+@dataclass(slots=True)
+class Meeting:
+    """Where packed ends meet; holds only those whose other end has not come yet."""
+
+    waiting: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    broken: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    links: int = 0
+
+    def add(self, ends: bytes) -> None:
+        """Take a run of packed ends."""
+        for key, *rest in _RECORD.iter_unpack(ends):
+            other = self.waiting.pop(key, None)
+            if other is None:
+                self.waiting[key] = tuple(rest)
+                continue
+            self.links += 1
+            if wrong := _disagreements(tuple(rest), other):
+                self.broken[key] = wrong
+
+
+def _disagreements(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[str, ...]:
+    """Names of the fields on which two ends differ; what an end does not state is not held against it.
+
+    A host may have a smaller MTU than its switch, never a larger one.
+    """
+    if one[1:] == two[1:]:
+        return ()
+    wrong = [name for name, a, b in zip(FIELDS[1:], one[2:], two[2:], strict=True) if a != b and a and b]
+    host, mtu = (one, two) if one[0] else (two, one)
+    if host[1] and mtu[1] and (host[1] > mtu[1] if host[0] else host[1] != mtu[1]):
+        wrong.insert(0, FIELDS[0])
+    return tuple(wrong)
+
+
+def broken_findings(wrong: dict[int, tuple[str, ...]], ends: Iterable[End]) -> Iterator[Finding]:
+    """What the ends of links disagree on, given both ends in full; FAB6102 for an end without another."""
+    seen: dict[int, End] = {}
+    for end in ends:
+        other = seen.pop(end.key, None)
+        if other is None:
+            seen[end.key] = end
+            continue
+        for name in wrong.get(end.key, ()):
+            at = FIELDS.index(name)
+            message = (
+                f"the ends of a link disagree on {name}: {other.device} {other.port} says "
+                f"{other.stated()[at]}, {end.device} {end.port} says {end.stated()[at]}"
+            )
+            if number := _INVARIANTS.get(name):
+                yield breach(number, message, end.file, end.line)._replace(group=f"link {name}")
+            else:
+                yield Finding("FAB6101", Severity.ERROR, f"link {name}", message, end.file, end.line)
+    for end in seen.values():
+        message = f"{end.device} {end.port} leads to {end.peer} {end.peer_port}, which does not lead back"
+        yield Finding("FAB6102", Severity.ERROR, "link end", message, end.file, end.line)
+
+
+def _session(facts: Facts, first: bool, neighbour: str, transport: str) -> str:
+    remote = facts.get(f"bgp/neighbor[{neighbour}]/remote_asn")
+    if remote is None:
+        return f"{transport} none"
+    return f"{transport} " + _ordered(first, str(facts.get("bgp/asn")), str(remote))
+
+
+def _settings(facts: Facts, neighbours: list[str], families: Iterable[str]) -> str:
+    """What both ends of a session have to set alike, as text; "" when there is no session.
+
+    A session carries the families that both ends offer (RFC 4760 section 8), so one that only one end offers counts
+    only where the fabric routes it. BFD runs at the slower of both ends' intervals (RFC 5880 section 6.8.2), so those
+    may differ; with one multiplier neither end takes longer to detect than it would with the slower interval alone.
+    """
+    told = []
+    for neighbour in neighbours:
+        prefix = f"bgp/neighbor[{neighbour}]/"
+        if prefix + "remote_asn" in facts:
+            offered = str(facts.get(prefix + "families")).split(",")
+            told.append(",".join(family for family in families if family in offered) or "no family")
+    if not told:
+        return ""
+    return ", ".join([*told, f"timers {facts.get('bgp/keepalive_s')}/{facts.get('bgp/hold_s')} s"])
+
+
+def _bfd(facts: Facts, neighbours: list[str]) -> str:
+    """Which sessions run BFD, and after how many packets missed a peer is down; "" when none does."""
+    runs = [facts.get(f"bgp/neighbor[{neighbour}]/bfd") == "true" for neighbour in neighbours]
+    if not any(runs):
+        return ""
+    which = "" if all(runs) else f" on {runs.count(True)} of {len(runs)} sessions"
+    return f"x {facts.get('bfd/multiplier')}{which}"
+
+
+def _neighbour(address: str, family: int) -> str:
+    """The other address of a /31 or /127 (RFC 3021, RFC 6164); "" for what is no address."""
+    try:
+        packed = bytearray(socket.inet_pton(family, address))
+    except (OSError, ValueError):
+        return ""
+    packed[-1] ^= 1
+    return socket.inet_ntop(family, bytes(packed))
+
+
+def _ordered(first: bool, mine: str, other: str) -> str:
+    return f"{mine} - {other}" if first else f"{other} - {mine}"
+
+
+def _crc(text: str) -> int:
+    return (crc32(text.encode()) or 1) if text else 0
+
+
+_number = lru_cache(maxsize=1024)(_crc)  # of what many ends state alike
+
+
+def _place(reading: Reading, port: str) -> tuple[str, int]:
+    for path in several(port, _PLACES):
+        if place := reading.lines.get(path):
+            return place
+    return ("", 0)

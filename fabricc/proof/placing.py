@@ -1,0 +1,228 @@
+"""The line that was altered: findings placed by comparing a device's files with those that the build would write.
+
+What a reader finds follows from the text alone, so whatever differs from the plan is caused by a passage in which the
+files differ from freshly rendered ones. A finding is put down to the passage that its line is part of, in either text;
+else to one that its line is indented below; else to the one that, alone, brings it about.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.proof.changes import Side, alike, changes, with_one
+from fabricc.proof.compare import Finding, findings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.fabric.facts import Reading
+    from fabricc.proof.changes import Change
+    from fabricc.proof.compare import Mismatch
+
+    Place = tuple[str, int]
+    Reader = Callable[[Mapping[str, str]], Reading]
+
+_SHOWN = 3
+"""Findings of one code told about one line; the first of them counts the others."""
+_TRIALS = 12
+"""Changes up to which each is read alone."""
+_LONGEST = 80
+_NUMBERS = re.compile(r"\d+")
+
+
+class Text(NamedTuple):
+    """The files of a device by name, and what was read from them."""
+
+    files: Mapping[str, str]
+    reading: Reading
+
+
+class _Cause(NamedTuple):
+    """The change behind a finding.
+
+    Attributes:
+        change: its number.
+        distance: 0 when the finding's own line is part of it, more when it was found further away.
+        found, expected: the line of it that the finding is about, in the one or the other text; 0 for its first.
+    """
+
+    change: int
+    distance: int
+    found: int = 0
+    expected: int = 0
+
+
+class _Placed(NamedTuple):
+    """A finding; the path or the text that it is about; the lines that it was, and should be, read from."""
+
+    finding: Finding
+    what: str
+    found: Place | None
+    expected: Place | None
+
+
+def placed(
+    device: str,
+    mismatches: Sequence[Mismatch],
+    unknown: Sequence[tuple[str, int, str]],
+    expected: Text,
+    found: Text,
+    reader: Reader | None = None,
+) -> Iterator[Finding]:
+    """The findings of one device, those that go back to one line told together and at that line.
+
+    Texts with little in common, such as a running configuration in another order, keep the reader's places.
+
+    Args:
+        device: its name.
+        mismatches: what `compare` says of the files.
+        unknown: the lines that their reader does not know.
+        expected: what the build would write.
+        found: the files.
+        reader: reads such files, given where they were altered after they were written. Each passage that differs is
+            then somebody's: one that no finding goes back to is told as well (FAB6006).
+    """
+    passages = changes(expected.files, found.files)
+    if not passages or not alike(passages, expected.files, found.files):
+        yield from findings(device, mismatches, unknown)
+        return
+    placing = _Placing(passages, Side(expected.files, passages, False), Side(found.files, passages, True))
+    for mismatch, finding in zip(mismatches, findings(device, mismatches, ()), strict=True):
+        path = mismatch.path
+        lines = found.reading.lines.get(path), expected.reading.lines.get(path)
+        placing.add(_Placed(finding, path, *lines))
+    for (file, line, text), finding in zip(unknown, findings(device, (), unknown), strict=True):
+        placing.add(_Placed(finding, text, (file, line), None))
+    if reader and placing.open and 1 < len(passages) <= _TRIALS:
+        placing.try_each(reader, expected.reading)
+    placing.settle()
+    yield from _few(placing.told())
+    if reader:
+        yield from (placing.plain(device, number) for number in placing.unexplained())
+
+
+def _few(told: Iterable[Finding]) -> Iterator[Finding]:
+    """At most a few findings of one code for each line, the first of which counts the others."""
+    by_place: dict[tuple[str, int, str], list[Finding]] = {}
+    for finding in told:
+        by_place.setdefault((finding.file, finding.line, finding.code), []).append(finding)
+    for (file, _, _), group in by_place.items():
+        if file and len(group) > _SHOWN:
+            more = len(group) - _SHOWN
+            group[0] = group[0]._replace(message=f"{group[0].message} (and {more:,} more at this line)")
+            del group[_SHOWN:]
+        yield from group
+
+
+@dataclass(slots=True)
+class _Placing:
+    """Findings as they are put down to changes, each with its own places in the two texts."""
+
+    passages: Sequence[Change]
+    expected: Side
+    found: Side
+    known: list[tuple[_Cause, Finding]] = field(default_factory=list)
+    open: list[_Placed] = field(default_factory=list)
+    elsewhere: list[Finding] = field(default_factory=list)
+
+    def add(self, each: _Placed) -> None:
+        """Take a finding in."""
+        cause = self._own(each.found, each.expected) or self._around(each.found, each.expected)
+        if cause:
+            self.known.append((cause, each.finding))
+        else:
+            self.open.append(each)
+
+    def _own(self, found: Place | None, expected: Place | None) -> _Cause | None:
+        if found and (number := self.found.change(*found)) is not None:
+            return _Cause(number, 0, found=found[1])
+        if expected and (number := self.expected.change(*expected)) is not None:
+            return _Cause(number, 0, expected=expected[1])
+        return None
+
+    def _around(self, found: Place | None, expected: Place | None) -> _Cause | None:
+        if expected and (above := self.expected.change_around(*expected)) is not None:
+            return _Cause(above[0], 1, expected=above[1])
+        if found and (above := self.found.change_around(*found)) is not None:
+            return _Cause(above[0], 1, found=above[1])
+        return None
+
+    def try_each(self, reader: Reader, expected: Reading) -> None:
+        """Put what stands on lines that did not change down to the change that brings it about when it is alone."""
+        for number, change in enumerate(self.passages):
+            alone = reader(with_one(change, self.expected.files, self.found.files))
+            texts = {text for _, _, text in alone.unknown}
+            left = []
+            for each in self.open:
+                if each.what in texts or alone.facts.get(each.what) != expected.facts.get(each.what):
+                    self.known.append((_Cause(number, 2), each.finding))
+                else:
+                    left.append(each)
+            self.open = left
+
+    def settle(self) -> None:
+        """Put what is still open down to the nearest of the changes that explain nothing yet."""
+        free = self.unexplained() or (range(1) if len(self.passages) == 1 else ())
+        for each in self.open:
+            if free:
+                file, line = each.expected or each.found or (each.finding.file, each.finding.line)
+                self.known.append((_Cause(self._nearest(free, file, line), 3), each.finding))
+            else:
+                self.elsewhere.append(each.finding)
+
+    def _nearest(self, numbers: Sequence[int], file: str, line: int) -> int:
+        """The last of these changes before a line, else the first one of its file, else the first."""
+
+        def distance(number: int) -> tuple[bool, bool, int]:
+            first = self.passages[number].expected.start
+            return self.passages[number].file != file, first > line, abs(first - line)
+
+        return min(numbers, key=distance)
+
+    def unexplained(self) -> list[int]:
+        """The changes that no finding goes back to."""
+        used = {cause.change for cause, _ in self.known}
+        return [number for number in range(len(self.passages)) if number not in used]
+
+    def told(self) -> Iterator[Finding]:
+        """All findings with their places: by change, what stands closest to it first."""
+        for cause, finding in sorted(self.known, key=lambda each: each[0][:2]):
+            line, note = self._place(cause)
+            file = self.passages[cause.change].file
+            yield finding._replace(file=file, line=line, message=finding.message + note)
+        yield from self.elsewhere
+
+    def _place(self, cause: _Cause) -> tuple[int, str]:
+        """The line of the found text that a cause is told at, and what to add to the message."""
+        file, expected, found = self.passages[cause.change]
+        if not found:
+            missing = self.expected.text(file, cause.expected or expected.start)
+            if file not in self.found.files:
+                return 0, f"; the file {file} is missing"
+            side = "after" if found.start > 1 else "before"
+            return max(found.start - 1, 1), f"; {_quoted(missing)} is missing {side} this line"
+        line = cause.found or found.start
+        if cause.expected:
+            line = found.start + min(cause.expected - expected.start, len(found) - 1)
+        if cause.found and not cause.distance:
+            return line, ""
+        if not expected:
+            return line, "; the build does not write this line"
+        at = cause.expected or expected.start + min(line - found.start, len(expected) - 1)
+        return line, f"; the build writes {_quoted(self.expected.text(file, at))} here"
+
+    def plain(self, device: str, number: int) -> Finding:
+        """FAB6006 for a change that no finding goes back to; the found line is not quoted, it may hold a secret."""
+        line, note = self._place(_Cause(number, 1))
+        message = f"{device}: a line is not as the build writes it{note}"
+        group = f"differs {_NUMBERS.sub('#', note)}"
+        file = self.passages[number].file
+        return Finding("FAB6006", Severity.WARNING, group, message, file, line)
+
+
+def _quoted(line: str) -> str:
+    return repr(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")

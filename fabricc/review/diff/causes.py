@@ -1,0 +1,125 @@
+"""Which values of the spec changed, where they stand, and which of them a change of devices follows from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabricc.review.diff.model import SpecChange
+from fabricc.review.diff.redact import is_secret, masked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from fabricc.front.spec.document import Document
+    from fabricc.front.spec.model import Path
+
+_MOST = 200
+_FACTS = (
+    ("cables", r"interface\[.*\]/(cable/|headroom/|cable_m|queue\[.*ecn_|profile)|pool/"),
+    ("mtu", r"interface\[.*\]/(mtu|link_mtu|headroom/|queue\[.*ecn_)|pool/"),
+    (
+        "priorities",
+        r"(qos|watchdog|pool)/|interface\[.*\]/(queue|pfc|ecn|trust|headroom|watchdog)|nccl/|roce/",
+    ),
+    ("congestion", r"interface\[.*\]/queue\[.*ecn_|interface\[.*\]/ecn"),
+    (
+        "addressing",
+        r".*(ipv[46]|remote|route|rule|loopback|prefix_list|aggregate|router_id|unnumbered|families|nccl/)",
+    ),
+    ("routing", r"bgp/|bfd/|session\[|route_map|community_list"),
+    ("management", r"management/|user\["),
+)
+"""Top-level key of the spec -> facts that follow from it."""
+
+
+def spec_changes(before: Document | None, after: Document) -> tuple[SpecChange, ...]:
+    """Values that differ, in the order of the new file; those that left stand where they would be.
+
+    Mappings are compared by key, so that order does not count; so are lists of mappings that have names.
+    """
+    old = dict(_leaves(before.value if before else None))
+    new = dict(_leaves(after.value))
+    changes = []
+    for path in [*new, *(path for path in old if path not in new)]:
+        if path in old and path in new and old[path] == new[path]:
+            continue
+        shown = [None if path not in side else _text(path, side[path]) for side in (old, new)]
+        position = after.key_position(_indexed(path, after.value))
+        changes.append(SpecChange(_dotted(path), shown[0], shown[1], position))
+    return tuple(changes[:_MOST])
+
+
+def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _leaves(item, (*path, key))
+    elif isinstance(value, list) and value and all(isinstance(item, dict) and _name(item) for item in value):
+        for item in value:
+            yield from _leaves(item, (*path, f"[{_name(item)}]"))
+    elif path:
+        yield path, value
+
+
+def _name(item: dict[str, Any]) -> str:
+    return str(item.get("name") or item.get("code") or "")
+
+
+def _indexed(path: Path, value: Any) -> Path:
+    """The path with names of list items replaced by their places, as far as the file has it."""
+    found: list[str | int] = []
+    for part in path:
+        if isinstance(value, list):
+            names = [f"[{_name(item)}]" if isinstance(item, dict) else "" for item in value]
+            if part not in names:
+                break
+            index = names.index(str(part))
+            found.append(index)
+            value = value[index]
+        elif isinstance(value, dict) and part in value:
+            found.append(part)
+            value = value[part]
+        else:
+            break
+    return tuple(found)
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(str(part) for part in path).replace(".[", "[")
+
+
+def _text(path: Path, value: Any) -> str:
+    if is_secret(_dotted(path)):
+        return "(not shown)"
+    text = "true" if value is True else "false" if value is False else "null" if value is None else str(value)
+    return masked(text if len(text) <= 60 else text[:57] + "...")
+
+
+def causes(
+    kind: str, devices: AbstractSet[str], subjects: AbstractSet[str], changes: Sequence[SpecChange]
+) -> tuple[str, ...]:
+    """Paths of the spec that a change of these devices can follow from, the nearest first; all when no rule tells."""
+    near = [change.path for change in changes if _names(change.path, kind, devices)]
+    far = [change.path for change in changes if change.path not in near and _leads_to(change.path, subjects)]
+    return tuple([*near, *far] or [change.path for change in changes])
+
+
+def _names(path: str, kind: str, devices: AbstractSet[str]) -> bool:
+    """Whether the path is about these devices or their tier."""
+    top, _, rest = path.partition(".")
+    return top == f"{kind}s" or (
+        top == "overrides" and (rest in devices or rest.partition(".")[0] in devices)
+    )
+
+
+def _leads_to(path: str, subjects: AbstractSet[str]) -> bool:
+    top = path.partition(".")[0]
+    if top in ("tors", "spines", "cores"):
+        return any(subject.startswith(("link[", "interface[", "session[")) for subject in subjects)
+    if top in ("gpus", "planes"):
+        return any(s.startswith("link[") or s.endswith(("/peer", "/port")) for s in subjects)
+    if top == "overrides":
+        return any(s.startswith(("link[", "interface[")) for s in subjects)
+    pattern = next((re.compile(facts) for name, facts in _FACTS if name == top), None)
+    return pattern is not None and any(pattern.match(subject) for subject in subjects)

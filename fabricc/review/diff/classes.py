@@ -1,0 +1,143 @@
+"""Devices bound to change alike: where two fabrics differ in settings of all alone, one of each class is compared."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.links import layout_key, links
+from fabricc.fabric.model import Direction, TierName
+from fabricc.review.diff.model import Renumbering
+from fabricc.review.diff.sides import SpecSide
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from fractions import Fraction
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.review.diff.model import DeviceDiff, Link, Rail
+    from fabricc.review.diff.sides import Side
+
+_OF_ALL = frozenset(
+    {
+        "qos",
+        "profiles",
+        "services",
+        "cable_kinds",
+        "switch_mtu",
+        "host_mtu",
+        "load_balancing",
+        "routing",
+        "tiers",
+    }
+)
+"""Fields of a Fabric whose values go to every device of a class alike; a difference elsewhere rules classes out."""
+_HIDDEN = "value not shown"
+
+
+def classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
+    """First device of a class -> the others; empty where any device may change in a way of its own.
+
+    Devices that overrides name, their neighbours, and those with a policy of their own are in no class.
+    """
+    if (
+        not isinstance(base, SpecSide)
+        or not isinstance(head, SpecSide)
+        or not _alike(base.fabric, head.fabric)
+    ):
+        return {}
+    fabric = head.fabric
+    own = {*fabric.changes, *base.fabric.qos, *fabric.qos, *_neighbours(fabric)}
+    found: dict[Hashable, list[str]] = {}
+    for name, place in head.places.items():
+        if name not in own:
+            found.setdefault(_key(fabric, place), []).append(name)
+    return {members[0]: members[1:] for members in found.values() if len(members) > 1}
+
+
+def derived(first: DeviceDiff, others: Sequence[str], side: Side) -> list[DeviceDiff] | None:
+    """The changes of the others of a class; None where those of the first are its own and each must be compared."""
+    assert isinstance(side, SpecSide)
+    own = any(text != _HIDDEN for text in first.examples.values())
+    reach, sessions = _reach(side, first.name), _sessions(side, first.name) if first.sessions else frozenset()
+    if own or first.renumbering.total or first.reach not in ({}, reach) or first.sessions != sessions:
+        return None
+    return [
+        replace(
+            first,
+            name=name,
+            renumbering=Renumbering(),
+            reach=_reach(side, name) if first.reach else {},
+            sessions=_sessions(side, name) if first.sessions else frozenset(),
+        )
+        for name in others
+    ]
+
+
+def _alike(base: Fabric, head: Fabric) -> bool:
+    """Whether the fabrics differ in nothing but settings of all."""
+    if any(
+        getattr(base, f.name) != getattr(head, f.name)
+        for f in fields(head)
+        if f.compare and f.name not in _OF_ALL
+    ):
+        return False
+    old, new = base.routing, head.routing
+    tiers = base.tiers.keys() == head.tiers.keys() and all(
+        (base.tiers[tier].model, base.tiers[tier].nos) == (plan.model, plan.nos)
+        for tier, plan in head.tiers.items()
+    )
+    return tiers and (old.asn_base, old.unique_spine_asn) == (new.asn_base, new.unique_spine_asn)
+
+
+def _neighbours(fabric: Fabric) -> Iterable[str]:
+    if fabric.changes:
+        for switch in fabric.switch_ids():
+            if fabric.name(switch) in fabric.changes:
+                yield from (link.peer for link in links(fabric, switch))
+
+
+def _key(fabric: Fabric, at: SwitchId | tuple[int, int]) -> Hashable:
+    """What the ports of a device depend on."""
+    if isinstance(at, tuple):
+        return "host", fabric.units[at[0]].group
+    if at.tier is TierName.TOR:
+        slots = tuple(fabric.units[at.unit].hosts)
+        return at.tier, layout_key(fabric, at), at.index, at.nic_port, slots
+    if at.tier is TierName.SPINE:
+        return at.tier, at.pod, at.plane
+    return at.tier, at.plane, at.index // max(1, fabric.shape.cores_per_group)
+
+
+def _reach(side: SpecSide, name: str) -> dict[Rail, Fraction]:
+    """Every rail behind a device, and its GPUs."""
+    fabric, place = side.fabric, side.places[name]
+    shape = fabric.shape
+    if isinstance(place, tuple):
+        gpus = side.rail_gpus(place[0])
+        return {(name, rail): gpus for rail in range(shape.rails)}
+    if place.tier is not TierName.TOR:
+        return {}
+    gpus = side.rail_gpus(place.unit)
+    rails = range(place.index * shape.rails_per_tor, (place.index + 1) * shape.rails_per_tor)
+    return {(host, rail): gpus for host in fabric.units[place.unit].hosts.values() for rail in rails}
+
+
+def _sessions(side: SpecSide, name: str) -> frozenset[Link]:
+    """Every BGP session of a switch."""
+    place = side.places[name]
+    if isinstance(place, tuple):
+        return frozenset()
+    counts: dict[str, int] = {}
+    found: set[Link] = set()
+    for link in sorted(links(side.fabric, place), key=lambda link: link.slot):
+        ordinal = counts.setdefault(link.peer, 0)
+        counts[link.peer] += 1
+        if link.direction is Direction.HOST:
+            continue
+        first, second = sorted((name, link.peer))
+        kinds = (("unnumbered", link.unnumbered), ("ipv4", not link.unnumbered and link.local4),
+                 ("ipv6", not link.unnumbered and link.local6))  # fmt: skip
+        found |= {(first, second, ordinal, kind) for kind, there in kinds if there}
+    return frozenset(found)

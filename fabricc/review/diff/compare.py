@@ -1,0 +1,257 @@
+"""Two views of one device to statements: links followed by their far end, values that differ per device left out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import STRUCTURE
+from fabricc.review.diff.impact import operation, verdict
+from fabricc.review.diff.model import DeviceDiff, Impact, Renumbering, Statement
+from fabricc.review.diff.names import fold
+from fabricc.review.diff.redact import is_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+    from fractions import Fraction
+
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.review.diff.model import Link, Rail
+    from fabricc.review.diff.view import DeviceView
+
+_OWN = re.compile(
+    r"(interface|session)\[[^]]*\]/(ipv4|ipv6|description|remote_asn|remote|port|peer|route|rule|gateway)\b"
+    r"|(bgp/(asn|router_id|aggregate)|loopback/|management/address|prefix_list\[(OWN|CONNECTED)|system/hostname)"
+)
+"""Subjects whose values are each device's own, so that they would keep equal changes apart."""
+_ADDRESS = re.compile(r"(interface\[[^]]*\]/ipv[46]|loopback/ipv[46]|management/address)$")
+_HARDWARE = re.compile(
+    r"interface\[[^]]*\]/(alias|index|lanes|subport|fec|autoneg)$|breakout\[|system/(hwsku|platform)"
+)
+"""What follows from the model or the port and says nothing more when either changes."""
+_DESCRIBES = re.compile(r"(interface|session)\[[^]]*\]/description$")
+_PER_DEVICE_KEY = re.compile(r"(bgp/aggregate|route|rule)\[[^]]*\]")
+
+Occurrence = tuple[str, str, "Value | None", "Value | None"]
+"""(port identity or "", subject, before, after)."""
+Layouts = tuple[dict[str, str], dict[str, str]]
+"""Link identity -> port name, of both sides."""
+
+
+def compare_views(
+    base: DeviceView, head: DeviceView, staying: Container[str] | None = None
+) -> DeviceDiff | None:
+    """What changes from one to the other; None when nothing does. Costs time proportional to the facts.
+
+    `staying` are the devices that the newer side has; None when all stay.
+    """
+    layouts = base.layout, head.layout
+    occurrences = [*_links(base, head, layouts, staying), *_values(base, head, layouts)]
+    if not occurrences:
+        return None
+    builder = _Builder(base, head, layouts)
+    for occurrence in occurrences:
+        builder.add(*occurrence)
+    return builder.built()
+
+
+def _links(
+    base: DeviceView, head: DeviceView, layouts: Layouts, staying: Container[str] | None
+) -> Iterator[Occurrence]:
+    """Links that come, go or move to another port of this switch."""
+    if head.kind == "host":
+        return
+    before, after = layouts
+    for identity in before.keys() | after.keys():
+        old, new = before.get(identity), after.get(identity)
+        if old is None and new is not None:
+            yield identity, f"link[{head.ports[new].role}]", None, head.ports[new].peer
+        elif new is None and old is not None:
+            port = base.ports[old]
+            leaves = staying is not None and port.peer not in staying
+            yield identity, f"link[{port.role}]{' left' if leaves else ''}", port.peer, None
+        elif old is not None and new is not None and old != new and not _same_place(base, old, head, new):
+            yield identity, f"interface[{head.ports[new].role}]/port", old, new
+
+
+def _same_place(base: DeviceView, old: str, head: DeviceView, new: str) -> bool:
+    """Whether two ports are one place on the same box that another NOS calls by another name."""
+    panel = base.ports[old].panel
+    return base.nos != head.nos and base.model == head.model and panel == head.ports[new].panel != -1
+
+
+def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Occurrence]:
+    old, new = base.facts, head.facts
+    if layouts[0] == layouts[1] and base.sessions == head.sessions:
+        shared = {path for path, value in old.items() if new.get(path) == value}
+        old = {path: value for path, value in old.items() if path not in shared}
+        new = {path: value for path, value in new.items() if path not in shared}
+    replaced = (base.model, base.nos) != (head.model, head.nos)
+    before, after = _placed(base, old, head, layouts[1]), _placed(head, new, base, layouts[0])
+    for key in before.keys() | after.keys():
+        if (first := before.get(key)) == (second := after.get(key)):
+            continue
+        identity, subject = key
+        if subject.startswith("device/") and (first is None or second is None):
+            continue  # a built tree does not say it
+        if replaced and (first is None or second is None or _HARDWARE.match(subject)):
+            continue
+        yield identity, subject, first, second
+
+
+def _placed(
+    view: DeviceView, facts: Facts, other: DeviceView, theirs: Mapping[str, str]
+) -> dict[tuple[str, str], Value]:
+    """Facts by (identity, subject), those of links that the other side does not have left out."""
+    own_ports = view.ports
+    found: dict[tuple[str, str], Value] = {}
+    for path, value in facts.items():
+        if path.startswith(STRUCTURE):
+            continue
+        word, role, where, rest = view.place(path)
+        if not word:
+            found["", path] = value
+            continue
+        if role in ("unused", "other"):
+            if where in other.ports:
+                continue
+        elif where.partition(" ")[0] not in theirs:
+            continue
+        found[where, f"{word}[{role}]{rest}"] = value
+    for neighbor, port in view.sessions.items():
+        if port in own_ports and own_ports[port].identity in theirs:
+            _, role, where, _ = view.place(f"bgp/neighbor[{neighbor}]")
+            found[where, f"session[{role}]/remote"] = neighbor if neighbor != port else ""
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _nature(subject: str) -> tuple[str, bool, bool]:
+    """The subject as shown, whether its values are secret, and whether they are each device's own."""
+    return _PER_DEVICE_KEY.sub(r"\1[*]", subject), is_secret(subject), bool(_OWN.match(subject))
+
+
+class _Builder:
+    """Occurrences gathered to one `DeviceDiff`."""
+
+    def __init__(self, base: DeviceView, head: DeviceView, layouts: Layouts) -> None:
+        self.base, self.head = base, head
+        self.layouts = layouts
+        self.counts: Counter[Statement] = Counter()
+        self.examples: dict[Statement, tuple[str, str]] = {}
+        self.impact = Impact.NONE
+        self.renumbering = Renumbering()
+        self.lost: tuple[set[str], set[str]] = (set(), set())
+        self.down: tuple[set[str], set[str]] = (set(), set())
+        self.whole = False
+        self.restarts = False
+        self.links: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, identity: str, subject: str, before: Value | None, after: Value | None) -> None:
+        op = "+" if before is None else "-" if after is None else "~"
+        if subject.startswith("link["):
+            self.links.setdefault((subject, op), []).append(str(after if before is None else before))
+        else:
+            self._state(identity, subject, op, before, after)
+        self._number(subject, op)
+        self._disturb(identity, subject, operation(subject, op, after))
+
+    def _state(self, identity: str, subject: str, op: str, before: Value | None, after: Value | None) -> None:
+        shown, secret, own = _nature(subject)
+        values = (None, None) if secret or own else (_text(before), _text(after))
+        statement = Statement(shown, op, *values)
+        self.counts[statement] += 1
+        if secret:
+            self.examples[statement] = "", "value not shown"
+        elif own and op == "~":
+            example = identity, f"{self._where(identity)} {before} → {after}"
+            self.examples[statement] = min(example, self.examples.get(statement, example))
+
+    def _where(self, identity: str) -> str:
+        """The device, and the far end of the link."""
+        peer, _, ordinal = identity.partition("#")
+        if not peer or self.head.kind == "host":
+            return f"{self.head.name} {peer}".strip()
+        number, _, transport = ordinal.partition(" ")
+        link = f" link {int(number) + 1}" if number.isdigit() and int(number) else ""
+        return f"{self.head.name} to {peer}{link}{' ' if transport else ''}{transport}"
+
+    def _number(self, subject: str, op: str) -> None:
+        if op != "~":
+            return
+        self.renumbering.addresses += bool(_ADDRESS.match(subject))
+        self.renumbering.asns += subject == "bgp/asn"
+        self.renumbering.ports += subject.startswith("interface[") and subject.endswith("]/port")
+
+    def _disturb(self, identity: str, subject: str, op: str) -> None:
+        found = verdict(subject, op, self.head.nos)
+        impact = found.impact
+        self.impact = max(self.impact, impact)
+        if impact < Impact.SESSION_RESET:
+            return
+        word, _, _ = subject.partition("[")
+        if word in ("interface", "session", "link") and impact < Impact.RELOAD:
+            side = 0 if word == "link" and op == "-" else 1
+            port = self.layouts[side].get(identity.partition(" ")[0])
+            if port is not None and impact >= Impact.TRAFFIC_LOSS:
+                self.lost[side].add(port)
+            if port is not None and found.down:
+                self.down[side].add(port)
+        else:
+            self.whole = self.whole or impact >= Impact.TRAFFIC_LOSS
+            self.restarts = self.restarts or found.down
+
+    def _reach(self) -> dict[Rail, Fraction]:
+        """Rails that lose service: those behind the whole device, or behind the ports disturbed."""
+        if self.whole:
+            return self.head.reach()
+        found: dict[Rail, Fraction] = {}
+        for view, ports in zip((self.base, self.head), self.lost, strict=True):
+            for port in ports:
+                found.update(view.reach(port))
+        return found
+
+    def _sessions(self) -> frozenset[Link]:
+        if self.restarts:
+            return frozenset(_sessions(self.base, self.base.ports.keys()))
+        return frozenset(_sessions(self.base, self.down[0])) | frozenset(_sessions(self.head, self.down[1]))
+
+    def built(self) -> DeviceDiff:
+        for (subject, op), peers in self.links.items():
+            folded = fold(sorted(set(peers)))
+            values = (folded, None) if op == "-" else (None, folded)
+            self.counts[Statement(subject, op, *values)] = len(peers)
+        self._drop_consequences()
+        head = self.head
+        examples = {statement: text for statement, (_, text) in self.examples.items()}
+        return DeviceDiff(
+            head.name, head.kind, head.platform, dict(self.counts), examples, self.impact, self.renumbering,
+            self._reach(), self._sessions(), not self.whole,
+        )  # fmt: skip
+
+    def _drop_consequences(self) -> None:
+        """Descriptions and hardware figures say nothing where their cause is stated."""
+        subjects = {statement.subject for statement in self.counts}
+        moved = any(subject.endswith("]/port") for subject in subjects)
+        causes = {s for s in subjects if not (_DESCRIBES.match(s) or _HARDWARE.match(s))}
+        for statement in list(self.counts):
+            described = _DESCRIBES.match(statement.subject) and causes
+            if described or (moved and _HARDWARE.match(statement.subject)):
+                del self.counts[statement]
+                self.examples.pop(statement, None)
+
+
+def _sessions(view: DeviceView, wanted: AbstractSet[str]) -> Iterator[Link]:
+    for neighbor, name in view.sessions.items():
+        if name in wanted and name in view.ports:
+            port = view.ports[name]
+            transport = "ipv6" if ":" in neighbor else "ipv4" if neighbor[:1].isdigit() else "unnumbered"
+            first, second = sorted((view.name, port.peer))
+            yield first, second, port.ordinal, transport
+
+
+def _text(value: Value | None) -> str | None:
+    return None if value is None else f"{value:,}" if isinstance(value, int) and value > 9999 else str(value)

@@ -1,0 +1,112 @@
+"""Figures of a plan that a reviewer compares: counts, oversubscription, buffers, and what one failure costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.model import Direction
+from fabricc.front.qos.pools import PortGroup, budget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Switch
+
+_COUNTS = {"gpus": "GPUs", "hosts": "hosts", "tors": "ToRs", "spines": "spines", "cores": "cores"}
+
+
+def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transports: int) -> dict[str, str]:
+    """Figures that follow from counts alone.
+
+    Args:
+        counts: as `Fabric.counts` names them.
+        shape: the fields of `Shape`.
+        transports: BGP sessions per link between switches.
+    """
+    rails, spines = shape["rails"], shape["spines"]
+    found = {title: f"{counts[name]:,}" for name, title in _COUNTS.items() if counts.get(name)}
+    links = counts.get("spine_cables", 0) + counts.get("core_cables", 0)
+    found["rails per host"] = str(rails)
+    found["cables"] = f"{counts.get('host_cables', 0) + links:,}"
+    found["BGP sessions"] = f"{links * transports:,}"
+    if spines:
+        found["rail bandwidth left when one spine fails"] = _percent(1 - Fraction(1, spines))
+    per_rail = Fraction(counts["gpus"], max(1, counts["hosts"] * rails))
+    kept = _percent(1 - Fraction(1, shape["nic_ports"]))
+    hosts = min(shape["hosts_per_unit"], counts["hosts"])
+    behind_tor = -(-hosts * shape["rails_per_tor"] * per_rail // 1)
+    found["worst single switch"] = f"ToR, {plural(behind_tor, 'GPU')} keep {kept} of their bandwidth"
+    behind_link = -(-per_rail // 1)
+    verb, whose = ("keeps", "its") if behind_link == 1 else ("keep", "their")
+    found["worst single link"] = (
+        f"host to ToR, {plural(behind_link, 'GPU')} {verb} {kept} of {whose} bandwidth"
+    )
+    return found
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(share * 100):.1f} %"
+
+
+def fabric_figures(fabric: Fabric) -> dict[str, str]:
+    """Every figure of a planned fabric, the worst switch of each tier speaking for it."""
+    addresses, shape = fabric.addresses, fabric.shape
+    families = (addresses.hosts4 is not None) + (addresses.hosts6 is not None)
+    fields = {name: getattr(shape, name) for name in shape.__slots__}
+    found = count_figures(fabric.counts(), fields, families if addresses.numbered else 1)
+    samples = [fabric.switch(switch) for switch in fabric.kinds()]
+    for tier in fabric.tiers:
+        of_tier = [switch for switch in samples if switch.tier is tier]
+        if ratios := [ratio for switch in of_tier if (ratio := _oversubscription(switch)) is not None]:
+            found[f"oversubscription, {_title(tier.value)}"] = f"{float(max(ratios)):.2f}"
+    used = {switch.tier.value: _headroom_used(switch) for switch in samples if switch.qos.profiles}
+    for tier_name, share in used.items():
+        worst = max(
+            share, *(_headroom_used(s) for s in samples if s.tier.value == tier_name and s.qos.profiles)
+        )
+        found[f"headroom used, {_title(tier_name)}"] = f"{_percent(worst)} of the buffer"
+    if marks := _lowest_marks(samples):
+        found["ECN marks, earliest"] = marks
+    return found
+
+
+def _title(tier: str) -> str:
+    return "ToR" if tier == "tor" else tier
+
+
+def _oversubscription(switch: Switch) -> Fraction | None:
+    speeds: Counter[str] = Counter()
+    for port in switch.ports:
+        if port.direction is not Direction.UNUSED:
+            speeds["up" if port.direction is Direction.UP else "down"] += port.speed_gbps
+    return Fraction(speeds["down"], speeds["up"]) if speeds["up"] else None
+
+
+def _headroom_used(switch: Switch) -> Fraction:
+    """Headroom that all lossless priority groups may take at once, over the buffer."""
+    ports = Counter(port.profile for port in switch.ports if port.profile)
+    lanes = {port.profile: port.lanes for port in switch.ports if port.profile}
+    groups = tuple(
+        PortGroup(profile.speed_gbps, ports[profile.name], lanes.get(profile.name, 8), profile.headroom)
+        for profile in switch.qos.profiles
+    )
+    divided = budget(switch.model.buffers, groups, len(switch.qos.lossless))
+    reserved = divided.pools.headroom_bytes or divided.demand_bytes
+    return Fraction(reserved, divided.capacity_bytes)
+
+
+def _lowest_marks(samples: Iterable[Switch]) -> str:
+    marks = [
+        (profile.ecn.min_bytes, profile.ecn.max_bytes, profile.ecn.max_percent)
+        for switch in samples
+        for profile in switch.qos.profiles
+        if profile.ecn is not None
+    ]
+    if not marks:
+        return ""
+    low, high, percent = min(marks)
+    return f"{low:,} to {high:,} B, {percent} %"

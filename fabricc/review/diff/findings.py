@@ -1,0 +1,62 @@
+"""A review as diagnostics at the lines of the spec that cause it, for SARIF, annotations and JUnit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.review.diff import wording
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.names import fold
+from fabricc.review.diff.phrases import phrases
+
+if TYPE_CHECKING:
+    from fabricc.review.diff.model import Group, Review
+
+_CODES = {
+    Impact.NONE: "FAB9001",
+    Impact.HITLESS: "FAB9001",
+    Impact.SESSION_RESET: "FAB9002",
+    Impact.TRAFFIC_LOSS: "FAB9003",
+    Impact.RELOAD: "FAB9004",
+}
+_SHOWN_BY_GITHUB = 10
+
+
+def as_diagnostics(review: Review, format_: str = "") -> list[Diagnostic]:
+    """Policy violations, renumbering, one finding per group and per kind that leaves, then the plan's own.
+
+    GitHub shows ten of each severity per step, so for `github` the gravest ten are given.
+    """
+    found = [*review.violations, *_renumbering(review), *(_group(group, review) for group in review.groups)]
+    for title, names in wording.fleets(review):
+        gone = title.endswith("gone")
+        code, severity = ("FAB9006", Severity.WARNING) if gone else ("FAB9007", Severity.NOTE)
+        found.append(Diagnostic(code, severity, f"{title}: {fold(names)}", _first(review)))
+    found += review.findings
+    if format_ != "github":
+        return found
+    return [
+        d for severity in Severity for d in [d for d in found if d.severity is severity][:_SHOWN_BY_GITHUB]
+    ]
+
+
+def _renumbering(review: Review) -> list[Diagnostic]:
+    if not review.renumbering.total:
+        return []
+    message = wording.renumbering(review)
+    return [Diagnostic("FAB9005", Severity.WARNING, message, _first(review), "See the groups for examples.")]
+
+
+def _group(group: Group, review: Review) -> Diagnostic:
+    severity = Severity.WARNING if group.impact >= Impact.SESSION_RESET else Severity.NOTE
+    text = "; ".join(phrase.text for phrase in phrases(group)[:3])
+    places = {change.path: change.position for change in review.spec_changes}
+    position = next((places[cause] for cause in group.causes if places.get(cause)), _first(review))
+    message = f"{wording.title(group)}: {text}"
+    return Diagnostic(_CODES[group.impact], severity, message, position, f"On {fold(group.devices)}.")
+
+
+def _first(review: Review) -> Position | None:
+    stated = next((change.position for change in review.spec_changes if change.position), None)
+    return stated or (Position(review.spec, 1) if review.spec else None)

@@ -1,0 +1,127 @@
+"""A review as JSON, described by `schemas/diff.schema.json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.foreign.text import json_document
+from fabricc.review.diff import wording
+from fabricc.review.diff.phrases import phrases
+
+if TYPE_CHECKING:
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.foreign.text import Rendered
+    from fabricc.review.diff.model import Fleet, Group, Review
+
+FORMAT = 1
+
+
+def render(review: Review) -> Rendered:
+    """The JSON text, the same for the same review."""
+    return json_document(as_json(review))
+
+
+def as_json(review: Review) -> dict[str, Any]:
+    """The review as plain values."""
+    count = review.renumbering
+    return {
+        "format": FORMAT,
+        "cluster": review.cluster,
+        "base": review.base,
+        "head": review.head,
+        "verdict": wording.verdict_line(review),
+        "differs": review.differs,
+        "risk": review.risk,
+        "impact": review.impact.label,
+        "devices": review.devices,
+        "devices_changed": review.changed,
+        "gpus": {
+            "total": review.gpus_total,
+            "affected": review.gpus_affected,
+            "at_a_time": review.gpus_per_step,
+            "hosts": review.hosts_affected,
+            "rails": list(review.rails_affected),
+        },
+        "sessions_down": review.sessions,
+        "renumbered": {"addresses": count.addresses, "asns": count.asns, "ports": count.ports},
+        "drain": wording.drain_steps(review),
+        "labels": wording.labels(review),
+        "labels_known": list(wording.LABELS),
+        "marker": wording.marker(review.spec or review.cluster),
+        "next": wording.next_command(review),
+        "figures": [{"name": f.name, "before": f.before, "after": f.after} for f in review.figures],
+        "spec_changes": [
+            {
+                "path": c.path,
+                "before": c.before,
+                "after": c.after,
+                "file": c.position.file if c.position else None,
+                "line": c.position.line if c.position else None,
+            }
+            for c in review.spec_changes
+        ],
+        "lock": list(review.lock),
+        "groups": [_group(group) for group in review.groups],
+        "added": _fleet(review.added),
+        "removed": _fleet(review.removed),
+        "findings": [_finding(d) for d in review.findings],
+        "violations": [_finding(d) for d in review.violations],
+    }
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "kind": group.kind,
+        "platform": group.platform,
+        "impact": group.impact.label,
+        "devices": list(group.devices),
+        "gpus": group.gpus,
+        "hosts": group.hosts,
+        "rails": list(group.rails),
+        "sessions_down": group.sessions,
+        "causes": list(group.causes),
+        "summary": [
+            {"theme": phrase.theme, "text": phrase.text, "impact": phrase.impact.label}
+            for phrase in phrases(group)
+        ],
+        "facts": [
+            {
+                "subject": line.statement.subject,
+                "op": {"~": "changed", "+": "added", "-": "removed"}[line.statement.op],
+                "before": line.statement.before,
+                "after": line.statement.after,
+                "count": line.count,
+                "impact": line.verdict.impact.label,
+                "why": line.verdict.why,
+                "source": line.verdict.source,
+                "example": line.example,
+            }
+            for line in group.lines
+        ],
+        "files": [
+            {
+                "path": f.path,
+                "added": f.added,
+                "removed": f.removed,
+                "device": group.devices[0],
+                "diff": f.text,
+            }
+            for f in group.files
+        ],
+    }
+
+
+def _fleet(fleet: Fleet) -> dict[str, Any]:
+    return {"gpus": fleet.gpus, "devices": {kind: list(names) for kind, names in fleet.names.items()}}
+
+
+def _finding(d: Diagnostic) -> dict[str, Any]:
+    place = d.position
+    return {
+        "code": d.code,
+        "severity": d.severity.value,
+        "message": d.message,
+        "help": d.help,
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+    }

@@ -1,0 +1,234 @@
+"""A review as one pull-request comment, whole sections at a time within the size limit of where it is posted."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.foreign.text import Markdown
+from fabricc.base.values import dataclass
+from fabricc.review.diff import wording
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.names import fold
+from fabricc.review.diff.phrases import phrases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fabricc.base.diagnostics import Diagnostic, Position
+    from fabricc.review.diff.model import Group, Review, SpecChange
+
+
+@dataclass(frozen=True, slots=True)
+class Forge:
+    """Where a comment is posted.
+
+    Attributes:
+        limit: most bytes of a comment, None for none.
+        folds: whether HTML works, for folded sections and a hidden marker.
+    """
+
+    limit: int | None
+    folds: bool
+
+
+FORGES = {
+    "github": Forge(65_536, True),
+    "gitlab": Forge(1_000_000, True),
+    "bitbucket": Forge(32_768, False),
+    "azure": Forge(150_000, True),
+    "none": Forge(None, True),
+}
+"""Limits: atlantis' clients for GitHub, Bitbucket and Azure DevOps; GitLab, docs.gitlab.com instance limits."""
+_SIGNS = {"none": "⚪", "low": "🟢", "medium": "🟡", "high": "🔴"}
+_BLANK = Markdown()
+_RESERVE = 1_500
+_FIGURES_FOLDED = 12
+_SPEC_SHOWN = 12
+_FINDINGS_SHOWN = 10
+_GROUPS_SHOWN = 40
+
+
+def render(review: Review, forge: Forge, details_url: str = "") -> Markdown:
+    """The comment; what does not fit is left out by whole sections, least grave first, and said to be."""
+    head, foot = _head(review), _foot(review, forge)
+    sections = [_section(group, forge) for group in review.groups[:_GROUPS_SHOWN]]
+    room = None if forge.limit is None else forge.limit - _bytes(head) - _bytes(foot) - _RESERVE
+    dropped = 0
+    hidden = len(review.groups) - len(sections)
+    taken = [short for short, _ in sections]
+    spent = sum(_bytes(text) for text in taken)
+    while room is not None and spent > room and taken:
+        spent -= _bytes(taken.pop())
+        hidden += 1
+    for index, (short, full) in enumerate(sections[: len(taken)]):
+        extra = _bytes(full) - _bytes(short)
+        if room is None or spent + extra <= room:
+            taken[index] = full
+            spent += extra
+        elif extra:
+            dropped += 1
+    note = _left_out(dropped, hidden, details_url)
+    return _lines([head, *taken, *_fleets(review, forge), note, foot]).unspaced()
+
+
+def failure(diagnostics: Sequence[Diagnostic], spec: str, forge: Forge) -> Markdown:
+    """The comment when there is nothing to compare."""
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
+    lines = [Markdown("### 🔴 fabricc: nothing could be compared"), _BLANK]
+    for each in errors[:_FINDINGS_SHOWN]:
+        lines += [_finding(each), *([Markdown("  - {}").format(each.help)] if each.help else [])]
+    if len(errors) > _FINDINGS_SHOWN:
+        lines.append(Markdown("- and {} more").format(len(errors) - _FINDINGS_SHOWN))
+    following = Markdown("Next: {}").format(Markdown.code(f"fabricc validate {shlex.quote(spec)}"))
+    return _lines([*lines, _BLANK, following, _BLANK, _hidden(spec, forge), _BLANK])
+
+
+def _lines(parts: Iterable[Markdown]) -> Markdown:
+    return Markdown("\n").join(parts)
+
+
+def _hidden(subject: str, forge: Forge) -> Markdown:
+    return Markdown.hidden(wording.marker(subject), html=forge.folds)
+
+
+def _bytes(text: Markdown) -> int:
+    return len(text.encode()) + 2
+
+
+def _head(review: Review) -> Markdown:
+    code = Markdown.code
+    lines = [Markdown("### {} fabricc: {}").format(_SIGNS[review.risk], wording.verdict_line(review)), _BLANK]
+    lines += [Markdown("{}: {} → {}").format(review.cluster, code(review.base), code(review.head)), _BLANK]
+    for violation in review.violations:
+        told = violation.code, violation.message, violation.help
+        lines.append(Markdown("- ⛔ **{}** {}. {}").format(*told))
+    if review.violations:
+        lines.append(_BLANK)
+    if review.differs:
+        lines += [Markdown("| impact | |"), Markdown("|--|--|")]
+        lines += [Markdown("| {} | {} |").format(name, value) for name, value in wording.impact_rows(review)]
+        lines.append(_BLANK)
+    for step in wording.drain_steps(review):
+        first, _, rest = step.partition(" ")
+        lines += [Markdown("**{}** {}").format(first, Markdown.told(rest)), _BLANK]
+    lines += _causes(review)
+    changed = [figure for figure in review.figures if figure.changed]
+    if changed and review.differs:
+        lines += [_BLANK, Markdown("| plan | before | after |"), Markdown("|--|--|--|")]
+        lines += [
+            Markdown("| {} | {} | {} |").format(f.name, f.before or "-", f.after or "-")
+            for f in changed[:_FIGURES_FOLDED]
+        ]
+    if review.differs and (same := wording.key_figures(review)):
+        lines += [_BLANK, Markdown("Plan, unchanged: {}.").format(same)]
+    lines += _findings(review)
+    return _lines([*lines, _BLANK])
+
+
+def _causes(review: Review) -> list[Markdown]:
+    if not review.spec_changes:
+        return []
+    shown = [_cause(change) for change in review.spec_changes[:_SPEC_SHOWN]]
+    rest = len(review.spec_changes) - len(shown)
+    more = [Markdown("- and {} more").format(rest)] if rest > 0 else []
+    return [_BLANK, Markdown("**Spec**"), *shown, *more]
+
+
+def _cause(change: SpecChange) -> Markdown:
+    path, place = Markdown.code(change.path), _place(change.position)
+    if change.before == change.after:
+        return Markdown("- {} changed{}").format(path, place)
+    before, after = _side(change.before), _side(change.after)
+    return Markdown("- {}: {} → {}{}").format(path, before, after, place)
+
+
+def _side(value: str | None) -> Markdown:
+    return Markdown("absent") if value is None else Markdown.code(value)
+
+
+def _findings(review: Review) -> list[Markdown]:
+    shown = [d for d in review.findings if d.severity is not Severity.NOTE][:_FINDINGS_SHOWN]
+    if not shown:
+        return []
+    return [_BLANK, Markdown("**New findings**"), *(_finding(each) for each in shown)]
+
+
+def _finding(each: Diagnostic) -> Markdown:
+    stated = each.severity.value, each.code, each.message, _place(each.position)
+    return Markdown("- {} {}: {}{}").format(*stated)
+
+
+def _place(position: Position | None) -> Markdown:
+    if position is None:
+        return Markdown()
+    return Markdown(" ({})").format(Markdown.code(f"{position.file}:{position.line}"))
+
+
+def _section(group: Group, forge: Forge) -> tuple[Markdown, Markdown]:
+    """A group without and with the diff of its files."""
+    title = wording.title(group)
+    lines = [Markdown("- **{}**: {}").format(phrase.theme, phrase.text) for phrase in phrases(group)]
+    body = [Markdown.code(fold(group.devices)), _BLANK, *lines, *_why(group)]
+    same = "" if len(group.devices) == 1 else f", {group.devices[0]} for all"
+    diffs = []
+    for file in group.files:
+        counts = Markdown("{} (+{} -{}{})").format(Markdown.code(file.path), file.added, file.removed, same)
+        diffs += [_BLANK, counts, Markdown.fenced(file.text, "diff")]
+    return _folded(title, body, forge), _folded(title, [*body, *diffs], forge)
+
+
+def _why(group: Group) -> list[Markdown]:
+    found: dict[str, None] = {}
+    for line in group.lines:
+        if line.verdict.impact >= Impact.SESSION_RESET:
+            source = "" if line.verdict.source == "evident" else f" ({line.verdict.source})"
+            found[f"{line.verdict.impact.label}: {line.verdict.why}{source}"] = None
+    reasons = [Markdown("  _{}_  ").format(text) for text in found]
+    causes = Markdown(", ").join(map(Markdown.code, group.causes[:6]))
+    return [_BLANK, *reasons, *([Markdown("from {}").format(causes)] if causes else [])]
+
+
+def _folded(title: str, body: list[Markdown], forge: Forge) -> Markdown:
+    if not forge.folds:
+        return _lines([Markdown("#### {}").format(title), _BLANK, *body, _BLANK])
+    summary = Markdown("<details><summary>{}</summary>").format(Markdown.html(title))
+    return _lines([summary, _BLANK, *body, _BLANK, Markdown("</details>"), _BLANK])
+
+
+def _fleets(review: Review, forge: Forge) -> list[Markdown]:
+    return [
+        _folded(title, [Markdown.code(fold(names, 40))], forge)
+        if len(names) > 40
+        else Markdown("{}: {}  ").format(title, Markdown.code(fold(names)))
+        for title, names in wording.fleets(review)
+    ]
+
+
+def _left_out(diffs: int, groups: int, url: str) -> Markdown:
+    if not diffs and not groups:
+        return _BLANK
+    parts = [f"the diffs of {diffs} groups"] if diffs else []
+    parts += [f"{groups} groups of lesser risk"] if groups else []
+    where = Markdown("`fabricc diff --format md --for none` shows them")
+    if url:
+        where = Markdown.link("the whole review", url)
+    told = " and ".join(parts)
+    return Markdown("\n> Left out to fit the size of a comment: {}; {}.\n").format(told, where)
+
+
+def _foot(review: Review, forge: Forge) -> Markdown:
+    following = wording.next_command(review)
+    labels = Markdown(", ").join(map(Markdown.code, wording.labels(review)))
+    return _lines(
+        [
+            _BLANK,
+            *([Markdown("Next: {}").format(Markdown.code(following))] if following else []),
+            _BLANK,
+            Markdown("Labels: {}").format(labels),
+            _BLANK,
+            _hidden(review.spec or review.cluster, forge),
+            _BLANK,
+        ]
+    )

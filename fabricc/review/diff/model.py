@@ -1,0 +1,260 @@
+"""What a comparison of two fabrics says: statements about devices, groups of equal ones, and the whole review."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from enum import IntEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.base.diagnostics import Diagnostic, Position
+
+Rail = tuple[str, int]
+"""A host and the number of one of its rails."""
+Link = tuple[str, str, int, str]
+"""A BGP session whichever end tells of it: both devices in order, ordinal of the link, transport."""
+
+
+class Impact(IntEnum):
+    """What applying a change does to traffic, ascending."""
+
+    NONE = 0
+    HITLESS = 1
+    SESSION_RESET = 2
+    TRAFFIC_LOSS = 3
+    RELOAD = 4  # of the device or of its buffer configuration; either takes all its ports down
+
+    @property
+    def label(self) -> str:
+        """As the rule table, policies and JSON spell it."""
+        return self.name.lower().replace("_", "-")
+
+
+class Statement(NamedTuple):
+    """One thing that changes, said without the device; equal on every device where the same changes.
+
+    Attributes:
+        subject: fact path; interfaces stand by their role: `interface[host]/mtu`, `link[up]`, `session[up]`.
+        op: `~` changed, `+` new, `-` gone.
+        before, after: None where there is none, and both where every device has values of its own.
+    """
+
+    subject: str
+    op: str
+    before: str | None
+    after: str | None
+
+
+class Verdict(NamedTuple):
+    """The impact of a statement, why, and where that is from (`assumed` when nobody documents it).
+
+    `down` says that links or the BGP process go down, and sessions with them.
+    """
+
+    impact: Impact
+    why: str
+    source: str
+    down: bool
+
+
+@dataclass(slots=True)
+class Renumbering:
+    """How many numbers of things that stay change; ports are counted on switches."""
+
+    addresses: int = 0
+    asns: int = 0
+    ports: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.addresses + self.asns + self.ports
+
+    def add(self, other: Renumbering) -> None:
+        """Count the other's too."""
+        self.addresses += other.addresses
+        self.asns += other.asns
+        self.ports += other.ports
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceDiff:
+    """What changes on one device that both sides have.
+
+    Attributes:
+        kind: `tor`, `spine`, `core` or `host`.
+        platform: NOS and release, of the new side.
+        counts: statement -> how often: on how many ports, queues or sessions.
+        examples: statement -> one occurrence in full, where the statement leaves values out.
+        reach: rails that lose service when the change is applied -> GPUs behind each.
+        sessions: sessions that go down.
+        ports_only: True when only ports, not the whole device, lose service.
+    """
+
+    name: str
+    kind: str
+    platform: str
+    counts: Mapping[Statement, int]
+    examples: Mapping[Statement, str]
+    impact: Impact
+    renumbering: Renumbering
+    reach: Mapping[Rail, Fraction] = field(default_factory=dict)
+    sessions: frozenset[Link] = frozenset()
+    ports_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """The unified diff of one file, secrets masked, and how many lines it adds and removes."""
+
+    path: str
+    text: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A statement in a group: how often in all, its verdict, and an example from the first device."""
+
+    statement: Statement
+    count: int
+    verdict: Verdict
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Devices on which the same changes.
+
+    Attributes:
+        lines: gravest first.
+        files: diffs of the first device, which stands for all.
+        gpus, hosts: behind these devices, when they lose service.
+        rails: their numbers, from 0.
+        causes: dotted paths in the spec.
+    """
+
+    kind: str
+    platform: str
+    devices: tuple[str, ...]
+    lines: tuple[Line, ...]
+    impact: Impact
+    gpus: int
+    hosts: int
+    rails: tuple[int, ...]
+    sessions: int
+    ports_only: bool
+    files: tuple[FileDiff, ...] = ()
+    causes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Devices that only one side has: by kind, their names in the fabric's order."""
+
+    names: Mapping[str, tuple[str, ...]]
+    gpus: int
+
+    @property
+    def count(self) -> int:
+        """All devices."""
+        return sum(len(names) for names in self.names.values())
+
+
+@dataclass(frozen=True, slots=True)
+class SpecChange:
+    """A value of the spec that differs: where, and from what to what; None for absent."""
+
+    path: str
+    before: str | None
+    after: str | None
+    position: Position | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of the plan on both sides, as text; None where a side does not have it."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the sides differ."""
+        return self.before != self.after
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Everything a reviewer needs.
+
+    Attributes:
+        base, head: what was compared, in words; `spec`: the new spec's path, "" for trees.
+        devices: how many both sides have together.
+        gpus_affected, hosts_affected, rails_affected: that lose service while this is applied.
+        gpus_per_step: the most that lose service when devices are applied one at a time.
+        gpus_total: GPUs of the new side.
+        drain_hosts: hosts that lose service, in the order of their names.
+        planes_kept: NIC ports of a rail that keep service when one loses it.
+        spine_share: part of a ToR's bandwidth upwards that one spine carries.
+        lock_stale: whether the lock file lacks what this spec needs.
+        violations: policy findings; `findings`: those of the new plan that the old one lacks.
+        lock: lock lines that go (`-`) and come (`+`).
+    """
+
+    cluster: str
+    base: str
+    head: str
+    spec: str
+    devices: int
+    groups: tuple[Group, ...]
+    added: Fleet
+    removed: Fleet
+    renumbering: Renumbering
+    impact: Impact
+    gpus_affected: int
+    hosts_affected: int
+    rails_affected: tuple[int, ...]
+    drain_hosts: tuple[str, ...]
+    gpus_per_step: int
+    gpus_total: int
+    sessions: int
+    planes_kept: int
+    spine_share: Fraction
+    figures: tuple[Figure, ...]
+    spec_changes: tuple[SpecChange, ...]
+    lock: tuple[str, ...]
+    lock_stale: bool = False
+    findings: tuple[Diagnostic, ...] = ()
+    violations: tuple[Diagnostic, ...] = ()
+
+    @property
+    def changed(self) -> int:
+        """Devices that change, come or go."""
+        return sum(len(group.devices) for group in self.groups) + self.added.count + self.removed.count
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything would be applied; a spec edit without consequence does not count."""
+        return self.changed > 0
+
+    @property
+    def risk(self) -> str:
+        """`none`, `low`, `medium` or `high`."""
+        if not self.differs:
+            return "none"
+        if self.impact >= Impact.TRAFFIC_LOSS or self.renumbering.total or self.removed.count:
+            return "high"
+        return "medium" if self.impact is Impact.SESSION_RESET else "low"
+
+
+def whole(gpus: Iterable[Fraction]) -> int:
+    """The sum, a part of a GPU counted as one."""
+    return -(-sum(gpus, Fraction(0)) // 1)

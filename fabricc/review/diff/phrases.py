@@ -1,0 +1,200 @@
+"""What a group of devices changes, in the words of a network engineer: a line per theme, the gravest first."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.review.diff.model import Group, Impact, Line
+
+_ROLES = {
+    "host": "host port", "up": "up-link", "down": "down-link", "rail": "rail", "unused": "unused port",
+    "other": "session",
+}  # fmt: skip
+_LABELS: tuple[tuple[str, str, str], ...] = (
+    # theme, subject, label; the first label that matches counts, and "" only counts as detail
+    ("device", r"device/model", "model"),
+    ("device", r"device/platform", "software"),
+    ("routing policy", r"device/drained", ""),
+    ("links", r"link\[.*\].*", "link"),
+    ("recabling", r"interface\[.*\]/(port|peer)", "cable moves to another port"),
+    ("cables", r"interface\[.*\]/cable/length_m", "cable length~m"),
+    ("cables", r"interface\[.*\]/cable/medium", "cable medium"),
+    ("cables", r"interface\[.*\]/cable_m|.*headroom/cable_m", ""),
+    ("ports", r"interface\[.*\]/enabled", "enabled"),
+    ("ports", r"interface\[.*\]/speed_gbps", "speed~Gb/s"),
+    ("ports", r"interface\[.*\]/(link_)?mtu", "MTU"),
+    ("ports", r"breakout\[.*|interface\[.*\]/(lanes|fec|autoneg|subport|alias|index|unnumbered)", ""),
+    ("addresses", r"interface\[.*\]/ipv[46]", "address changes"),
+    ("addresses", r"loopback/.*", "loopback changes"),
+    ("addresses", r"management/address", "management address changes"),
+    ("addresses", r"session\[.*\]/remote", ""),
+    ("addresses", r".*/(route|rule)\[.*", ""),
+    ("ASNs", r"bgp/asn", "own ASN changes"),
+    ("ASNs", r"session\[.*\]/remote_asn", "neighbour's ASN changes"),
+    ("BGP", r"bgp/router_id", "router ID changes"),
+    ("BGP", r"bgp/(keepalive|hold)_s", "{key}~s"),
+    ("BGP", r"bgp/maximum_paths", "equal-cost paths"),
+    ("BGP", r"bgp/ttl_security", "TTL security"),
+    ("BGP", r"bgp/aggregate.*", "aggregate announced changes"),
+    ("BGP", r"session\[.*\]/maximum_prefixes", "prefix limit"),
+    ("BGP", r"session\[.*\]/families", "address families"),
+    ("BGP", r"(session\[.*|bgp/.*)", ""),
+    ("BFD", r"bfd/interval_ms", "BFD interval~ms"),
+    ("BFD", r"bfd/.*", "BFD multiplier"),
+    ("BFD", r"daemon\[bfdd\]", "BFD daemon"),
+    ("classification", r"qos/rdma_dscp", "DSCP of RDMA"),
+    ("classification", r"qos/cnp_dscp", "DSCP of CNP"),
+    ("classification", r"qos/dscp\[(\d+)\]/.*", "DSCP {key} to class"),
+    ("PFC", r"interface\[.*\]/pfc", "PFC priority"),
+    ("PFC", r"qos/(pfc_priority|traffic_class|priority)\[.*\](?!.*scheduler).*", ""),
+    ("headroom", r"interface\[.*\]/headroom/xoff_bytes", "xoff~B"),
+    ("headroom", r"interface\[.*\]/headroom/size_bytes", ""),
+    ("headroom", r"interface\[.*\]/headroom/dynamic_th", "dynamic threshold"),
+    ("headroom", r"interface\[.*\]/headroom/.*", ""),
+    ("headroom", r"pool/ingress_lossless_bytes", "ingress lossless pool~B"),
+    ("headroom", r"(pool|platform)/.*|interface\[.*\]/queue\[.*\]/egress_.*", ""),
+    ("ECN", r"interface\[.*\]/queue\[(\d+)\]/ecn_min_bytes", "queue {key} marks from~B"),
+    ("ECN", r"interface\[.*\]/ecn_delay_us", "marks after~us"),
+    ("ECN", r"interface\[.*\]/ecn", "ECN priority"),
+    ("ECN", r"counter\[ecn_marks\]", "counting of marks"),
+    ("ECN", r"interface\[.*\]/queue\[.*\]/ecn_.*", ""),
+    ("scheduling", r"interface\[.*\]/queue\[(\d+)\]/scheduler", "queue {key}"),
+    ("scheduling", r"qos/traffic_class\[(\d+)\]/scheduler", "class {key}"),
+    ("watchdog", r"watchdog/(.*)", "{key}"),
+    ("routing policy", r"route_map\[(.*?)\]/.*", "route map {key}"),
+    ("routing policy", r"prefix_list\[(.*?)\].*", "prefix list {key}"),
+    ("routing policy", r"community_list\[(.*?)\].*", "community list {key}"),
+    ("load balancing", r"load_balancing/(.*)", "{key}"),
+    ("trimming", r"trimming/(.*)", "{key}"),
+    ("management", r"management/isolated", "management network apart from the fabric"),
+    ("management", r"management/(.*)", "{key}"),
+    ("management", r"(lldp)/.*", "LLDP interval~s"),
+    ("accounts", r"user\[.*", "account changes"),
+    ("congestion control", r"congestion/(.*)", "{key}"),
+    ("NIC firmware", r"firmware/(.*)", "{key}"),
+    ("jobs", r"nccl/(.*)", "{key}"),
+    ("text", r"text", "configuration text"),
+    ("other", r"(.*)", "{key}"),
+)
+_THEMES = tuple(dict.fromkeys(theme for theme, _, _ in _LABELS))
+_PATTERNS = tuple((theme, re.compile(pattern), label) for theme, pattern, label in _LABELS)
+_MOST = 4
+_INDEXED = re.compile(r"(queue|class)\[(\d+)\]")
+
+_DRAIN = "add_community 65535:0"
+
+
+class Phrase(NamedTuple):
+    """One theme of a group."""
+
+    theme: str
+    text: str
+    impact: Impact
+
+
+def phrases(group: Group) -> list[Phrase]:
+    """A line per theme, gravest first."""
+    themes: dict[str, list[tuple[Line, str]]] = {}
+    for line in group.lines:
+        theme, label = _labelled(line)
+        themes.setdefault(theme, []).append((line, label))
+    found = [_phrase(theme, members) for theme, members in themes.items()]
+    return sorted(found, key=lambda phrase: (-phrase.impact, _THEMES.index(phrase.theme)))
+
+
+def _labelled(line: Line) -> tuple[str, str]:
+    for theme, pattern, label in _PATTERNS:
+        if match := pattern.fullmatch(line.statement.subject):
+            key = match[1] if match.groups() and match[1] else ""
+            return theme, label.replace("{key}", key.replace("_", " "))
+    return "other", line.statement.subject
+
+
+def _phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
+    impact = max(line.verdict.impact for line, _ in members)
+    lines = [line for line, _ in members]
+    if theme == "device" or theme == "routing policy":
+        if any(_DRAIN in (line.statement.after or "") for line in lines):
+            return Phrase(theme, "drains: everything is announced with GRACEFUL_SHUTDOWN", impact)
+        if any(_DRAIN in (line.statement.before or "") for line in lines):
+            return Phrase(theme, "takes traffic again: GRACEFUL_SHUTDOWN is no longer announced", impact)
+    shown = list(_merged([(line, label) for line, label in members if label]))
+    if not shown:
+        subjects = sorted({re.sub(r"\[[^]]*\]", "", line.statement.subject) for line in lines})
+        shown = [", ".join(subjects[:_MOST])]
+    text = "; ".join(shown[:_MOST])
+    rest = len(shown) - _MOST
+    return Phrase(theme, f"{text}; and {rest} more" if rest > 0 else text, impact)
+
+
+def _merged(members: Sequence[tuple[Line, str]]) -> Iterator[str]:
+    """Texts of labelled lines: the same change on several kinds of port is told once, a swap as one."""
+    swaps = _swaps([line for line, _ in members])
+    told: dict[tuple[object, ...], list[tuple[Line, str]]] = {}
+    for line, label in members:
+        s = line.statement
+        if (other := swaps.get(s.subject + s.op)) is not None:
+            if s.op == "-":
+                noun, own = _INDEXED.search(s.subject).groups()  # type: ignore[union-attr]
+                key: tuple[object, ...] = ("moves", noun, own, other)
+                told.setdefault(key, []).append((line, f"moves from {noun} {own} to {other}"))
+            continue
+        own = s.before is None and s.after is None
+        told.setdefault((label, "" if own else s.op, s.before, s.after), []).append((line, label))
+    for found in told.values():
+        yield _text(found)
+
+
+def _swaps(lines: Sequence[Line]) -> dict[str, str]:
+    """What leaves one queue or class and joins another with the same value: subject and op -> the other number."""
+    gone: dict[tuple[str, str | None], str] = {}
+    for line in lines:
+        if line.statement.op == "-" and (match := _INDEXED.search(line.statement.subject)):
+            gone[line.statement.subject.replace(match[0], ""), line.statement.before] = match[2]
+    found: dict[str, str] = {}
+    for line in lines:
+        match = _INDEXED.search(line.statement.subject)
+        if line.statement.op != "+" or not match:
+            continue
+        bare = line.statement.subject.replace(match[0], "")
+        if (old := gone.get((bare, line.statement.after))) is not None:
+            found[line.statement.subject + "+"] = old
+            found[line.statement.subject.replace(match[0], f"{match[1]}[{old}]") + "-"] = match[2]
+    return found
+
+
+def _text(found: Sequence[tuple[Line, str]]) -> str:
+    line, label = found[0]
+    s = line.statement
+    where = _where([member for member, _ in found])
+    if s.subject.startswith("link["):
+        verb, peers = ("gone", s.before) if s.op == "-" else ("new", s.after)
+        return f"{where} {verb}, to {peers}"
+    if label.startswith("moves "):
+        return f"{label}{_on(where)}"
+    if s.before is None and s.after is None:
+        example = f", for example {line.example}" if line.example else ""
+        return f"{label}{_on(where)}{example}"
+    name, _, unit = label.partition("~")
+    change = {"~": f"{s.before} → {s.after}", "+": f"{s.after}, new", "-": f"{s.before}, gone"}[s.op]
+    return f"{name} {change}{' ' if unit else ''}{unit}{_on(where)}"
+
+
+def _where(lines: Sequence[Line]) -> str:
+    """How many ports or sessions: `1,024 up-links and 1,024 host ports`."""
+    counts: dict[str, int] = {}
+    for line in lines:
+        if match := re.match(r"(interface|link|session)\[(\w+)\]", line.statement.subject):
+            noun = "session" if match[1] == "session" else _ROLES.get(match[2], match[2])
+            counts[noun] = max(counts.get(noun, 0), line.count)
+    return " and ".join(plural(count, noun) for noun, count in counts.items())
+
+
+def _on(where: str) -> str:
+    return f" on {where}" if where else ""

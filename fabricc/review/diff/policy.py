@@ -1,0 +1,176 @@
+"""Gates on a change: `policy:` of the spec or a policy file says what may not happen, or not without a label."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign import files
+from fabricc.base.values import dataclass
+from fabricc.review.diff.model import Impact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from fabricc.front.spec.document import Document
+    from fabricc.review.diff.model import Group, Review
+
+NAME = "fabricc-policy.yaml"
+_LOSSLESS = re.compile(
+    r"(qos|pool|watchdog)/.*|interface\[.*\]/(pfc|ecn|trust|headroom/.*|watchdog|queue\[.*\]/ecn_.*)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a change may do; None and False forbid nothing.
+
+    Attributes:
+        max_gpus_affected: GPUs that one change may take out of service.
+        max_impact: the gravest impact allowed.
+        require_label_for_lossless: label that a change of classes, PFC, ECN or buffers must have.
+        forbid_removal: whether devices may not leave.
+        file: where it stands, for people.
+    """
+
+    forbid_renumbering: bool = False
+    max_gpus_affected: int | None = None
+    max_impact: Impact | None = None
+    require_label_for_lossless: str | None = None
+    forbid_removal: bool = False
+    file: str = ""
+
+
+def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnostic, ...]]:
+    """The policy at `path`, or the one in the folder, or one that forbids nothing; FAB9023 for what is wrong."""
+    from fabricc.front.spec.yaml_loader import MAX_BYTES
+
+    named = path or folder / NAME
+    try:
+        raw = files.read(named, limit=MAX_BYTES)
+    except FileNotFoundError:
+        if path is None:
+            return Policy(), ()
+        return Policy(), (_wrong(f"there is no policy {path}", Position(str(path), 1)),)
+    except OSError as error:
+        return Policy(), (_wrong(f"cannot read {named}: {error.strerror}", Position(str(named), 1)),)
+    return read_policy(raw, str(named))
+
+
+def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
+    """The policy in `raw`, which diagnostics call `file`."""
+    from jsonschema import Draft202012Validator
+
+    from fabricc.front.spec.resources import schema_path
+    from fabricc.front.spec.yaml_loader import parse_yaml
+
+    document = parse_yaml(raw, file)
+    if not document.usable or document.diagnostics:
+        return Policy(), document.diagnostics
+    schema = json.loads(schema_path("policy").read_text("utf-8"))
+    wrong = tuple(
+        _wrong(f"policy: {breach.message}", document.key_position(tuple(breach.absolute_path)))
+        for breach in Draft202012Validator(schema).iter_errors(document.value)
+    )
+    return (Policy(), wrong) if wrong else (_policy(document.value, document.file), ())
+
+
+def spec_policy(document: Document) -> Policy | None:
+    """The policy that a spec which compiles has under `policy`, None when it has none."""
+    stated = document.value.get("policy")
+    if stated is None:
+        return None
+    return _policy(stated, f"policy at {document.file}:{document.key_position(('policy',)).line}")
+
+
+def _policy(stated: dict[str, Any], file: str) -> Policy:
+    worst = stated.get("max_impact")
+    return Policy(
+        forbid_renumbering=stated.get("forbid_renumbering", False),
+        max_gpus_affected=stated.get("max_gpus_affected"),
+        max_impact=Impact[worst.upper().replace("-", "_")] if worst else None,
+        require_label_for_lossless=stated.get("require_label_for_lossless"),
+        forbid_removal=stated.get("forbid_removal", False),
+        file=file,
+    )
+
+
+def violations(
+    policies: Iterable[Policy], review: Review, labels: AbstractSet[str], spec: str
+) -> tuple[Diagnostic, ...]:
+    """What the change does that a policy forbids, at the value of the spec that it follows from."""
+    found = {
+        (code, message): Diagnostic(
+            code, Severity.ERROR, message, _place(code, review, spec), f"{help} ({policy.file})"
+        )
+        for policy in policies
+        for code, message, help in _broken(policy, review, labels)
+    }
+    return tuple(found.values())
+
+
+def _place(code: str, review: Review, spec: str) -> Position:
+    """The cause of the first group that breaks the rule, else the first value of the spec that changed."""
+    places = {change.path: change.position for change in review.spec_changes}
+    guilty = [group for group in review.groups if _guilty(code, group, review)]
+    causes = [places.get(cause) for group in guilty for cause in group.causes]
+    return next((place for place in (*causes, *places.values()) if place), Position(spec, 1))
+
+
+def _guilty(code: str, group: Group, review: Review) -> bool:
+    match code:
+        case "FAB9011":
+            return group.gpus > 0
+        case "FAB9012":
+            return group.impact is review.impact
+        case "FAB9013":
+            return _lossless(group)
+        case _:
+            return False
+
+
+def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterator[tuple[str, str, str]]:
+    count = review.renumbering
+    if policy.forbid_renumbering and count.total:
+        stated = f"{plural(count.addresses, 'address')}, {plural(count.asns, 'ASN')}, {plural(count.ports, 'port')}"
+        yield (
+            "FAB9010",
+            f"the policy forbids renumbering: {stated} would change",
+            "Keep the lock and the pools.",
+        )
+    limit = policy.max_gpus_affected
+    if limit is not None and review.gpus_affected > limit:
+        message = f"{review.gpus_affected:,} GPUs lose service, the policy allows {limit:,} at once"
+        yield "FAB9011", message, "Split the change, for example with `overrides` unit by unit."
+    if policy.max_impact is not None and review.impact > policy.max_impact:
+        message = f"the worst effect is {review.impact.label}, the policy allows {policy.max_impact.label}"
+        yield "FAB9012", message, "Split off what is graver and schedule it."
+    needed = policy.require_label_for_lossless
+    if needed and needed not in labels and changes_lossless(review):
+        message = f"a change of classes, PFC, ECN or buffers needs the label {needed!r}"
+        yield "FAB9013", message, "Have the owners of the lossless policy approve it."
+    if policy.forbid_removal and review.removed.count:
+        yield (
+            "FAB9014",
+            f"the policy forbids removal: {plural(review.removed.count, 'device')} would leave",
+            ("Remove devices in a change of their own, under another policy."),
+        )
+
+
+def changes_lossless(review: Review) -> bool:
+    """Whether anything lossless changes on a device that stays."""
+    return any(_lossless(group) for group in review.groups)
+
+
+def _lossless(group: Group) -> bool:
+    return any(_LOSSLESS.match(line.statement.subject) for line in group.lines)
+
+
+def _wrong(message: str, position: Position) -> Diagnostic:
+    remedy = "`schemas/policy.schema.json` has every key."
+    return Diagnostic("FAB9023", Severity.ERROR, message, position, remedy)

@@ -1,0 +1,149 @@
+"""The comparison of two sides: every device once, in worker processes, then everything brought together."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.compiler.workers import spread, usable_cpus
+from fabricc.review.diff import texts
+from fabricc.review.diff.classes import classes, derived
+from fabricc.review.diff.compare import compare_views
+from fabricc.review.diff.grouping import grouped
+from fabricc.review.diff.impact import rules
+from fabricc.review.diff.model import DeviceDiff, Fleet, Impact, Renumbering, Review, Statement, whole
+from fabricc.review.diff.sides import figure_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.review.diff.model import Link, Rail, SpecChange
+    from fabricc.review.diff.sides import Side
+
+_PIECE = 16
+_INLINE = 64
+_TEXT = Statement("text", "~", None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a review tells beside the comparison itself; see `Review`."""
+
+    spec: str = ""
+    spec_changes: tuple[SpecChange, ...] = ()
+    lock: tuple[str, ...] = ()
+    lock_stale: bool = False
+    findings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    base: Side
+    head: Side
+    pieces: Sequence[Sequence[str]]
+
+    def __call__(self, number: int) -> list[DeviceDiff]:
+        found = (compare_device(self.base, self.head, name) for name in self.pieces[number])
+        return [diff for diff in found if diff is not None]
+
+
+def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
+    """What changes on one device that both sides have; facts first, text only where the facts agree."""
+    if head.same(base, name):
+        return None
+    before, after = base.view(name), head.view(name)
+    if (found := compare_views(before, after, head.kinds)) is not None:
+        return found
+    if not texts.differ(base.files(name), head.files(name)):
+        return None
+    example = {_TEXT: "lines that no fact describes, see the diff"}
+    return DeviceDiff(
+        name, after.kind, after.platform, {_TEXT: 1}, example, Impact.HITLESS, Renumbering(), ports_only=True
+    )
+
+
+def review(base: Side, head: Side, context: Context, jobs: int | None = None) -> Review:
+    """Compare everything."""
+    rules()
+    both = [name for name in head.kinds if name in base.kinds]
+    suspects = head.suspects(base)
+    compared = both if suspects is None else [name for name in both if name in suspects]
+    alike = classes(base, head) if suspects is None else {}
+    followers = {name for others in alike.values() for name in others}
+    totals = _Totals()
+    diffs = _compared(base, head, [name for name in compared if name not in followers], jobs)
+    each: list[str] = []
+    for first, others in alike.items():
+        if first in diffs:
+            follow = derived(diffs[first], others, head)
+            diffs.update({diff.name: diff for diff in follow or ()})
+            each += others if follow is None else ()
+    diffs.update(_compared(base, head, each, jobs))
+    ordered = [diffs[name] for name in both if name in diffs]
+    totals.add(ordered)
+    removed = _fleet(base, [name for name in base.kinds if name not in head.kinds])
+    added = _fleet(head, [name for name in head.kinds if name not in base.kinds])
+    scale = head.scale
+    return Review(
+        cluster=head.cluster or base.cluster,
+        base=base.label,
+        head=head.label,
+        spec=context.spec,
+        devices=len(both) + added.count + removed.count,
+        groups=grouped(ordered, base, head, context.spec_changes),
+        added=added,
+        removed=removed,
+        renumbering=totals.renumbering,
+        impact=totals.impact,
+        gpus_affected=whole(totals.reach.values()),
+        hosts_affected=len({host for host, _ in totals.reach}),
+        rails_affected=tuple(sorted({rail for _, rail in totals.reach})),
+        drain_hosts=tuple(sorted({host for host, _ in totals.reach})),
+        gpus_per_step=totals.step,
+        gpus_total=scale.gpus,
+        sessions=len(totals.sessions),
+        planes_kept=scale.nic_ports - 1,
+        spine_share=Fraction(1, scale.spines) if scale.spines else Fraction(0),
+        figures=figure_rows(base, head),
+        spec_changes=context.spec_changes,
+        lock=context.lock,
+        lock_stale=context.lock_stale,
+        findings=context.findings,
+    )
+
+
+def _compared(base: Side, head: Side, names: Sequence[str], jobs: int | None) -> dict[str, DeviceDiff]:
+    """What changes on these devices, in worker processes when they are many."""
+    workers = 1 if len(names) <= _INLINE else jobs or usable_cpus()
+    size = max(_PIECE, len(names) // 8000)
+    pieces = [names[at : at + size] for at in range(0, len(names), size)]
+    found = spread(workers, len(pieces), _Work(base, head, pieces))
+    return {diff.name: diff for _, diffs in found for diff in diffs}
+
+
+@dataclass(slots=True)
+class _Totals:
+    impact: Impact = Impact.NONE
+    renumbering: Renumbering = field(default_factory=Renumbering)
+    reach: dict[Rail, Fraction] = field(default_factory=dict)
+    sessions: set[Link] = field(default_factory=set)
+    step: int = 0
+
+    def add(self, diffs: Iterable[DeviceDiff]) -> None:
+        for diff in diffs:
+            self.impact = max(self.impact, diff.impact)
+            self.renumbering.add(diff.renumbering)
+            self.reach.update(diff.reach)
+            self.step = max(self.step, whole(diff.reach.values()))
+            self.sessions |= diff.sessions
+
+
+def _fleet(side: Side, names: Sequence[str]) -> Fleet:
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        kinds.setdefault(side.kinds[name], []).append(name)
+    gpus = whole(side.gpus_of(name) for name in kinds.get("host", ()))
+    return Fleet({kind: tuple(members) for kind, members in kinds.items()}, gpus)

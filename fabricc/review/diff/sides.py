@@ -1,0 +1,242 @@
+"""The two sides of a comparison: a planned spec, or nothing; a built tree is in `trees`."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import back_end as host_files
+from fabricc.base.values import dataclass
+from fabricc.compiler.rendering import rendered
+from fabricc.fabric.links import links
+from fabricc.fabric.model import Host, Switch
+from fabricc.review.diff.view import host_view, switch_view
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.compiler.front import Front
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.review.diff.model import Figure
+    from fabricc.review.diff.view import DeviceView
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Figures of the whole that a review needs of a side."""
+
+    gpus: int = 0
+    nic_ports: int = 1
+    planes: int = 1
+    spines: int = 0
+
+
+class Side(Protocol):
+    """One of the two."""
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        ...
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name, "" when there is none."""
+        ...
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """Every device in the fabric's order -> `tor`, `spine`, `core` or `host`."""
+        ...
+
+    @property
+    def scale(self) -> Scale:
+        """The whole."""
+        ...
+
+    def suspects(self, other: Side) -> frozenset[str] | None:
+        """The devices that alone can differ from the other side; None when any can."""
+        ...
+
+    def same(self, other: Side, name: str) -> bool:
+        """Whether the device is certainly the same on both sides, found out cheaply."""
+        ...
+
+    def view(self, name: str) -> DeviceView:
+        """The device's facts and cables."""
+        ...
+
+    def files(self, name: str) -> Mapping[str, str]:
+        """The device's files."""
+        ...
+
+    def figures(self) -> Mapping[str, str]:
+        """Figures of the plan, in the order shown."""
+        ...
+
+    def gpus_of(self, name: str) -> Fraction:
+        """GPUs in a host; 0 for a switch."""
+        ...
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """The side of a spec that did not exist yet."""
+
+    label: str
+    cluster: str = ""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    scale: Scale = field(default_factory=Scale)
+
+    def suspects(self, other: Side) -> frozenset[str] | None:  # noqa: ARG002
+        """None can: there is no device."""
+        return frozenset()
+
+    def same(self, other: Side, name: str) -> bool:  # noqa: ARG002
+        """Never."""
+        return False
+
+    def view(self, name: str) -> DeviceView:
+        """There is no device.
+
+        Raises:
+            KeyError: always.
+        """
+        raise KeyError(name)
+
+    def files(self, name: str) -> Mapping[str, str]:  # noqa: ARG002
+        """None."""
+        return {}
+
+    def figures(self) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+    def gpus_of(self, name: str) -> Fraction:  # noqa: ARG002
+        """None."""
+        return Fraction(0)
+
+
+@dataclass(frozen=True)
+class SpecSide:
+    """A planned fabric; devices are computed when asked for and not kept."""
+
+    label: str
+    front: Front
+    fabric: Fabric
+    places: Mapping[str, SwitchId | tuple[int, int]]
+    kinds: Mapping[str, str]
+
+    @staticmethod
+    def of(label: str, front: Front, fabric: Fabric) -> SpecSide:
+        """The side of a fabric."""
+        places: dict[str, SwitchId | tuple[int, int]] = {}
+        kinds: dict[str, str] = {}
+        for switch in fabric.switch_ids():
+            name = fabric.name(switch)
+            places[name], kinds[name] = switch, switch.tier.value
+        for unit, slot in fabric.host_ids():
+            name = fabric.units[unit].hosts[slot]
+            places[name], kinds[name] = (unit, slot), "host"
+        return SpecSide(label, front, fabric, places, kinds)
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self.fabric.cluster
+
+    @property
+    def scale(self) -> Scale:
+        """The whole."""
+        shape = self.fabric.shape
+        return Scale(self.fabric.counts()["gpus"], shape.nic_ports, shape.planes, shape.spines)
+
+    def device(self, name: str) -> Switch | Host:
+        """The device, everything decided."""
+        place = self.places[name]
+        return self.fabric.host(place) if isinstance(place, tuple) else self.fabric.switch(place)
+
+    def same(self, other: Side, name: str) -> bool:
+        """Equal values: what is rendered and stated is a function of them."""
+        return isinstance(other, SpecSide) and self.device(name) == other.device(name)
+
+    def suspects(self, other: Side) -> frozenset[str] | None:
+        """Where the fabrics differ in overrides alone: the devices these name, and their neighbours."""
+        if not isinstance(other, SpecSide) or replace(self.fabric, changes={}) != replace(
+            other.fabric, changes={}
+        ):
+            return None
+        return frozenset(overridden(self.fabric, other.fabric))
+
+    def view(self, name: str) -> DeviceView:
+        """The device's planned facts and cables."""
+        device = self.device(name)
+        if isinstance(device, Host):
+            return host_view(device, host_files.planned(device), self.rail_gpus(device.unit))
+        rail_gpus = Fraction(1) if device.unit is None else self.rail_gpus(device.unit)
+        return switch_view(device, back_ends.load(device.nos).planned(device), rail_gpus)
+
+    def rail_gpus(self, unit: int) -> Fraction:
+        """GPUs behind one rail of the hosts in a unit."""
+        model = self.fabric.host_models[self.fabric.units[unit].group]
+        return Fraction(model.gpus, self.fabric.shape.rails)
+
+    def files(self, name: str) -> Mapping[str, str]:
+        """The device's files, rendered."""
+        device = self.device(name)
+        if isinstance(device, Host):
+            return host_files.render(device)
+        return rendered(device)
+
+    def figures(self) -> Mapping[str, str]:
+        """Figures of the plan."""
+        from fabricc.review.diff.figures import fabric_figures
+
+        return fabric_figures(self.fabric)
+
+    def gpus_of(self, name: str) -> Fraction:
+        """GPUs in a host; 0 for a switch."""
+        place = self.places[name]
+        if not isinstance(place, tuple):
+            return Fraction(0)
+        return Fraction(self.fabric.host_models[self.fabric.units[place[0]].group].gpus)
+
+
+def overridden(base: Fabric, head: Fabric) -> set[str]:
+    """Devices whose overrides differ, and all at the far ends of their cables."""
+    before, after = base.changes, head.changes
+    named = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    found = set(named)
+    for switch in head.switch_ids():
+        if head.name(switch) in named:
+            found |= {link.peer for link in links(head, switch)}
+    return found
+
+
+def sharing(base: Fabric, head: Fabric) -> Fabric:
+    """The head with the base's objects wherever they are equal, so that devices compare at the speed of identity."""
+    tiers = {
+        tier: replace(plan, model=base.tiers[tier].model)
+        if tier in base.tiers and base.tiers[tier].model == plan.model
+        else plan
+        for tier, plan in head.tiers.items()
+    }
+    models = {model.name: model for model in base.host_models}
+    hosts = tuple(models[m.name] if models.get(m.name) == m else m for m in head.host_models)
+    qos = {key: base.qos[key] if base.qos.get(key) == policy else policy for key, policy in head.qos.items()}
+    services = base.services if base.services == head.services else head.services
+    return replace(head, tiers=tiers, host_models=hosts, qos=qos, services=services)
+
+
+def figure_rows(base: Side, head: Side) -> tuple[Figure, ...]:
+    """Figures of both sides, in the head's order, then those that only the base has."""
+    from fabricc.review.diff.model import Figure
+
+    before, after = base.figures(), head.figures()
+    names = [*after, *(name for name in before if name not in after)]
+    if type(base) is not type(head) and before:
+        names = [name for name in after if name in before]
+    return tuple(Figure(name, before.get(name), after.get(name)) for name in names)

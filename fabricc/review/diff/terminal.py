@@ -1,0 +1,78 @@
+"""A review on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.foreign.screen import Line
+from fabricc.review.diff import wording
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.names import fold
+from fabricc.review.diff.phrases import phrases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.review.diff.model import FileDiff, Group, Review
+
+_COLOURS = {"none": "green", "low": "green", "medium": "yellow", "high": "red"}
+_LINES = 40
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def parts(review: Review) -> Iterator[Line]:
+    """Its lines; each diff is cut after some, Markdown and JSON have it all."""
+    yield Line(wording.verdict_line(review), f"bold {_COLOURS[review.risk]}")
+    yield Line(f"{review.cluster}: {review.base} → {review.head}", "dim")
+    for d in review.violations:
+        yield Line(f"policy {d.code}: {d.message}. {d.help}", "bold red")
+    if review.differs:
+        yield from _rows(wording.impact_rows(review))
+    yield from map(Line, wording.drain_steps(review))
+    if review.spec_changes:
+        yield from (Line(), Line("spec", "bold"))
+    for change in review.spec_changes:
+        place = f"  {change.position.file}:{change.position.line}" if change.position else ""
+        yield Line(f"  {change.path}: {change.before or 'absent'} → {change.after or 'absent'}{place}")
+    figures = [(f.name, f"{f.before or '-'} → {f.after or '-'}") for f in review.figures if f.changed]
+    if figures:
+        yield from (Line(), Line("plan", "bold"))
+        yield from _rows(figures)
+    if review.differs and (same := wording.key_figures(review)):
+        yield from (Line(), Line(f"plan, unchanged: {same}", "dim"))
+    for group in review.groups:
+        yield from _group(group)
+    for title, names in wording.fleets(review):
+        yield from (Line(), Line(f"{title}: {fold(names, 20)}"))
+    for d in review.findings:
+        if d.severity is not Severity.NOTE:
+            yield from (Line(), Line(f"{d.severity.value} {d.code}: {d.message}", "yellow"))
+    if following := wording.next_command(review):
+        yield from (Line(), Line(f"Next: {following}"))
+
+
+def _rows(rows: list[tuple[str, str]]) -> Iterator[Line]:
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        yield Line(f"  {name:<{width}}  {value}")
+
+
+def _group(group: Group) -> Iterator[Line]:
+    yield Line()
+    yield Line(wording.title(group), "bold red" if group.impact >= Impact.TRAFFIC_LOSS else "bold")
+    yield Line(f"  {fold(group.devices)}", "dim")
+    for phrase in phrases(group):
+        yield Line(f"  {phrase.theme}: {phrase.text}")
+    for file in group.files:
+        yield from _file(file, group)
+
+
+def _file(file: FileDiff, group: Group) -> Iterator[Line]:
+    of = f" of {group.devices[0]}" if len(group.devices) > 1 else ""
+    yield Line(f"  {file.path}{of} (+{file.added} -{file.removed})", "dim")
+    lines = file.text.split("\n")
+    for line in lines[:_LINES]:
+        yield Line(f"    {line}", _DIFF_COLOURS.get(line[:1], ""))
+    if len(lines) > _LINES:
+        yield Line(f"    … {len(lines) - _LINES} more lines", "dim")

@@ -1,0 +1,214 @@
+"""A built tree as a side of a comparison: facts read from its files, cables from its plan."""
+
+from __future__ import annotations
+
+import csv
+import ipaddress
+import json
+from dataclasses import field
+from fractions import Fraction
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import back_end as host_files
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.foreign.files import Folder
+from fabricc.base.values import dataclass
+from fabricc.compiler.recheck import DeviceFiles
+from fabricc.fabric.facts import neighbor_key
+from fabricc.fabric.routing import Transport
+from fabricc.proof.tree import read_manifest
+from fabricc.review.diff.figures import count_figures
+from fabricc.review.diff.sides import Scale
+from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.review.diff.sides import Side
+    from fabricc.tree import Manifest
+
+_LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB
+_TIERS = ("tor", "spine", "core")
+_RANK = {"host": 0, "spine": 1, "core": 2}
+Cable = tuple[str, str, str, str, int, str]
+"""(own port, role, peer, peer port, length in metres, medium)"""
+
+
+@dataclass(frozen=True)
+class TreeSide:
+    """A tree that `build` wrote."""
+
+    label: str
+    tree: Path
+    manifest: Manifest
+    plan: Mapping[str, Any]
+    kinds: Mapping[str, str]
+    cables: Mapping[str, tuple[Cable, ...]]
+    read_files: DeviceFiles
+    digests: Mapping[str, tuple[tuple[str, str], ...]] = field(repr=False, default_factory=dict)
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self.manifest.cluster
+
+    @property
+    def scale(self) -> Scale:
+        """The whole."""
+        shape = self.plan["shape"]
+        return Scale(self.plan["counts"]["gpus"], shape["nic_ports"], shape["planes"], shape["spines"])
+
+    def suspects(self, other: Side) -> frozenset[str] | None:
+        """Devices whose files or cables differ, where models and NOS of the tiers are the same."""
+        if not isinstance(other, TreeSide) or self.plan["tiers"] != other.plan["tiers"]:
+            return None
+        return frozenset(
+            name
+            for name in self.kinds
+            if self.digests.get(name) != other.digests.get(name)
+            or self.cables.get(name) != other.cables.get(name)
+        )
+
+    def same(self, other: Side, name: str) -> bool:  # noqa: ARG002
+        """Not known before the files are read."""
+        return False
+
+    def view(self, name: str) -> DeviceView:
+        """The device's facts as read from its files, and its cables."""
+        kind, files, cables = self.kinds[name], self.files(name), self.cables.get(name, ())
+        model, nos, platform = "host", "host", "host"
+        if kind == "host":
+            facts = dict(host_files.read(files).facts)
+            ports = {port: PortView("rail", port, end, 0) for port, _, _, end, _, _ in cables}
+            for port, _, peer, end, _, _ in cables:
+                facts[f"interface[{port}]/peer"] = f"{peer} {end}"
+        else:
+            tier = self.plan["tiers"][kind]
+            nos, reading = _read(tier["nos"], files)
+            platform = f"{nos} {tier['release']}".strip() if nos == tier["nos"] else nos
+            facts, model = dict(reading.facts), tier["model"]
+            facts.update(identity_facts(model, platform))
+            ports = numbered_ports([cable[:4] for cable in cables])
+        for port, _, _, _, length, medium in cables:
+            facts.update(cable_facts(port, length, medium))
+        return DeviceView(
+            name, kind, nos, platform, model, facts, ports, sessions_of(facts), self._rail_gpus()
+        )
+
+    def _rail_gpus(self) -> Fraction:
+        counts, rails = self.plan["counts"], self.plan["shape"]["rails"]
+        return Fraction(counts["gpus"], max(1, counts["hosts"] * rails))
+
+    def files(self, name: str) -> Mapping[str, str]:
+        """The device's files."""
+        folder = "hosts" if self.kinds[name] == "host" else "switches"
+        return self.read_files(f"{folder}/{name}")
+
+    def figures(self) -> Mapping[str, str]:
+        """Figures that the plan file has."""
+        plan, shape = self.plan, self.plan["shape"]
+        pools = plan["pools"]
+        families = ("hosts4" in pools) + ("hosts6" in pools)
+        return count_figures(plan["counts"], shape, families)
+
+    def gpus_of(self, name: str) -> Fraction:
+        """GPUs in a host; 0 for a switch."""
+        counts = self.plan["counts"]
+        return (
+            Fraction(counts["gpus"], max(1, counts["hosts"])) if self.kinds[name] == "host" else Fraction(0)
+        )
+
+
+def tree_side(tree: Path) -> TreeSide | Diagnostic:
+    """The side of a tree, or what is wrong with it."""
+    manifest, missing = read_manifest(tree)
+    if manifest is None:
+        return missing or Diagnostic("FAB6013", Severity.ERROR, f"{tree} is no output tree")
+    try:
+        with Folder(tree) as folder:
+            plan = json.loads(folder.read("plan/fabric.json"))
+            rows = list(csv.DictReader(StringIO(folder.read("plan/cabling.csv", limit=_LARGEST).decode())))
+        kinds, cables = _devices(rows, manifest)
+        side = TreeSide(
+            str(tree), tree, manifest, plan, kinds, cables, DeviceFiles.of(tree, manifest), _digests(manifest)
+        )
+        _ = side.scale, side.figures(), plan["tiers"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error) as error:
+        message = f"{tree}/plan cannot be read: {error}"
+        return Diagnostic("FAB9021", Severity.ERROR, message, None, "Build the tree again.")
+    return side
+
+
+def _devices(
+    rows: list[dict[str, str]], manifest: Manifest
+) -> tuple[dict[str, str], dict[str, tuple[Cable, ...]]]:
+    """Kind of every device, and its cables in the plan's order."""
+    kinds: dict[str, str] = {}
+    cables: dict[str, list[Cable]] = {}
+    lower = {"host": "host", "spine": "tor", "core": "spine"}
+    for row in sorted(rows, key=lambda r: _RANK[r["kind"]]):
+        near, far = row["a_device"], row["b_device"]
+        kinds[near] = lower[row["kind"]]
+        kinds[far] = _TIERS[_RANK[row["kind"]]]
+        length, medium = int(row["length_m"]), row["medium"]
+        up, down = ("rail", "host") if row["kind"] == "host" else ("up", "down")
+        cables.setdefault(near, []).append((row["a_port"], up, far, row["b_port"], length, medium))
+        cables.setdefault(far, []).append((row["b_port"], down, near, row["a_port"], length, medium))
+    named = {path.split("/")[1] for path in manifest.files if path.startswith(("switches/", "hosts/"))}
+    order = sorted(kinds.items(), key=lambda item: ((*_TIERS, "host").index(item[1]), item[0]))
+    return {name: kind for name, kind in order if name in named}, {k: tuple(v) for k, v in cables.items()}
+
+
+def _digests(manifest: Manifest) -> dict[str, tuple[tuple[str, str], ...]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path, digest in sorted(manifest.files.items()):
+        parts = path.split("/", 2)
+        if len(parts) == 3 and parts[0] in ("switches", "hosts"):
+            found.setdefault(parts[1], []).append((parts[2], digest))
+    return {name: tuple(pairs) for name, pairs in found.items()}
+
+
+def _read(expected: str, files: Mapping[str, str]) -> tuple[str, Reading]:
+    """The NOS of a switch and its reading: its tier's, or that of an override, which the files give away."""
+    first = back_ends.load(expected).read(files)
+    if "system/hostname" in first.facts and not first.unknown:
+        return expected, first
+    for name in back_ends.names():
+        if name == expected:
+            continue
+        reading = back_ends.load(name).read(files)
+        if "system/hostname" in reading.facts and not reading.unknown:
+            return name, reading
+    return expected, first
+
+
+def sessions_of(facts: Facts) -> dict[str, str]:
+    """Neighbour key of some facts -> port: by the other address of a link of two, or the port's own name."""
+    found: dict[str, str] = {}
+    neighbors = {path[13 : path.index("]")] for path in facts if path.startswith("bgp/neighbor[")}
+    for path, value in facts.items():
+        if not path.startswith("interface["):
+            continue
+        port, _, rest = path[10:].partition("]/")
+        if rest in ("ipv4", "ipv6"):
+            other = _other_end(str(value))
+            if other in neighbors:
+                found[other] = port
+        elif rest == "unnumbered" and port in neighbors:
+            found[neighbor_key(Transport.UNNUMBERED, None, port)] = port
+    return found
+
+
+def _other_end(address: str) -> str:
+    """The other address of a /31 or /127; "" for any other network, and for what is none."""
+    try:
+        own = ipaddress.ip_interface(address)
+    except ValueError:
+        return ""
+    if own.network.num_addresses != 2:
+        return ""
+    return str(own.network[0] if own.ip == own.network[1] else own.network[1])

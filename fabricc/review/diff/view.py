@@ -1,0 +1,156 @@
+"""One device as the comparison sees it: its facts, its ports and whom they reach."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.facts import boolean
+from fabricc.fabric.model import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.review.diff.model import Rail
+
+_RAIL = re.compile(r"rail(\d+)")
+_FACT = re.compile(r"(interface|bgp/neighbor)\[([^]]*)\](.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class PortView:
+    """A cabled port: `role` is `host`, `up`, `down`, or `rail` on a host.
+
+    `panel` is its number among all ports of the box, whatever the NOS calls it; -1 where only its name is known.
+    """
+
+    role: str
+    peer: str
+    peer_port: str
+    ordinal: int
+    panel: int = -1
+
+    @property
+    def identity(self) -> str:
+        """What stays when port names and numbers change: the far end, and which of the links to it."""
+        return f"{self.peer}#{self.ordinal}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceView:
+    """A device's facts and cables.
+
+    Attributes:
+        kind: `tor`, `spine`, `core` or `host`; `platform`: NOS and release.
+        ports: name -> cabled port.
+        sessions: neighbour key as facts have it -> port name.
+        rail_gpus: GPUs behind one rail of the hosts here.
+    """
+
+    name: str
+    kind: str
+    nos: str
+    platform: str
+    model: str
+    facts: Facts
+    ports: Mapping[str, PortView]
+    sessions: Mapping[str, str] = field(default_factory=dict)
+    rail_gpus: Fraction = Fraction(1)
+
+    @property
+    def layout(self) -> dict[str, str]:
+        """Link identity -> port name."""
+        return {port.identity: name for name, port in self.ports.items()}
+
+    def reach(self, port: str | None = None) -> dict[Rail, Fraction]:
+        """The rails behind one port, or behind the whole device, and their GPUs."""
+        found: dict[Rail, Fraction] = {}
+        for name in self.ports if port is None else (port,):
+            view = self.ports.get(name)
+            if view is None or view.role not in ("host", "rail"):
+                continue
+            host, end = (self.name, name) if view.role == "rail" else (view.peer, view.peer_port)
+            if match := _RAIL.match(end):
+                found[host, int(match[1])] = self.rail_gpus
+        return found
+
+    def place(self, path: str) -> tuple[str, str, str, str]:
+        """A fact path taken apart: (`interface`, `session` or "", role, identity or port name, rest of the path)."""
+        match = _FACT.match(path)
+        if match is None:
+            return "", "", "", path
+        kind, key, rest = match[1], match[2], match[3]
+        name = key if kind == "interface" else self.sessions.get(key, "")
+        port = self.ports.get(name)
+        word = "interface" if kind == "interface" else "session"
+        if port is None:
+            return word, "unused" if kind == "interface" else "other", key, rest
+        transport = "" if kind == "interface" else _transport(key)
+        return word, port.role, f"{port.identity}{transport}", rest
+
+
+def _transport(neighbor: str) -> str:
+    return " ipv6" if ":" in neighbor else " ipv4" if neighbor[:1].isdigit() else " unnumbered"
+
+
+def numbered_ports(
+    cables: list[tuple[str, str, str, str]], panel: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, PortView]:
+    """Ports from (port, role, peer, peer port), the links to one peer counted in that order.
+
+    `panel` says where on the box a port is, as far as that is known.
+    """
+    counts: dict[str, int] = {}
+    found = {}
+    for port, role, peer, peer_port in cables:
+        found[port] = PortView(role, peer, peer_port, counts.setdefault(peer, 0), panel.get(port, -1))
+        counts[peer] += 1
+    return found
+
+
+def switch_view(switch: Switch, planned: Facts, rail_gpus: Fraction) -> DeviceView:
+    """A planned switch; `planned` is what its back end states of it."""
+    facts = dict(planned)
+    platform = f"{switch.nos} {switch.release}".strip()
+    facts.update(identity_facts(switch.model.name, platform))
+    facts["device/drained"] = boolean(switch.drained)
+    cables = []
+    for port in switch.ports:
+        if port.peer is None:
+            continue
+        role = port.direction.value if port.direction is not Direction.UNUSED else "down"
+        cables.append((port.name, role, port.peer.device, port.peer.port))
+        facts.update(cable_facts(port.name, port.cable_m or 0, port.medium or ""))
+    sessions = {session.remote or session.port: session.port for session in switch.bgp.sessions}
+    ports = numbered_ports(cables, {port.name: number for number, port in enumerate(switch.ports)})
+    return DeviceView(
+        switch.name, switch.tier.value, switch.nos, platform, switch.model.name, facts, ports, sessions, rail_gpus
+    )  # fmt: skip
+
+
+def host_view(host: Host, planned: Facts, rail_gpus: Fraction) -> DeviceView:
+    """A planned host."""
+    facts = dict(planned)
+    facts["device/model"] = host.model.name
+    ports = {}
+    for port in host.ports:
+        ports[port.name] = PortView("rail", port.name, port.peer.port, 0)
+        facts[f"interface[{port.name}]/peer"] = f"{port.peer.device} {port.peer.port}"
+        facts.update(cable_facts(port.name, port.cable_m, port.medium))
+    return DeviceView(host.name, "host", "host", host.model.name, "host", facts, ports, {}, rail_gpus)
+
+
+def identity_facts(model: str, platform: str) -> Facts:
+    """What a switch is, which no configuration states."""
+    return {"device/model": model, "device/platform": platform}
+
+
+def cable_facts(port: str, length_m: int, medium: str) -> Facts:
+    """The cable of a port, which no configuration states."""
+    return {f"interface[{port}]/cable/length_m": length_m, f"interface[{port}]/cable/medium": medium}

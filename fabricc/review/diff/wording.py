@@ -1,0 +1,244 @@
+"""Sentences that every format of a review shares: the verdict, the impact, what to drain, the next command."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.text import inert
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.names import fold, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fabricc.review.diff.model import Fleet, Group, Review
+
+NOUNS = {"tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
+_KEY_FIGURES = ("oversubscription", "headroom used", "rail bandwidth left", "worst single")
+IMPACTS = {
+    Impact.NONE: "no effect on traffic",
+    Impact.HITLESS: "hitless",
+    Impact.SESSION_RESET: "BGP sessions reset",
+    Impact.TRAFFIC_LOSS: "traffic is lost",
+    Impact.RELOAD: "reload or MMU reprogram",
+}
+
+
+def verdict_line(review: Review) -> str:
+    """The first line: risk, devices, GPUs, renumbering."""
+    if not review.differs:
+        count = len(review.spec_changes)
+        edits = f"{plural(count, 'value')} of the spec {'differs' if count == 1 else 'differ'}"
+        tail = f"; {edits} without consequence" if count else ""
+        return f"no device changes, 0 numbers change{tail}"
+    lose = "loses" if review.gpus_affected == 1 else "lose"
+    moves = (review.removed, "leave"), (review.added, "join")
+    parts = [
+        f"{review.risk.upper()} risk",
+        *(f"{_fleet(fleet)} {verb}" for fleet, verb in moves if fleet.count),
+        f"{review.changed:,} of {plural(review.devices, 'device')} {'changes' if review.changed == 1 else 'change'}",
+        f"{review.gpus_affected:,} of {review.gpus_total:,} GPUs {lose} service while it is applied",
+        renumbering(review),
+    ]
+    return ", ".join(parts)
+
+
+def _fleet(fleet: Fleet) -> str:
+    """Devices that come or go: `1 ToR and 2 hosts (16 GPUs)`."""
+    kinds = [plural(len(fleet.names[kind]), noun) for kind, noun in NOUNS.items() if kind in fleet.names]
+    gpus = f" ({plural(fleet.gpus, 'GPU')})" if fleet.gpus else ""
+    return " and ".join(kinds) + gpus
+
+
+def key_figures(review: Review) -> str:
+    """The figures that a reviewer looks for and that stay as they are."""
+    kept = [f for f in review.figures if not f.changed and f.after and f.name.startswith(_KEY_FIGURES)]
+    return "; ".join(f"{figure.name}: {figure.after}" for figure in kept)
+
+
+def renumbering(review: Review) -> str:
+    """Zero included, because that is what a reviewer looks for."""
+    count = review.renumbering
+    if not count.total:
+        return "0 renumbered"
+    stated = ((count.addresses, "address"), (count.asns, "ASN"), (count.ports, "port"))
+    return " and ".join(plural(number, noun) for number, noun in stated if number) + " renumbered"
+
+
+def impact_rows(review: Review) -> list[tuple[str, str]]:
+    """What it does, as name and value."""
+    count = review.renumbering
+    rows = [("worst effect", IMPACTS[review.impact])]
+    if review.gpus_affected:
+        rails = f"rail{'s' if len(review.rails_affected) > 1 else ''} {listed(review.rails_affected)}"
+        where = f"{plural(review.hosts_affected, 'host')}, {rails}"
+        step = f"; {review.gpus_per_step:,} at a time, device by device"
+        if review.gpus_per_step == review.gpus_affected or _together(review):
+            step = ""
+        rows.append(
+            ("GPUs that lose service", f"{review.gpus_affected:,} of {review.gpus_total:,} ({where}){step}")
+        )
+    else:
+        rows.append(("GPUs that lose service", f"0 of {review.gpus_total:,}"))
+    rows.append(("BGP sessions that go down", f"{review.sessions:,}"))
+    rows.append(
+        (
+            "renumbered",
+            f"{plural(count.addresses, 'address')}, {plural(count.asns, 'ASN')}, {plural(count.ports, 'port')}",
+        )
+    )
+    rows.append(("devices", _devices(review)))
+    if review.lock:
+        gone = sum(line.startswith("-") for line in review.lock)
+        rows.append(("lock", f"{len(review.lock) - gone} lines join, {gone} leave"))
+    return rows
+
+
+def _devices(review: Review) -> str:
+    counts: dict[str, int] = {}
+    for group in review.groups:
+        counts[group.kind] = counts.get(group.kind, 0) + len(group.devices)
+    verb = "changes" if sum(counts.values()) == 1 else "change"
+    parts = [_kinds(counts, verb)] if counts else []
+    for fleet, verb in ((review.added, "new"), (review.removed, "gone")):
+        if fleet.count:
+            kinds = {kind: len(names) for kind, names in fleet.names.items()}
+            gpus = f" ({plural(fleet.gpus, 'GPU')})" if fleet.gpus else ""
+            parts.append(_kinds(kinds, verb) + gpus)
+    return "; ".join(parts) or "none change"
+
+
+def _kinds(counts: Mapping[str, int], verb: str) -> str:
+    return (
+        ", ".join(plural(counts[kind], noun) for kind, noun in NOUNS.items() if counts.get(kind)) + f" {verb}"
+    )
+
+
+def title(group: Group) -> str:
+    """A group in a line."""
+    noun = plural(len(group.devices), NOUNS[group.kind])
+    platform = "" if group.kind == "host" else f" ({group.platform})"
+    text = f"{noun}{platform}: {IMPACTS[group.impact]}"
+    if group.gpus:
+        text += f", {plural(group.gpus, 'GPU')} on rail{'s' if len(group.rails) > 1 else ''} {listed(group.rails)}"
+    return text
+
+
+def drain_steps(review: Review) -> list[str]:
+    """What to take out of service first, and in which order to apply."""
+    steps: list[str] = []
+    if review.drain_hosts:
+        hosts = fold(review.drain_hosts, 6)
+        text = f"Drain jobs from {plural(review.hosts_affected, 'host')} first: {hosts}."
+        if review.planes_kept and _one_side(review.groups):
+            text += f" Each rail keeps {review.planes_kept} of its {review.planes_kept + 1} ports."
+        steps.append(text)
+    together = _together(review)
+    steps += together
+    for kind in () if together else ("spine", "core"):
+        whole = [g for g in review.groups if g.kind == kind and _heavy(g) and not g.ports_only]
+        devices = [name for group in whole for name in group.devices]
+        if devices:
+            left = (
+                f"; each carries {float(review.spine_share * 100):.1f} % of its ToRs' bandwidth"
+                if kind == "spine"
+                else ""
+            )
+            one = f"overrides: {{{devices[0]}: {{drain: true}}}}"
+            steps.append(
+                f"Apply the {plural(len(devices), kind)} one at a time, each drained first (`{one}`){left}."
+            )
+    tors = sum(len(g.devices) for g in review.groups if g.kind == "tor" and _heavy(g) and not g.ports_only)
+    if tors > 1 and not together:
+        most = plural(review.gpus_per_step, "GPU")
+        steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
+    if not steps and review.sessions and not review.removed.count:
+        steps.append("Nothing to drain if devices are applied one at a time: the other paths carry on.")
+    elif not steps and review.differs and not review.removed.count:
+        steps.append("Nothing to drain: no traffic that runs today is touched.")
+    if review.removed.count:
+        names = [name for names in review.removed.names.values() for name in names]
+        steps.append(f"Take these out of service before they go: {fold(names, 6)}.")
+    return steps
+
+
+def _together(review: Review) -> list[str]:
+    """Changes that work only when both ends have them."""
+    subjects = {line.statement.subject for group in review.groups for line in group.lines}
+    steps = []
+    if any(s.startswith("qos/dscp[") or s.endswith("]/pfc") for s in subjects):
+        steps.append(
+            "Apply to every switch and host in one window with RDMA stopped: while two devices disagree on "
+            "classes or PFC, lossless traffic drops."
+        )
+    if "bgp/asn" in subjects:
+        steps.append(
+            "Apply both ends of every session in one window: a session stays down until both have the new ASNs."
+        )
+    return steps
+
+
+def _heavy(group: Group) -> bool:
+    return group.impact >= Impact.TRAFFIC_LOSS
+
+
+def _one_side(groups: Iterable[Group]) -> bool:
+    """Whether all ToRs that lose service serve one NIC port."""
+    tors = [name for group in groups if group.kind == "tor" and _heavy(group) for name in group.devices]
+    return len({name[-1] for name in tors}) == 1 and not any(g.kind == "host" and _heavy(g) for g in groups)
+
+
+def next_command(review: Review) -> str:
+    """What to type next, "" for trees."""
+    if not review.spec:
+        return ""
+    spec = shlex.quote(review.spec)
+    if review.lock_stale:
+        return f"fabricc build {spec} && git add {shlex.quote(_beside(review.spec))}"
+    if not review.differs:
+        return f"fabricc validate {spec}"
+    return f"fabricc build {spec} --frozen"
+
+
+def _beside(spec: str) -> str:
+    folder, slash, _ = spec.rpartition("/")
+    return f"{folder}{slash}fabricc.lock"
+
+
+LABELS = (
+    "fabric:no-change", "risk:low", "risk:medium", "risk:high", "renumbers", "needs-drain", "removes-devices",
+    "policy-change", "policy-violation",
+)  # fmt: skip
+"""Every label that a review can give; a bot takes away those of an earlier one."""
+
+
+def labels(review: Review) -> list[str]:
+    """Labels for the pull request, out of `LABELS`."""
+    found = ["fabric:no-change"] if not review.differs else [f"risk:{review.risk}"]
+    if review.renumbering.total:
+        found.append("renumbers")
+    if review.drain_hosts or any(_heavy(group) for group in review.groups):
+        found.append("needs-drain")
+    if review.removed.count:
+        found.append("removes-devices")
+    if any(change.path.partition(".")[0] == "policy" for change in review.spec_changes):
+        found.append("policy-change")
+    if review.violations:
+        found.append("policy-violation")
+    return found
+
+
+def marker(subject: str) -> str:
+    """What finds the comment on a spec (or the tree of a cluster) again, so that it is edited and not posted twice."""
+    return inert(f"fabricc:diff:{subject}")
+
+
+def fleets(review: Review) -> list[tuple[str, Sequence[str]]]:
+    """Devices that come and go, by heading."""
+    found: list[tuple[str, Sequence[str]]] = []
+    for fleet, verb in ((review.added, "new"), (review.removed, "gone")):
+        for kind, names in fleet.names.items():
+            found.append((f"{plural(len(names), NOUNS[kind])} {verb}", names))
+    return found

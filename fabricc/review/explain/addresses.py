@@ -1,0 +1,246 @@
+"""An address or a prefix: whose it is, which pool it comes from, and the closed form that gives it."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fabricc.fabric import links
+from fabricc.fabric.links import host_links
+from fabricc.fabric.model import Direction, TierName
+from fabricc.review.explain import coordinates, formulas
+from fabricc.review.explain.model import Explanation, Statement
+from fabricc.review.explain.origins import strides
+from fabricc.review.explain.places import coordinates_text, identity_origins, tier_text
+from fabricc.review.explain.pools import (
+    DOCS,
+    HOST_RULE,
+    LINK_RULE,
+    LOOPBACK_RULE,
+    MANAGEMENT_RULE,
+    offset_in,
+    pools,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.links import Link
+    from fabricc.review.explain.coordinates import Place
+    from fabricc.review.explain.model import Formula, Origin
+    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.pools import Found
+
+    Address = IPv4Address | IPv6Address
+    Details = tuple[tuple[str, str], ...]
+
+
+def explain_address(known: Known, text: str) -> Explanation:
+    """Whose an address is.
+
+    Raises:
+        ValueError: it is none.
+    """
+    address = ip_address(text)
+    fabric = known.fabric
+    found = next((each for each in pools(fabric) if offset_in(each.pool, address) is not None), None)
+    named = tuple(_named(known, address))
+    if found is None:
+        return _outside(known, address, named)
+    offset = int(address) - found.pool.first
+    size = 1 << found.pool.bits
+    shown = f"{offset:,}" if offset < 10**15 else f"{offset:#x}"
+    where = ("pool", f"{found.name} {found.pool}, address {shown} of {size:,}" if size < 10**15 else
+             f"{found.name} {found.pool}, address {shown}")  # fmt: skip
+    if found.name == "hosts":
+        return _host_address(known, address, found, where)
+    if found.name == "links":
+        return _link_address(known, address, found, where)
+    if found.name == "loopbacks":
+        return _loopback(known, address, found, where)
+    return _management(known, address, found, where, named)
+
+
+def _answer(
+    address: Address,
+    title: str,
+    details: Details,
+    rule: str,
+    steps: tuple[Formula, ...],
+    origins: tuple[Origin, ...],
+) -> Explanation:
+    statement = Statement("address", str(address), rule, steps, (), origins, docs=DOCS)
+    return Explanation("address", str(address), title, details, (statement,))
+
+
+def _unassigned(
+    known: Known, address: Address, found: Found, place: Place, details: Details, rule: str
+) -> Explanation:
+    """In a pool, at coordinates that nothing has."""
+    would = (("would be", f"{tier_text(place)}: {coordinates_text(place)}"), ("nobody's", place.missing))
+    origins = known.all_of([found.key])
+    statement = Statement("address", str(address), rule, (), (), origins, docs=DOCS)
+    return Explanation("address", str(address), "not assigned", (*details, *would), (statement,))
+
+
+def _host_address(known: Known, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
+    fabric, offset = known.fabric, int(address) - found.pool.first
+    place = coordinates.host_link(fabric, offset)
+    if place.missing:
+        return _unassigned(known, address, found, place, (where,), HOST_RULE)
+    tor, shape = place.switch, fabric.shape
+    rail = tor.index * shape.rails_per_tor + place.rail
+    (link,) = host_links(fabric, tor, (place.slot,), (rail,))
+    name, port = fabric.name(tor), links.port_names(fabric, tor)[link.slot]
+    near, far = (f"{name} {port}", f"{link.peer} {link.peer_port}")
+    lower = place.end == 1
+    steps = formulas.host_link_formulas(fabric, tor, place.slot, place.rail, place.end)
+    block = int(steps[0].value)
+    other = found.pool.address(offset ^ 1)
+    details = (
+        ("device", link.peer if lower else name),
+        ("port", link.peer_port if lower else port),
+        ("far end", f"{near if lower else far}, {other}"),
+        ("prefix", found.pool.prefix(offset & ~1, 1)),
+        ("aggregate", f"{found.pool.prefix(block, fabric.aggregate_bits())} of {name}"),
+        where,
+        ("coordinates", f"{coordinates_text(place)}, end {place.end}"),
+    )
+    origins = (
+        *known.all_of([found.key]),
+        *strides(known, "host", "rail", "unit", "nic_port"),
+        *identity_origins(known, tor.unit, place.slot),
+    )
+    title = f"link of {far} to {near}" if lower else f"link of {near} to {far}"
+    return _answer(address, title, details, HOST_RULE, (*steps, _last(found, offset)), origins)
+
+
+def _last(found: Found, offset: int) -> Formula:
+    return formulas.address_formula(found.pool, offset)
+
+
+def uplink_of(fabric: Fabric, place: Place) -> Link:
+    """The link that the coordinates of an uplink stand for, from its lower switch."""
+    up = (link for link in links.links(fabric, place.switch) if link.direction is Direction.UP)
+    return next(islice(up, place.uplink, None))
+
+
+def _link_address(known: Known, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
+    fabric, offset = known.fabric, int(address) - found.pool.first
+    place = coordinates.fabric_link(fabric, offset)
+    if not fabric.addresses.numbered:
+        why = "links between switches are unnumbered: they run on IPv6 link-local addresses (RFC 8950)"
+        origins = known.all_of(["addressing.fabric_links", found.key])
+        statement = Statement("address", str(address), why, (), (), origins, docs=DOCS)
+        return Explanation("address", str(address), "not assigned", (where,), (statement,))
+    if place.missing:
+        return _unassigned(known, address, found, place, (where,), LINK_RULE)
+    lower, link = place.switch, uplink_of(fabric, place)
+    name, port = fabric.name(lower), links.port_names(fabric, lower)[link.slot]
+    ends = (f"{link.peer} {link.peer_port}", f"{name} {port}")
+    steps = formulas.uplink_formulas(fabric, lower, place.uplink, place.end)
+    details = (
+        ("device", name if place.end else link.peer),
+        ("port", port if place.end else link.peer_port),
+        ("far end", f"{ends[1 - place.end]}, {found.pool.address(offset ^ 1)}"),
+        ("prefix", found.pool.prefix(offset & ~1, 1)),
+        where,
+        ("coordinates", f"{coordinates_text(place)}, end {place.end}"),
+    )
+    stride = "uplink" if lower.tier is TierName.TOR else "spine_uplink"
+    origins = (
+        *known.all_of([found.key]),
+        *strides(known, *formulas.NUMBER_STRIDES[lower.tier], stride),
+        *identity_origins(known, lower.unit),
+    )
+    title = f"link of {ends[place.end]} to {ends[1 - place.end]}"
+    return _answer(address, title, details, LINK_RULE, (*steps, _last(found, offset)), origins)
+
+
+def _loopback(known: Known, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
+    fabric, offset = known.fabric, int(address) - found.pool.first
+    place = coordinates.loopback(fabric, found.pool, offset)
+    if place.missing:
+        return _unassigned(known, address, found, place, (where,), LOOPBACK_RULE)
+    at = place.switch
+    used = "router ID" if found.pool.version == 4 and fabric.addresses.hosts4 is None else "loopback"
+    also = "; also its BGP router ID" if used == "loopback" and found.pool.version == 4 else ""
+    steps = formulas.loopback_formulas(fabric, at, found.pool)
+    details = (
+        ("device", fabric.name(at)),
+        ("use", used + also),
+        where,
+        ("coordinates", coordinates_text(place)),
+    )
+    origins = (
+        *known.all_of([found.key]),
+        *strides(known, *formulas.NUMBER_STRIDES[at.tier]),
+        *identity_origins(known, at.unit),
+    )
+    title = f"{used} of {fabric.name(at)}"
+    return _answer(address, title, details, LOOPBACK_RULE, (*steps, _last(found, offset)), origins)
+
+
+def _management(
+    known: Known, address: Address, found: Found, where: tuple[str, str], named: Details
+) -> Explanation:
+    fabric, offset = known.fabric, int(address) - found.pool.first
+    place = coordinates.management(fabric, offset)
+    if place is None or named:
+        title = ", ".join(use for use, _ in named) or "left free for gateways and servers"
+        keys = [found.key, *(key for _, key in named)]
+        statement = Statement("address", str(address), MANAGEMENT_RULE, (), (), known.all_of(keys), docs=DOCS)
+        return Explanation("address", str(address), title, (where,), (statement,))
+    if place.missing:
+        return _unassigned(known, address, found, place, (where,), MANAGEMENT_RULE)
+    at = place.switch
+    steps = formulas.management_formulas(fabric, at)
+    details = (
+        ("device", fabric.name(at)),
+        ("prefix", f"{address}/{found.pool.length}"),
+        where,
+        ("coordinates", coordinates_text(place)),
+    )
+    names = () if at.tier is TierName.TOR else formulas.NUMBER_STRIDES[at.tier]
+    origins = (*known.all_of([found.key]), *strides(known, *names), *identity_origins(known, at.unit))
+    title = f"management address of {fabric.name(at)}"
+    return _answer(address, title, details, MANAGEMENT_RULE, (*steps, _last(found, offset)), origins)
+
+
+def _named(known: Known, address: Address) -> Iterator[tuple[str, str]]:
+    """Servers of the spec that have the address: what they are, and the key that names them."""
+    management, text = known.spec.management, str(address)
+    if text == str(management.gateway):
+        yield "default gateway of the management network", "management.gateway"
+    services = (("NTP server", "ntp"), ("DNS server", "dns"), ("syslog server", "syslog"))
+    for title, kind in services:
+        if text in getattr(management, kind):
+            yield title, f"management.{kind}"
+    if management.tacacs and text in management.tacacs.servers:
+        yield "TACACS+ server", "management.tacacs.servers"
+
+
+def _outside(known: Known, address: Address, named: Details) -> Explanation:
+    every = [each for each in pools(known.fabric) if each.pool.version == address.version]
+    if named:
+        origins = known.all_of([key for _, key in named])
+        statement = Statement("address", str(address), "The spec names it.", (), (), origins)
+        return Explanation("address", str(address), ", ".join(use for use, _ in named), (), (statement,))
+
+    def distance(each: Found) -> int:
+        last = each.pool.first + (1 << each.pool.bits) - 1
+        return max(each.pool.first - int(address), int(address) - last)
+
+    near = sorted(every, key=distance)
+    details = tuple(
+        ("nearest pool" if at == 0 else "pool", f"{each.name} {each.pool}") for at, each in enumerate(near)
+    )
+    if not details:
+        details = (("pools", f"this fabric has no IPv{address.version} pool"),)
+    origins = known.all_of([each.key for each in near[:1]] or ["addressing.family"])
+    statement = Statement(
+        "address", str(address), "Every address of the plan is in one of its pools.", (), (), origins
+    )
+    return Explanation("address", str(address), "in no pool of the plan: not assigned", details, (statement,))

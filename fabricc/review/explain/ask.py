@@ -1,0 +1,121 @@
+"""From what the user named to its explanation: a code, an address, an ASN, a device, a port, or some of their facts."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.fabric.model import Host
+from fabricc.front.spec.document import clip
+from fabricc.review.explain.addresses import explain_address
+from fabricc.review.explain.asns import explain_asn
+from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
+from fabricc.review.explain.facts import Explainer
+from fabricc.review.explain.model import SubjectError
+from fabricc.review.explain.prefixes import explain_prefix
+from fabricc.review.explain.subject import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.review.explain.model import Explanation
+    from fabricc.review.explain.origins import Known
+
+_ASN = re.compile(r"(?:AS)?([0-9]{1,10})", re.IGNORECASE)
+_NEAR = 3
+
+
+def subject_of(known: Known, at: SwitchId | tuple[int, int]) -> Subject:
+    """The switch or host at some coordinates, with its facts."""
+    from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
+
+    if isinstance(at, tuple):
+        from fabricc.back.hosts import back_end
+
+        host = known.fabric.host(at)
+        facts = back_end.planned(host)
+        return Subject(known, at, host, facts, facts)
+    from fabricc.back import nos as back_ends
+
+    switch = known.fabric.switch(at)
+    waist = {**switch_facts(switch), **setting_facts(switch), **congestion_facts(switch.qos)}
+    return Subject(known, at, switch, back_ends.load(switch.nos).planned(switch), waist)
+
+
+def explain(known: Known, name: str, words: Sequence[str] = ()) -> Explanation:
+    """What is known of a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`.
+
+    Args:
+        known: the plan.
+        name: what is asked about.
+        words: choose facts of the device or port, or of the one that has the address or ASN.
+
+    Raises:
+        SubjectError: FAB9270, nothing has that name; FAB9274, the device states no such fact.
+    """
+    named = _numbered(known, name)
+    if named is not None and not words:
+        return named
+    device, _, port = name.partition(":")
+    if named is not None:
+        owner = dict(named.details)
+        device, port = owner.get("device", ""), owner.get("port", "")
+    at = known.fabric.find(device)
+    if at is None:
+        raise SubjectError(_nothing(known, name) if named is None else _no_device(named))
+    subject = subject_of(known, at)
+    rest = list(words)
+    if not port and rest and rest[0] in subject.ports:
+        port = rest.pop(0)
+    if port and port not in subject.ports:
+        raise SubjectError(_no_port(subject, port))
+    explainer = Explainer(known)
+    if rest:
+        return explain_facts(explainer, subject, port, " ".join(rest))
+    return explain_port(explainer, subject, port) if port else explain_device(explainer, subject)
+
+
+def _numbered(known: Known, name: str) -> Explanation | None:
+    """The explanation of an address, a prefix or an ASN; None for anything else."""
+    number = _ASN.fullmatch(name)
+    if number is not None and known.fabric.find(name) is None:
+        return explain_asn(known, int(number[1]))
+    with suppress(ValueError):
+        return explain_prefix(known, name) if "/" in name else explain_address(known, name)
+    return None
+
+
+def _no_device(named: Explanation) -> Diagnostic:
+    message = f"{named.subject} ({named.title}) is not one device's, so there are no settings of it"
+    return Diagnostic("FAB9274", Severity.ERROR, message, None, "Name a device, or DEVICE:PORT.")
+
+
+def _nothing(known: Known, name: str) -> Diagnostic:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.partition(":")[0], list(_names(known)), _NEAR)
+    hint = f"Give an address, a prefix, an ASN, or a device such as {next(_names(known))}."
+    if near:
+        hint = f"Near: {', '.join(near)}."
+    message = f"'{clip(name)}' is no address, no ASN and no device of {known.fabric.cluster}"
+    return Diagnostic("FAB9270", Severity.ERROR, message, None, hint)
+
+
+def _names(known: Known) -> Iterator[str]:
+    fabric = known.fabric
+    yield from (fabric.name(at) for at in fabric.switch_ids())
+    for unit in fabric.units.values():
+        yield from unit.hosts.values()
+
+
+def _no_port(subject: Subject, port: str) -> Diagnostic:
+    from difflib import get_close_matches
+
+    names = list(subject.ports)
+    near = get_close_matches(port, names, _NEAR) or names[:_NEAR]
+    kind = "host" if isinstance(subject.device, Host) else "switch"
+    message = f"{kind} {subject.device.name} has no port '{clip(port)}'"
+    return Diagnostic("FAB9270", Severity.ERROR, message, None, f"It has, for example: {', '.join(near)}.")

@@ -1,0 +1,76 @@
+"""An AS number: which switches have it, and the closed form that gives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.addresses import ASN_BLOCK
+from fabricc.fabric.model import TierName
+from fabricc.review.explain import coordinates, formulas
+from fabricc.review.explain.model import Explanation, Statement
+from fabricc.review.explain.origins import strides
+from fabricc.review.explain.places import TIERS, identity_origins, switch_text
+
+if TYPE_CHECKING:
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.review.explain.model import Origin
+    from fabricc.review.explain.origins import Known
+
+RULE = (
+    "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec asks for "
+    "unique ones. ToRs begin 2^19 above the base, spines 2^16 (shared) or 2^18 (unique), cores 0 or 2^17."
+)
+DOCS = "fabricc docs architecture"
+_SHOWN = 4
+_KEYS = ("routing.asn_base", "routing.spine_asn")
+
+
+def explain_asn(known: Known, asn: int) -> Explanation:
+    """Whose an ASN is."""
+    fabric, subject = known.fabric, f"AS{asn}"
+    number = asn - fabric.routing.asn_base
+    if not 0 <= number < ASN_BLOCK:
+        first, last = fabric.routing.asn_base, fabric.routing.asn_base + ASN_BLOCK - 1
+        block = (("block", f"{first} to {last}"),)
+        statement = Statement("asn", str(asn), RULE, (), (), known.all_of(_KEYS), docs=DOCS)
+        return Explanation(
+            "asn", subject, "outside the block of this fabric: not assigned", block, (statement,)
+        )
+    places = list(coordinates.of_asn(fabric, number))
+    if places[0].missing:
+        tier = TIERS[places[0].tier]
+        details = (
+            ("block", f"that of a {tier}, number {number:,} from the base"),
+            ("nobody's", places[0].missing),
+        )
+        statement = Statement("asn", str(asn), RULE, (), (), known.all_of(_KEYS), docs=DOCS)
+        return Explanation("asn", subject, "not assigned", details, (statement,))
+    at = places[0].switch
+    names = [fabric.name(place.switch) for place in places]
+    steps = formulas.asn_formulas(fabric, at)
+    details = (
+        ("device" if len(names) == 1 else "devices", _listed(names)),
+        ("coordinates", switch_text(at) if len(names) == 1 else f"pod {at.pod}, plane {at.plane}"),
+    )
+    origins = (*known.all_of(_KEYS), *asn_origins(known, at))
+    statement = Statement("asn", str(asn), RULE, steps, (), origins, docs=DOCS)
+    title = (
+        f"ASN of {names[0]}" if len(names) == 1 else f"ASN of the {len(names)} {TIERS[at.tier]}s of a plane"
+    )
+    if len(names) > 1 and at.tier is TierName.SPINE and fabric.shape.pods > 1:
+        title = f"ASN of the {len(names)} spines of a pod and plane"
+    return Explanation("asn", subject, title, details, (statement,))
+
+
+def asn_origins(known: Known, at: SwitchId) -> tuple[Origin, ...]:
+    """The items of the lock that a switch's ASN is made with."""
+    shared = at.tier is not TierName.TOR and not known.fabric.routing.unique_spine_asn
+    if shared:
+        return strides(known, "plane") if at.tier is TierName.SPINE else ()
+    names = formulas.NUMBER_STRIDES[at.tier]
+    return (*strides(known, *names), *identity_origins(known, at.unit))
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_SHOWN])} and {more} more"

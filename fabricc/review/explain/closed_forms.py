@@ -1,0 +1,277 @@
+"""The closed form behind a fact: formulas in numbers, or the figures that a limit is made of."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.fabric.model import Host, HostPort, TierName
+from fabricc.fabric.queue_pairs import MOST
+from fabricc.front.planning.layout import speeds
+from fabricc.front.qos.worksheet import Row
+from fabricc.review.explain import formulas
+from fabricc.review.explain.addresses import explain_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.facts import Value
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.review.explain.model import Formula, Origin
+    from fabricc.review.explain.subject import Subject
+
+_PREFIX = re.compile(r"[0-9a-f.:]+/\d+")
+_INDEXED = re.compile(r"prefix_list\[[^\]]*\]/\d+")
+_ADDRESS = re.compile(r"via (\S+)")
+_FIRST_TABLE = 100
+
+
+class Closed(NamedTuple):
+    """What a closed form gives: formulas, figures, and the items of the lock that it needs."""
+
+    formulas: tuple[Formula, ...] = ()
+    steps: tuple[Row, ...] = ()
+    origins: tuple[Origin, ...] = ()
+
+
+def closed_form(name: str, subject: Subject, path: str, value: Value) -> Closed:
+    """The closed form of that name for a fact; empty where the fact has none."""
+    return FORMS[name](subject, path, value)
+
+
+def _switch(subject: Subject) -> SwitchId | None:
+    return None if isinstance(subject.at, tuple) else subject.at
+
+
+def _of_address(subject: Subject, address: str) -> Closed:
+    statement = explain_address(subject.known, address).statements[0]
+    return Closed(statement.formulas, (), statement.origins)
+
+
+def _address(subject: Subject, path: str, _value: Value) -> Closed:
+    port = subject.port_of(path)
+    planned = getattr(port, path.rpartition("/")[2], None)
+    return _of_address(subject, str(planned).partition("/")[0]) if planned else Closed()
+
+
+def _management(subject: Subject, _path: str, _value: Value) -> Closed:
+    if isinstance(subject.device, Host):
+        return Closed()
+    return _of_address(subject, subject.device.management.address.partition("/")[0])
+
+
+def _loopback(version: int) -> Callable[[Subject, str, Value], Closed]:
+    def form(subject: Subject, _path: str, _value: Value) -> Closed:
+        pool, at = subject.known.fabric.pool("loopbacks", version), _switch(subject)
+        if pool is None or at is None:
+            return Closed()
+        steps = formulas.loopback_formulas(subject.known.fabric, at, pool)
+        return _of_address(subject, pool.address(int(steps[-1].value)))
+
+    return form
+
+
+def _asn(subject: Subject, _path: str, _value: Value) -> Closed:
+    at = _switch(subject)
+    return _asn_of(subject, at) if at else Closed()
+
+
+def _remote_asn(subject: Subject, path: str, _value: Value) -> Closed:
+    session = subject.session_of(path)
+    at = subject.known.fabric.find(session.peer) if session else None
+    return _asn_of(subject, at) if at is not None and not isinstance(at, tuple) else Closed()
+
+
+def _asn_of(subject: Subject, at: SwitchId) -> Closed:
+    from fabricc.review.explain.asns import asn_origins
+
+    return Closed(formulas.asn_formulas(subject.known.fabric, at), (), asn_origins(subject.known, at))
+
+
+def _hosts_pool(subject: Subject, prefix: str) -> Pool | None:
+    return subject.known.fabric.pool("hosts", 6 if ":" in prefix else 4)
+
+
+def _aggregate(subject: Subject, path: str, value: Value) -> Closed:
+    from fabricc.review.explain.origins import strides
+
+    found, at = _PREFIX.search(f"{path} {value}"), _switch(subject)
+    pool = _hosts_pool(subject, found[0]) if found else None
+    if pool is None or at is None or at.tier is not TierName.TOR:
+        return Closed()
+    steps = formulas.aggregate_formulas(subject.known.fabric, at, pool)
+    return Closed(steps, (), strides(subject.known, "host", "rail", "unit", "nic_port"))
+
+
+def _aggregate_length(subject: Subject, path: str, value: Value) -> Closed:
+    fabric = subject.known.fabric
+    entry = str(subject.planned.get(_entry(path), value))
+    pool = _hosts_pool(subject, entry)
+    if pool is None or not entry.startswith(str(pool)):
+        return Closed()
+    return Closed((formulas.length_formula(fabric, pool),))
+
+
+def _own_prefix(subject: Subject, path: str, value: Value) -> Closed:
+    """Of an entry of a list of own prefixes: the aggregate, or the loopback."""
+    entry = str(subject.planned.get(_entry(path), value))
+    found = _PREFIX.match(entry)
+    if found is None:
+        return Closed()
+    if found[0].endswith(("/32", "/128")):
+        return _loopback(6 if ":" in found[0] else 4)(subject, path, value)
+    return _aggregate(subject, "", found[0])
+
+
+def _entry(path: str) -> str:
+    found = _INDEXED.match(path)
+    return found[0] if found else path
+
+
+def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
+    fabric = subject.known.fabric
+    shape = fabric.shape
+    least = min((plan.model for plan in fabric.tiers.values()), key=lambda model: model.ecmp_max_paths)
+    rows = (
+        Row("uplinks of a ToR", shape.uplinks, "", "plan"),
+        Row("uplinks of a spine", shape.spine_uplinks, "", "plan"),
+        Row("stride of uplinks", fabric.strides.uplink, "", "lock: room that a ToR's uplinks have"),
+        Row(f"{least.title} holds", least.ecmp_max_paths, "", least.sources.get("ecmp_max_paths", "catalog")),
+        Row(
+            "maximum paths",
+            fabric.routing.maximum_paths,
+            "",
+            "the most of 64, paths as a power of two, and stride",
+        ),
+    )
+    return Closed((), rows)
+
+
+def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
+    """What can come from a neighbour: of a ToR its own, of a spine its pod's, from above everybody's."""
+    shape, session = subject.known.fabric.shape, subject.session_of(path)
+    if session is None or isinstance(subject.device, Host):
+        return Closed()
+    limits = {group.name: group.maximum_prefixes for group in subject.device.bgp.groups}
+    limit = limits[session.group]
+    if session.group == "DOWNSTREAM" and subject.device.tier is TierName.SPINE:
+        return Closed(
+            (), (Row("limit", limit, "prefixes", "of a ToR: an aggregate and a loopback of each family"),)
+        )
+    if session.group == "UPSTREAM" and shape.cores:
+        rule = "twice what all pods could announce that the cores have ports for, as a power of two"
+        return Closed((), (Row("limit", limit, "prefixes", rule),))
+    numbers: formulas.Numbers = {
+        "tors": shape.units_per_pod * shape.tors_per_unit_plane,
+        "spines": shape.spines,
+    }
+    tors, spines = (int(number) for number in numbers.values())
+    closed = formulas.formula("prefixes", "2 * tors + spines", numbers, 2 * tors + spines)
+    rule = "twice that, as a power of two, 128 at least; ToRs as many as the spines have ports for"
+    return Closed((closed,), (Row("limit", limit, "prefixes", rule),))
+
+
+def _gateway(subject: Subject, path: str, value: Value) -> Closed:
+    found = _ADDRESS.match(str(value))
+    closed = _of_address(subject, found[1]) if found else Closed()
+    return closed._replace(formulas=(*closed.formulas, *_table(subject, path, value).formulas[:1]))
+
+
+def _table(subject: Subject, path: str, _value: Value) -> Closed:
+    from fabricc.back.hosts.netplan import rule_priority
+
+    port = subject.port_of(path)
+    if not isinstance(port, HostPort):
+        return Closed()
+    numbers: formulas.Numbers = {
+        "first": _FIRST_TABLE, "rail": port.rail, "nic_ports": subject.known.fabric.shape.nic_ports,
+        "nic_port": port.nic_port,
+    }  # fmt: skip
+    table = formulas.formula("table", "first + rail * nic_ports + nic_port", numbers, port.table)
+    priority = formulas.formula(
+        "priority",
+        "1000 + table - first",
+        {"table": port.table, "first": _FIRST_TABLE},
+        rule_priority(port.table),
+    )
+    return Closed((table, priority))
+
+
+def _queue_pairs(subject: Subject, _path: str, _value: Value) -> Closed:
+    shape = subject.known.fabric.shape
+    rows = (
+        Row("equal-cost paths", shape.paths, "", "plan"),
+        Row("most", MOST, "", "assumed; more cost NIC memory for each peer"),
+    )
+    return Closed((), rows)
+
+
+def _weights(subject: Subject, _path: str, _value: Value) -> Closed:
+    stated = {each.name: each.weight_percent for each in subject.known.spec.priorities}
+    rows = []
+    for each in subject.classes:
+        rule = "strict: before all others" if each.strict else "nine parts lossless, one part lossy"
+        rule = "spec" if stated.get(each.name) is not None else rule
+        rows.append(Row(f"class {each.name}", each.weight_percent, "" if each.strict else "%", rule))
+    return Closed((), tuple(rows))
+
+
+def _class(subject: Subject, path: str, _value: Value) -> Closed:
+    """The priority of the class that a path is about, and the code point that it comes from."""
+    name = subject.class_of(path)
+    asked = next((each for each in subject.known.spec.priorities if each.name == name), None)
+    own = next((each for each in subject.classes if each.name == name), None)
+    if own is None or asked is None or asked.priority is not None or not asked.dscps:
+        rule = "spec" if asked and asked.priority is not None else "0: takes the remaining code points"
+        return Closed((), (Row(f"priority of {name}", own.priority, "", rule),) if own else ())
+    rows = (
+        Row(f"lowest code point of {name}", min(asked.dscps), "", "spec"),
+        Row(f"priority of {name}", own.priority, "", "lowest code point / 8, the whole part"),
+    )
+    return Closed((), rows)
+
+
+def _speed(subject: Subject, path: str, _value: Value) -> Closed:
+    fabric, kind = subject.known.fabric, subject.link_kind(path)
+    port = subject.port_of(path)
+    if port is None or port.peer is None:
+        return Closed()
+    if kind == "host":
+        unit = subject.device.unit
+        model = fabric.host_models[fabric.units[unit].group if unit is not None else 0]
+        rows = (
+            Row("ports of a NIC", model.ports_per_nic, "", model.sources.get("ports_per_nic", "catalog")),
+            Row("speed of one", model.port_gbps, "Gb/s", model.sources.get("port_gbps", "catalog")),
+            Row("ports after splitting", fabric.shape.nic_ports, "", "a multiple of the planes"),
+        )
+        return Closed((), rows)
+    low, high = (TierName.TOR, TierName.SPINE) if kind == "spine" else (TierName.SPINE, TierName.CORE)
+    ends = [fabric.tiers[tier].model for tier in (low, high)]
+    shared = max(speeds(ends[0]) & speeds(ends[1]))
+    return Closed(
+        (), (Row("fastest that both models share", shared, "Gb/s", " and ".join(m.title for m in ends)),)
+    )
+
+
+FORMS: dict[str, Callable[[Subject, str, Value], Closed]] = {
+    "aggregate": _aggregate,
+    "aggregate_length": _aggregate_length,
+    "asn": _asn,
+    "gateway": _gateway,
+    "ipv4": _address,
+    "ipv6": _address,
+    "loopback4": _loopback(4),
+    "loopback6": _loopback(6),
+    "management": _management,
+    "maximum_paths": _maximum_paths,
+    "maximum_prefixes": _maximum_prefixes,
+    "own_prefix": _own_prefix,
+    "queue_pairs": _queue_pairs,
+    "remote_asn": _remote_asn,
+    "class": _class,
+    "speed": _speed,
+    "table": _table,
+    "weights": _weights,
+}
+"""Name in the table of rules -> the closed form."""

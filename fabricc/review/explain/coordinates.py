@@ -1,0 +1,198 @@
+"""From a number back to the coordinates that it was made of: the closed forms read the other way.
+
+A number belongs to a device when the coordinates found exist and give that number again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric import addresses as adr
+from fabricc.fabric.links import tor_id
+from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import SwitchId
+from fabricc.review.explain.formulas import link_pool_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.fabric import Fabric
+
+
+class Place(NamedTuple):
+    """Coordinates that a number stands for, whether there is such a thing or not.
+
+    Attributes:
+        tier: of the switch; coordinates that it has not are -1.
+        member: `index` of the switch: which ToR group, spine or core.
+        slot, rail: of a host link: the host in its unit and the rail among those of the ToR, else -1.
+        uplink: of an uplink, else -1.
+        end: the offset is that of the upper end (0) or the lower one (1) of a link; 0 elsewhere.
+        missing: why there is no such thing; "" when there is.
+    """
+
+    tier: TierName
+    plane: int
+    pod: int
+    unit: int
+    member: int
+    nic_port: int
+    slot: int = -1
+    rail: int = -1
+    uplink: int = -1
+    end: int = 0
+    missing: str = ""
+
+    @property
+    def switch(self) -> SwitchId:
+        """The switch; of a link the lower one, which numbers it."""
+        return SwitchId(self.tier, self.plane, self.pod, self.unit, self.member, self.nic_port)
+
+
+def host_link(fabric: Fabric, offset: int) -> Place:
+    """The host link at an offset in the hosts pool."""
+    strides, shape = fabric.strides, fabric.shape
+    link, end = divmod(offset, 2)
+    link, slot = divmod(link, strides.host)
+    link, rail = divmod(link, strides.rail)
+    link, unit = divmod(link, strides.unit)
+    group, nic_port = divmod(link, strides.nic_port)
+    place = _tor(fabric, unit, group, nic_port)
+    missing = place.missing
+    if not missing and rail >= shape.rails_per_tor:
+        missing = f"a ToR has {plural(shape.rails_per_tor, 'rail')} of a host, not number {rail + 1}"
+    if not missing and slot not in fabric.units[unit].hosts:
+        missing = f"{fabric.units[unit].name} has no host in slot {slot}"
+    return place._replace(slot=slot, rail=rail, end=end, missing=missing)
+
+
+def fabric_link(fabric: Fabric, offset: int) -> Place:
+    """The link between switches at an offset in the links pool."""
+    strides, shape = fabric.strides, fabric.shape
+    half = 1 << max(0, link_pool_bits(fabric) - 1)
+    if offset < half:
+        link, end = divmod(offset, 2)
+        number, uplink = divmod(link, strides.uplink)
+        place, most = _tor_of(fabric, number), shape.uplinks
+    else:
+        link, end = divmod(offset - half, 2)
+        number, uplink = divmod(link, strides.spine_uplink)
+        place, most = _spine_of(fabric, number), shape.spine_uplinks
+    missing = place.missing
+    if not missing and uplink >= most:
+        have = f"has {plural(most, 'uplink')}" if most else "has no uplinks: there are no cores"
+        missing = f"{fabric.name(place.switch)} {have}" + (f", not number {uplink + 1}" if most else "")
+    return place._replace(uplink=uplink, end=end, missing=missing)
+
+
+def loopback(fabric: Fabric, pool: Pool, offset: int) -> Place:
+    """The switch whose loopback is at an offset in a loopback pool."""
+    spines, cores = adr.spine_loopback_offset(pool.bits, 0), adr.core_loopback_offset(pool.bits, 0)
+    if offset < spines:
+        return _tor_of(fabric, offset)
+    return _spine_of(fabric, offset - spines) if offset < cores else _core_of(fabric, offset - cores)
+
+
+def management(fabric: Fabric, offset: int) -> Place | None:
+    """The switch whose management address is at an offset; None for the addresses kept for gateways and servers."""
+    shape, bits = fabric.shape, fabric.addresses.management.bits
+    half, quarter = 1 << (bits - 1), 3 << (bits - 2)
+    if offset >= quarter:
+        return _core_of(fabric, offset - quarter)
+    if offset >= half:
+        return _spine_of(fabric, offset - half)
+    if offset < adr.MANAGEMENT_RESERVED:
+        return None
+    unit, in_unit = divmod(offset - adr.MANAGEMENT_RESERVED, shape.tors_per_unit)
+    return _tor(fabric, unit, *divmod(in_unit, shape.nic_ports))
+
+
+def of_asn(fabric: Fabric, number: int) -> Iterator[Place]:
+    """The switches that have an ASN, `number` counted from the base; one that is missing where nobody has it."""
+    unique = fabric.routing.unique_spine_asn
+    if number >= adr.TOR_ASNS:
+        yield _tor_of(fabric, number - adr.TOR_ASNS)
+    elif number >= adr.UNIQUE_SPINE_ASNS:
+        yield _own(_spine_of(fabric, number - adr.UNIQUE_SPINE_ASNS), unique)
+    elif number >= adr.UNIQUE_CORE_ASNS:
+        yield _own(_core_of(fabric, number - adr.UNIQUE_CORE_ASNS), unique)
+    elif number >= adr.SHARED_SPINE_ASNS:
+        pod, plane = divmod(number - adr.SHARED_SPINE_ASNS, fabric.strides.plane)
+        spines = range(fabric.shape.spines) if not unique else ()
+        if unique or pod >= fabric.shape.pods or plane >= fabric.shape.planes:
+            yield _shared(TierName.SPINE, plane, pod, unique)
+            return
+        for index in spines:
+            yield Place(TierName.SPINE, plane, pod, -1, index, -1)
+    else:
+        if unique or number >= fabric.shape.planes or not fabric.shape.cores:
+            yield _shared(TierName.CORE, number, 0, unique)
+            return
+        for index in range(fabric.shape.cores):
+            yield Place(TierName.CORE, number, 0, -1, index, -1)
+
+
+def _own(place: Place, unique: bool) -> Place:
+    return (
+        place if unique else place._replace(missing="spines and cores share their ASNs (routing.spine_asn)")
+    )
+
+
+def _shared(tier: TierName, plane: int, pod: int, unique: bool) -> Place:
+    why = (
+        "every spine and core has an ASN of its own (routing.spine_asn)"
+        if unique
+        else (f"there is no {tier.value} of pod {pod + 1} in plane {plane + 1}")
+    )
+    return Place(tier, plane, pod, -1, 0, -1, missing=why)
+
+
+def _tor_of(fabric: Fabric, number: int) -> Place:
+    rest, nic_port = divmod(number, fabric.strides.nic_port)
+    unit, group = divmod(rest, fabric.strides.group)
+    return _tor(fabric, unit, group, nic_port)
+
+
+def _tor(fabric: Fabric, unit: int, group: int, nic_port: int) -> Place:
+    shape = fabric.shape
+    at = tor_id(fabric, unit, group, nic_port)
+    missing = ""
+    if unit not in fabric.units:
+        missing = f"there is no unit {unit}: {_units(fabric)}"
+    elif group >= shape.groups:
+        missing = f"a unit has {plural(shape.groups, 'ToR')} per NIC port, not number {group + 1}"
+    elif nic_port >= shape.nic_ports:
+        missing = f"a NIC has {plural(shape.nic_ports, 'cabled port')}, not number {nic_port + 1}"
+    return Place(TierName.TOR, at.plane, at.pod, unit, group, nic_port, missing=missing)
+
+
+def _spine_of(fabric: Fabric, number: int) -> Place:
+    shape = fabric.shape
+    rest, plane = divmod(number, fabric.strides.plane)
+    pod, spine = divmod(rest, fabric.strides.spine)
+    missing = ""
+    if plane >= shape.planes:
+        missing = f"there is no plane {plane}: {plural(shape.planes, 'plane')}, from 0"
+    elif pod >= shape.pods:
+        missing = f"there is no pod {pod}: {plural(shape.pods, 'pod')}, from 0"
+    elif spine >= shape.spines:
+        missing = f"there is no spine {spine} in a pod and plane: {plural(shape.spines, 'spine')}, from 0"
+    return Place(TierName.SPINE, plane, pod, -1, spine, -1, missing=missing)
+
+
+def _core_of(fabric: Fabric, number: int) -> Place:
+    shape = fabric.shape
+    core, plane = divmod(number, fabric.strides.plane)
+    missing = ""
+    if plane >= shape.planes:
+        missing = f"there is no plane {plane}: {plural(shape.planes, 'plane')}, from 0"
+    elif core >= shape.cores:
+        missing = f"there is no core {core} in a plane: {plural(shape.cores, 'core')}, from 0"
+    return Place(TierName.CORE, plane, 0, -1, core, -1, missing=missing)
+
+
+def _units(fabric: Fabric) -> str:
+    first, last = min(fabric.units), max(fabric.units)
+    return f"units go from {first} to {last}, with room for {fabric.strides.unit}"

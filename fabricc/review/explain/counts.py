@@ -1,0 +1,73 @@
+"""How many uplinks a ToR has and how many spines there are: the ratio and the divisor rule with their figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.front.planning import topology
+from fabricc.front.qos.worksheet import Row
+from fabricc.review.explain.formulas import formula
+from fabricc.review.explain.model import Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.review.explain.formulas import Numbers
+    from fabricc.review.explain.origins import Known
+
+_UPLINKS = (
+    "As many as the ratio of bandwidth down to bandwidth up needs, and so many that every spine gets the same "
+    "number of them."
+)
+_SPINES = (
+    "Every ToR has the same number of links to every spine, so the count is the smallest divisor of a ToR's uplinks "
+    "that gives the spines ports enough."
+)
+DOCS = "fabricc docs architecture"
+
+
+def uplinks(known: Known) -> Statement:
+    """The uplinks of every ToR."""
+    shape = known.fabric.shape
+    numbers: Numbers = {"spines": shape.spines, "links_per_spine": shape.links_per_spine}
+    closed = formula("uplinks", "spines * links_per_spine", numbers, shape.uplinks)
+    keys = ("tors.oversubscription", "tors.uplinks", "tors.uplink_gbps", "spines.count")
+    origins = (*known.all_of(keys), known.lock_origin("stride links_per_spine", shape.links_per_spine))
+    rows = tuple(_ratio(known))
+    return Statement("uplinks of a ToR", str(shape.uplinks), _UPLINKS, (closed,), rows, origins, docs=DOCS)
+
+
+def _ratio(known: Known) -> Iterator[Row]:
+    fabric, tier = known.fabric, known.spec.tors
+    layouts = fabric.tor_layouts
+    down = max((len(each.down) - each.reserved) * each.slots[each.down[0]].speed_gbps for each in layouts)
+    yield Row("to hosts, with every slot taken", down, "Gb/s", "host ports * speed, of the busiest ToR")
+    yield Row(
+        "speed of an uplink",
+        fabric.shape.uplink_gbps,
+        "Gb/s",
+        "the spec, or the fastest that both models share",
+    )
+    if tier.uplinks:
+        yield Row("uplinks asked for", tier.uplinks, "", "spec")
+        return
+    ratio = tier.oversubscription or 1.0
+    needed = topology.uplinks_needed(down, ratio, fabric.shape.uplink_gbps)
+    yield Row("oversubscription, at most", ratio, "", "spec, or default")
+    yield Row("uplinks that it needs", needed, "", "to hosts / oversubscription / speed, rounded up")
+
+
+def spines(known: Known) -> Statement:
+    """The spines of a plane, and of a pod where there are cores."""
+    shape = known.fabric.shape
+    rows = (
+        Row("uplinks of a ToR", shape.uplinks, "", "plan"),
+        Row("links of a ToR to each spine", shape.links_per_spine, "", "lock"),
+        Row("spines", shape.spines, "", "uplinks / links to each"),
+    )
+    origins = (
+        *known.all_of(("spines.count", "tors.uplinks", "tors.oversubscription")),
+        known.lock_origin("stride links_per_spine", shape.links_per_spine),
+    )
+    where = "of a plane and pod" if shape.cores else "of a plane"
+    return Statement(f"spines {where}", str(shape.spines), _SPINES, (), rows, origins, docs=DOCS)

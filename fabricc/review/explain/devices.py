@@ -1,0 +1,181 @@
+"""A device, a port, or some facts of them: fields for a first look, and the values explained."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.fabric.model import Direction, Host, Port, TierName
+from fabricc.fabric.paths import matching
+from fabricc.front.spec.document import dotted
+from fabricc.review.explain.counts import spines, uplinks
+from fabricc.review.explain.model import Explanation, Statement, SubjectError
+from fabricc.review.explain.places import TIERS, identity_origins, switch_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import HostPort, Switch
+    from fabricc.review.explain.facts import Explainer
+    from fabricc.review.explain.subject import Subject
+
+    Details = tuple[tuple[str, str], ...]
+
+_NUMBERS = matching(
+    ["system/hostname", "bgp/asn", "bgp/router_id", "loopback/ipv?", "management/address", "bgp/aggregate[*]"]
+)
+"""What a device's page explains: its name and the numbers of its own."""
+_FIRST_KEY = re.compile(r"\[[^\]]*\]")
+_HOST_RULE = (
+    "A counted host is named after its unit and slot; one that the spec names keeps its slot by the lock."
+)
+
+
+def grouped(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Paths that differ in their first key and have one value, as (the first, the others)."""
+    groups: dict[tuple[str, object], list[str]] = {}
+    for path, value in facts.items():
+        groups.setdefault((_FIRST_KEY.sub("[*]", path, count=1), value), []).append(path)
+    for first, *others in groups.values():
+        yield first, tuple(others)
+
+
+def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
+    """A switch or a host."""
+    if isinstance(subject.device, Host):
+        return _host(subject, subject.device)
+    switch = subject.device
+    facts = [path for path in subject.waist if _NUMBERS.fullmatch(path)]
+    if "loopback/ipv4" in facts:
+        facts.remove("bgp/router_id")
+    statements = tuple(explainer.fact(subject, path) for path in facts)
+    if switch.tier is not TierName.CORE:
+        count = uplinks if switch.tier is TierName.TOR else spines
+        statements = (*statements, count(subject.known))
+    tier = TIERS[switch.tier]
+    return Explanation(
+        "device", switch.name, f"a {tier}", tuple(_switch_details(subject, switch)), statements
+    )
+
+
+def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str]]:
+    known = subject.known
+    yield "tier", TIERS[switch.tier]
+    if not isinstance(subject.at, tuple):
+        plane = f", plane {switch.plane}" if switch.unit is not None else ""
+        yield "coordinates", switch_text(subject.at) + plane
+    yield "model", f"{switch.model.title}{_place(subject, '@model')}"
+    yield "runs", f"{switch.nos} {switch.release}".strip() + _place(subject, "@nos")
+    ways = {Direction.HOST: "to hosts", Direction.DOWN: "down", Direction.UP: "up"}
+    for direction, words in ways.items():
+        ports = [port for port in switch.ports if port.direction is direction]
+        if ports:
+            speeds = ", ".join(f"{speed}G" for speed in sorted({port.speed_gbps for port in ports}))
+            yield f"ports {words}", f"{len(ports)} at {speeds}: {ports[0].name} to {ports[-1].name}"
+    if switch.drained:
+        origin = known.spec_origin(f"overrides.{switch.name}.drain")
+        where = origin.position if origin else None
+        yield "drained", f"{where.file}:{where.line}:{where.column}" if where else "true"
+
+
+def _place(subject: Subject, name: str) -> str:
+    """`, cluster.yaml:8:9` for where an @list's first key was decided."""
+    for key in subject.keys(name, ""):
+        origin = subject.known.spec_origin(key)
+        if origin is not None and (at := origin.position) is not None:
+            return f", {at.file}:{at.line}:{at.column}"
+    return ""
+
+
+def _host(subject: Subject, host: Host) -> Explanation:
+    details = [
+        ("coordinates", f"unit {host.unit}, slot {host.slot}"),
+        ("model", f"{host.model.title}{_place(subject, '@host_model')}"),
+        ("NIC", host.nic.title),
+        ("runs", host.os + _place(subject, "@os")),
+    ]
+    for port in host.ports:
+        addresses = " ".join(address for address in (port.ipv4, port.ipv6) if address)
+        details.append((port.name, f"{addresses}, {port.peer.device} {port.peer.port}, {port.speed_gbps}G"))
+    group = dotted(subject.group.path)
+    keys = [f"{group}.{key}" for key in ("racks", "hosts", "hosts_per_unit", "hosts_per_rack")]
+    origins = (*subject.known.all_of(keys), *identity_origins(subject.known, host.unit, host.slot))
+    said = tuple(origin for origin in origins if origin.value or origin.position)
+    statement = Statement("name", host.name, _HOST_RULE, (), (), said, docs="fabricc docs architecture")
+    return Explanation("device", host.name, "a host", tuple(details), (statement,))
+
+
+def explain_port(explainer: Explainer, subject: Subject, name: str) -> Explanation:
+    """A port of a switch or a host, with all that is stated of it."""
+    port = subject.ports[name]
+    facts = _of_port(subject, name)
+    statements = tuple(explainer.fact(subject, path) for path in facts)
+    title = f"a port of {subject.device.name}"
+    if port.peer:
+        title = f"leads to {port.peer.device} {port.peer.port}"
+    return Explanation("port", f"{subject.device.name}:{name}", title, tuple(_port_details(port)), statements)
+
+
+def _of_port(subject: Subject, name: str) -> Facts:
+    own = f"interface[{name}]/"
+    keys = [key for key, session in subject.sessions.items() if session.port == name]
+    beginnings = (own, *(f"bgp/neighbor[{key}]/" for key in keys))
+    return {path: value for path, value in subject.planned.items() if path.startswith(beginnings)}
+
+
+def _port_details(port: Port | HostPort) -> Iterator[tuple[str, str]]:
+    if port.peer:
+        yield "far end", f"{port.peer.device} {port.peer.port}"
+    else:
+        yield "far end", "none: the port is shut"
+    if isinstance(port, Port):
+        split = f", child {port.child} of {port.children}" if port.children > 1 else ""
+        yield "cage", f"{port.cage}{split}"
+    if port.cable_m is not None:
+        yield "cable", f"{port.cable_m} m, {port.medium}"
+    yield "speed", f"{port.speed_gbps} Gb/s"
+    yield "MTU", f"{port.mtu} bytes (IP)"
+    for family in ("ipv4", "ipv6"):
+        if address := getattr(port, family):
+            yield {"ipv4": "IPv4", "ipv6": "IPv6"}[family], address
+    if getattr(port, "unnumbered", False):
+        yield "addresses", "unnumbered: IPv6 link-local ones"
+    if profile := getattr(port, "profile", None):
+        yield "profile", profile
+
+
+def explain_facts(explainer: Explainer, subject: Subject, port: str, word: str) -> Explanation:
+    """The facts of a device or one of its ports that a word names, such as `headroom`, `ecn` or a whole path.
+
+    Raises:
+        SubjectError: FAB9274, there is no such fact.
+    """
+    whole = {**subject.waist, **subject.planned}
+    facts = {**_of_port_waist(subject, port), **_of_port(subject, port)} if port else whole
+    chosen = {path: value for path, value in facts.items() if path == word}
+    if not chosen:
+        wanted = matching([f"*{word.lower()}*"])
+        chosen = {path: value for path, value in facts.items() if wanted.fullmatch(path.lower())}
+    name = f"{subject.device.name}:{port}" if port else subject.device.name
+    if not chosen:
+        raise SubjectError(_no_fact(name, word, facts))
+    pairs = list(grouped(chosen))
+    statements = tuple(explainer.fact(subject, first, also=others) for first, others in pairs)
+    count = f"{len(statements)} value{'' if len(statements) == 1 else 's'}"
+    return Explanation("fact", f"{name} {word}", count, (), statements)
+
+
+def _of_port_waist(subject: Subject, name: str) -> Facts:
+    own = f"interface[{name}]/"
+    return {path: value for path, value in subject.waist.items() if path.startswith(own)}
+
+
+def _no_fact(name: str, word: str, facts: Iterable[str]) -> Diagnostic:
+    from difflib import get_close_matches
+
+    leaves = sorted({part for path in facts for part in _FIRST_KEY.sub("", path).split("/") if part})
+    near = get_close_matches(word, leaves, 3) or leaves[:8]
+    message = f"{name} states nothing with '{word}' in its name"
+    return Diagnostic("FAB9274", Severity.ERROR, message, None, f"There is, for example: {', '.join(near)}.")

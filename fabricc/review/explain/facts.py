@@ -1,0 +1,129 @@
+"""A fact of a device explained: its rule, the keys of the spec behind it, and the numbers in between."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.links import layout_key
+from fabricc.fabric.model import Host
+from fabricc.review.explain.closed_forms import Closed, closed_form
+from fabricc.review.explain.model import Origin, Source, Statement
+from fabricc.review.explain.origins import catalog_origin
+from fabricc.review.explain.rules import rule_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.facts import Value
+    from fabricc.front.planning.quality import Sheet
+    from fabricc.front.qos.worksheet import Row
+    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.rules import Rule
+    from fabricc.review.explain.subject import Subject
+
+_UNRULED = "A statement of a back end that does not come with fabricc: the table of rules has no row for it."
+
+
+class Explainer:
+    """Explains facts of one device after another; worksheets are computed once."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self._sheets: tuple[Sheet, ...] | None = None
+
+    def fact(
+        self, subject: Subject, path: str, found: Value | None = None, also: tuple[str, ...] = ()
+    ) -> Statement:
+        """One fact.
+
+        Args:
+            subject: the device.
+            path: the fact's.
+            found: its value in a file; None takes the planned one.
+            also: other paths that have the same value for the same reason.
+        """
+        planned = subject.planned.get(path, subject.waist.get(path))
+        value = planned if found is None else found
+        shown = "" if value is None else str(value)
+        rule = rule_of(path, subject.kind_of(path))
+        waist = subject.waist.get(path)
+        held = None if waist is None or planned is None or waist == planned else str(waist)
+        off = None if found is None or found == planned else "not stated" if planned is None else str(planned)
+        if rule is None:
+            return Statement(path, shown, _UNRULED, planned=off, waist=held, also=also)
+        closed = closed_form(rule.formula, subject, path, value or "") if rule.formula else Closed()
+        steps = (*closed.steps, *self._steps(rule, subject, path))
+        words = subject.words(path)
+        text = rule.text.format_map(words)
+        if found is None and path not in subject.planned:
+            text += f" {subject.nos} does not express it."
+        origins = tuple(dict.fromkeys((*_origins(rule, subject, path, words), *closed.origins)))
+        return Statement(
+            path, shown, text, closed.formulas, steps, origins, off, held, also, _docs(rule, subject, words)
+        )
+
+    def _steps(self, rule: Rule, subject: Subject, path: str) -> tuple[Row, ...]:
+        sheet = self._sheet(subject, path)
+        return tuple(row for row in sheet.rows if rule.steps.fullmatch(row.label)) if sheet else ()
+
+    def _sheet(self, subject: Subject, path: str) -> Sheet | None:
+        """The worksheet of the port that a path is about; of a path about no port, the first of the switch."""
+        if isinstance(subject.at, tuple):
+            return None
+        fabric = self.known.fabric
+        key = layout_key(fabric, subject.at)
+        owner = subject.device.name if subject.device.name in fabric.qos else key
+        if owner == "tor0" and len(fabric.tor_layouts) == 1:
+            owner = "tor"
+        port = subject.port_of(path)
+        profile = getattr(port, "profile", None)
+        of_switch = (sheet for sheet in self._all_sheets() if sheet.switches == owner)
+        return next((sheet for sheet in of_switch if port is None or sheet.profile.name == profile), None)
+
+    def _all_sheets(self) -> tuple[Sheet, ...]:
+        if self._sheets is None:
+            from fabricc.front.planning.quality import worksheets
+
+            self._sheets = worksheets(self.known.spec, self.known.fabric)
+        return self._sheets
+
+
+def _origins(rule: Rule, subject: Subject, path: str, words: dict[str, str]) -> Iterator[Origin]:
+    """What the value follows from: keys of the spec, items of the lock, figures of the catalog."""
+    known, device = subject.known, subject.device
+    keys: list[str] = []
+    for key in rule.keys:
+        keys += subject.keys(key, path) if key.startswith("@") else [key.format_map(words)]
+    said = known.all_of(keys)
+    yield from said
+    if keys and not said:
+        yield Origin(Source.COMPUTED, keys[0], note="the spec has no such key")
+    for name in rule.strides:
+        value = next(
+            (line.split()[2] for line in known.lock_text.splitlines() if line.startswith(f"stride {name} ")),
+            "",
+        )
+        if value:
+            yield known.lock_origin(f"stride {name}", value)
+    if isinstance(device, Host):
+        yield from (catalog_origin(device.nic, figure) for figure in rule.nic)
+    else:
+        yield from (catalog_origin(device.model, figure.format_map(words)) for figure in rule.figures)
+    if rule.fixed:
+        yield Origin(Source.FIXED, words["nos"], note="the same in every fabric")
+
+
+def _docs(rule: Rule, subject: Subject, words: dict[str, str]) -> str:
+    if "{nos}" not in rule.docs:
+        return rule.docs
+    if subject.on == "host":
+        return "fabricc docs hosts"
+    return rule.docs.format_map(words) if subject.nos in _built_in() else "fabricc docs add-a-nos"
+
+
+@cache
+def _built_in() -> frozenset[str]:
+    from fabricc.back.nos import BUILT_IN
+
+    return frozenset(BUILT_IN)

@@ -1,0 +1,168 @@
+"""The closed forms of `fabric.addresses` and `fabric.links` with their numbers filled in.
+
+Every value comes from the function that the planner calls; the text beside it is for reading, and a property test
+computes it again. `^` is a power.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.fabric import addresses as adr
+from fabricc.fabric import links
+from fabricc.fabric.model import TierName
+from fabricc.review.explain.model import Formula
+
+if TYPE_CHECKING:
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import Strides, SwitchId
+
+_WORD = re.compile(r"[a-z][a-z_]*[a-z0-9_]*")
+_FUNCTIONS = frozenset({"log2"})
+
+Numbers = dict[str, "int | str"]
+
+
+def formula(name: str, symbols: str, numbers: Numbers, value: object) -> Formula:
+    """A step of a closed form; every word of `symbols` is one of `numbers`."""
+
+    def filled(word: re.Match[str]) -> str:
+        return word[0] if word[0] in _FUNCTIONS else str(numbers[word[0]])
+
+    return Formula(name, symbols, _WORD.sub(filled, symbols), str(value))
+
+
+def stride_numbers(strides: Strides, *names: str) -> Numbers:
+    """`host_stride` -> its value, and so on, of some strides."""
+    return {f"{name}_stride": getattr(strides, name) for name in names}
+
+
+def number_formula(fabric: Fabric, at: SwitchId) -> Formula:
+    """A switch's number within its tier, see `links.number`."""
+    value, strides = links.number(fabric, at), fabric.strides
+    if at.tier is TierName.TOR:
+        numbers = stride_numbers(strides, "group", "nic_port")
+        numbers |= {"unit": at.unit, "group": at.index, "nic_port": at.nic_port}
+        symbols = "(unit * group_stride + group) * nic_port_stride + nic_port"
+        return formula("number", symbols, numbers, value)
+    numbers = stride_numbers(strides, "spine", "plane")
+    if at.tier is TierName.SPINE:
+        numbers |= {"pod": at.pod, "spine": at.index, "plane": at.plane}
+        return formula("number", "(pod * spine_stride + spine) * plane_stride + plane", numbers, value)
+    numbers |= {"core": at.index, "plane": at.plane}
+    return formula("number", "core * plane_stride + plane", numbers, value)
+
+
+NUMBER_STRIDES = {
+    TierName.TOR: ("group", "nic_port"),
+    TierName.SPINE: ("spine", "plane"),
+    TierName.CORE: ("plane",),
+}
+"""The strides that a switch's number is made with."""
+
+
+def block_formula(fabric: Fabric, at: SwitchId) -> Formula:
+    """Offset of a ToR's block in the hosts pool, see `addresses.tor_block`."""
+    numbers = stride_numbers(fabric.strides, "nic_port", "unit", "rail", "host")
+    numbers |= {"group": at.index, "nic_port": at.nic_port, "unit": at.unit}
+    symbols = "((group * nic_port_stride + nic_port) * unit_stride + unit) * rail_stride * host_stride * 2"
+    value = adr.tor_block(fabric.strides, at.unit, at.index, at.nic_port)
+    return formula("block", symbols, numbers, value)
+
+
+def host_link_formulas(fabric: Fabric, at: SwitchId, slot: int, rail: int, end: int) -> tuple[Formula, ...]:
+    """Offset of one end of a host link in the hosts pool; `rail` counts in the ToR, `end` is 1 at the host."""
+    block = block_formula(fabric, at)
+    value = int(block.value) + adr.in_block(fabric.strides, slot, rail) + end
+    numbers: Numbers = {"block": block.value, "rail_in_tor": rail, "slot": slot, "end": end}
+    numbers |= stride_numbers(fabric.strides, "host")
+    symbols = "block + (rail_in_tor * host_stride + slot) * 2 + end"
+    return block, formula("offset", symbols, numbers, value)
+
+
+def uplink_formulas(fabric: Fabric, at: SwitchId, uplink: int, end: int) -> tuple[Formula, ...]:
+    """Offset of one end of an uplink in the links pool; `end` is 1 at the lower switch."""
+    number = number_formula(fabric, at)
+    numbers: Numbers = {"number": number.value, "uplink": uplink, "end": end}
+    if at.tier is TierName.TOR:
+        numbers |= stride_numbers(fabric.strides, "uplink")
+        value = adr.tor_link_offset(fabric.strides, int(number.value), uplink) + end
+        return number, formula("offset", "(number * uplink_stride + uplink) * 2 + end", numbers, value)
+    bits = link_pool_bits(fabric)
+    numbers |= stride_numbers(fabric.strides, "spine_uplink") | {"bits": bits}
+    value = adr.spine_link_offset(fabric.strides, bits, int(number.value), uplink) + end
+    symbols = "2^(bits - 1) + (number * spine_uplink_stride + uplink) * 2 + end"
+    return number, formula("offset", symbols, numbers, value)
+
+
+def link_pool_bits(fabric: Fabric) -> int:
+    """Host bits of the links pool that halves are counted with: the IPv4 pool's where there is one."""
+    pool = fabric.addresses.links4 or fabric.addresses.links6
+    return pool.bits if pool else 0
+
+
+def loopback_formulas(fabric: Fabric, at: SwitchId, pool: Pool) -> tuple[Formula, ...]:
+    """Offset of a switch's loopback (or router ID) in a loopback pool."""
+    number = number_formula(fabric, at)
+    numbers: Numbers = {"number": number.value, "bits": pool.bits}
+    own = int(number.value)
+    if at.tier is TierName.TOR:
+        return number, formula("offset", "number", numbers, own)
+    if at.tier is TierName.SPINE:
+        value = adr.spine_loopback_offset(pool.bits, own)
+        return number, formula("offset", "2^(bits - 1) + number", numbers, value)
+    value = adr.core_loopback_offset(pool.bits, own)
+    return number, formula("offset", "3 * 2^(bits - 2) + number", numbers, value)
+
+
+def management_formulas(fabric: Fabric, at: SwitchId) -> tuple[Formula, ...]:
+    """Offset of a switch's management address in the management network."""
+    shape, value = fabric.shape, links.management_offset(fabric, at)
+    if at.tier is TierName.TOR:
+        numbers: Numbers = {
+            "reserved": adr.MANAGEMENT_RESERVED, "unit": at.unit, "tors_per_unit": shape.tors_per_unit,
+            "group": at.index, "nic_ports": shape.nic_ports, "nic_port": at.nic_port,
+        }  # fmt: skip
+        symbols = "reserved + unit * tors_per_unit + group * nic_ports + nic_port"
+        return (formula("offset", symbols, numbers, value),)
+    number = number_formula(fabric, at)
+    numbers = {"number": number.value, "bits": fabric.addresses.management.bits}
+    half = "2^(bits - 1)" if at.tier is TierName.SPINE else "3 * 2^(bits - 2)"
+    return number, formula("offset", f"{half} + number", numbers, value)
+
+
+def address_formula(pool: Pool, offset: int) -> Formula:
+    """The last step: a pool's first address and an offset give the address."""
+    numbers: Numbers = {"pool": pool.address(0), "offset": offset}
+    return formula("address", "pool + offset", numbers, pool.address(offset))
+
+
+def aggregate_formulas(fabric: Fabric, at: SwitchId, pool: Pool) -> tuple[Formula, ...]:
+    """A ToR's aggregate: where its block begins, and how long it is."""
+    block = block_formula(fabric, at)
+    return block, address_formula(pool, int(block.value)), length_formula(fabric, pool)
+
+
+def length_formula(fabric: Fabric, pool: Pool) -> Formula:
+    """The length of every ToR's aggregate."""
+    full = 32 if pool.version == 4 else 128
+    numbers = stride_numbers(fabric.strides, "rail", "host") | {"full": full}
+    value = full - fabric.aggregate_bits()
+    return formula("length", "full - log2(rail_stride * host_stride * 2)", numbers, value)
+
+
+def asn_formulas(fabric: Fabric, at: SwitchId) -> tuple[Formula, ...]:
+    """A switch's ASN, see `links.asn`."""
+    base, value = fabric.routing.asn_base, links.asn(fabric, at)
+    numbers: Numbers = {"asn_base": base, "pod": at.pod, "plane": at.plane}
+    if at.tier is not TierName.TOR and not fabric.routing.unique_spine_asn:
+        numbers |= stride_numbers(fabric.strides, "plane")
+        spine = at.tier is TierName.SPINE
+        symbols = "asn_base + 2^16 + pod * plane_stride + plane" if spine else "asn_base + plane"
+        return (formula("asn", symbols, numbers, value),)
+    number = number_formula(fabric, at)
+    numbers["number"] = number.value
+    power = {TierName.TOR: 19, TierName.SPINE: 18, TierName.CORE: 17}[at.tier]
+    return number, formula("asn", f"asn_base + 2^{power} + number", numbers, value)

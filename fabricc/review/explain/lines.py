@@ -1,0 +1,184 @@
+"""A line of a built tree: the facts that it states, each explained; of one that states none, what it belongs to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.front.spec.document import clip
+from fabricc.review.explain.devices import grouped
+from fabricc.review.explain.model import Explanation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.review.explain.facts import Explainer
+    from fabricc.review.explain.subject import Subject
+
+    Reader = Callable[[Mapping[str, str]], Reading]
+
+_CLOSING = re.compile(r"[\s\]})>,;]*")
+_COMMENT = re.compile(r"\s*(?:[!#].*|/\*.*\*/\s*)?")
+_LONGEST = 100
+_ABOVE = 4
+_NAMED = 3
+_EXPLAINED = 6
+"""Facts of different kinds, at most, that a line which is a part of them is explained by."""
+
+
+class Place(NamedTuple):
+    """A line of one of a device's files, counted from 1."""
+
+    file: str
+    line: int
+
+
+class Texts(NamedTuple):
+    """The files of a device as they are, and as a build of the plan would write them.
+
+    Attributes:
+        found: file -> text; `fresh` the same of a build now, empty when it cannot be rendered.
+        reader: reads such files.
+        overlaid: lines of the user's overlays.
+    """
+
+    found: Mapping[str, str]
+    fresh: Mapping[str, str]
+    reader: Reader
+    overlaid: Collection[tuple[str, int]] = ()
+
+
+def explain_line(
+    explainer: Explainer, subject: Subject, texts: Texts, place: Place, shown: str
+) -> Explanation:
+    """One line.
+
+    Args:
+        explainer: explains facts.
+        subject: the device.
+        texts: its files.
+        place: the line, which exists.
+        shown: what the user calls the line.
+    """
+    lines = texts.found[place.file].splitlines()
+    reading = texts.reader(texts.found)
+    stated = {
+        path: reading.facts[path]
+        for path, where in reading.lines.items()
+        if where == (place.file, place.line) and path in reading.facts
+    }
+    details = [
+        ("line", clip(lines[place.line - 1].strip(), _LONGEST) or "(empty)"),
+        ("device", subject.device.name),
+    ]
+    if above := list(_enclosing(lines, place.line - 1)):
+        details.append(("within", " > ".join(map(_opener, above))))
+    if place in texts.overlaid:
+        details.append(("overlay", f"from {', '.join(_overlays(subject))}: the user's own"))
+    elif not _written(texts, place):
+        details.append(("build", "a build of the spec as it is now does not write this line"))
+    title = f"states {plural(len(stated), 'fact')}"
+    if not stated:
+        title = "states no fact of its own"
+        found, part_of = _without(texts, place, reading)
+        if 0 < len(list(grouped(part_of))) <= _EXPLAINED:
+            title, stated = f"is part of what states {plural(len(part_of), 'fact')}", part_of
+            found = [("meaning", "without it what follows is not stated, or stated otherwise")]
+        details += found
+    statements = tuple(
+        explainer.fact(subject, first, stated[first], others) for first, others in grouped(_told(stated))
+    )
+    return Explanation("line", shown, title, tuple(details), statements)
+
+
+def _told(stated: Facts) -> Facts:
+    """The facts, those about the text's own parts last."""
+    parts = {path: value for path, value in stated.items() if path.startswith("structure/")}
+    return {**{path: value for path, value in stated.items() if path not in parts}, **parts}
+
+
+def _enclosing(lines: Sequence[str], index: int) -> Iterator[str]:
+    """The lines that a line is indented below, the outermost first; the opening one of a line that closes."""
+    found: list[str] = []
+    text = lines[index]
+    indent = _indent(text)
+    if text.strip() and _CLOSING.fullmatch(text):
+        indent += 1
+    for line in reversed(lines[:index]):
+        if _indent(line) < indent and not _COMMENT.fullmatch(line) and not _CLOSING.fullmatch(line):
+            if line.strip(" {[("):
+                found.append(line)
+            indent = _indent(line)
+        if not indent:
+            break
+    yield from reversed(found[:_ABOVE])
+
+
+def _opener(line: str) -> str:
+    """A line that opens a block, without what opens it and without quotes around it all."""
+    text = clip(line.strip(), _LONGEST).rstrip(" {[(:")
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _without(texts: Texts, place: Place, reading: Reading) -> tuple[list[tuple[str, str]], Facts]:
+    """What a line that states nothing is there for, found by reading the files without it; facts that it is part of."""
+    lines = texts.found[place.file].splitlines()
+    text = lines[place.line - 1]
+    if any(known[:2] == (place.file, place.line) for known in reading.unknown):
+        return [("meaning", "the reader does not know this line, so `check` refuses it")], {}
+    if _COMMENT.fullmatch(text):
+        return [("meaning", "none for the device: a comment or a separator")], {}
+    changed = {} if _CLOSING.fullmatch(text) else _changed(texts, place, reading)
+    of_file = sum(where[0] == place.file for where in reading.lines.values())
+    if _CLOSING.fullmatch(text) or len(changed) > of_file // 2 > 1:
+        block = _of_block(lines, place, reading)
+        said = [("meaning", "part of the file's structure: without it the file is not read as it is")]
+        return [*said, *([("its block", f"states {_several(block)}")] if block else [])], {}
+    if not changed:
+        return [("meaning", "fixed text of the back end: no fact of the device depends on it")], {}
+    return [("meaning", f"without it these facts go or change: {_several(list(changed))}")], changed
+
+
+def _several(paths: Sequence[str]) -> str:
+    named, more = ", ".join(paths[:_NAMED]), len(paths) - _NAMED
+    return named + (f" and {more:,} more" if more > 0 else "")
+
+
+def _of_block(lines: Sequence[str], place: Place, reading: Reading) -> list[str]:
+    """Facts that are stated in the block that a line opens, or else is in."""
+    index = place.line - 1
+    after = next((line for line in lines[index + 1 :] if line.strip()), "")
+    while index > 0 and _indent(after) <= _indent(lines[index]):
+        after = lines[index]
+        index -= 1
+    inner = _indent(lines[index])
+    rest = enumerate(lines[index + 1 :], index + 2)
+    end = next((number for number, line in rest if line.strip() and _indent(line) <= inner), len(lines) + 1)
+    return [
+        path for path, where in reading.lines.items() if where[0] == place.file and index < where[1] < end
+    ]
+
+
+def _changed(texts: Texts, place: Place, reading: Reading) -> Facts:
+    """Facts that a file without the line does not state, or states otherwise."""
+    lines = texts.found[place.file].splitlines(keepends=True)
+    del lines[place.line - 1]
+    other = texts.reader({**texts.found, place.file: "".join(lines)})
+    return {path: value for path, value in reading.facts.items() if other.facts.get(path) != value}
+
+
+def _written(texts: Texts, place: Place) -> bool:
+    """Whether a build now writes such a line into that file; True where that cannot be told."""
+    fresh = texts.fresh.get(place.file)
+    line = texts.found[place.file].splitlines()[place.line - 1]
+    return fresh is None or line in fresh.splitlines()
+
+
+def _overlays(subject: Subject) -> list[str]:
+    return [overlay.name for overlay in getattr(subject.device, "overlays", ())]

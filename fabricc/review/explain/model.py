@@ -1,0 +1,108 @@
+"""What an explanation consists of: values with their rule, their formula in numbers, and where each input stands."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from fabricc.base.diagnostics import Diagnostic, Position
+    from fabricc.front.qos.worksheet import Row
+
+
+class Source(StrEnum):
+    """Who decided a value."""
+
+    SPEC = "spec"
+    DEFAULT = "default"
+    COMPUTED = "computed"
+    LOCK = "lock"
+    CATALOG = "catalog"
+    FIXED = "fixed"
+
+
+class Origin(NamedTuple):
+    """Where an input of a value comes from.
+
+    Attributes:
+        source: who decided it.
+        key: the key of the spec, the item of the lock or the figure of the catalog.
+        value: what it says, as text; "" where `snippet` shows it.
+        position: the place in the spec or the lock; None for what stands in no file.
+        snippet: the line there.
+        note: what the key means, or the source of the figure.
+    """
+
+    source: Source
+    key: str
+    value: str = ""
+    position: Position | None = None
+    snippet: str = ""
+    note: str = ""
+
+
+class Formula(NamedTuple):
+    """One step of the closed form: `name` is `symbols`, which in numbers is `numbers`, which gives `value`."""
+
+    name: str
+    symbols: str
+    numbers: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One explained value.
+
+    Attributes:
+        name: what it is the value of: a field in words, or the path of a fact.
+        value: as the fabric or the file has it.
+        rule: by which rule, one or two sentences.
+        formulas: the closed form, the last one giving the value.
+        steps: lines of the worksheet behind it, with units and sources.
+        origins: the inputs.
+        planned: what the plan says where the file says something else; None where they agree.
+        waist: what the fabric says where the operating system holds it otherwise; None where they agree.
+        also: other paths that the same line states with the same value.
+        docs: the page of the documentation.
+    """
+
+    name: str
+    value: str
+    rule: str = ""
+    formulas: tuple[Formula, ...] = ()
+    steps: tuple[Row, ...] = ()
+    origins: tuple[Origin, ...] = ()
+    planned: str | None = None
+    waist: str | None = None
+    also: tuple[str, ...] = ()
+    docs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer to one question.
+
+    Attributes:
+        kind: `address`, `prefix`, `asn`, `device`, `port`, `fact`, `line` or `code`.
+        subject: what was asked about, in canonical form.
+        title: what it is, in a few words.
+        details: short fields, in the order shown.
+        statements: the values explained, the most asked for first.
+    """
+
+    kind: str
+    subject: str
+    title: str
+    details: tuple[tuple[str, str], ...] = ()
+    statements: tuple[Statement, ...] = ()
+
+
+class SubjectError(Exception):
+    """What was asked about is not there; `diagnostics` say so, with what is near."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(diagnostics[0].message)
+        self.diagnostics = diagnostics

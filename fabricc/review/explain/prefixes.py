@@ -1,0 +1,114 @@
+"""A prefix: a pool, the aggregate of a ToR, or what lies at both its ends."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import TYPE_CHECKING
+
+from fabricc.review.explain import coordinates, formulas
+from fabricc.review.explain.addresses import explain_address
+from fabricc.review.explain.model import Explanation, Statement
+from fabricc.review.explain.origins import strides
+from fabricc.review.explain.places import coordinates_text, identity_origins
+from fabricc.review.explain.pools import (
+    AGGREGATE_RULE,
+    DOCS,
+    HOST_RULE,
+    LINK_RULE,
+    LOOPBACK_RULE,
+    MANAGEMENT_RULE,
+    offset_in,
+    pools,
+)
+
+if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.review.explain.coordinates import Place
+    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.pools import Found
+
+    Network = IPv4Network | IPv6Network
+
+
+def explain_prefix(known: Known, text: str) -> Explanation:
+    """What a prefix is: a pool, a ToR's aggregate, a link or an address; else what its first and last address are.
+
+    Raises:
+        ValueError: it is no prefix.
+    """
+    network = ip_network(text, strict=False)
+    if network.num_addresses <= 2:
+        address = text.partition("/")[0]
+        return explain_address(known, address)
+    fabric, first = known.fabric, int(network.network_address)
+    for found in pools(fabric):
+        same = found.pool.version == network.version
+        if same and (found.pool.first, found.pool.length) == (first, network.prefixlen):
+            return _pool(known, network, found)
+        if (
+            same
+            and found.name == "hosts"
+            and network.prefixlen == network.max_prefixlen - fabric.aggregate_bits()
+        ):
+            place = (
+                coordinates.host_link(fabric, first - found.pool.first)
+                if offset_in(found.pool, network.network_address) is not None
+                else None
+            )
+            if place is not None and fabric.units.get(place.unit) is not None and not _no_tor(fabric, place):
+                return _aggregate(known, network, found, place)
+    return _part(known, network)
+
+
+def _no_tor(fabric: Fabric, place: Place) -> bool:
+    return place.member >= fabric.shape.groups or place.nic_port >= fabric.shape.nic_ports
+
+
+def _pool(known: Known, network: Network, found: Found) -> Explanation:
+    rules = {
+        "hosts": HOST_RULE,
+        "links": LINK_RULE,
+        "loopbacks": LOOPBACK_RULE,
+        "management": MANAGEMENT_RULE,
+    }
+    details = (("addresses", f"{network.num_addresses:,}"), ("key", found.key))
+    statement = Statement(
+        "pool", str(network), rules[found.name], (), (), known.all_of([found.key]), docs=DOCS
+    )
+    return Explanation("prefix", str(network), f"the {found.name} pool", details, (statement,))
+
+
+def _aggregate(known: Known, network: Network, found: Found, place: Place) -> Explanation:
+    fabric, tor = known.fabric, place.switch
+    used = len(fabric.units[tor.unit].hosts) * fabric.shape.rails_per_tor
+    details = (
+        ("device", fabric.name(tor)),
+        ("holds", f"{used} host links, room for {fabric.strides.host * fabric.strides.rail}"),
+        ("coordinates", coordinates_text(place._replace(slot=-1, rail=-1))),
+    )
+    origins = (
+        *known.all_of([found.key]),
+        *strides(known, "host", "rail", "unit", "nic_port"),
+        *identity_origins(known, tor.unit),
+    )
+    steps = formulas.aggregate_formulas(fabric, tor, found.pool)
+    statement = Statement("aggregate", str(network), AGGREGATE_RULE, steps, (), origins, docs=DOCS)
+    title = f"aggregate of {fabric.name(tor)}"
+    return Explanation("prefix", str(network), title, details, (statement,))
+
+
+def _part(known: Known, network: Network) -> Explanation:
+    """A prefix that the plan does not have: what lies at both its ends."""
+    ends = [explain_address(known, str(address)) for address in (network[0], network[-1])]
+    inside = [
+        f"{each.name} {each.pool}"
+        for each in pools(known.fabric)
+        if each.pool.version == network.version
+        and network.overlaps(ip_network(str(each.pool)))
+    ]  # fmt: skip
+    details = (
+        ("pools", ", ".join(inside) or "none"),
+        ("first", f"{network[0]}: {ends[0].title}"),
+        ("last", f"{network[-1]}: {ends[1].title}"),
+    )
+    return Explanation("prefix", str(network), "no prefix of the plan", details, ())

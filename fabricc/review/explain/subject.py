@@ -1,0 +1,282 @@
+"""A device as explanations see it: its facts, the parts that a path names, and the spec's keys behind them."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import Direction, Host, Switch
+from fabricc.review.explain.places import TIERS, switch_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import HostPort, Port
+    from fabricc.fabric.qos import TrafficClass
+    from fabricc.fabric.routing import Session
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.front.spec.model import HostGroup
+    from fabricc.review.explain.origins import Known
+
+_KEY = re.compile(r"\[([^\]]*)\]")
+_PORT = re.compile(r"(?:interface|structure/port)\[([^\]]*)\]")
+_NEIGHBOR = re.compile(r"(?:bgp|structure)/neighbor\[([^\]]*)\]")
+_QUEUE = re.compile(r"(?:queue|traffic_class|priority)\[(\d+)\]")
+_PFC = re.compile(r"pfc_priority\[(\d+)\]")
+_DSCP = re.compile(r"dscp\[(\d+)\]")
+_KINDS = {Direction.HOST: "host", Direction.DOWN: "spine", Direction.UP: "spine"}
+
+
+class Subject:
+    """One device with its facts.
+
+    Attributes:
+        known: the plan.
+        device: the switch or host, `at` its coordinates.
+        planned: the facts that its back end states.
+        waist: the facts that the fabric states of it, whatever its back end can express; of a host as `planned`.
+    """
+
+    def __init__(
+        self,
+        known: Known,
+        at: SwitchId | tuple[int, int],
+        device: Switch | Host,
+        planned: Facts,
+        waist: Facts,
+    ) -> None:
+        self.known = known
+        self.at = at
+        self.device = device
+        self.planned = planned
+        self.waist = waist
+
+    @property
+    def on(self) -> str:
+        """`switch` or `host`, as the rules have it."""
+        return "host" if isinstance(self.device, Host) else "switch"
+
+    @property
+    def nos(self) -> str:
+        """The operating system of a switch; of a host its own and the release."""
+        return self.device.os if isinstance(self.device, Host) else self.device.nos
+
+    @property
+    def tier(self) -> str:
+        """The section of the spec about the switch's tier; `gpus` for a host."""
+        return "gpus" if isinstance(self.device, Host) else f"{self.device.tier.value}s"
+
+    @property
+    def group(self) -> HostGroup:
+        """The hosts' group: a host's own, that of a ToR's unit, else the first."""
+        unit = self.device.unit
+        groups = self.known.spec.gpus.groups
+        return groups[0 if unit is None else self.known.fabric.units[unit].group]
+
+    @cached_property
+    def ports(self) -> Mapping[str, Port | HostPort]:
+        """The ports by name."""
+        return {port.name: port for port in self.device.ports}
+
+    @cached_property
+    def sessions(self) -> Mapping[str, Session]:
+        """BGP sessions by what facts call the neighbour."""
+        from fabricc.fabric.facts import neighbor_key
+
+        if isinstance(self.device, Host):
+            return {}
+        return {neighbor_key(s.transport, s.remote, s.port): s for s in self.device.bgp.sessions}
+
+    def port_of(self, path: str) -> Port | HostPort | None:
+        """The port that a path is about."""
+        found = _PORT.match(path)
+        return self.ports.get(found[1]) if found else None
+
+    def kind_of(self, path: str) -> str:
+        """`switch`, `host`, or `service` for a port of the model that is no part of the fabric."""
+        is_port = path.startswith("interface[") and self.on == "switch"
+        return "service" if is_port and self.port_of(path) is None else self.on
+
+    def session_of(self, path: str) -> Session | None:
+        """The BGP session that a path is about."""
+        found = _NEIGHBOR.match(path)
+        return self.sessions.get(found[1]) if found else None
+
+    def link_kind(self, path: str) -> str:
+        """`host`, `spine` or `core`: the kind of link of the port that a path is about."""
+        port = self.port_of(path)
+        if isinstance(self.device, Host) or port is None or not hasattr(port, "direction"):
+            return "host"
+        above = {"spine": Direction.UP, "core": Direction.DOWN}.get(self.device.tier.value)
+        return "core" if port.direction is above else _KINDS.get(port.direction, "host")
+
+    def class_of(self, path: str) -> str:
+        """The traffic class that a path is about: by code point, PFC priority or queue; else the lossless one."""
+        classes = self.classes
+        if found := _DSCP.search(path):
+            return next((c.name for c in classes if int(found[1]) in c.dscps), "default")
+        if found := _PFC.search(path):
+            return next((c.name for c in classes if c.priority == int(found[1])), "default")
+        if found := _QUEUE.search(path):
+            return next(
+                (c.name for c in classes if self._number(c.data_dscp, c.priority) == int(found[1])), "default"
+            )
+        return next((c.name for c in classes if c.lossless), "default")
+
+    @property
+    def classes(self) -> tuple[TrafficClass, ...]:
+        """The fabric's traffic classes."""
+        return self.device.classes if isinstance(self.device, Host) else self.device.qos.classes
+
+    def _number(self, dscp: int, priority: int) -> int:
+        """What the back end calls the class of a code point, which some count in their own way."""
+        return int(self.planned.get(f"qos/dscp[{dscp}]/traffic_class", priority))
+
+    def words(self, path: str) -> dict[str, str]:
+        """The {names} of rules about a path."""
+        port, session = self.port_of(path), self.session_of(path)
+        key = _KEY.search(path)
+        host = isinstance(self.device, Host)
+        kind = self.link_kind(path)
+        session_peer = f"{session.peer}, by {session.port}" if session else "the neighbour"
+        return {
+            "address_rule": _ADDRESS_RULES["host" if kind == "host" else "fabric"],
+            "class": self.class_of(path),
+            "coordinates": self._coordinates(),
+            "device": self.device.name,
+            "key": key[1] if key else "",
+            "nos": self.nos.partition("-")[0] if host else self.nos,
+            "peer": session_peer,
+            "pool": "hosts" if kind == "host" else "links",
+            "port": port.name if port else "",
+            "six": "6" if path.count(":") > 1 or "-V6]" in path else "",
+            "tier": "host" if isinstance(self.device, Host) else TIERS[self.device.tier],
+            "user": str(self._user(key[1] if key else "")),
+        }
+
+    def _coordinates(self) -> str:
+        if isinstance(self.at, tuple):
+            return f"unit {self.at[0]}, slot {self.at[1]}"
+        return switch_text(self.at)
+
+    def _user(self, name: str) -> int:
+        users = [user.name for user in self.known.spec.management.users]
+        return users.index(name) if name in users else 0
+
+    def keys(self, name: str, path: str) -> tuple[str, ...]:
+        """The spec's keys that an @list of a rule stands for."""
+        return LISTS[name](self, path)
+
+    def lossless_names(self) -> list[str]:
+        """Names of the lossless classes."""
+        return [c.name for c in self.classes if c.lossless]
+
+
+_ADDRESS_RULES = {
+    "host": "A /31 or /127 of the hosts pool for each link of a NIC port: the ToR has the even address, the host the "
+    "odd one; the links of a ToR are one aligned block.",
+    "fabric": "A /31 or /127 of the links pool for each cable between switches: the upper switch has the even address, "
+    "the lower one the odd one.",
+}
+
+
+def _group_key(subject: Subject, key: str) -> tuple[str, ...]:
+    from fabricc.front.spec.document import dotted
+
+    own = f"{dotted(subject.group.path)}.{key}"
+    return (own,) if own == f"gpus.{key}" else (own, f"gpus.{key}")
+
+
+def _model(subject: Subject, _path: str) -> tuple[str, ...]:
+    return _group_key(subject, "model") if subject.on == "host" else (f"{subject.tier}.model",)
+
+
+def _nos(subject: Subject, _path: str) -> tuple[str, ...]:
+    own = f"overrides.{subject.device.name}.nos"
+    return (own,) if subject.known.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.nos",)
+
+
+def _cable(subject: Subject, path: str) -> tuple[str, ...]:
+    return _link_keys(subject, path, "cable_m", "length_m")
+
+
+def _medium(subject: Subject, path: str) -> tuple[str, ...]:
+    return _link_keys(subject, path, "medium", "medium")
+
+
+def _link_keys(subject: Subject, path: str, override: str, key: str) -> tuple[str, ...]:
+    """Overrides of either end of a port's cable, which come first, and the key of its kind of link."""
+    port = subject.port_of(path)
+    ends = [(subject.device.name, port.name)] if port else []
+    if port and port.peer:
+        ends.append((port.peer.device, port.peer.port))
+    own = [f"overrides.{device}.ports.{name}.{override}" for device, name in ends]
+    if override == "cable_m":
+        own += [f"overrides.{device}.cable_m" for device, _ in ends]
+    said = [each for each in own if subject.known.spec_origin(each)]
+    return (*said, f"cables.{subject.link_kind(path)}.{key}")
+
+
+def _cables(subject: Subject, _path: str) -> tuple[str, ...]:
+    kinds = ("host", "spine", "core") if subject.known.fabric.shape.cores else ("host", "spine")
+    return tuple(f"cables.{kind}.length_m" for kind in kinds)
+
+
+def _speed(subject: Subject, path: str) -> tuple[str, ...]:
+    port = subject.port_of(path)
+    if port is None or port.peer is None:
+        return (f"{subject.tier}.model",)
+    kind = subject.link_kind(path)
+    if kind == "host":
+        return (*_group_key(subject, "model"), *_group_key(subject, "nic"), "planes", "tors.model")
+    low, high = ("tors", "spines") if kind == "spine" else ("spines", "cores")
+    return (f"{low}.uplink_gbps", f"{low}.model", f"{high}.model")
+
+
+def _lossless(subject: Subject, _path: str) -> tuple[str, ...]:
+    return tuple(f"priorities.{name}.lossless" for name in subject.lossless_names()) or ("priorities",)
+
+
+def _marking(subject: Subject, path: str) -> tuple[str, ...]:
+    """Marking thresholds follow the round trip, and so the cables."""
+    return (*_congestion(subject, path), *_cables(subject, path))
+
+
+def _congestion(subject: Subject, path: str) -> tuple[str, ...]:
+    congestion = subject.known.spec.congestion
+    own = ("congestion.ecn.min_kb", "congestion.ecn.max_kb", "congestion.ecn.max_percent")
+    chosen = own if congestion.thresholds else ("congestion.ecn.preset",) if congestion.preset else ()
+    return (*chosen, "congestion.profile", f"priorities.{subject.class_of(path)}.ecn")
+
+
+def _cabling(subject: Subject, path: str) -> tuple[str, ...]:
+    """What decides which ports are cabled, and to whom."""
+    port = subject.port_of(path)
+    if port is not None and port.peer is None:
+        return (f"{subject.tier}.reserved_ports",)
+    if port is not None and subject.link_kind(path) == "host":
+        return ("gpus.wiring", "gpus.rails_per_tor")
+    above = ("spines.uplinks", "cores.count") if subject.link_kind(path) == "core" else ()
+    return ("tors.uplinks", "spines.count", *above)
+
+
+LISTS: dict[str, Callable[[Subject, str], tuple[str, ...]]] = {
+    "@cable": _cable,
+    "@cables": _cables,
+    "@cabling": _cabling,
+    "@classes": lambda _subject, _path: ("priorities",),
+    "@congestion": _congestion,
+    "@count": lambda _subject, _path: ("spines.count", "cores.count"),
+    "@host_model": lambda subject, _path: _group_key(subject, "model"),
+    "@lossless": _lossless,
+    "@marking": _marking,
+    "@medium": _medium,
+    "@model": _model,
+    "@nic": lambda subject, _path: (*_group_key(subject, "nic"), *_group_key(subject, "model")),
+    "@nos": _nos,
+    "@os": lambda subject, _path: _group_key(subject, "os"),
+    "@speed": _speed,
+}
+"""@list in the table of rules -> the keys of the spec that it stands for."""

@@ -1,0 +1,152 @@
+"""An explanation as text: aligned fields, formulas in symbols and in numbers, and where every input stands."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.review.explain.model import Source
+from fabricc.review.explain.origins import SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.base.diagnostics import Position
+    from fabricc.front.qos.worksheet import Row
+    from fabricc.review.explain.model import Explanation, Formula, Origin, Statement
+
+_AT_LENGTH = 8
+"""Statements that are told in full; of more, a line each."""
+_MARGIN = 12
+"""Where the fields of a statement begin."""
+_NOTE = 90
+_INDENT = "  "
+
+
+class Line(NamedTuple):
+    """One line, in a style: `title`, `name`, `label` (dimmed) or `plain`."""
+
+    style: str
+    text: str
+
+
+def lines(explanation: Explanation, width: int = 100) -> Iterator[Line]:
+    """The lines of an explanation, wrapped to a width where they can be."""
+    yield Line("title", f"{explanation.subject}: {explanation.title}")
+    labels = max((len(label) for label, _ in explanation.details), default=0)
+    for label, value in explanation.details:
+        yield from _field(label, value, max(labels + 4, _MARGIN), width)
+    if len(explanation.statements) > _AT_LENGTH:
+        yield Line("plain", "")
+        yield from _table(explanation.statements, width)
+        yield Line("plain", "")
+        yield Line(
+            "label",
+            f"{_INDENT}Name one, or a part of it, after the subject for its rule, numbers and sources.",
+        )
+        return
+    for statement in explanation.statements:
+        yield Line("plain", "")
+        yield from _statement(statement, width)
+
+
+def _statement(statement: Statement, width: int) -> Iterator[Line]:
+    yield Line("name", f"{statement.name} = {statement.value}" if statement.value else statement.name)
+    margin = _MARGIN
+    if statement.also:
+        yield from _field("also", _listed(statement.also), margin, width)
+    if statement.planned is not None:
+        yield from _field("planned", statement.planned, margin, width)
+    if statement.waist is not None:
+        yield from _field("computed", f"{statement.waist}; held as {statement.value}", margin, width)
+    if statement.rule:
+        yield from _field("rule", statement.rule, margin, width)
+    for formula in statement.formulas:
+        yield from _formula(formula, margin)
+    yield from _steps(statement.steps, width)
+    label = "from"
+    for origin in statement.origins:
+        yield from _field(label, origin_text(origin), margin, width)
+        label = ""
+    if statement.docs:
+        yield from _field("see", statement.docs, margin, width)
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more with this value"
+
+
+def _formula(formula: Formula, margin: int) -> Iterator[Line]:
+    start = f"{_INDENT}{formula.name:<{margin - 2}}"
+    yield Line("plain", f"{start}= {formula.symbols}")
+    if formula.numbers != formula.symbols and formula.numbers != formula.value:
+        yield Line("plain", f"{' ' * margin}= {formula.numbers}")
+    yield Line("plain", f"{' ' * margin}= {formula.value}")
+
+
+def _steps(rows: Sequence[Row], width: int) -> Iterator[Line]:
+    if not rows:
+        return
+    labels = max(len(row.label) for row in rows)
+    values = max(len(f"{row.value:,}") for row in rows)
+    units = max(len(row.unit) for row in rows)
+    for row in rows:
+        head = f"{_INDENT}{row.label:<{labels}}  {row.value:>{values},} {row.unit:<{units}}  "
+        yield from _wrapped(head, row.source, width)
+
+
+def origin_text(origin: Origin) -> str:
+    """One input: its place and the line there, or what decided it."""
+    if origin.position is not None:
+        return f"{place_text(origin.position)}  {origin.snippet or f'{origin.key} {origin.value}'}"
+    if origin.source is Source.DEFAULT:
+        return f"default  {origin.key}: {origin.value} ({SCHEMA}{_first(origin.note)})"
+    if origin.source is Source.COMPUTED:
+        return f"not said  {origin.key} ({origin.note.rpartition('Default: ')[2].rstrip('.')})"
+    if origin.source is Source.LOCK:
+        return f"lock  {origin.key} {origin.value} ({origin.note})"
+    if origin.source is Source.FIXED:
+        return f"{origin.note}, whatever the spec says"
+    return f"catalog  {origin.key}{f' {origin.value}' if origin.value else ''} ({origin.note or 'no source given'})"
+
+
+def _first(note: str) -> str:
+    """`: ` and the first sentence of what a key means; "" where that is long."""
+    sentence = note.partition(". ")[0].rstrip(".")
+    return f": {sentence}" if sentence and len(sentence) <= _NOTE else ""
+
+
+def place_text(position: Position) -> str:
+    """`cluster.yaml:12:3`."""
+    return f"{position.file}:{position.line}:{position.column}"
+
+
+def _table(statements: Sequence[Statement], width: int) -> Iterator[Line]:
+    names = max(len(statement.name) for statement in statements)
+    values = min(max(len(statement.value) for statement in statements), 40)
+    for statement in statements:
+        more = f" (and {len(statement.also)} more)" if statement.also else ""
+        head = f"{_INDENT}{statement.name:<{names}}  {statement.value:<{values}}  "
+        yield from _wrapped(head, _brief(statement) + more, width)
+
+
+def _brief(statement: Statement) -> str:
+    """Where a value was decided, in a few words: the place in the spec before anything else."""
+    for origin in statement.origins:
+        if origin.position is not None and origin.source is Source.SPEC:
+            return place_text(origin.position)
+    kinds = dict.fromkeys(origin.source for origin in statement.origins)
+    words = {Source.DEFAULT: "default", Source.LOCK: "lock", Source.CATALOG: "catalog", Source.FIXED: "fixed"}
+    told = [words[kind] for kind in kinds if kind in words]
+    return ", ".join(told) or "plan"
+
+
+def _field(label: str, value: str, margin: int, width: int) -> Iterator[Line]:
+    yield from _wrapped(f"{_INDENT}{label:<{margin - 2}}", value, width)
+
+
+def _wrapped(head: str, text: str, width: int) -> Iterator[Line]:
+    room = max(width - len(head), 30)
+    parts = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
+    for at, part in enumerate(parts):
+        yield Line("plain", ((head if at == 0 else " " * len(head)) + part).rstrip())

@@ -1,0 +1,158 @@
+"""Address pools and number spaces: what is used, what is free, and how far the pinned strides let a fabric grow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric import addresses as adr
+from fabricc.fabric import links
+from fabricc.fabric.model import TierName
+from fabricc.review.report.values import Section, Table
+from fabricc.review.report.wording import NONE, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.review.report.values import Row
+
+_WORDS = {
+    "hosts": "links between hosts and ToRs, both ends",
+    "links": "links between switches, both ends",
+    "loopbacks": "loopbacks of switches",
+    "management": "management ports of switches",
+}
+_LARGE_BITS = 40  # beyond these many host bits a count says less than a power of two
+
+
+def addressing(fabric: Fabric, where: str) -> Section:
+    """The section on addresses; `where` names the file with every address by itself."""
+    plan = fabric.addresses
+    numbered = "numbered" if plan.numbered else "unnumbered (RFC 8950)"
+    units = max(fabric.units) + 1
+    lead = (
+        f"Links between switches are {numbered}. Numbers are pinned for {plural(fabric.strides.unit, 'unit')}; "
+        f"{units:,} of them are taken. Growth within this room changes no address that is in use."
+    )
+    pools = Table(
+        "pools",
+        "Address pools",
+        ("pool", "prefix", "holds", "size", "used", "free", "used share"),
+        tuple(_pool_rows(fabric)),
+        codes=(0, 1),
+        right=(3, 4, 5, 6),
+        note=f"Loopbacks of IPv4 also serve as BGP router IDs. Every address by device and port: {where}.",
+    )
+    growth = Table(
+        "growth",
+        "Room for growth",
+        ("of what", "in use", "ports for", "numbers for", "which ports"),
+        tuple(growth_rows(fabric)),
+        right=(2,),
+        note="What would outgrow a stride is refused, with what it takes: a larger pool, or `fabricc build --repin`, "
+        "which renumbers. Numbers are those of the lock's strides; of ports and numbers the smaller counts.",
+    )
+    asns = Table(
+        "asns",
+        "AS numbers",
+        ("tier", "first", "last", "different", "given out"),
+        tuple(_asn_rows(fabric)),
+        codes=(1, 2),
+        note="Private AS numbers of 32 bits (RFC 6996).",
+    )
+    return Section("addresses", "Addresses and AS numbers", lead, (pools, growth, asns))
+
+
+def used_addresses(fabric: Fabric, kind: str) -> int:
+    """Addresses of a pool that devices have."""
+    counts = fabric.counts()
+    switches = counts["tors"] + counts["spines"] + counts["cores"]
+    if kind == "hosts":
+        return 2 * counts["host_cables"]
+    if kind == "links":
+        return 2 * (counts["spine_cables"] + counts["core_cables"]) if fabric.addresses.numbered else 0
+    return switches
+
+
+def _pool_rows(fabric: Fabric) -> Iterator[Row]:
+    for version in ("4", "6"):
+        for kind in ("hosts", "links", "loopbacks"):
+            pool: Pool | None = getattr(fabric.addresses, kind + version)
+            if pool is not None:
+                holds = _WORDS[kind]
+                if kind == "loopbacks" and version == "4" and fabric.addresses.hosts4 is None:
+                    holds = "BGP router IDs of switches"
+                yield _pool_row(kind + version, holds, pool, used_addresses(fabric, kind))
+    used = used_addresses(fabric, "management")
+    yield _pool_row("management", _WORDS["management"], fabric.addresses.management, used)
+
+
+def _pool_row(name: str, holds: str, pool: Pool, used: int) -> Row:
+    size = 1 << pool.bits
+    shown = (f"{size:,}", f"{size - used:,}") if pool.bits <= _LARGE_BITS else (f"2^{pool.bits}", "the rest")
+    return name, str(pool), holds, shown[0], f"{used:,}", shown[1], percent(used / size)
+
+
+def growth_rows(fabric: Fabric) -> Iterator[Row]:
+    """What there is of each coordinate, what switches have ports for, and what the lock has numbers for."""
+    shape, strides = fabric.shape, fabric.strides
+    units = max(fabric.units) + 1
+    ports, bound = port_room(fabric)
+    hosts = max(len(unit.hosts) for unit in fabric.units.values())
+    yield "units", units, ports, strides.unit, bound
+    yield (
+        "hosts of a unit",
+        hosts,
+        shape.hosts_per_unit,
+        strides.host,
+        "of the ToRs, as the spec lays them out",
+    )
+    numbers = {
+        "ToRs of a unit for one NIC port": (shape.groups, strides.group),
+        "rails that share a ToR": (shape.rails_per_tor, strides.rail),
+        "ports of a NIC": (shape.nic_ports, strides.nic_port),
+        "uplinks of a ToR": (shape.uplinks, strides.uplink),
+        "spines of a plane" + (" and pod" if shape.cores else ""): (shape.spines, strides.spine),
+        "planes": (shape.planes, strides.plane),
+    }
+    if shape.cores:
+        numbers["uplinks of a spine"] = (shape.spine_uplinks, strides.spine_uplink)
+    for what, (used, room) in numbers.items():
+        yield what, used, NONE, room, ""
+
+
+def port_room(fabric: Fabric) -> tuple[int, str]:
+    """Units that the ports of the topmost tier have room for, and which ports those are."""
+    shape = fabric.shape
+    if not shape.cores or fabric.core_layout is None:
+        return shape.units_per_pod, "of the spines"
+    pods = len(fabric.core_layout.down) // (shape.spines_per_core_group * shape.links_per_core)
+    return (
+        pods * shape.units_per_pod,
+        f"of the cores: {plural(pods, 'pod')} of {plural(shape.units_per_pod, 'unit')}",
+    )
+
+
+def _asn_rows(fabric: Fabric) -> Iterator[Row]:
+    found: dict[TierName, set[int]] = {}
+    for at in fabric.switch_ids():
+        found.setdefault(at.tier, set()).add(links.asn(fabric, at))
+    unique = fabric.routing.unique_spine_asn
+    above = {
+        TierName.SPINE: "one per pod and plane" if fabric.shape.cores else "one per plane",
+        TierName.CORE: "one per plane",
+    }
+    for tier, numbers in found.items():
+        given = "one per switch" if unique or tier is TierName.TOR else above[tier]
+        name = "ToR" if tier is TierName.TOR else tier.value
+        yield name, str(min(numbers)), str(max(numbers)), len(numbers), given
+    base = fabric.routing.asn_base
+    yield (
+        "reserved for the cluster",
+        str(base),
+        str(base + adr.ASN_BLOCK - 1),
+        adr.ASN_BLOCK,
+        "by the closed form",
+    )

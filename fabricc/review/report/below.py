@@ -1,0 +1,100 @@
+"""Failures at hosts and ToRs: cables, transceivers, NICs, a ToR, its uplinks, a unit without power."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.review.report.failure import BEYOND, Part, above_nics, at_access, both_halves, one_half
+from fabricc.review.report.losses import (
+    Hit,
+    at_nics,
+    first_name,
+    shared_host_ports,
+    shared_uplinks,
+    tor_ports,
+    tor_share,
+    usable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.review.report.capacity import Capacity
+    from fabricc.review.report.failure import Failure
+    from fabricc.review.report.losses import NicPort, Place
+
+
+def below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
+    """What fails at the hosts of a group and at their ToRs, looked at in one place."""
+    shape, unit = fabric.shape, fabric.units[at.unit]
+    alike = [each for each in fabric.units.values() if each.group == at.group]
+    tors = len(alike) * shape.tors_per_unit
+    tor = first_name(fabric, at.unit)
+    yield from _cables(fabric, whole, at, sum(len(each.hosts) for each in alike), tors)
+    links = len(at.slots) * shape.rails_per_tor + shape.uplinks
+    hit = at_nics(fabric, at.group, tor_ports(fabric, at.slots))
+    after = whole.without_tors(at.pod, 0, at.down_gbps, at.up_gbps)
+    yield at_access(Part("ToR", tor, tors), links, hit, one_half(whole, after))
+    yield from _uplinks(fabric, whole, at, Part("", tor, tors))
+    after = whole
+    for plane in range(shape.planes):
+        after = after.without_tors(at.pod, plane, at.down_gbps, at.up_gbps, shape.tors_per_unit_plane)
+    gpus = len(at.slots) * fabric.host_models[at.group].gpus
+    part = Part("Power of a whole unit: its hosts and ToRs", unit.name, len(alike))
+    dark = Hit(len(at.slots), gpus, 0, Fraction(1))
+    yield replace(at_access(part, shape.tors_per_unit * links, dark, both_halves(whole, after)), device=False)
+
+
+def _cables(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -> Iterator[Failure]:
+    """A host's link, a cage of a ToR that serves several, and a NIC that has several ports."""
+    shape, first = fabric.shape, at.slots[0]
+    host, tor = fabric.units[at.unit].hosts[first], first_name(fabric, at.unit)
+    cases: list[tuple[Part, list[NicPort]]] = []
+    link = "Host link: cable, or transceiver at either end"
+    cases.append((Part(link, f"{host} to {tor}", hosts * shape.rails * shape.nic_ports), [(first, 0, 0)]))
+    shared = shared_host_ports(fabric, at)
+    if len(shared) > 1:
+        layout = fabric.tor_layouts[at.group]
+        used = [slot * shape.rails_per_tor + rail for slot in at.slots for rail in range(shape.rails_per_tor)]
+        number = tors * len({layout.slots[layout.down[index]].cage for index in used})
+        cases.append((Part("Split cage of a ToR, host side: its transceiver", tor, number), shared))
+    if shape.nic_ports > 1:
+        ports = [(first, 0, port) for port in range(shape.nic_ports)]
+        cases.append((Part("NIC with all its ports", host, hosts * shape.rails), ports))
+    speed = at.down_gbps // (len(at.slots) * shape.rails_per_tor)
+    for part, lost in cases:
+        after = whole
+        for (port, _), count in Counter(
+            (port, rail // shape.rails_per_tor) for _, rail, port in lost
+        ).items():
+            narrower = (at.down_gbps - count * speed, at.up_gbps)
+            after = after.changed(at.pod, port % shape.planes, {(at.down_gbps, at.up_gbps): -1, narrower: 1})
+        yield at_access(part, len(lost), at_nics(fabric, at.group, lost), one_half(whole, after))
+
+
+def _uplinks(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator[Failure]:
+    """A single uplink of a ToR, and all uplinks on one of its cages; `tors` are those of the host group."""
+    shape, layout = fabric.shape, fabric.tor_layouts[at.group]
+    share = tor_share(fabric, at.group)
+    uplink = "ToR uplink: cable, or transceiver at either end"
+    cases = [(replace(tors, name=uplink, number=tors.number * shape.uplinks), Counter({0: 1}))]
+    cage = shared_uplinks(layout, shape.links_per_spine)
+    if cage.total() > 1:
+        number = tors.number * len({layout.slots[slot].cage for slot in layout.up})
+        cases.append(
+            (replace(tors, name="Split cage of a ToR, uplinks: its transceiver", number=number), cage)
+        )
+    for part, lost in cases:
+        links = shape.uplinks - lost.total()
+        hashed = usable(shape.spines, shape.links_per_spine, lost)
+        kept = [1 - share * (1 - at.beyond(number * shape.uplink_gbps)) for number in (links, hashed)]
+        narrower = (at.down_gbps, links * shape.uplink_gbps)
+        after = whole.changed(at.pod, 0, {(at.down_gbps, at.up_gbps): -1, narrower: 1})
+        width = f"{links} of {shape.uplinks} at that ToR"
+        yield above_nics(
+            part, lost.total(), at.served, (kept[0], kept[1]), BEYOND, width, one_half(whole, after)
+        )

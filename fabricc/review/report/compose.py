@@ -1,0 +1,240 @@
+"""From the front half of a build to the page: which sections there are, and the numbers at its head."""
+
+from __future__ import annotations
+
+import shlex
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc import __version__
+from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.diagnostics.wording import plural
+from fabricc.compiler.outcome import manifest_inputs
+from fabricc.front.planning.quality import worksheets
+from fabricc.review.report import infiniband, origins, quality, topology
+from fabricc.review.report.addressing import addressing
+from fabricc.review.report.capacity import capacity
+from fabricc.review.report.failure import kept_text
+from fabricc.review.report.failures import failures, hardest_single
+from fabricc.review.report.kinds import cables, kinds
+from fabricc.review.report.materials import materials
+from fabricc.review.report.values import Figure, Page, Section, Table
+from fabricc.review.report.wording import percent, rate, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.compiler.front import Front
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning.quality import Sheet
+    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.review.report.failure import Failure
+    from fabricc.review.report.kinds import Kind
+
+_WORDS = (
+    ("unit", "Hosts and the ToRs that serve them: a scalable unit, or a rack."),
+    ("ToR, spine, core", "The tiers of switches from the hosts up."),
+    ("rail", "NIC number g of every host, and the ToR that they share."),
+    ("plane", "A fabric of its own between one port of every NIC; planes share no switch."),
+    ("pod", "Units behind one set of spines, where cores join several."),
+    (
+        "oversubscription",
+        "Bandwidth of a switch's ports down over that of its ports up; 1:1 is non-blocking.",
+    ),
+    (
+        "bisection bandwidth",
+        "What one half of the hosts can send to the other half: half of what the narrowest tier carries one way.",
+    ),
+    ("ECMP", "Equal-cost multipath: a switch spreads flows over all next hops that are equally near."),
+    ("PFC", "Priority flow control (IEEE 802.1Q): a full queue pauses its neighbour, for single classes."),
+    (
+        "ECN",
+        "Explicit congestion notification (RFC 3168): marks that make senders slow down before PFC has to act.",
+    ),
+    ("headroom", "Buffer that takes what still arrives after a pause was sent."),
+    ("lock", "The file fabricc.lock: numbers that addresses and names follow from, committed with the spec."),
+)
+
+
+def compose(front: Front) -> Page:
+    """The page of a planned spec.
+
+    Raises:
+        ValueError: the front half found no fabric.
+    """
+    spec, ib = front.spec, front.infiniband
+    fabric = ib.wiring if ib else front.fabric
+    if spec is None or fabric is None:
+        raise ValueError("nothing is planned")
+    folder = spec.file.rpartition("/")[0]
+    found = kinds(fabric)
+    lost = failures(fabric, hashed=ib is None)
+    sheets = () if ib else worksheets(spec, fabric)
+    tree = f"build/{fabric.cluster}/plan"
+    sections = [
+        topology.topology(spec, fabric, found),
+        topology.failure_section(fabric, lost, hashed=ib is None),
+        origins.findings(spec, front.diagnostics, folder),
+        materials(fabric, found, cables(found), f"{tree}/cabling.csv"),
+    ]
+    if ib:
+        sections += [infiniband.subnets(ib, f"{tree}/lids.csv"), infiniband.levels(ib)]
+    else:
+        switch = fabric.switch(next(iter(fabric.switch_ids())))
+        sections += [
+            addressing(fabric, f"{tree}/addresses.csv"),
+            quality.classes(fabric, switch),
+            quality.buffers(fabric, found, sheets, f"{tree}/worksheet.csv"),
+        ]
+    sections += [origins.assumptions(spec, folder), _rest(spec, fabric, ethernet=ib is None)]
+    counts = fabric.counts()
+    hosts = sorted({fabric.host_models[unit.group].title for unit in fabric.units.values()})
+    summary = f"{counts['gpus']:,} GPUs in {plural(counts['hosts'], 'host')} ({', '.join(hosts)}) on "
+    summary += "InfiniBand" if ib else "lossless Ethernet (RoCEv2)"
+    return Page(
+        title=fabric.cluster,
+        summary=f"{summary}: {_switches(fabric)}.",
+        status=_status(front),
+        verdict=tuple(_verdict(front, lost, sheets)),
+        figures=tuple(_figures(fabric, found, lost)),
+        identity=tuple(_identity(front, spec, fabric)),
+        sections=sections,
+    )
+
+
+def _switches(fabric: Fabric) -> str:
+    counts = fabric.counts()
+    named = [plural(counts[f"{tier.value}s"], topology.tier_title(tier)) for tier in fabric.tiers]
+    return " and ".join([", ".join(named[:-1]), named[-1]])
+
+
+def _figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...]) -> Iterator[Figure]:
+    counts, whole = fabric.counts(), capacity(fabric)
+    per_host = sorted({fabric.host_models[unit.group].gpus for unit in fabric.units.values()})
+    each = " to ".join(str(number) for number in {per_host[0]: None, per_host[-1]: None})
+    yield Figure(
+        f"{counts['gpus']:,}",
+        "GPUs",
+        f"{plural(counts['hosts'], 'host')} of {each}, {plural(counts['units'], 'unit')}",
+    )
+    switches = sum(counts[f"{tier.value}s"] for tier in fabric.tiers)
+    yield Figure(f"{switches:,}", "switches", _switches(fabric))
+    links = {"host_cables": "to hosts", "spine_cables": "to spines", "core_cables": "to cores"}
+    said = ", ".join(f"{counts[name]:,} {where}" for name, where in links.items() if counts[name])
+    yield Figure(f"{sum(counts[name] for name in links):,}", "links", said)
+    ratios = topology.oversubscriptions(found)
+    if ratios:
+        said = ", ".join(f"{topology.tier_title(tier)} {ratio(value)}" for tier, value in ratios.items())
+        yield Figure(ratio(max(ratios.values())), "oversubscription", said)
+    half = Fraction(whole.hosts_gbps, 2)
+    share = percent(whole.bisection_gbps / half) if half else "0 %"
+    yield Figure(
+        rate(whole.bisection_gbps), "bisection bandwidth", f"{share} of what half of the NIC ports send"
+    )
+    if hardest := hardest_single(lost):
+        hit = hardest.gpus_cut or hardest.reduced
+        label = f"GPUs {'cut off' if hardest.gpus_cut else 'slowed'} at worst"
+        yield Figure(f"{hit:,}", label, f"one {_part(hardest)} lost; {_effect(hardest)}")
+
+
+def _effect(each: Failure) -> str:
+    if each.gpus_cut:
+        return (
+            f"{plural(each.hosts_cut, 'host')} without any port"
+            if each.hosts_cut
+            else "no host loses all its ports"
+        )
+    return f"they keep {kept_text(each)}"
+
+
+def _status(front: Front) -> str:
+    gravest = worst(front.diagnostics)
+    return {Severity.ERROR: "error", Severity.WARNING: "warning"}.get(gravest or Severity.NOTE, "good")
+
+
+def _verdict(front: Front, lost: tuple[Failure, ...], sheets: Sequence[Sheet]) -> Iterator[str]:
+    """What a reader has to know before signing."""
+    number = sum(1 for each in front.diagnostics if each.severity is Severity.WARNING)
+    accepted = sum(1 for each in front.diagnostics if each.severity is Severity.NOTE)
+    if any(each.severity is Severity.ERROR for each in front.diagnostics):
+        yield "The plan has errors: nothing can be built from it."
+    elif number:
+        yield f"The plan has no errors; {plural(number, 'warning')} to read first."
+    else:
+        yield "The plan has no errors and no warnings."
+    if accepted:
+        yield f"{plural(accepted, 'note')}, accepted findings with their reasons among them."
+    if hardest := hardest_single(lost):
+        hit = (
+            f"{plural(hardest.gpus_cut, 'GPU')} off the fabric"
+            if hardest.gpus_cut
+            else "no GPU off the fabric"
+        )
+        yield f"The loss of any single cable, NIC or switch takes {hit} at most (one {_part(hardest)})."
+    assumed = {
+        (row.label, row.source) for sheet in sheets for row in sheet.rows if row.source.startswith("assumed")
+    }
+    if assumed:
+        verb = "is" if len(assumed) == 1 else "are"
+        yield f"{plural(len(assumed), 'figure')} behind the thresholds {verb} assumed; the worksheets say why."
+    if front.lock_before is None:
+        yield "There is no lock yet: `fabricc build` or `fabricc lock` writes it, and it has to be committed."
+    elif front.lock_before != front.lock_text:
+        yield "The lock is not what this spec needs: `fabricc build` or `fabricc lock` brings it up to date."
+
+
+def _part(each: Failure) -> str:
+    first = each.part.partition(":")[0]
+    return first[0].lower() + first[1:] if not first.startswith(("ToR", "NIC")) else first
+
+
+def _identity(front: Front, spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
+    for tier, plan in fabric.tiers.items():
+        runs = f", {plan.nos} {plan.release}".rstrip() if front.infiniband is None else ""
+        yield f"{topology.tier_title(tier)}s", f"{plan.model.title}{runs}"
+    systems = sorted({fabric.host_systems[unit.group] for unit in fabric.units.values()})
+    yield "hosts", ", ".join(systems)
+    yield "spec", origins.spec_name(spec)
+    inputs = manifest_inputs(front, spec)
+    yield "spec, SHA-256 of its meaning", inputs.pop("spec")
+    for name, digest in sorted(inputs.items()):
+        yield f"{name}, SHA-256", digest
+    yield "fabricc", __version__
+
+
+def _rest(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Section:
+    """Where everything else is, and the words of this page."""
+    name, folder = shlex.quote(origins.spec_name(spec)), f"build/{fabric.cluster}"
+    tables = (
+        "cabling, addresses, sessions, QoS"
+        if ethernet
+        else "cabling, LIDs and GUIDs, partitions, service levels"
+    )
+    files = [
+        (
+            f"fabricc build {name}",
+            f"{folder}/",
+            "every configuration, proved against this plan, and its manifest",
+        ),
+        (f"fabricc build {name}", f"{folder}/plan/", f"the whole tables: {tables}"),
+        (f"fabricc plan {name} --csv DIR", "DIR/", "the same tables without a build"),
+        (f"fabricc report {name}", "report.html", "this page; the same inputs give the same bytes"),
+    ]
+    if ethernet:
+        files.insert(3, (f"fabricc plan {name} --qos", "the screen", "the worksheets"))
+    words = (
+        _WORDS
+        if ethernet
+        else tuple(each for each in _WORDS if each[0] not in ("ECMP", "PFC", "ECN", "headroom"))
+    )
+    return Section(
+        "files",
+        "Files and words",
+        "The digests at the head of the page stand in the manifest of the build too: equal digests, equal plan.",
+        (
+            Table(
+                "commands", "Where everything is", ("command", "writes", "what"), tuple(files), codes=(0, 1)
+            ),
+            Table("words", "Words", ("word", "means here"), words),
+        ),
+    )

@@ -1,0 +1,129 @@
+"""The switches of a fabric by kind: those that are alike are looked at once and counted, however many there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric import links
+from fabricc.fabric.model import Direction, TierName
+
+if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.links import Link
+    from fabricc.fabric.shape import PortLayout, SwitchId
+
+
+class Cable(NamedTuple):
+    """Cables that are bought alike; `kind` is `host`, `spine` or `core`."""
+
+    kind: str
+    speed_gbps: int
+    medium: str
+    length_m: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Switches that have the same links: one of them, and how many there are."""
+
+    at: SwitchId
+    name: str
+    layout: PortLayout
+    links: tuple[Link, ...]
+    count: int
+
+    @property
+    def tier(self) -> TierName:
+        """Their tier."""
+        return self.at.tier
+
+    def cable(self, link: Link) -> Cable:
+        """What a link of theirs is cabled with."""
+        return Cable(link.kind, self.layout.slots[link.slot].speed_gbps, link.medium, link.cable_m)
+
+    def gbps(self, *ways: Direction) -> int:
+        """Bandwidth of the links in some directions."""
+        slots = self.layout.slots
+        return sum(slots[link.slot].speed_gbps for link in self.links if link.direction in ways)
+
+
+def kinds(fabric: Fabric) -> tuple[Kind, ...]:
+    """Every kind of switch, ToRs first; the numbers of all kinds add up to all switches.
+
+    A ToR is told by its host group and the slots with hosts, a spine by the units of its pod. Switches that overrides
+    change, and the ends of their cables, are kinds of their own.
+    """
+    touched = _touched(fabric)
+    slots = {coordinate: (unit.group, tuple(unit.hosts)) for coordinate, unit in fabric.units.items()}
+    pods = Counter(coordinate // fabric.shape.units_per_pod for coordinate in fabric.units)
+    counts: dict[object, int] = {}
+    samples: dict[object, SwitchId] = {}
+    for at in fabric.switch_ids():
+        key: object
+        if touched and (name := fabric.name(at)) in touched:
+            key = name
+        elif at.tier is TierName.TOR:
+            key = slots[at.unit]
+        else:
+            key = (at.tier, pods[at.pod]) if at.tier is TierName.SPINE else at.tier
+        samples.setdefault(key, at)
+        counts[key] = counts.get(key, 0) + 1
+    return tuple(
+        Kind(at, fabric.name(at), links.layout(fabric, at), tuple(links.links(fabric, at)), counts[key])
+        for key, at in samples.items()
+    )
+
+
+def _touched(fabric: Fabric) -> set[str]:
+    """Switches that overrides name, and the switches at the other ends of their cables."""
+    if not fabric.changes:
+        return set()
+    found = set(fabric.changes)
+    for at in fabric.switch_ids():
+        if fabric.name(at) in fabric.changes:
+            found.update(link.peer for link in links.links(fabric, at))
+    return found
+
+
+def cables(found: tuple[Kind, ...]) -> Counter[Cable]:
+    """How many cables of each kind there are; each is counted at its lower end, a host's at the ToR."""
+    counted: Counter[Cable] = Counter()
+    for kind in found:
+        for link in kind.links:
+            if link.direction is not Direction.DOWN:
+                counted[kind.cable(link)] += kind.count
+    return counted
+
+
+class TorKind(NamedTuple):
+    """ToRs of one host group, pod and plane with equally many hosts."""
+
+    group: int
+    pod: int
+    plane: int
+    hosts: int
+
+
+def tor_kinds(fabric: Fabric) -> Counter[TorKind]:
+    """How many ToRs of each kind there are."""
+    shape = fabric.shape
+    found: Counter[TorKind] = Counter()
+    for coordinate, unit in fabric.units.items():
+        for plane in range(shape.planes):
+            pod = coordinate // shape.units_per_pod
+            found[TorKind(unit.group, pod, plane, len(unit.hosts))] += shape.tors_per_unit_plane
+    return found
+
+
+def host_port_gbps(fabric: Fabric, group: int) -> int:
+    """Speed of the host ports of a host group's ToRs."""
+    layout = fabric.tor_layouts[group]
+    return layout.slots[layout.down[0]].speed_gbps
+
+
+def fullest_unit(fabric: Fabric, group: int) -> int:
+    """Coordinate of the first of the units of a host group that have the most hosts."""
+    units = [unit for unit in fabric.units.values() if unit.group == group]
+    return max(units, key=lambda unit: (len(unit.hosts), -unit.coordinate)).coordinate

@@ -1,0 +1,142 @@
+"""What the loss of a part takes from whom: arithmetic on the plan, one failure at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric import links
+from fabricc.review.report.capacity import evenly
+from fabricc.review.report.kinds import fullest_unit, host_port_gbps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import PortLayout
+
+NicPort = tuple[int, int, int]
+"""Slot of the host in its unit, rail, and port of that NIC."""
+
+
+class Hit(NamedTuple):
+    """Who is hit where NIC ports are lost.
+
+    Attributes:
+        hosts, gpus: without a port left.
+        reduced: GPUs with some ports left; `kept` is the smallest share of its ports that one of them keeps.
+    """
+
+    hosts: int
+    gpus: int
+    reduced: int
+    kept: Fraction
+
+
+def at_nics(fabric: Fabric, group: int, ports: Iterable[NicPort]) -> Hit:
+    """Who is hit when these ports of hosts of one unit have no link; GPUs that share a NIC share its fate."""
+    shape = fabric.shape
+    nics, weight = _gpu_nics(fabric, group)
+    per_host: Counter[int] = Counter()
+    per_gpu: Counter[tuple[int, int]] = Counter()
+    for slot, rail, _ in set(ports):
+        per_host[slot] += 1
+        per_gpu[slot, rail // nics] += 1
+    total = nics * shape.nic_ports
+    cut = sum(1 for lost in per_gpu.values() if lost >= total)
+    reduced = [lost for lost in per_gpu.values() if lost < total]
+    hosts = sum(1 for lost in per_host.values() if lost == shape.rails * shape.nic_ports)
+    kept = 1 - Fraction(max(reduced, default=0), total)
+    return Hit(hosts, ceil(cut * weight), ceil(len(reduced) * weight), kept)
+
+
+def _gpu_nics(fabric: Fabric, group: int) -> tuple[int, Fraction]:
+    """NICs that serve one GPU, and GPUs that such NICs serve."""
+    gpus, rails = fabric.host_models[group].gpus, fabric.shape.rails
+    if gpus and rails > gpus and rails % gpus == 0:
+        return rails // gpus, Fraction(1)
+    return 1, Fraction(gpus, rails)
+
+
+def tor_share(fabric: Fabric, group: int) -> Fraction:
+    """Share of a GPU's ports that one ToR of its unit serves, of those that it serves at all."""
+    nics, _ = _gpu_nics(fabric, group)
+    return Fraction(min(fabric.shape.rails_per_tor, nics), nics * fabric.shape.nic_ports)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The fullest unit of a host group, where losses are the largest, and what its first ToR carries.
+
+    Attributes:
+        down_gbps, up_gbps: of one ToR, of the hosts present and of all uplinks.
+        served: GPUs of one ToR.
+    """
+
+    group: int
+    unit: int
+    pod: int
+    slots: tuple[int, ...]
+    down_gbps: int
+    up_gbps: int
+    served: int
+
+    def beyond(self, up_gbps: int) -> Fraction:
+        """Share of what went beyond the ToR that still does with this much up."""
+        before = min(self.down_gbps, self.up_gbps)
+        return Fraction(min(self.down_gbps, up_gbps), before) if before else Fraction(1)
+
+
+def place(fabric: Fabric, group: int) -> Place:
+    """The place where a host group is looked at."""
+    shape = fabric.shape
+    unit = fullest_unit(fabric, group)
+    slots = tuple(fabric.units[unit].hosts)
+    hit = at_nics(fabric, group, tor_ports(fabric, slots))
+    down = len(slots) * shape.rails_per_tor * host_port_gbps(fabric, group)
+    return Place(
+        group,
+        unit,
+        unit // shape.units_per_pod,
+        slots,
+        down,
+        shape.uplinks * shape.uplink_gbps,
+        hit.gpus + hit.reduced,
+    )
+
+
+def tor_ports(fabric: Fabric, slots: tuple[int, ...]) -> list[NicPort]:
+    """The NIC ports that a unit's first ToR serves."""
+    return [(slot, rail, 0) for slot in slots for rail in range(fabric.shape.rails_per_tor)]
+
+
+def shared_host_ports(fabric: Fabric, at: Place) -> list[NicPort]:
+    """The NIC ports on that cage of a unit's first ToR that serves the most; one where cages are not split."""
+    layout, per_tor = fabric.tor_layouts[at.group], fabric.shape.rails_per_tor
+    found: dict[int, list[NicPort]] = {}
+    for slot in at.slots:
+        for rail in range(per_tor):
+            cage = layout.slots[layout.down[slot * per_tor + rail]].cage
+            found.setdefault(cage, []).append((slot, rail, 0))
+    return max(found.values(), key=len)
+
+
+def shared_uplinks(layout: PortLayout, parallel: int) -> Counter[int]:
+    """Switch above -> links to it on the cage that has the most uplinks; `parallel` go to each."""
+    found: dict[int, Counter[int]] = {}
+    for uplink, slot in enumerate(layout.up):
+        found.setdefault(layout.slots[slot].cage, Counter())[uplink // parallel] += 1
+    return max(found.values(), key=lambda above: above.total())
+
+
+def usable(count: int, parallel: int, lost: Counter[int]) -> int:
+    """Links' worth that even hashing carries over `count` switches by `parallel` links each, less those lost."""
+    return evenly([parallel - lost[above] for above in range(count)])
+
+
+def first_name(fabric: Fabric, unit: int) -> str:
+    """Name of a unit's first ToR."""
+    return fabric.name(links.tor_id(fabric, unit, 0, 0))

@@ -1,0 +1,131 @@
+"""What the plan rests on: defaults taken, what single devices do differently, and the findings, with spec lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import plural
+from fabricc.review.report.values import Section, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.base.diagnostics import Diagnostic, Position
+    from fabricc.front.spec.model import ClusterSpec
+
+MOST_ROWS = 200
+"""Findings or devices that the page lists one by one."""
+_ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+
+
+def findings(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str) -> Section:
+    """The section on findings, gravest first; `folder` is what file names are told relative to."""
+    if not found:
+        return Section("findings", "Findings", "The plan has no findings.", ())
+    ordered = sorted(found, key=lambda each: _ORDER.index(each.severity))
+    rows = tuple(
+        (
+            each.severity.value,
+            each.code,
+            _told(each.message, folder),
+            _place(each.position, folder),
+            _told(each.help, folder),
+        )
+        for each in ordered[:MOST_ROWS]
+    )
+    rest = len(ordered) - len(rows)
+    lead = f"{tally(found)}. What a spec accepts with a reason is a note; the reason stands with it."
+    note = f"{rest:,} more: `fabricc validate {spec_name(spec)}` lists all." if rest else ""
+    table = Table(
+        "found",
+        "Every finding",
+        ("severity", "code", "what", "where", "remedy"),
+        rows,
+        codes=(1, 3),
+        note=note,
+        severity=True,
+    )
+    return Section("findings", "Findings", lead, (table,))
+
+
+def tally(found: Sequence[Diagnostic]) -> str:
+    """The findings as numbers."""
+    counted = [(sum(1 for each in found if each.severity is severity), severity.value) for severity in _ORDER]
+    return ", ".join(plural(count, name) for count, name in counted if count) or "no findings"
+
+
+def assumptions(spec: ClusterSpec, folder: str) -> Section:
+    """The section on defaults and on devices that differ."""
+    taken = tuple(
+        (path, _value(value), _nearest(spec, path, folder)) for path, value in spec.assumptions.items()
+    )
+    lead = f"{plural(len(taken), 'default')} taken where the spec does not say. Write the key to choose otherwise."
+    tables = [
+        Table(
+            "assumed",
+            "Defaults taken",
+            ("key", "value", "where it belongs"),
+            taken,
+            codes=(0, 1),
+        )
+    ]
+    if spec.overrides:
+        names = sorted(spec.overrides)
+        rest = len(names) - MOST_ROWS
+        rows = tuple(
+            (name, ", ".join(_differences(spec, name)), _place(spec.position("overrides", name), folder))
+            for name in names[:MOST_ROWS]
+        )
+        note = f"{rest:,} more are in the spec under `overrides`." if rest > 0 else ""
+        tables.append(
+            Table("overrides", "Single devices", ("device", "what differs", "where"), rows, (0, 2), note)
+        )
+    return Section("assumptions", "Assumptions", lead, tuple(tables))
+
+
+def _differences(spec: ClusterSpec, name: str) -> Iterator[str]:
+    """What a device does differently, in words."""
+    change = spec.overrides[name]
+    if change.nos:
+        yield f"runs {change.nos.name} {change.nos.release or ''}".strip()
+    if change.drain:
+        yield "drained: announces its routes as last resort"
+    if change.cable_m:
+        yield f"cables of {change.cable_m} m"
+    for port, other in change.ports.items():
+        said = [f"{other.cable_m} m"] if other.cable_m else []
+        said += [other.medium] if other.medium else []
+        said += ["shut"] if other.shutdown else []
+        yield f"{port}: {' '.join(said)}"
+
+
+def _nearest(spec: ClusterSpec, path: str, folder: str) -> str:
+    """The place of the innermost mapping in the spec that the key would be written into."""
+    keys = tuple(int(key) if key.isdecimal() else key for key in path.split("."))
+    if not any(keys[:length] in spec.positions for length in range(1, len(keys) + 1)):
+        return "the top level" if len(keys) == 1 else f"a new section, {keys[0]}"
+    return _place(spec.position(*keys), folder)
+
+
+def _place(position: Position | None, folder: str) -> str:
+    """File and line, the file relative to the spec's folder."""
+    return f"{_told(position.file, folder)}:{position.line}" if position else ""
+
+
+def _told(text: str, folder: str) -> str:
+    """A text without the folder of the spec, which differs from machine to machine."""
+    return text.replace(folder + "/", "") if folder not in ("", ".") else text
+
+
+def spec_name(spec: ClusterSpec) -> str:
+    """The spec's file without its folder."""
+    return spec.file.rpartition("/")[2]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)

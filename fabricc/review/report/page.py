@@ -1,0 +1,90 @@
+"""The page as HTML: one template with every value escaped, and a policy that lets nothing else run or load."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.templating import built_in
+from fabricc.base.foreign.text import html as escaped
+from fabricc.base.foreign.text import html_document
+from fabricc.review.report.compose import compose
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    from fabricc.base.foreign.text import Rendered
+    from fabricc.compiler.front import Front
+
+FOLDER = "report"
+GENERATOR = '<meta name="generator" content="fabricc report">'
+"""What tells a report from any other file."""
+
+
+def html(front: Front) -> Rendered:
+    """The report of a planned spec; the same inputs give the same text.
+
+    Raises:
+        ValueError: the front half found no fabric.
+        FileNotFoundError: the installation lacks the templates.
+    """
+    style, script = (_file(name) for name in ("page.css", "filter.js"))
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src {_hash(style)}",
+            f"script-src {_hash(script)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    template = _environment().get_template("page.html.j2")
+    return html_document(
+        template, page=compose(front), style=style, script=script, policy=policy, generator=GENERATOR
+    )
+
+
+@cache
+def _environment() -> Environment:
+    """The templates, in an environment of their own that escapes every value."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(built_in() / FOLDER),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=escaped,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
+    made.filters["told"] = _told
+    return made
+
+
+@cache
+def _file(name: str) -> str:
+    return (built_in() / FOLDER / name).read_text("utf-8")
+
+
+def is_report(beginning: bytes) -> bool:
+    """Whether a file that begins so is a report, which another may replace."""
+    return GENERATOR.encode() in beginning
+
+
+def _told(text: str) -> Markup:
+    """A text with what stands between backquotes as code; everything is escaped."""
+    from markupsafe import Markup
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escaped(text))))
+
+
+def _hash(text: str) -> str:
+    """The source expression of a text between its tags (Content Security Policy Level 3, section 2.3.1)."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

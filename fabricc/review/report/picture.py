@@ -1,0 +1,238 @@
+"""The topology as a picture: tiers as rows, switches as squares, links as lines where they are few, else bundles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import TierName
+from fabricc.fabric.naming import PLANE_LETTERS
+from fabricc.review.report import svg
+from fabricc.review.report.scene import Pod, Scene, scene
+from fabricc.review.report.unit_picture import (
+    COLOURS,
+    HEIGHT,
+    LETTER,
+    SQUARE,
+    TORS,
+    plane_of,
+    squares,
+    unit_picture,
+)
+from fabricc.review.report.values import Picture
+from fabricc.review.report.wording import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.review.report.kinds import Cable
+    from fabricc.review.report.svg import Point
+
+WIDTH = 1000
+_GUTTER, _MARGIN, _GAP = 216, 8, 12
+_PITCH = 16
+_ELLIPSIS = 78
+_TIER, _LINKS = 62, 104
+_LINE = 17
+_SQUARES = 32  # from the top of a strip
+_MOST_LINES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """A row of squares in a frame: where it is, and the centres of the squares drawn; all of `count` or some."""
+
+    x: float
+    y: float
+    width: float
+    plane: int
+    count: int
+    squares: tuple[float, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every switch has its square."""
+        return len(self.squares) == self.count
+
+
+def picture(fabric: Fabric, cables: Mapping[Cable, int]) -> Picture:
+    """The picture of a fabric, with the same in words."""
+    seen = scene(fabric, cables)
+    top = _TIER + _LINKS if fabric.shape.cores else 0
+    height = _MARGIN + top + _TIER + _LINKS + HEIGHT + (44 if fabric.shape.cores else 16)
+    content = [*_beside(fabric, seen), *_drawn(fabric, seen)]
+    title = f"Topology of {fabric.cluster}"
+    text = svg.document("picture", WIDTH, height, title, " ".join(seen.words), content)
+    caption = "Every square is a switch"
+    if seen.left_out or any(pod and pod.left_out for pod in seen.pods):
+        caption += "; what is left out is like what is drawn unless the table of units says otherwise"
+    return Picture("topology-picture", text, caption + ".", seen.words)
+
+
+def _beside(fabric: Fabric, seen: Scene) -> Iterator[str]:
+    """The column of words on the left: tiers in bold, the links between them below."""
+    y = float(_MARGIN)
+    if fabric.shape.cores:
+        yield from _label(y + 20, seen.tiers[TierName.CORE])
+        yield from _label(y + _TIER + 34, seen.links["core"], "link")
+        y += _TIER + _LINKS
+    yield from _label(y + 20, seen.tiers[TierName.SPINE])
+    yield from _label(y + _TIER + 34, seen.links["spine"], "link")
+    y += _TIER + _LINKS
+    yield from _label(y + 18, seen.tiers[TierName.TOR])
+    yield from _label(y + 78, seen.links["host"], "link")
+    yield from _label(y + 152, seen.hosts)
+
+
+def _label(y: float, words: Sequence[str], style: str = "") -> Iterator[str]:
+    most = int((_GUTTER - _MARGIN) / LETTER)
+    for number, line in enumerate(each for each in words if each):
+        kind = style or ("tier" if number == 0 else "small")
+        yield svg.text(_MARGIN, y + number * _LINE, shortened(line, most), kind)
+
+
+def _drawn(fabric: Fabric, seen: Scene) -> Iterator[str]:
+    shape = fabric.shape
+    y = float(_MARGIN)
+    cores: list[Strip] = []
+    if shape.cores:
+        cores = _strips(_GUTTER, y, WIDTH - _MARGIN - _GUTTER, shape.planes, shape.cores)
+        yield from _frames(cores)
+        yield from _shown(cores, "core", shape.planes)
+        y += _TIER + _LINKS
+    for at, pod, width in _placed(seen.pods, _GUTTER, WIDTH - _MARGIN - _GUTTER):
+        if pod is None:
+            yield from _left_out(at, y + 90, width, seen.left_out, "pod")
+            continue
+        frame, inner = (_GAP if shape.cores else 0), width - (2 * _GAP if shape.cores else 0)
+        if shape.cores:
+            yield svg.rect(at, y - 10, width, _TIER + _LINKS + HEIGHT + 44, "pod", 6)
+        spines = _strips(at + frame, y, inner, shape.planes, shape.spines)
+        for strip in spines:
+            yield from _between_strips(strip, cores)
+        yield from _frames(spines)
+        yield from _pod(fabric, pod, at + frame, inner, spines, y + _TIER + _LINKS)
+        yield from _shown(spines, "spine", shape.planes)
+        if shape.cores:
+            units = sum(1 for each in pod.units if each) + pod.left_out
+            words = f"pod {pod.number + 1}: {plural(units, 'unit')}"
+            yield svg.text(at + width / 2, y + _TIER + _LINKS + HEIGHT + 22, words, "name", "middle")
+
+
+def _placed(pods: Sequence[Pod | None], x: float, width: float) -> Iterator[tuple[float, Pod | None, float]]:
+    """Where each pod stands; the place of those left out is narrow."""
+    gaps = sum(1 for pod in pods if pod is None)
+    each = (width - gaps * _ELLIPSIS - (len(pods) - 1) * _GAP) / (len(pods) - gaps)
+    for pod in pods:
+        wide = _ELLIPSIS if pod is None else each
+        yield x, pod, wide
+        x += wide + _GAP
+
+
+def _strips(x: float, y: float, width: float, planes: int, count: int) -> list[Strip]:
+    """The frames of all planes side by side."""
+    each = (width - (planes - 1) * _GAP) / planes
+    return [
+        Strip(left, y, each, plane, count, _squares(left, each, count))
+        for plane in range(planes)
+        for left in (x + plane * (each + _GAP),)
+    ]
+
+
+def _squares(x: float, width: float, count: int) -> tuple[float, ...]:
+    """Centres of as many squares as fit, in the middle of the width."""
+    drawn = min(count, max(1, int((width - 12) / _PITCH)))
+    pitch = min(64.0, (width - 12) / drawn) if drawn == count else _PITCH
+    begin = x + width / 2 - pitch * (drawn - 1) / 2
+    return tuple(begin + pitch * number for number in range(drawn))
+
+
+def _frames(strips: Sequence[Strip]) -> Iterator[str]:
+    """What lies below the links."""
+    for strip in strips:
+        yield svg.rect(strip.x, strip.y, strip.width, _TIER - 8, "strip", 4)
+
+
+def _shown(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[str]:
+    """What lies above the links: a square per switch and how many there are."""
+    for strip in strips:
+        words = plural(strip.count, noun)
+        if planes > 1:
+            letter = PLANE_LETTERS[strip.plane]
+            words = f"{words}, plane {letter}" if strip.width > 130 else letter
+        styles = [f"switch plane{strip.plane % COLOURS}"] * len(strip.squares)
+        row = squares(strip.squares, strip.y + _SQUARES, strip.count, styles)
+        label = svg.text(strip.x + strip.width / 2, strip.y + 20, words, "name", "middle")
+        yield svg.titled([*row, label], words)
+
+
+def _between_strips(lower: Strip, uppers: Sequence[Strip]) -> Iterator[str]:
+    """Links of one plane's spines to its cores, as a bundle."""
+    for upper in uppers:
+        if upper.plane == lower.plane:
+            top, bottom = upper.y + _TIER - 8, lower.y
+            yield _bundle(
+                lower.x, lower.x + lower.width, bottom, upper.x, upper.x + upper.width, top, lower.plane
+            )
+
+
+def _bundle(
+    left: float, right: float, low: float, upper_left: float, upper_right: float, high: float, plane: int
+) -> str:
+    """Many links: an area from one row to the row above."""
+    corners: list[Point] = [(left, low), (upper_left, high), (upper_right, high), (right, low)]
+    return svg.polygon(corners, f"bundle plane{plane % COLOURS}")
+
+
+def _pod(
+    fabric: Fabric, pod: Pod, x: float, width: float, spines: Sequence[Strip], y: float
+) -> Iterator[str]:
+    """The units of a pod with their links up."""
+    gaps = sum(1 for unit in pod.units if unit is None)
+    shown = len(pod.units) - gaps
+    dots = min(_ELLIPSIS, width / (shown + 1)) * gaps
+    each = min(280.0, (width - dots - (len(pod.units) - 1) * _GAP) / shown)
+    at = x + (width - each * shown - dots - (len(pod.units) - 1) * _GAP) / 2
+    tors = fabric.shape.tors_per_unit
+    few = shown * tors * fabric.shape.spines <= _MOST_LINES
+    for unit in pod.units:
+        if unit is None:
+            yield from _left_out(at, y + 70, dots, pod.left_out, "unit")
+            at += dots + _GAP
+            continue
+        centres = _squares(at, each, tors)
+        yield svg.rect(at, y, each, HEIGHT - 4, "unit", 4)
+        if few and len(centres) == tors and all(strip.whole for strip in spines):
+            yield from _single_links(fabric, centres, spines, y)
+        else:
+            for strip in spines:
+                left, part = at + each * strip.plane / len(spines), each / len(spines)
+                yield _bundle(
+                    left, left + part, y, strip.x, strip.x + strip.width, strip.y + _TIER - 8, strip.plane
+                )
+        yield unit_picture(fabric, unit, at, each, centres, y)
+        at += each + _GAP
+
+
+def _single_links(
+    fabric: Fabric, centres: Sequence[float], spines: Sequence[Strip], y: float
+) -> Iterator[str]:
+    """Every link between a unit's ToRs and the spines of their planes; parallel ones as a thicker line."""
+    shape = fabric.shape
+    width = "thick" if shape.links_per_spine > 1 else "thin"
+    for strip in spines:
+        pairs = [
+            ((x, y + TORS), (spine, strip.y + _SQUARES + SQUARE))
+            for number, x in enumerate(centres)
+            if plane_of(number, centres, shape.planes) == strip.plane
+            for spine in strip.squares
+        ]
+        yield svg.lines(pairs, f"link {width} plane{strip.plane % COLOURS}")
+
+
+def _left_out(x: float, y: float, width: float, count: int, noun: str) -> Iterator[str]:
+    yield svg.text(x + width / 2, y, "\N{MIDLINE HORIZONTAL ELLIPSIS}", "many", "middle")
+    yield svg.text(x + width / 2, y + 22, f"{count:,} more", "small", "middle")
+    yield svg.text(x + width / 2, y + 22 + _LINE, f"{noun}s" if count > 1 else noun, "small", "middle")

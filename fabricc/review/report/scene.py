@@ -1,0 +1,163 @@
+"""What of a fabric the picture shows: few pods and units drawn, the others counted, and the words beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import TierName
+from fabricc.fabric.naming import PLANE_LETTERS
+from fabricc.review.report.wording import rate, times
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.review.report.kinds import Cable
+
+_PODS = 3
+_UNITS = {1: 6, 2: 3, 3: 1}
+"""Pods drawn -> units drawn in each; fewer where planes cross."""
+_CROSSING = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit drawn: its name, its hosts by name, and GPUs."""
+
+    name: str
+    hosts: tuple[str, ...]
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod drawn; `units` has None in the place of `left_out` ones."""
+
+    number: int
+    units: tuple[Unit | None, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything drawn.
+
+    Attributes:
+        pods: None in the place of `left_out` pods.
+        tiers: from the top: heading and lines beside each tier. `links`: likewise beside the links below each.
+        hosts: heading and lines beside the hosts.
+        words: the picture in sentences.
+    """
+
+    pods: tuple[Pod | None, ...]
+    left_out: int
+    tiers: Mapping[TierName, tuple[str, ...]]
+    links: Mapping[str, tuple[str, ...]]
+    hosts: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
+    """What is shown of a fabric."""
+    by_pod: dict[int, list[int]] = {}
+    for coordinate in fabric.units:
+        by_pod.setdefault(coordinate // fabric.shape.units_per_pod, []).append(coordinate)
+    shown, left_out = _some(sorted(by_pod), _PODS)
+    most = _UNITS[sum(1 for pod in shown if pod is not None)]
+    if fabric.shape.planes > 1:
+        most = min(most, _CROSSING)
+    pods = tuple(None if pod is None else _pod(fabric, pod, by_pod[pod], most) for pod in shown)
+    counts = fabric.counts()
+    tiers = {
+        tier: (
+            _heading(tier, counts[f"{tier.value}s"]),
+            plan.model.title,
+            f"{plan.nos} {plan.release}".strip(),
+        )
+        for tier, plan in fabric.tiers.items()
+    }
+    models = sorted({fabric.host_models[unit.group].title for unit in fabric.units.values()})
+    hosts = (plural(counts["hosts"], "host"), f"{counts['gpus']:,} GPUs", ", ".join(models))
+    links = {kind: tuple(_link_lines(fabric, kind, cables)) for kind in ("host", "spine", "core")}
+    return Scene(pods, left_out, tiers, links, hosts, tuple(_words(fabric, cables)))
+
+
+def _some(numbers: Sequence[int], most: int) -> tuple[tuple[int | None, ...], int]:
+    """All numbers, or the first and the last of them around None, and how many are left out; of one, the first."""
+    if len(numbers) <= most:
+        return tuple(numbers), 0
+    if most == 1:
+        return (numbers[0], None), len(numbers) - 1
+    return (*numbers[: most - 1], None, numbers[-1]), len(numbers) - most
+
+
+def _pod(fabric: Fabric, pod: int, coordinates: Sequence[int], most: int) -> Pod:
+    shown, left_out = _some(coordinates, most)
+    return Pod(pod, tuple(None if each is None else _unit(fabric, each) for each in shown), left_out)
+
+
+def _unit(fabric: Fabric, coordinate: int) -> Unit:
+    unit = fabric.units[coordinate]
+    hosts = tuple(unit.hosts.values())
+    return Unit(unit.name, hosts, len(hosts) * fabric.host_models[unit.group].gpus)
+
+
+def _heading(tier: TierName, count: int) -> str:
+    return plural(count, "ToR" if tier is TierName.TOR else tier.value)
+
+
+def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Iterator[str]:
+    """Beside the links of a kind: count, speed, medium and length, and how they spread."""
+    found = sorted(((count, cable) for cable, count in cables.items() if cable.kind == kind), reverse=True)
+    for count, cable in found[:2]:
+        yield times(count, f"{cable.speed_gbps}G, {cable.medium} {cable.length_m} m")
+    if len(found) > 2:
+        yield f"and {plural(len(found) - 2, 'other kind')}"
+    shape = fabric.shape
+    if kind == "host" and found:
+        yield f"{shape.nic_ports * shape.rails} per host"
+    if kind == "spine" and found:
+        yield f"{shape.uplinks} per ToR, {shape.links_per_spine} per spine"
+    if kind == "core" and found:
+        yield f"{shape.spine_uplinks} per spine, {shape.links_per_core} per core"
+
+
+def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
+    """The picture in sentences, from the hosts up."""
+    shape, counts = fabric.shape, fabric.counts()
+    rails = plural(shape.rails, "rail")
+    wired = (
+        "All NICs of a host lead to the ToR of its rack"
+        if shape.rails_per_tor == shape.rails
+        else "NIC g of every host of a unit leads to ToR g"
+        if shape.rails_per_tor == 1
+        else f"Each ToR of a unit serves {shape.rails_per_tor} rails"
+    )
+    yield (
+        f"{plural(counts['hosts'], 'host')} with {counts['gpus']:,} GPUs in {plural(counts['units'], 'unit')}; "
+        f"{rails} and {plural(shape.rails * shape.nic_ports, 'port')} per host. {wired}"
+        + (f", port by port ({shape.nic_ports} ports per NIC)." if shape.nic_ports > 1 else ".")
+    )
+    if shape.planes > 1:
+        letters = ", ".join(PLANE_LETTERS[: shape.planes])
+        yield f"The NIC ports spread over {shape.planes} planes ({letters}) that share no switch."
+    of = "its plane" if shape.planes > 1 else "the fabric"
+    where = f"its pod{' and plane' if shape.planes > 1 else ''}" if shape.cores else of
+    each = f"{plural(shape.uplinks, 'uplink')} of {shape.uplink_gbps}G, {shape.links_per_spine} to each"
+    yield (
+        f"{plural(counts['tors'], 'ToR')}, {shape.tors_per_unit} in each unit; a ToR has {each} "
+        f"of the {plural(shape.spines, 'spine')} of {where}."
+    )
+    if shape.cores:
+        yield (
+            f"{plural(shape.pods, 'pod')} of up to {plural(shape.units_per_pod, 'unit')}; each spine has "
+            f"{plural(shape.spine_uplinks, 'uplink')} of {shape.core_link_gbps}G, {shape.links_per_core} to each of "
+            f"{plural(shape.cores_per_group, 'core')} of its group; {plural(counts['cores'], 'core')} in all."
+        )
+    for cable, count in sorted(cables.items(), key=lambda each: (each[0].kind, -each[1])):
+        together = rate(count * cable.speed_gbps)
+        name = {"host": "Hosts to ToRs", "spine": "ToRs to spines", "core": "Spines to cores"}[cable.kind]
+        each = times(count, f"{cable.speed_gbps}G")
+        yield f"{name}: {each} over {cable.medium}, {cable.length_m} m; {together} together."

@@ -1,0 +1,57 @@
+"""The few shapes that the topology picture is drawn with, as SVG text; colours come from the page's style by class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign.text import html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Point = tuple[float, float]
+
+
+def number(value: float) -> str:
+    """A coordinate with one decimal at most."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def rect(x: float, y: float, width: float, height: float, style: str, radius: float = 0) -> str:
+    """A rectangle."""
+    corners = f' rx="{number(radius)}"' if radius else ""
+    size = f'width="{number(width)}" height="{number(height)}"'
+    return f'<rect class="{style}" x="{number(x)}" y="{number(y)}" {size}{corners}/>'
+
+
+def text(x: float, y: float, content: str, style: str = "", anchor: str = "start") -> str:
+    """A line of text; `content` is anyone's."""
+    named = f' class="{style}"' if style else ""
+    return f'<text{named} x="{number(x)}" y="{number(y)}" text-anchor="{anchor}">{html(content)}</text>'
+
+
+def polygon(points: Iterable[Point], style: str) -> str:
+    """A filled area."""
+    listed = " ".join(f"{number(x)},{number(y)}" for x, y in points)
+    return f'<polygon class="{style}" points="{listed}"/>'
+
+
+def lines(pairs: Iterable[tuple[Point, Point]], style: str) -> str:
+    """Straight lines, all as one path."""
+    path = "".join(f"M{number(ax)} {number(ay)}L{number(bx)} {number(by)}" for (ax, ay), (bx, by) in pairs)
+    return f'<path class="{style}" d="{path}"/>' if path else ""
+
+
+def titled(content: Sequence[str], title: str) -> str:
+    """A group that tells its name when pointed at."""
+    return f"<g><title>{html(title)}</title>{''.join(content)}</g>"
+
+
+def document(key: str, width: float, height: float, title: str, words: str, content: Iterable[str]) -> str:
+    """The whole picture, with its name and its description for who cannot see it."""
+    body = "\n".join(content)
+    return (
+        f'<svg class="topology" viewBox="0 0 {number(width)} {number(height)}" role="img" '
+        f'aria-labelledby="{key}-title {key}-desc">\n<title id="{key}-title">{html(title)}</title>\n'
+        f'<desc id="{key}-desc">{html(words)}</desc>\n{body}\n</svg>'
+    )

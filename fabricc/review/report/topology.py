@@ -1,0 +1,193 @@
+"""The sections on topology and on failures as tables: tiers with their oversubscription, units, pods, losses."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.model import Direction, TierName
+from fabricc.review.report.failure import kept_text
+from fabricc.review.report.kinds import cables as cables_of
+from fabricc.review.report.picture import picture
+from fabricc.review.report.values import Section, Table
+from fabricc.review.report.wording import NONE, percent, rate, ratio, span, times
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.review.report.failure import Failure
+    from fabricc.review.report.kinds import Kind
+    from fabricc.review.report.values import Row
+
+_DOWN = (Direction.HOST, Direction.DOWN)
+_LISTED = 40
+
+
+def topology(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Section:
+    """The section with the picture, tiers and units."""
+    drawn = picture(fabric, cables_of(kinds))
+    tiers = Table(
+        "tiers",
+        "Tiers",
+        (
+            "tier",
+            "switches",
+            "model",
+            "runs",
+            "ports down",
+            "ports up",
+            "free ports",
+            "oversubscription",
+            "declared",
+        ),
+        tuple(_tier_rows(spec, fabric, kinds)),
+        right=(7, 8),
+        note="Of the busiest switch of a tier. Oversubscription is what its ports down carry over what its ports up "
+        "carry, of the ports in use. Free ports are not cabled; kept for you are those of `reserved_ports`.",
+    )
+    units = Table(
+        "units",
+        "Units",
+        ("units", "number", "host model", "hosts of each", "GPUs of each", "ToRs of each"),
+        tuple(_unit_rows(fabric)),
+        codes=(0,),
+        note="Units that are alike stand in one row, under the first and the last name in the plan's order.",
+    )
+    tables: tuple[Table, ...] = (tiers, units)
+    if fabric.shape.cores:
+        tables = (*tables, _pod_table(fabric))
+    shape = fabric.shape
+    lead = f"{plural(len(fabric.tiers), 'tier')} of switches, {plural(shape.planes, 'plane')}"
+    lead += f", {plural(shape.pods, 'pod')}." if shape.cores else "."
+    return Section("topology", "Topology", lead, (drawn, *tables))
+
+
+def tier_title(tier: TierName) -> str:
+    """What people call a switch of a tier."""
+    return "ToR" if tier is TierName.TOR else tier.value
+
+
+def oversubscriptions(kinds: tuple[Kind, ...]) -> dict[TierName, Fraction]:
+    """Tier -> the highest ratio of Gb/s down over up, of the ports in use; none for the topmost tier."""
+    found: dict[TierName, Fraction] = {}
+    for kind in kinds:
+        if up := kind.gbps(Direction.UP):
+            ratio_ = Fraction(kind.gbps(*_DOWN), up)
+            found[kind.tier] = max(ratio_, found.get(kind.tier, Fraction(0)))
+    return found
+
+
+def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
+    counts, ratios = fabric.counts(), oversubscriptions(kinds)
+    wanted = {TierName.TOR: spec.tors, TierName.SPINE: spec.spines, TierName.CORE: spec.cores}
+    for tier, plan in fabric.tiers.items():
+        busiest = max((kind for kind in kinds if kind.tier is tier), key=lambda kind: len(kind.links))
+        asked = wanted[tier]
+        declared = asked.oversubscription if asked and tier in ratios else None
+        free = len(busiest.layout.slots) - len(busiest.links)
+        kept = busiest.layout.reserved
+        yield (
+            tier_title(tier), counts[f"{tier.value}s"], plan.model.title, f"{plan.nos} {plan.release}".strip(),
+            _ports(busiest, _DOWN), _ports(busiest, (Direction.UP,)),
+            f"{free}, {kept} kept for you" if kept else str(free),
+            ratio(ratios[tier]) if tier in ratios else NONE,
+            NONE if declared is None else ratio(declared) + (", one lost" if asked and asked.n_minus_1 else ""),
+        )  # fmt: skip
+
+
+def _ports(kind: Kind, ways: tuple[Direction, ...]) -> str:
+    """`32 × 400G = 12.8 Tb/s`, by speed."""
+    speeds: dict[int, int] = {}
+    for link in kind.links:
+        if link.direction in ways:
+            speed = kind.layout.slots[link.slot].speed_gbps
+            speeds[speed] = speeds.get(speed, 0) + 1
+    if not speeds:
+        return NONE
+    said = " + ".join(times(count, f"{speed}G") for speed, count in sorted(speeds.items()))
+    return f"{said} = {rate(kind.gbps(*ways))}"
+
+
+def _unit_rows(fabric: Fabric) -> Iterator[Row]:
+    alike: dict[tuple[int, int], list[str]] = {}
+    for unit in fabric.units.values():
+        alike.setdefault((unit.group, len(unit.hosts)), []).append(unit.name)
+    for (group, hosts), names in sorted(alike.items(), key=lambda each: (each[0][0], -each[0][1])):
+        model = fabric.host_models[group]
+        yield span(names), len(names), model.title, hosts, hosts * model.gpus, fabric.shape.tors_per_unit
+
+
+def _pod_table(fabric: Fabric) -> Table:
+    """Pods that hold equally many units in one row."""
+    shape = fabric.shape
+    units: dict[int, int] = {}
+    gpus: dict[int, int] = {}
+    for coordinate, unit in fabric.units.items():
+        pod = coordinate // shape.units_per_pod
+        units[pod] = units.get(pod, 0) + 1
+        gpus[pod] = gpus.get(pod, 0) + len(unit.hosts) * fabric.host_models[unit.group].gpus
+    alike: dict[tuple[int, int], list[int]] = {}
+    for pod in sorted(units):
+        alike.setdefault((units[pod], gpus[pod]), []).append(pod + 1)
+    rows = [
+        (
+            span([f"pod{pod}" for pod in pods]),
+            len(pods),
+            number,
+            shape.units_per_pod,
+            held,
+            shape.planes * shape.spines,
+        )
+        for (number, held), pods in alike.items()
+    ]
+    columns = ("pods", "number", "units of each", "room for units", "GPUs of each", "spines of each")
+    return Table("pods", "Pods", columns, tuple(rows[:_LISTED]), codes=(0,))
+
+
+def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -> Section:
+    """The section with the failure table."""
+    lead = (
+        "One part lost, everything else up, computed from the plan where it hurts most: in the fullest unit."
+    )
+    rows = tuple(
+        (
+            each.part, each.example, each.number, each.links, each.hosts_cut, each.gpus_cut, each.reduced,
+            kept_text(each), each.width, percent(each.bisection),
+        )
+        for each in found
+    )  # fmt: skip
+    columns = (
+        "what fails", "for example", "there are", "links lost", "hosts cut off", "GPUs cut off", "GPUs with less",
+        "they keep at least", "equal-cost next hops" if hashed else "uplinks left", "bisection left",
+    )  # fmt: skip
+    table = Table(
+        "losses",
+        "One part lost",
+        columns,
+        rows,
+        codes=(1,),
+        right=(9,),
+        note=" ".join(_notes(fabric, hashed)),
+    )
+    return Section("failures", "Failures", lead, (table,))
+
+
+def _notes(fabric: Fabric, hashed: bool) -> Iterator[str]:
+    yield "A GPU is cut off when its NIC has no port left; over the host's own links it may still reach the other NICs."
+    if hashed:
+        yield (
+            "“If hashed evenly”: ECMP gives each next hop the same share whatever is left behind it, and a collective "
+            "is as fast as its slowest flow."
+        )
+        routing = fabric.routing
+        detected = (
+            f"BFD tells of a silent loss after {times(routing.bfd_multiplier, f'{routing.bfd_interval_ms} ms')}"
+            if routing.bfd_interval_ms
+            else f"A silent loss is told after the hold time of {routing.hold_s} s"
+        )
+        yield f"{detected}."
+    if any(port[2] for change in fabric.changes.values() for port in change.ports.values()):
+        yield "Links that overrides shut count as working here."

@@ -1,0 +1,37 @@
+"""What can go wrong while writing, as diagnostics rather than tracebacks."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+
+if TYPE_CHECKING:
+    from fabricc.base.diagnostics import Position
+
+REMEDIES = {
+    errno.ENOSPC: "Free some space; the last good tree is untouched.",
+    errno.EDQUOT: "The disk quota is used up; the last good tree is untouched.",
+    errno.EFBIG: "The file is larger than this account may write; the last good tree is untouched.",
+    errno.EACCES: "Give this account write permission there, or choose another folder with `-o`.",
+    errno.EPERM: "Give this account write permission there, or choose another folder with `-o`.",
+    errno.EROFS: "That file system is mounted read-only; choose another folder with `-o`.",
+    errno.ENOTDIR: "A file stands where a folder is needed; move it away or choose another folder with `-o`.",
+}
+
+
+class EmitError(Exception):
+    """The tree cannot be written; `diagnostic` says why."""
+
+    def __init__(self, code: str, message: str, remedy: str = "", position: Position | None = None) -> None:
+        super().__init__(message)
+        self.diagnostic = Diagnostic(code, Severity.ERROR, message, position, remedy)
+
+    @classmethod
+    def from_os(cls, error: OSError, what: str = "write") -> EmitError:
+        """The error of a system call as FAB7001."""
+        place = f" {error.filename!s}" if error.filename else ""
+        reason = error.strerror or str(error)
+        remedy = REMEDIES.get(error.errno or 0, "The last good tree is untouched.")
+        return cls("FAB7001", f"cannot {what}{place}: {reason}", remedy)

@@ -1,0 +1,118 @@
+"""Writing one file that a user named: whole or not at all, through no link, and not when it says the same already."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from stat import S_IMODE, S_ISREG
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign.files import Folder, ForeignFileError, clone_of, kind_of
+from fabricc.tree.failure import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NOTHING_LOST = "What stood there before is untouched."
+_NAME_IT = "Name the place itself, or remove the link."
+_DRAFT = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_file(path: Path, content: bytes | Iterable[bytes]) -> bool:
+    """Put `content`, whole or in parts, into a file in one step; whether that changed it.
+
+    Raises:
+        EmitError: it cannot be written, it is a link, or its folder is behind one that leads out of the repository;
+            what stood there before still does.
+    """
+    try:
+        with _folder(path.parent) as folder:
+            return _replace(folder, path.name, content)
+    except ValueError:
+        raise EmitError("FAB7001", f"cannot write {str(path)!a}: no name of a file", _NOTHING_LOST) from None
+    except OSError as error:
+        remedy = _NAME_IT if isinstance(error, ForeignFileError) else _NOTHING_LOST
+        raise EmitError("FAB7001", f"cannot write {path}: {error.strerror or error}", remedy) from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, unless a link would lead out of the repository on the way.
+
+    Raises:
+        EmitError: FAB7001, there or not at all.
+    """
+    try:
+        present = path
+        while not os.path.lexists(present):
+            present = present.parent
+        with _folder(present):
+            path.mkdir(parents=True, exist_ok=True)
+    except ForeignFileError as error:
+        raise EmitError("FAB7001", f"cannot write {path}: {error.strerror}", _NAME_IT) from None
+    except OSError as error:
+        raise EmitError.from_os(error) from None
+
+
+def _folder(path: Path) -> Folder:
+    """A folder to write in: no link leads to it from within the repository to without, nor into Git's own.
+
+    Raises:
+        ForeignFileError, OSError: it is not such a one.
+    """
+    clone = clone_of(path / "_")
+    folder = Folder(path, root=clone or Path("/"))
+    inner = Path(os.path.realpath(path)).relative_to(os.path.realpath(clone)) if clone else Path()
+    if ".git" in inner.parts:
+        folder.close()
+        raise ForeignFileError("the folder is Git's own", path)
+    return folder
+
+
+def _replace(folder: Folder, name: str, content: bytes | Iterable[bytes]) -> bool:
+    """Write a draft beside the file, and rename it unless it says the same.
+
+    Raises:
+        OSError: nothing has changed.
+    """
+    mode = _mode(folder, name)
+    if isinstance(content, bytes):
+        if mode is not None and _says(folder, name, content):
+            return False
+        content = (content,)
+    draft, here = f".{name}.{os.getpid()}.new", folder.handle
+    with os.fdopen(os.open(draft, _DRAFT, 0o666, dir_fd=here), "wb") as file:
+        try:
+            file.writelines(content)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+            os.rename(draft, name, src_dir_fd=here, dst_dir_fd=here)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=here)
+            raise
+    return True
+
+
+def _mode(folder: Folder, name: str) -> int | None:
+    """The permissions of the file that stands there, None where there is none.
+
+    Raises:
+        ForeignFileError: what stands there is a link or no regular file.
+    """
+    try:
+        mode = os.stat(name, dir_fd=folder.handle, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    if not S_ISREG(mode):
+        raise ForeignFileError(f"{kind_of(mode)} stands there", folder.path / name)
+    return S_IMODE(mode)
+
+
+def _says(folder: Folder, name: str, content: bytes) -> bool:
+    try:
+        return folder.read(name, limit=len(content)) == content
+    except OSError:
+        return False

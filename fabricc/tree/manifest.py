@@ -1,0 +1,123 @@
+"""The manifest: which inputs and which tool made a tree, and the SHA-256 of every file in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.tree.names import is_cluster, is_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "manifest.json"
+FORMAT = 1
+LIMIT = 128 << 20
+"""Bytes; the manifest of a million files."""
+_MARK = b'"made_by": "fabricc"'
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LONGEST = 300
+
+
+class ManifestError(ValueError):
+    """A manifest that this version does not take; `line` is where in it, from 1."""
+
+    def __init__(self, reason: str, line: int = 1) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What `manifest.json` says.
+
+    Attributes:
+        cluster: the cluster's name.
+        version: version of fabricc that wrote the tree.
+        spec: file name of the spec, without its folder.
+        inputs: name of an input -> SHA-256 (hex); the spec's is of its meaning, see `Manifest.format`.
+        files: path below the tree -> SHA-256 (hex), all files but the manifest itself.
+    """
+
+    cluster: str
+    version: str
+    spec: str
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def format(self) -> str:
+        """The text of `manifest.json`: sorted, one file a line, the same bytes on every machine.
+
+        The spec's digest is taken of the typed values, so comments and the order of keys do not change it.
+        """
+        head = {"cluster": self.cluster, "version": self.version, "spec": self.spec}
+        lines = ["{", f'  "format": {FORMAT},', '  "made_by": "fabricc",']
+        lines += [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+        for name, table, end in (("inputs", self.inputs, ","), ("files", self.files, "")):
+            rows = [f'    "{key}": "{value}"' for key, value in sorted(table.items())]
+            lines.append(f'  "{name}": {{' + ("\n" + ",\n".join(rows) + "\n  " if rows else "") + "}" + end)
+        return "\n".join([*lines, "}"]) + "\n"
+
+    @staticmethod
+    def parse(content: bytes) -> Manifest:
+        """The manifest that the bytes state.
+
+        Raises:
+            ManifestError: they state none of a format that this version reads, or a file that no tree can have.
+        """
+        try:
+            stated = json.loads(content)
+        except RecursionError:
+            raise ManifestError("nested too deeply") from None
+        except ValueError as error:
+            raise ManifestError(str(error), getattr(error, "lineno", 1)) from None
+        if not isinstance(stated, dict) or stated.get("made_by") != "fabricc":
+            raise ManifestError("not written by fabricc")
+        if stated.get("format") != FORMAT:
+            raise ManifestError(f"format {ascii(stated.get('format'))[:40]}, this version reads {FORMAT}")
+        cluster, version, spec = (_text(stated, key) for key in ("cluster", "version", "spec"))
+        if not is_cluster(cluster):
+            raise ManifestError(f"{ascii(cluster)[:80]} is no cluster's name", _line(content, cluster))
+        if "/" in spec:
+            raise ManifestError(f"{ascii(spec)[:80]} is no file name", _line(content, spec))
+        inputs, files = (_table(stated, key, content) for key in ("inputs", "files"))
+        for path, digest in files.items():
+            if not is_path(path):
+                raise ManifestError(f"{ascii(path)[:80]} is no file name in a tree", _line(content, path))
+            if not digest:
+                raise ManifestError(f"{path[:80]} has no digest", _line(content, path))
+        return Manifest(cluster, version, spec, inputs, files)
+
+
+def _text(stated: Mapping[str, object], key: str) -> str:
+    value = stated.get(key)
+    if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
+        raise ManifestError(f"`{key}` is missing or no plain text")
+    return value
+
+
+def _table(stated: Mapping[str, object], name: str, content: bytes) -> dict[str, str]:
+    """A table of names and digests; the digest of an input that was not there is empty."""
+    table = stated.get(name)
+    if not isinstance(table, dict):
+        raise ManifestError(f"`{name}` is missing or no table")
+    for key, value in table.items():
+        if (len(key) > _LONGEST and name != "files") or not key.isprintable():
+            raise ManifestError(f"{ascii(key)[:80]} is no name of a file", _line(content, key))
+        if not isinstance(value, str) or (value and not _SHA256.fullmatch(value)):
+            raise ManifestError(f"{ascii(key)[:80]} has no SHA-256", _line(content, key))
+    return table
+
+
+def _line(content: bytes, text: str) -> int:
+    """The line on which a text stands, as `format` writes it; 1 where it is written otherwise."""
+    at = content.find(json.dumps(text).encode())
+    return content.count(b"\n", 0, at) + 1 if at >= 0 else 1
+
+
+def is_ours(content: bytes) -> bool:
+    """Whether the bytes are, or once were, a manifest of ours: a merge conflict in it leaves the mark."""
+    return _MARK in content

@@ -1,0 +1,47 @@
+"""Which names may stand in an output tree, so that nothing is ever written outside it."""
+
+from __future__ import annotations
+
+import re
+
+from fabricc.tree.failure import EmitError
+
+_COMPONENT = r"[A-Za-z0-9_@+][A-Za-z0-9._@+:,=-]{0,199}"
+_PATH = re.compile(f"{_COMPONENT}(?:/{_COMPONENT})*")
+_CLUSTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+def is_path(path: str) -> bool:
+    """Whether every component of a relative path is a plain name: none climbs, is hidden or has unusual characters."""
+    return _PATH.fullmatch(path) is not None
+
+
+def is_cluster(name: str) -> bool:
+    """Whether a cluster's name can name a folder."""
+    return _CLUSTER.fullmatch(name) is not None
+
+
+def checked_path(path: str) -> str:
+    """The path, when every component is a plain name.
+
+    Raises:
+        EmitError: FAB7004, it is absolute, climbs (`..`), is hidden or has unusual characters.
+    """
+    if is_path(path):
+        return path
+    raise EmitError("FAB7004", f"{path!r} is no file name for an output tree", "Rename what it comes from.")
+
+
+def checked_cluster(name: str) -> str:
+    """The cluster's name, when it can name a folder.
+
+    Raises:
+        EmitError: FAB7004.
+    """
+    if is_cluster(name):
+        return name
+    raise EmitError(
+        "FAB7004",
+        f"{name!r} cannot name an output folder",
+        "Use letters, digits, `.`, `_` and `-`, starting with a letter or digit, 63 at most.",
+    )

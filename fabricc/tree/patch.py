@@ -1,0 +1,233 @@
+"""A few files of a large tree changed in place: written beside it, recorded, then moved in one after another.
+
+Putting a whole tree in the place of another costs time for every file in it. When few change, those few are written
+to a hidden folder, a record names where each belongs, and each is renamed to its place. Until the record stands the
+tree is the old one; once it stands the new one is certain: a build killed among the renames is completed by the next
+build (`complete`), as a database does with its log. The record is in the user's own state folder and has every file's
+digest, so that a patch that came with a repository is nobody's, and never moved.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import signal
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign.files import Folder, ForeignFileError
+from fabricc.base.values import dataclass
+from fabricc.tree import swap
+from fabricc.tree.failure import EmitError
+from fabricc.tree.names import checked_path
+from fabricc.tree.stage import CREATE, Written, stands
+from fabricc.tree.state import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Files that are to take their places in `target`; make it with `Patch.open` while holding the tree's lock.
+
+    Attributes:
+        target: the tree.
+        folder: the hidden folder written to.
+    """
+
+    target: Path
+    folder: Path
+
+    @staticmethod
+    def open(target: Path) -> Patch:
+        """An empty patch.
+
+        Raises:
+            EmitError: FAB7001, the folder beside the tree cannot be made.
+        """
+        folder = folder_of(target)
+        try:
+            swap.remove(folder)
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise EmitError.from_os(error) from None
+        return Patch(target, folder)
+
+    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
+        """Stage one file, unless the tree has the same bytes there, as `Stage.put` does.
+
+        Raises:
+            EmitError: FAB7004, the path is not a plain one inside the tree.
+            OSError: it cannot be written; the tree is as it was.
+        """
+        digest = sha256 or hashlib.sha256(content).hexdigest()
+        if stands(f"{self.target}/{path}") == (content, bool(mode & 0o100)):
+            return Written(path, digest, changed=False, edited=False)
+        self.write(path, [content], mode=mode)
+        return Written(path, digest, changed=True, edited=False)
+
+    def write(self, path: str, content: Iterable[bytes], *, mode: int = 0o644) -> str:
+        """Stage one file that is known to differ; its SHA-256 (hex).
+
+        Raises:
+            EmitError, OSError: as `put`.
+        """
+        digest = hashlib.sha256()
+        with os.fdopen(os.open(_staged(self.folder, path), CREATE, mode), "wb") as file:
+            for part in content:
+                digest.update(part)
+                file.write(part)
+        return digest.hexdigest()
+
+    def commit(self, digests: Mapping[str, str]) -> None:
+        """Put staged files in their places: those of these paths, by whichever process they were staged.
+
+        Args:
+            digests: path -> SHA-256 (hex) of what was staged.
+
+        Raises:
+            EmitError: FAB7001; before the record stands the tree is as it was, afterwards `complete` goes on.
+        """
+        try:
+            with _uninterrupted():
+                self.stated(digests)
+                _apply(self.target, self.folder, digests)
+                _drop(self.target, self.folder)
+        except OSError as error:
+            raise EmitError.from_os(error) from None
+
+    def stated(self, digests: Mapping[str, str]) -> None:
+        """Write the record; from here on the patch is certain.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        record = _record(self.target, make=True)
+        if record is None:
+            raise OSError(errno.EACCES, "there is no state folder of the user's own")
+        draft = record.with_name(record.name + ".new")
+        draft.write_text(json.dumps(dict(digests)), encoding="utf-8")
+        draft.replace(record)
+
+    def abandon(self) -> None:
+        """Drop what is staged, unless it is to be completed."""
+        if not pending(self.target):
+            with suppress(OSError):
+                swap.remove(self.folder)
+
+
+def folder_of(target: Path) -> Path:
+    """The hidden folder of a tree's patch."""
+    return target.with_name(f".{target.name}.patch")
+
+
+def pending(target: Path) -> bool:
+    """Whether a build of this user's was ended, or is, while it moved files into the tree."""
+    record = _record(Path(os.path.realpath(target)))
+    return record is not None and record.is_file()
+
+
+def complete(target: Path) -> None:
+    """Complete the patch that a killed build of this user's left half applied; for who holds the tree's lock.
+
+    What is staged without a record, or has other bytes than the record says, goes.
+
+    Raises:
+        EmitError: FAB7001.
+    """
+    folder = folder_of(target)
+    try:
+        with _uninterrupted():
+            if (digests := _recorded(target)) and not target.is_symlink() and not folder.is_symlink():
+                with suppress(
+                    ForeignFileError, FileNotFoundError
+                ):  # the whole build that follows makes it right
+                    _apply(target, folder, _genuine(folder, digests))
+            _drop(target, folder)
+    except OSError as error:
+        raise EmitError.from_os(error, f"complete the build that ended in {folder}:") from None
+
+
+def _record(target: Path, *, make: bool = False) -> Path | None:
+    state = state_of(target.parent, make=make)
+    return state / f"{target.name}.patch" if state and target.name else None
+
+
+def _recorded(target: Path) -> dict[str, str]:
+    """What the record says, nothing where there is none."""
+    record = _record(target)
+    try:
+        stated = json.loads(record.read_text(encoding="utf-8")) if record else {}
+    except (FileNotFoundError, ValueError):
+        return {}
+    return stated if isinstance(stated, dict) else {}
+
+
+def _genuine(folder: Path, digests: Mapping[str, str]) -> dict[str, str]:
+    """Those that still wait, with the bytes that were staged."""
+    found = {}
+    with Folder(folder) as staged:
+        for path, digest in digests.items():
+            with suppress(OSError):
+                if staged.digest(_waiting(path)) == digest:
+                    found[path] = digest
+    return found
+
+
+def _staged(folder: Path, path: str) -> Path:
+    """Where the file for a path of the tree waits.
+
+    Raises:
+        EmitError: FAB7004, the path is not a plain one inside the tree.
+    """
+    return folder / _waiting(path)
+
+
+def _waiting(path: str) -> str:
+    return hashlib.sha256(checked_path(path).encode()).hexdigest()
+
+
+def _apply(target: Path, folder: Path, paths: Iterable[str]) -> None:
+    """Move staged files to their places, through no link.
+
+    Raises:
+        ForeignFileError: a folder of the tree is a link.
+        OSError: a file is not there or cannot be moved.
+    """
+    with Folder(folder) as staged, Folder(target) as tree:
+        for path in paths:
+            with tree.above(path) as (place, name):
+                os.rename(_waiting(path), name, src_dir_fd=staged.handle, dst_dir_fd=place)
+
+
+def _drop(target: Path, folder: Path) -> None:
+    """Remove the record before the rest."""
+    if (record := _record(target)) is not None:
+        record.unlink(missing_ok=True)
+    swap.remove(folder)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Signals that would end the process wait until the tree is whole; only a main thread is asked to handle any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    handlers = {
+        number: signal.signal(number, lambda number, _: waiting.append(number)) for number in _SIGNALS
+    }
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for missed in waiting:
+            signal.raise_signal(missed)

@@ -1,0 +1,252 @@
+"""A build's output in the making: a hidden folder that takes the tree's place when it is complete.
+
+Only what differs from the present tree is written to it; the rest is hard-linked when the build commits, so
+that an unchanged file keeps its inode and times, and a build that changes nothing touches nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.foreign import files
+from fabricc.base.values import dataclass
+from fabricc.tree import folders, swap
+from fabricc.tree import manifest as manifests
+from fabricc.tree.failure import EmitError
+from fabricc.tree.names import checked_cluster, checked_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from fabricc.tree.manifest import Manifest
+
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""How a file of a tree is opened: made anew, never through a link."""
+_NO_LINK = (errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
+_OUR_FOLDERS = ("switches/", "hosts/", "jobs/", "acceptance/", "plan/")
+_LISTED = 3
+
+
+class Written(NamedTuple):
+    """One file of the new tree: path, SHA-256 (hex), and how it relates to the file that stood there."""
+
+    path: str
+    sha256: str
+    changed: bool
+    edited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a commit did to the tree: numbers of files, and warnings about files that are not the tool's."""
+
+    written: int
+    kept: int
+    removed: int
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(slots=True)
+class Stage:
+    """The new tree beside the old one; make it with `Stage.open` while holding the tree's lock.
+
+    Attributes:
+        target: the folder that users see.
+        folder: the hidden folder written to; `aside`: where the old tree waits if folders cannot be swapped.
+        present: regular files in the present tree; `links`: links and other oddities, never followed.
+        before: the present tree's manifest, when it can be read.
+        spare: folders of an earlier tree that the stage still has.
+    """
+
+    target: Path
+    folder: Path
+    aside: Path
+    present: frozenset[str]
+    links: frozenset[str]
+    before: Manifest | None
+    spare: frozenset[str]
+    _made: set[str] = field(default_factory=set)
+
+    @staticmethod
+    def open(out: Path, cluster: str) -> Stage:
+        """An empty stage for `out/cluster`, after clearing what a killed build may have left.
+
+        Raises:
+            EmitError: FAB7001, FAB7002 (the folder there is not an output tree), FAB7004 (bad name).
+        """
+        name = checked_cluster(cluster)
+        target, folder, aside = out / name, out / f".{name}.next", out / f".{name}.old"
+        try:
+            swap.recover(target, aside)
+            before = _own(target)
+            swap.remove(aside)
+            spare = folders.hollow(folder)
+            found = folders.walk(target)
+        except OSError as error:
+            raise EmitError.from_os(error) from None
+        present, links = frozenset(found.files), frozenset(found.links)
+        return Stage(target, folder, aside, present, links, before, frozenset(spare), set(spare))
+
+    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
+        """Stage one file, unless the present tree has the same bytes there, executable or not alike.
+
+        `sha256` is the content's digest where the caller has it.
+
+        Raises:
+            EmitError: FAB7004, the path is not a plain one inside the tree.
+            OSError: it cannot be written; nothing of the present tree has changed.
+        """
+        digest = sha256 or hashlib.sha256(content).hexdigest()
+        edited = False
+        if path in self.present:
+            found, runs = stands(f"{self.target}/{path}")
+            if found == content and runs == bool(mode & 0o100):
+                return Written(path, digest, changed=False, edited=False)
+            stated = self.before.files.get(path) if self.before else None
+            edited = stated is not None and found is not None and hashlib.sha256(found).hexdigest() != stated
+        self._make_folders(checked_path(path))
+        handle = os.open(f"{self.folder}/{path}", CREATE, mode)
+        try:
+            done = os.write(handle, content)
+            while done < len(content):
+                done += os.write(handle, content[done:])
+        finally:
+            os.close(handle)
+        return Written(path, digest, True, edited)
+
+    def commit(self, manifest: Manifest, changed: int) -> Committed:
+        """Finish the tree: exactly the files of the manifest, the manifest, and files that never were ours.
+
+        Args:
+            manifest: of the new tree.
+            changed: how many files were staged because they differ (see `Written.changed`).
+
+        Raises:
+            EmitError: FAB7001; the present tree is as it was.
+        """
+        try:
+            return self._commit(manifest, changed)
+        except OSError as error:
+            raise EmitError.from_os(error) from None
+
+    def _commit(self, manifest: Manifest, changed: int) -> Committed:
+        written = changed + self.put(manifests.NAME, manifest.format().encode()).changed
+        ours = {*manifest.files, manifests.NAME}
+        mine_before = self._mine_before()
+        foreign = sorted(p for p in self.present | self.links if p not in ours and p not in mine_before)
+        self._refuse_conflicts(ours, foreign)
+        stale = sum(1 for path in self.present if path in mine_before and path not in ours)
+        diagnostics = (*_about_foreign(self.target, foreign), *_about_links(self.target, ours & self.links))
+        if not written and not stale:
+            folders.retire(self.folder)
+            return Committed(0, len(ours), 0, diagnostics)
+        for path in [*sorted(ours & self.present), *foreign]:
+            self._carry(path)
+        folders.prune(self.folder, self.spare - folders.above([*ours, *foreign]))
+        swap.install(self.folder, self.target, self.aside)
+        with suppress(OSError):  # the new tree stands; the next build clears what is left
+            folders.retire(self.folder)
+            swap.remove(self.aside)
+        return Committed(written, len(ours) - written, stale, diagnostics)
+
+    def abandon(self) -> None:
+        """Drop the stage; the present tree is untouched."""
+        with suppress(OSError):
+            folders.retire(self.folder)
+
+    def _mine_before(self) -> set[str]:
+        if self.before is not None:
+            return {*self.before.files, manifests.NAME}
+        return {p for p in self.present if p.startswith(_OUR_FOLDERS) or p == manifests.NAME}
+
+    def _refuse_conflicts(self, ours: set[str], foreign: list[str]) -> None:
+        if not foreign:
+            return
+        needed = folders.above(ours)
+        for path in foreign:
+            if folders.above([path]) & ours or (path in needed and path not in self.links):
+                message = f"{self.target / path} stands where this build writes and no build wrote it"
+                raise EmitError("FAB7002", message, "Move it away, then build again.")
+
+    def _carry(self, path: str) -> None:
+        old, new = f"{self.target}/{path}", f"{self.folder}/{path}"
+        self._make_folders(path)
+        try:
+            os.link(old, new, follow_symlinks=False)
+        except FileExistsError:
+            return
+        except OSError as error:
+            if error.errno not in _NO_LINK:
+                raise
+            if not os.path.lexists(new):  # what is staged already is the newer one
+                shutil.copy2(old, new, follow_symlinks=False)
+
+    def _make_folders(self, path: str) -> None:
+        """Make the folders that a path needs; another worker may make the same ones."""
+        above = path.rpartition("/")[0]
+        if not above or above in self._made:
+            return
+        self._make_folders(above)
+        try:  # noqa: SIM105 - a hot path, as is mkdir
+            os.mkdir(f"{self.folder}/{above}")  # noqa: PTH102
+        except FileExistsError:
+            pass
+        self._made.add(above)
+
+
+def _own(target: Path) -> Manifest | None:
+    """The manifest of the tree at `target`; None when there is no tree yet, or its manifest is damaged.
+
+    Raises:
+        EmitError: FAB7002, what is there is not ours.
+    """
+    remedy = "Move it away, or choose another folder with `-o`."
+    if target.is_symlink():
+        raise EmitError("FAB7002", f"{target} is a symbolic link, not an output tree", remedy)
+    if not target.exists():
+        return None
+    if not target.is_dir():
+        raise EmitError("FAB7002", f"{target} is a file, not an output tree", remedy)
+    content, _ = stands(f"{target}/{manifests.NAME}", manifests.LIMIT)
+    if content is None:
+        if any(target.iterdir()):
+            raise EmitError("FAB7002", f"{target} has files but no manifest.json: not an output tree", remedy)
+        return None
+    try:
+        return manifests.Manifest.parse(content)
+    except ValueError as error:
+        if manifests.is_ours(content):
+            return None
+        raise EmitError("FAB7002", f"{target}/manifest.json is none of fabricc's: {error}", remedy) from None
+
+
+def stands(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
+    """The bytes of a file and whether it is executable; None when it is none, a link, or of no usual size."""
+    try:
+        return files.plain(path, limit=limit)
+    except OSError:
+        return None, False
+
+
+def _about_links(target: Path, replaced: set[str]) -> tuple[Diagnostic, ...]:
+    message = "{} was a symbolic link and is now a file; what it pointed to is untouched"
+    return tuple(
+        Diagnostic("FAB7005", Severity.WARNING, message.format(target / path)) for path in sorted(replaced)
+    )
+
+
+def _about_foreign(target: Path, foreign: Iterable[str]) -> tuple[Diagnostic, ...]:
+    names = list(foreign)
+    if not names:
+        return ()
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    message = f"{target} has files that no build wrote, kept as they are: {', '.join(names[:_LISTED])}{more}"
+    return (Diagnostic("FAB7007", Severity.WARNING, message, None, "Keep your own files outside the tree."),)

@@ -1,0 +1,69 @@
+"""What fabricc remembers of trees, in a folder of the user's own: nothing that a repository brought gets there.
+
+Records, ledgers and patches decide what a build leaves alone and which files it moves, so they are believed only where
+nobody else can have written them: `$XDG_STATE_HOME/fabricc`, by default `~/.local/state/fabricc`, open to its owner
+alone. Without such a folder everything works, and takes the time of a whole build.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from stat import S_ISDIR
+
+from fabricc.base.foreign import files
+
+_OUT = "out"
+
+
+def state_of(out: Path, *, make: bool = False) -> Path | None:
+    """The folder with what is remembered of the trees in `out`; None where there is none, or none to be trusted.
+
+    Args:
+        out: the folder of the trees, by which it goes once links are resolved.
+        make: make it where it is missing, and drop what is remembered of folders that are gone.
+    """
+    home = _home()
+    if home is None or _brought(home, out):
+        return None
+    real = os.path.realpath(out)
+    trees = home / "fabricc" / "trees"
+    folder = trees / hashlib.sha256(os.fsencode(real)).hexdigest()[:32]
+    try:
+        if make and not folder.is_dir():
+            for each in (trees.parent, trees, folder):
+                each.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (folder / _OUT).write_bytes(os.fsencode(real))
+            _forget_the_gone(trees)
+        return folder if all(_ours(each) for each in (trees.parent, trees, folder)) else None
+    except OSError:
+        return None
+
+
+def _home() -> Path | None:
+    """Where programs keep state by the XDG Base Directory Specification, which ignores relative paths."""
+    said = os.environ.get("XDG_STATE_HOME", "")
+    home = said if os.path.isabs(said) else os.path.expanduser("~/.local/state")  # noqa: PTH111, PTH117
+    return Path(home) if os.path.isabs(home) else None  # noqa: PTH117
+
+
+def _brought(home: Path, out: Path) -> bool:
+    """Whether the state's folder stands in the repository that the trees stand in."""
+    clone = files.clone_of(out / _OUT)
+    return clone is not None and Path(os.path.realpath(home)).is_relative_to(os.path.realpath(clone))
+
+
+def _ours(folder: Path) -> bool:
+    entry = folder.lstat()
+    return S_ISDIR(entry.st_mode) and entry.st_uid == os.geteuid() and not entry.st_mode & 0o077
+
+
+def _forget_the_gone(trees: Path) -> None:
+    with os.scandir(trees) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if not os.path.lexists((Path(entry.path) / _OUT).read_bytes()):
+                    shutil.rmtree(entry.path)

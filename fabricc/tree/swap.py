@@ -1,0 +1,85 @@
+"""Putting a finished folder in the place of another in one step, and clearing what a killed build left."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fabricc.tree import folders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2  # linux/fs.h
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+@cache
+def _renameat2() -> Callable[..., int] | None:
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if function is None:
+        return None
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    function.restype = ctypes.c_int
+    return function  # type: ignore[no-any-return]
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap two folders in one step; False where kernel or file system cannot.
+
+    Raises:
+        OSError: any other failure.
+    """
+    function = _renameat2()
+    if function is None:
+        return False
+    if function(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(second))
+
+
+def install(stage: Path, target: Path, aside: Path) -> None:
+    """Make `stage` the folder `target`; what was there is afterwards at `stage` or `aside`.
+
+    Without `renameat2` (other kernels, some network file systems) this takes two renames; `recover` undoes
+    the first when a kill falls between them.
+
+    Raises:
+        OSError: nothing changed.
+    """
+    if not target.exists():
+        stage.rename(target)
+    elif not _exchange(stage, target):
+        target.rename(aside)
+        try:
+            stage.rename(target)
+        except OSError:
+            aside.rename(target)
+            raise
+
+
+def recover(target: Path, aside: Path) -> None:
+    """Put back the tree that a build killed between two renames had set aside."""
+    if aside.is_dir() and not aside.is_symlink() and not target.exists():
+        aside.rename(target)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a whole folder of any depth; links are never followed.
+
+    Raises:
+        OSError: something in it cannot be removed.
+    """
+    if path.is_dir() and not path.is_symlink():
+        folders.prune(path, folders.hollow(path))
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)

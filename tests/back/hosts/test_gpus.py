@@ -1,0 +1,98 @@
+"""Hosts get the modules, settings and resources of their own GPUs' maker, and hosts of NVIDIA what they always had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from fabricc.back.hosts.back_end import planned, read, render
+from fabricc.back.jobs.files import job_files
+from fabricc.back.jobs.settings import mori, nvshmem
+from fabricc.catalog.load import load_catalog
+from tests.back.hosts.variants import VARIANTS, amd, with_nic
+from tests.front.planning.support import document
+from tests.front.planning.support import planned as planned_spec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.fabric.model import Host
+
+NIC_NAMES = ("connectx-7", "thor2", "pollara")
+MODULES = "etc/modules-load.d/fabricc.conf"
+
+
+def words(text: str) -> set[str]:
+    return {line for line in text.splitlines() if line and line[0] != "#"}
+
+
+def job_tree(vendor: str) -> dict[str, str]:
+    spec: dict[str, Any] = document(gpus={"hosts": 8, "hosts_per_unit": 4})
+    built = planned_spec(spec).fabric
+    assert built is not None
+    models = tuple(replace(model, gpu_vendor=vendor) for model in built.host_models)
+    return job_files(replace(built, host_models=models))
+
+
+@pytest.mark.parametrize("nic", NIC_NAMES)
+def test_a_host_with_amd_gpus_has_nothing_of_nvidias(nic: str) -> None:
+    host = amd(with_nic(nic))
+    files = render(host)
+    assert words(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm"}
+    assert not [path for path, text in files.items() if "nvidia" in text.lower() and path != "apply"]
+    assert "etc/nccl.conf" not in files
+    assert "NCCL_DMABUF_ENABLE=1" in files["etc/rccl.conf"].splitlines()
+    reading = read(files)
+    assert (reading.facts, reading.unknown) == (planned(host), [])
+
+
+def test_a_host_that_says_nothing_has_nvidias() -> None:
+    files = render(VARIANTS["plain"])
+    assert words(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm", "nvidia_peermem"}
+    assert "etc/rccl.conf" not in files
+    assert "DMABUF" not in files["etc/nccl.conf"]
+    assert all(model.gpu_vendor == "nvidia" for model in load_catalog([])[0].hosts.values())
+
+
+@pytest.mark.parametrize("host", [VARIANTS["plain"], VARIANTS["isolated"]], ids=["paths", "isolated"])
+def test_rccl_uses_pxn_only_where_nothing_else_joins_rails(host: Host) -> None:
+    told = "NCCL_PXN_DISABLE=0" in render(amd(host))["etc/rccl.conf"].splitlines()
+    assert told == host.rail_isolated
+    assert "NCCL_PXN_DISABLE=0" in render(host)["etc/nccl.conf"].splitlines()
+
+
+def test_one_sided_libraries_follow_the_gpus() -> None:
+    assert mori(amd(VARIANTS["plain"])) == "MORI_RDMA_TC=106\nMORI_IO_TC=106\n"
+    assert (
+        mori(amd(VARIANTS["lossy"])) == mori(amd(VARIANTS["e810-iwarp"])) == nvshmem(VARIANTS["lossy"]) == ""
+    )
+    assert "jobs/mori.env" in job_tree("amd")
+    assert "jobs/nvshmem.env" not in job_tree("amd")
+    assert "jobs/mori.env" not in job_tree("nvidia")
+
+
+@pytest.mark.parametrize(("vendor", "resource", "path"), [
+    ("amd", "amd.com/gpu", "/etc/rccl.conf"), ("nvidia", "nvidia.com/gpu", "/etc/nccl.conf"),
+])  # fmt: skip
+def test_a_pod_asks_for_the_gpus_there_are(vendor: str, resource: str, path: str) -> None:
+    pod = yaml.safe_load(job_tree(vendor)["jobs/kubernetes/pod.yaml"])
+    (container,) = pod["spec"]["containers"]
+    assert container["resources"]["limits"] == {resource: "8"}
+    assert container["volumeMounts"][0]["mountPath"] == path
+
+
+def test_a_catalog_file_says_whose_gpus_a_host_has(tmp_path: Path) -> None:
+    file = tmp_path / "ours.yaml"
+    file.write_text(
+        "sources: {sheet: our procurement sheet}\nhosts:\n"
+        "  ours: {extends: hgx-8gpu, gpu_vendor: amd, nic: {value: thor2, source: sheet}}\n"
+        "  heirs: {extends: ours}\n"
+    )
+    catalog, diagnostics = load_catalog([file])
+    assert not diagnostics
+    assert catalog.hosts["ours"].gpu_vendor == catalog.hosts["heirs"].gpu_vendor == "amd"
+    file.write_text("sources: {}\nhosts:\n  ours: {extends: hgx-8gpu, gpu_vendor: AMD}\n")
+    assert [found.code for found in load_catalog([file])[1]] == ["FAB2103"]

@@ -1,0 +1,196 @@
+"""Real netplan, networkd, udev, systemd and kernel take the files and do what was meant."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fabricc.back.hosts import back_end, netplan, roce
+from fabricc.back.hosts.back_end import render
+from tests.back.hosts.variants import VARIANTS
+
+NETWORKD = Path("/lib/systemd/systemd-networkd")
+
+
+@cache
+def namespaces() -> bool:
+    """Whether this user may make network and mount namespaces with a /sys and /run of their own."""
+    if os.geteuid() or not shutil.which("unshare") or not shutil.which("ip"):
+        return False
+    trial = (
+        "mount -t tmpfs none /run && mount -t sysfs -o ro none /sys"
+        " && ip link add name rail0 type veth peer name prail0"
+    )
+    done = subprocess.run(["unshare", "-n", "-m", "sh", "-c", trial], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+needs_namespaces = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+needs_netplan = pytest.mark.skipif(not shutil.which("netplan"), reason="netplan is not installed")
+
+
+def isolated(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell script in network and mount namespaces of its own, with an empty /run and its own /sys."""
+    mounts = "set -e; mount -t tmpfs none /run; mount -t sysfs -o ro none /sys; ip link set lo up\n"
+    return subprocess.run(
+        ["unshare", "-n", "-m", "sh", "-c", mounts + script, "sh", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def generated(root: Path, variant: str) -> subprocess.CompletedProcess[str]:
+    file = root / netplan.FILE
+    file.parent.mkdir(parents=True)
+    file.write_text(render(VARIANTS[variant])[netplan.FILE])
+    file.chmod(0o600)
+    return subprocess.run(
+        ["netplan", "generate", "--root-dir", str(root)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@needs_netplan
+@pytest.mark.parametrize("variant", [name for name, host in VARIANTS.items() if host.os != "rhel-9"])
+def test_netplan_takes_the_file_without_a_word(tmp_path: Path, variant: str) -> None:
+    done = generated(tmp_path, variant)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    units = list((tmp_path / "run/systemd/network").glob("*.network"))
+    assert len(units) == len(VARIANTS[variant].ports)
+
+
+APPLY = """
+units=$1 rules=$2; shift 2
+for port in "$@"; do
+    ip link add "$port" type veth peer name "p$port"
+    ip link set "p$port" up
+done
+mkdir -p /run/systemd/network /run/systemd/netif/links /run/systemd/netif/leases /run/systemd/netif/lldp
+chown -R systemd-network:systemd-network /run/systemd/netif
+cp "$units"/*.network /run/systemd/network/
+timeout -k 1 20 /lib/systemd/systemd-networkd > /run/log 2>&1 & networkd=$!
+tries=0
+until [ "$( (ip rule; ip -6 rule) | grep -c 'lookup 1[0-9][0-9]')" -ge "$rules" ] || [ $tries -ge 100 ]; do
+    sleep 0.1; tries=$((tries + 1))
+done
+sleep 0.3
+ip -j address; ip -j rule; ip -j -6 rule; ip -j route show table all; ip -j -6 route show table all
+while read -r source destination; do
+    ip -o route get "$destination" from "$source" | sed 's/^/route: /'
+done < "$units/questions"
+kill "$networkd"
+wait "$networkd" || true
+sed 's/^/networkd: /' /run/log
+"""
+
+
+@needs_netplan
+@needs_namespaces
+@pytest.mark.skipif(not NETWORKD.exists(), reason="systemd-networkd is not installed")
+@pytest.mark.parametrize("variant", ["eight-rails", "dual-stack", "dual-port", "ipv6-only"])
+def test_networkd_sends_each_source_by_its_own_rail(tmp_path: Path, variant: str) -> None:
+    host = VARIANTS[variant]
+    generated(tmp_path, variant)
+    units = tmp_path / "run/systemd/network"
+    questions = []
+    for port in host.ports:
+        if port.ipv4:
+            questions.append((port.ipv4.partition("/")[0], "10.9.9.9", port.name))
+        if port.ipv6:
+            questions.append((port.ipv6.partition("/")[0], "fd00:0:ffff::9", port.name))
+    (units / "questions").write_text("".join(f"{source} {to}\n" for source, to, _ in questions))
+    done = isolated(APPLY, str(units), str(len(questions)), *[port.name for port in host.ports])
+    complaints = re.findall(r"networkd: .*(?:ignoring|Unknown|Invalid|Failed|Could not set).*", done.stdout)
+    assert complaints == []
+    assert "networkd: rail" in done.stdout
+    routes = [line for line in done.stdout.splitlines() if line.startswith("route: ")]
+    assert [re.findall(r" dev (\S+)", line)[0] for line in routes] == [name for _, _, name in questions]
+    assert all(f"table {port.table}" in done.stdout for port in host.ports)
+    addresses, rules4, rules6, routes4, routes6 = [
+        json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")
+    ]
+    links = {link["ifname"]: link for link in addresses}
+    for port in host.ports:
+        link = links[port.name]
+        assert link["mtu"] == port.mtu
+        have = {f"{a['local']}/{a['prefixlen']}" for a in link["addr_info"]}
+        assert len(have) == sum(address is not None for address in (port.ipv4, port.ipv6))
+        assert not any(address.startswith(("fe80", "169.254")) for address in have)
+    wanted = {(1000 + port.table - 100, str(port.table)) for port in host.ports}
+    for rules, family in ((rules4, "ipv4"), (rules6, "ipv6")):
+        if any(getattr(port, family) for port in host.ports):
+            assert wanted <= {(rule["priority"], rule["table"]) for rule in rules}
+    assert not [route for route in routes4 + routes6 if route["dst"] == "default"]
+
+
+@needs_namespaces
+@pytest.mark.skipif(not shutil.which("sysctl"), reason="sysctl is not installed")
+def test_the_kernel_takes_every_setting(tmp_path: Path) -> None:
+    (tmp_path / "settings").write_text(render(VARIANTS["plain"])[back_end.SYSCTL])
+    done = isolated('sysctl -p "$1"', str(tmp_path / "settings"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "net.ipv4.conf.all.arp_ignore = 1" in done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    files = render(VARIANTS["plain"])
+    script = tmp_path / "fabricc-roce"
+    script.write_text(files[roce.SCRIPT])
+    script.chmod(0o755)
+    unit = tmp_path / "fabricc-roce@rail0.service"
+    unit.write_text(files[roce.UNIT].replace(f"/{roce.SCRIPT}", str(script)))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0
+    assert [line for line in done.stderr.splitlines() if "fabricc" in line] == []
+
+
+UDEV = """
+mkdir -p /run/udev/rules.d /run/udev/data
+mount -t tmpfs none /etc/systemd/network
+mount -t tmpfs none /etc/udev/rules.d
+mount -o remount,rw /sys
+cp "$1"/*.link /etc/systemd/network/
+cp "$1"/*.rules /etc/udev/rules.d/
+ip link add eth7 address 02:00:00:00:00:07 type veth peer name sw7
+udevadm test --action=add /sys/class/net/eth7 2>&1
+echo "named: $(ip -br link)"
+echo "=== move"
+udevadm test --action=move /sys/class/net/rail0 2>&1
+"""
+
+
+@needs_namespaces
+@pytest.mark.skipif(not shutil.which("udevadm"), reason="udevadm is not installed")
+def test_udev_names_a_port_and_starts_its_unit(tmp_path: Path) -> None:
+    for name, text in render(VARIANTS["plain"]).items():
+        if name.endswith((".link", ".rules")):
+            # A veth has no PCI path: match the one port by its address, everything else stays as rendered.
+            own = text.replace("Path=pci-0000:18:00.0", "MACAddress=02:00:00:00:00:07")
+            (tmp_path / Path(name).name).write_text(own)
+    done = isolated(UDEV, str(tmp_path))
+    added, _, moved = done.stdout.partition("=== move")
+    complaints = [
+        line
+        for line in done.stdout.splitlines()
+        if re.search(r"10-fabricc|60-rdma|70-fabricc", line)
+        and re.search(r"[Ii]nvalid|Unknown|[Ff]ailed", line)
+    ]
+    assert complaints == []
+    assert "ID_NET_NAME=rail0" in added
+    assert re.search(r"named: (.*\n)*rail0@", added)
+    assert "SYSTEMD_WANTS=fabricc-roce@rail0.service" in moved

@@ -1,0 +1,331 @@
+"""The NIC script, run by a real shell against recording tools, does what the contract says and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricc.back.hosts import roce, systems
+from fabricc.back.hosts.back_end import render
+from tests.back.hosts.variants import VARIANTS
+
+TOOLS = Path(__file__).with_name("nic_tools.py")
+WRITTEN = (
+    "class/net/{net}/ecn/roce_np/cnp_dscp",
+    "class/net/{net}/ecn/roce_np/cnp_802p_prio",
+    "class/net/{net}/ecn/roce_rp/rpg_ai_rate",
+    "class/infiniband/{rdma}/tc/1/traffic_class",
+    "kernel/config/rdma_cm/{rdma}/ports/1/default_roce_mode",
+    "kernel/config/rdma_cm/{rdma}/ports/1/default_roce_tos",
+)
+
+
+def machine(root: Path, net: str, rdma: str) -> None:
+    """A /sys with one port, and the NIC's tools."""
+    port(root, net, rdma)
+    tools(root)
+
+
+def port(root: Path, net: str, rdma: str) -> None:
+    """One port of a NIC below a bridge, as the vendor's driver shows it."""
+    for file in WRITTEN:
+        path = root / "sys" / file.format(net=net, rdma=rdma)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    for side in ("np", "rp"):
+        enable = root / f"sys/class/net/{net}/ecn/roce_{side}/enable"
+        enable.mkdir(parents=True)
+        for priority in range(8):
+            (enable / str(priority)).write_text("0\n")
+    devices = root / "sys/bus/pci/devices"
+    for address, kind in (("0000:17:00.0", "0x060400"), ("0000:18:00.0", "0x020000")):
+        (devices / address).mkdir(parents=True, exist_ok=True)
+        (devices / address / "class").write_text(kind + "\n")
+    (root / f"sys/class/net/{net}/device").symlink_to(devices / "0000:18:00.0")
+
+
+def tools(root: Path) -> None:
+    """The tools of every family, in a folder of their own."""
+    (root / "bin").mkdir()
+    for tool in ("mlnx_qos", "ethtool", "setpci", "mlxconfig", "mlxreg", "dcb", "devlink", "nicctl"):
+        (root / "bin" / tool).write_text(
+            TOOLS.read_text().replace("/usr/bin/env python3", f"{sys.executable} -IS")
+        )
+        (root / "bin" / tool).chmod(0o755)
+
+
+def run(root: Path, variant: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    script = root / "fabricc-roce"
+    script.write_text(render(VARIANTS[variant])[roce.SCRIPT])
+    env = {
+        "PATH": f"{root / 'bin'}:{os.environ['PATH']}",
+        "SYSFS": str(root / "sys"),
+        "RECORD": str(root / "record"),
+        "STATE": str(root / "state"),
+        **environment,
+    }
+    return subprocess.run(
+        ["sh", str(script), *arguments], env=env, capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+def recorded(root: Path) -> list[str]:
+    return (root / "record").read_text().splitlines()
+
+
+def content(root: Path, file: str) -> str:
+    return (root / "sys" / file).read_text().strip()
+
+
+PCI = ["setpci -s 0000:18:00.0 CAP_EXP+08.w=5000:7000", "setpci -s 0000:17:00.0 ECAP_ACS+6.w=0000"]
+
+
+def test_commands_and_settings_are_the_contract(tmp_path: Path) -> None:
+    machine(tmp_path, "rail1", "mlx5_r1")
+    done = run(tmp_path, "plain", "rail1")
+    assert (done.returncode, done.stderr) == (0, "")
+    pairs = " ".join(f"--dscp2prio=set,{d},{ {26: 3, 48: 6}.get(d, 0) }" for d in range(64))
+    assert recorded(tmp_path) == [
+        "mlnx_qos -i rail1 -d os",
+        "mlnx_qos -i rail1 --trust=dscp",
+        f"mlnx_qos -i rail1 {pairs}",
+        "mlnx_qos -i rail1 -p 0,1,2,3,4,5,6,7 -s ets,ets,ets,ets,ets,ets,strict,ets -t 10,0,0,90,0,0,0,0",
+        "mlnx_qos -i rail1 --pfc=0,0,0,1,0,0,0,0",
+        "mlnx_qos -i rail1 --cable_len=5",
+        "ethtool -A rail1 autoneg off rx off tx off",
+        *PCI,
+    ]
+    net, rdma = "class/net/rail1/ecn", "class/infiniband/mlx5_r1"
+    for side in ("np", "rp"):
+        enabled = [content(tmp_path, f"{net}/roce_{side}/enable/{p}") for p in range(8)]
+        assert enabled == ["0", "0", "0", "1", "0", "0", "0", "0"]
+    assert content(tmp_path, f"{net}/roce_np/cnp_dscp") == "48"
+    assert content(tmp_path, f"{net}/roce_np/cnp_802p_prio") == "6"
+    assert content(tmp_path, f"{rdma}/tc/1/traffic_class") == "106"
+    port = "kernel/config/rdma_cm/mlx5_r1/ports/1"
+    assert content(tmp_path, f"{port}/default_roce_mode") == "RoCE v2"
+    assert content(tmp_path, f"{port}/default_roce_tos") == "106"
+
+
+def test_a_second_run_touches_nothing(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    assert run(tmp_path, "plain", "rail0").stdout == "rail0: configured\n"
+    once = recorded(tmp_path)
+    again = run(tmp_path, "plain", "rail0")
+    assert (again.returncode, again.stdout, recorded(tmp_path)) == (0, "", once)
+
+
+def test_a_refused_setting_fails_the_unit(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    (tmp_path / "bin/setpci").write_text("#!/bin/sh\nexit 3\n")
+    assert run(tmp_path, "plain", "rail0").returncode == 3
+
+
+@pytest.mark.parametrize("variant", ["plain", "two-lossless", "lossy", "thor2", "e810", "e810-iwarp"])
+def test_a_check_is_clean_after_a_run_and_writes_nothing(tmp_path: Path, variant: str) -> None:
+    rdma = VARIANTS[variant].ports[0].rdma
+    machine(tmp_path, "rail0", rdma)
+    cc = tmp_path / f"sys/kernel/config/bnxt_re/{rdma}/ports/1/cc"
+    cc.mkdir(parents=True)
+    for name in ("ecn_marking", "ecn_enable", "cc_mode", "cnp_prio", "cnp_dscp", "roce_prio", "roce_dscp"):
+        (cc / name).write_text("0")
+    before = run(tmp_path, variant, "--check", "rail0")
+    assert before.returncode == 1
+    assert not (tmp_path / "record").exists()
+    done = run(tmp_path, variant, "rail0")
+    assert (done.returncode, done.stdout) == (0, "rail0: configured\n"), done.stderr
+    if variant == "plain":
+        assert run(tmp_path, variant, "--firmware", "rail0").returncode == 0
+    elif variant in ("two-lossless", "lossy"):
+        run(tmp_path, variant, "--firmware", "rail0")
+    once = recorded(tmp_path)
+    after = run(tmp_path, variant, "--check", "rail0")
+    assert (after.returncode, after.stdout) == (0, "")
+    assert run(tmp_path, variant, "rail0").stdout == ""
+    assert recorded(tmp_path) == once
+
+
+DRIFTS = {
+    "mlnx_qos -i rail0 --pfc=0,0,0,0,1,0,0,0": "rail0: PFC is 0,0,0,0,1,0,0,0, planned 0,0,0,1,0,0,0,0",
+    "mlnx_qos -i rail0 --trust=pcp": "rail0: trust is pcp, planned dscp",
+    "mlnx_qos -i rail0 --cable_len=7": "rail0: cable length is 7, planned 5",
+    "mlnx_qos -i rail0 --dscp2prio=set,24,3": "rail0: DSCP map is ",
+    "setpci -s 0000:18:00.0 CAP_EXP+08.w=2000:7000": "rail0: PCIe read request (code) is 2, planned 5",
+    "setpci -s 0000:17:00.0 ECAP_ACS+6.w=001d": "rail0: PCIe access control of 0000:17:00.0 is 001d, planned 0000",
+    "mlxconfig -y -d x set LINK_TYPE_P1=1": "rail0: LINK_TYPE_P1 is 1, planned 2",
+}
+
+
+@pytest.mark.parametrize("change", DRIFTS)
+def test_what_somebody_changes_is_named_and_put_back(tmp_path: Path, change: str) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    assert run(tmp_path, "connectx-7", "rail0").returncode == 0
+    assert run(tmp_path, "connectx-7", "--firmware", "rail0").returncode == 0
+    tool, *arguments = change.split()
+    environment = {"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")}
+    subprocess.run([tmp_path / "bin" / tool, *arguments], env=os.environ | environment, check=True)
+    checked = run(tmp_path, "connectx-7", "--check", "rail0")
+    assert checked.returncode == 1
+    assert checked.stdout.startswith(DRIFTS[change])
+    run(tmp_path, "connectx-7", "rail0")
+    run(tmp_path, "connectx-7", "--firmware", "rail0")
+    assert run(tmp_path, "connectx-7", "--check", "rail0").returncode == 0
+
+
+def test_a_connectx_places_packets_in_any_order_where_switches_spread_them(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0a", "mlx5_r0a")
+    assert run(tmp_path, "spread", "--firmware", "rail0a").returncode == 0
+    (kept,) = recorded(tmp_path)
+    assert "ROCE_ADAPTIVE_ROUTING_EN=1" in kept.split()
+    assert run(tmp_path, "spread", "rail0a").returncode == 0
+    forced = "mlxreg -d 0000:18:00.0 --yes --reg_name ROCE_ACCL --set adaptive_routing_forced_en=0x1"
+    assert forced in recorded(tmp_path)
+    assert run(tmp_path, "spread", "--check", "rail0a").returncode == 0
+    state = {"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")}
+    undo = [tmp_path / "bin/mlxreg", *forced.replace("0x1", "0x0").split()[1:]]
+    subprocess.run(undo, env=os.environ | state, check=True)
+    assert "adaptive routing is 0, planned 1" in run(tmp_path, "spread", "--check", "rail0a").stdout
+
+
+def test_firmware_follows_the_contract(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    assert run(tmp_path, "connectx-7", "--firmware", "rail0").returncode == 0
+    assert recorded(tmp_path) == [
+        "mlxconfig -y -d 0000:18:00.0 set CNP_802P_PRIO_P1=6 CNP_DSCP_P1=48 LINK_TYPE_P1=2 ROCE_CC_PRIO_MASK_P1=8"
+    ]
+
+
+def test_broadcom_has_three_classes_and_one_lossless_priority(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "bnxt_re_r0")
+    cc = tmp_path / "sys/kernel/config/bnxt_re/bnxt_re_r0/ports/1/cc"
+    cc.mkdir(parents=True)
+    for name in ("ecn_enable", "cnp_prio", "cnp_dscp", "roce_prio", "roce_dscp"):
+        (cc / name).write_text("")
+    assert run(tmp_path, "thor2", "rail0").returncode == 0
+    assert recorded(tmp_path)[:4] == [
+        "dcb ets set dev rail0 tc-tsa 0:ets 1:ets 2:strict tc-bw 0:10 1:90 prio-tc 0:0 1:0 2:0 3:1 4:0 5:0 6:2 7:0",
+        "dcb pfc set dev rail0 prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off delay 5",
+        "dcb app flush dev rail0 dscp-prio",
+        "dcb app add dev rail0 dscp-prio 26:3 48:6",
+    ]
+    values = {
+        name: int((cc / name).read_text(), 16) for name in ("cnp_prio", "cnp_dscp", "roce_prio", "roce_dscp")
+    }
+    assert values == {"cnp_prio": 6, "cnp_dscp": 48, "roce_prio": 3, "roce_dscp": 26}
+    assert content(tmp_path, "kernel/config/rdma_cm/bnxt_re_r0/ports/1/default_roce_tos") == "104"
+
+
+@pytest.mark.parametrize(("variant", "on"), [("e810", "enable_roce"), ("e810-iwarp", "enable_iwarp")])
+def test_intel_is_told_its_protocol(tmp_path: Path, variant: str, on: str) -> None:
+    machine(tmp_path, "rail0", "irdma_r0")
+    assert run(tmp_path, variant, "rail0").returncode == 0
+    calls = recorded(tmp_path)
+    assert calls[0] == "ethtool --set-priv-flags rail0 fw-lldp-agent off"
+    assert calls[2] == f"devlink dev param set pci/0000:18:00.0 name {on} value true cmode runtime"
+    tos = content(tmp_path, "kernel/config/rdma_cm/irdma_r0/ports/1/default_roce_tos")
+    assert tos == ("104" if variant == "e810" else "")  # TCP is ordinary traffic
+    entries = next(call for call in calls if call.startswith("dcb app add")).split()[6:]
+    assert "26:3" not in entries  # that is where the NIC puts it already
+    assert {"24:0", "25:0", "27:0"} <= set(entries)
+
+
+def test_pollara_is_set_port_by_port(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "ionic_r0")
+    assert run(tmp_path, "pollara", "rail0").returncode == 0
+    calls = recorded(tmp_path)
+    qos = "nicctl update qos"
+    assert calls[:2] == [
+        "nicctl update port --all --pause-type pfc --rx-pause enable --tx-pause enable",
+        f"{qos} --classification-type dscp",
+    ]
+    for uuid in ("04908170-1", "04908170-2"):
+        assert f"{qos} dscp-to-priority -p {uuid} --dscp 0-25,27-47,49-63 --priority 0" in calls
+        assert f"{qos} dscp-to-priority -p {uuid} --dscp 26 --priority 3" in calls
+        assert f"{qos} pfc -p {uuid} --priority 3 --no-drop enable" in calls
+        assert f"{qos} pfc -p {uuid} --priority 6 --no-drop disable" in calls
+        assert f"{qos} scheduling -p {uuid} --priority 0,3,6 --dwrr 10,90,0 --rate-limit 0,0,10" in calls
+    dcqcn = next(call for call in calls if call.startswith("nicctl update dcqcn"))
+    assert dcqcn.startswith("nicctl update dcqcn -r ionic_r0 -i 1 --ai-rate 160 ")
+    assert dcqcn.endswith("--cnp-dscp 48")
+    checked = run(tmp_path, "pollara", "--check", "rail0")
+    assert (checked.returncode, "not looked at" in checked.stderr) == (0, True)
+
+
+@pytest.mark.skipif(not shutil.which("dcb"), reason="dcb (iproute2) is not installed")
+def test_the_real_dcb_takes_the_code_points_and_finds_no_such_nic() -> None:
+    good = ["dcb", "app", "add", "dev", "lo", "dscp-prio", "26:3", "48:6"]
+    done = subprocess.run(good, capture_output=True, text=True, check=False)
+    assert "Operation not supported" in done.stderr
+    bad = subprocess.run([*good[:-1], "64:6"], capture_output=True, text=True, check=False)
+    assert "Operation not supported" not in bad.stderr
+
+
+def test_two_lossless_classes_share_pfc(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    assert run(tmp_path, "two-lossless", "rail0").returncode == 0
+    commands = recorded(tmp_path)
+    assert "mlnx_qos -i rail0 --pfc=0,0,0,1,1,0,0,0" in commands
+    assert any(command.endswith("-t 10,0,0,60,30,0,0,0") for command in commands)
+
+
+def test_a_lossy_fabric_turns_pfc_off_and_sets_no_traffic_class(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    assert run(tmp_path, "lossy", "rail0").returncode == 0
+    assert "mlnx_qos -i rail0 --pfc=0,0,0,0,0,0,0,0" in recorded(tmp_path)
+    assert not any("cable_len" in call for call in recorded(tmp_path))
+    assert content(tmp_path, "class/infiniband/mlx5_r0/tc/1/traffic_class") == ""
+
+
+def test_the_inbox_driver_is_said_and_does_not_fail(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    shutil.rmtree(tmp_path / "sys/class/net/rail0/ecn")
+    shutil.rmtree(tmp_path / "sys/class/infiniband/mlx5_r0/tc")
+    done = run(tmp_path, "plain", "rail0")
+    assert done.returncode == 0
+    assert "inbox driver" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["rail9"], ["eno1"]])
+def test_other_interfaces_are_refused_untouched(tmp_path: Path, arguments: list[str]) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    done = run(tmp_path, "plain", *arguments)
+    assert done.returncode == 2
+    assert "rail0 rail1" in done.stderr
+    assert not (tmp_path / "record").exists()
+
+
+@pytest.mark.parametrize("variant", [name for name, host in VARIANTS.items() if roce.SCRIPT in render(host)])
+def test_shells_take_the_script(variant: str) -> None:
+    for script in (roce.SCRIPT, systems.APPLY):
+        shells_take(render(VARIANTS[variant])[script])
+
+
+def shells_take(text: str) -> None:
+    checkers = [["sh", "-n"]]
+    if shutil.which("bash"):
+        checkers.append(["bash", "--posix", "-n"])
+    for checker in checkers:
+        done = subprocess.run(
+            [*checker, "/dev/stdin"], input=text, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, ""), checker
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+@pytest.mark.parametrize("variant", ["lossy", "dual-port", "thor2", "pollara", "e810", "rhel-9"])
+@pytest.mark.parametrize("script", [roce.SCRIPT, systems.APPLY])
+def test_shellcheck_has_nothing_to_say(variant: str, script: str) -> None:
+    text = render(VARIANTS[variant])[script]
+    done = subprocess.run(
+        ["shellcheck", "--shell=sh", "--format=gcc", "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == ""

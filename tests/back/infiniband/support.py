@@ -1,0 +1,73 @@
+"""InfiniBand specs as mappings, planned and rendered without a command line."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.infiniband.sm_files import sm_files
+from fabricc.catalog.load import load_catalog
+from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.front.planning.infiniband.plan import InfinibandPlan, plan
+from fabricc.front.spec.load import read_spec
+from fabricc.front.spec.lock import EMPTY_LOCK, Lock
+
+if TYPE_CHECKING:
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+
+CATALOG, _ = load_catalog()
+BOXES = {"dgx-a100": "qm8700", "dgx-h100": "qm9700", "dgx-b300": "q3400"}
+
+
+def document(model: str = "dgx-h100", hosts: int = 8, per_unit: int = 4, **more: Any) -> dict[str, Any]:
+    """A short spec; sections given replace the plain ones."""
+    box = {"model": BOXES[model]}
+    return {
+        "cluster": "test",
+        "fabric": "infiniband",
+        "gpus": {"model": model, "hosts": hosts, "hosts_per_unit": per_unit},
+        "tors": box,
+        "spines": box,
+        **more,
+    }
+
+
+def found(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None = None) -> InfinibandPlan:
+    """The plan of a spec that must load."""
+    loaded = read_spec(json.dumps(spec, indent=1).encode(), "cluster.yaml")
+    assert loaded.spec is not None, [d.message for d in loaded.diagnostics]
+    return plan(loaded.spec, CATALOG, lock, folder or Path(tempfile.gettempdir()))
+
+
+def planned(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None = None) -> InfinibandFabric:
+    """The fabric of a spec that must plan."""
+    result = found(spec, lock, folder)
+    assert result.fabric is not None, [(d.code, d.message) for d in result.diagnostics]
+    return result.fabric
+
+
+def codes(spec: dict[str, Any]) -> set[str]:
+    """Codes that loading, or else planning, a spec tells, those of placeholders left out."""
+    loaded = read_spec(json.dumps(spec, indent=1).encode(), "cluster.yaml")
+    told = loaded.diagnostics if loaded.spec is None else found(spec).diagnostics
+    return {d.code for d in told} - {"FAB5814"}
+
+
+def rendered(ib: InfinibandFabric, plane: int = 0) -> dict[str, str]:
+    """The files of a subnet."""
+    return dict(sm_files(Subnet(ib, plane)))
+
+
+TENANTS = {
+    "partitions": {
+        "tenant-a": {"pkey": 16, "units": ["su001"], "priority": "rdma"},
+        "tenant-b": {"pkey": 17, "units": ["su002"]},
+    }
+}
+CLASSES = {
+    "default": {"weight_percent": 20},
+    "rdma": {"priority": 1},
+    "control": {"priority": 2, "strict": True},
+}

@@ -1,0 +1,109 @@
+"""The verbs on an InfiniBand spec: validate, plan, build, check; others say that they know none."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back.infiniband.sim.processes import missing
+from fabricc.cli.entry import run
+from tests.back.infiniband.support import CLASSES, TENANTS, document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Call = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Runs a command line; its exit status, and both streams joined."""
+
+    def command(*arguments: object) -> tuple[int, str]:
+        capsys.readouterr()
+        status = run([str(each) for each in arguments])
+        streams = capsys.readouterr()
+        return status, streams.out + streams.err
+
+    return command
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(json.dumps(document(priorities=CLASSES, infiniband=TENANTS), indent=1))
+    return path
+
+
+def test_validate_tells_what_is_known_of_it(call: Call, spec: Path) -> None:
+    status, said = call("validate", spec)
+    assert status == 0, said
+    assert "FAB5814" in said
+
+
+def test_plan_shows_engines_lids_and_tenants(call: Call, spec: Path, tmp_path: Path) -> None:
+    status, said = call("plan", spec, "--csv", tmp_path / "csv")
+    assert status == 0, said
+    for words in ("ftree, then updn", "tenant-a", "49,151", "4 x 106.25 PAM4"):
+        assert words in said
+    assert (tmp_path / "csv" / "cabling.csv").read_text().count("\n") == 1 + 64 + 64
+    plan = json.loads(call("plan", spec, "--format", "json")[1])["plan"]
+    assert plan["routing"]["engines"] == ["ftree", "updn"]
+
+
+def test_build_twice_and_check(call: Call, spec: Path, tmp_path: Path) -> None:
+    status, said = call("build", spec, "-o", tmp_path / "build")
+    assert status == 0, said
+    assert "128 links agree at both ends" in said
+    assert "all up to date" in call("build", spec, "-o", tmp_path / "build")[1]
+    tree = tmp_path / "build" / "test"
+    assert call("check", tree)[0] == 0
+    root = tree / "subnets" / "a" / "etc" / "opensm" / "root-guids.conf"
+    root.write_text("0x02fab30000000000\n")
+    status, said = call("check", tree)
+    assert status == 1
+    assert "FAB6010" in said
+    assert "FAB6305" in said
+
+
+def test_check_runs_the_subnet_manager_when_asked(call: Call, spec: Path, tmp_path: Path) -> None:
+    if missing():
+        pytest.skip(f"not installed: {', '.join(missing())}")
+    call("build", spec, "-o", tmp_path / "build")
+    status, said = call("check", "--sim", tmp_path / "build" / "test")
+    assert status == 0, said
+    assert "FAB6329" in said
+
+
+def test_connected_mode_is_built_once_it_is_accepted(call: Call, tmp_path: Path) -> None:
+    accept = [{"code": "FAB5806", "reason": "Old storage clients need large datagrams."}]
+    path = tmp_path / "cluster.yaml"
+    path.write_text(json.dumps(document(infiniband={"ipoib": {"mode": "connected"}}, accept=accept)))
+    status, said = call("build", path, "-o", tmp_path / "build")
+    assert status == 0, said
+    host = tmp_path / "build" / "test" / "hosts" / "su001-host01" / "etc"
+    assert "ipoib_enhanced=0" in (host / "modprobe.d" / "fabricc-ipoib.conf").read_text()
+    assert "mtu: 65520" in (host / "netplan" / "60-fabricc-ipoib.yaml").read_text()
+
+
+def test_commands_without_infiniband_say_so(call: Call, spec: Path) -> None:
+    for arguments in (("diff", spec, spec), ("lab", "up", spec)):
+        status, said = call(*arguments)
+        assert status == 1, arguments
+        assert "FAB5817" in said
+
+
+def test_a_fabric_of_ethernet_has_no_subnet_manager_to_simulate(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    box = {"model": "linux-16x100", "nos": "frr"}
+    gpus = {"model": "lab-host", "hosts": 2, "hosts_per_unit": 1}
+    classes = {"rdma": {"dscp": 26}, "default": {}}
+    spec = {"cluster": "lab", "gpus": gpus, "tors": box, "spines": box, "priorities": classes}
+    path.write_text(json.dumps(spec))
+    assert call("build", path, "-o", tmp_path / "build")[0] == 0
+    status, said = call("check", "--sim", tmp_path / "build" / "lab")
+    assert status == 1
+    assert "FAB6016" in said

@@ -1,0 +1,221 @@
+"""Cabling found by ibnetdiscover: each missing, unplanned, misplaced or slow link is named, and nothing else is."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricc.back.infiniband import sm_files
+from fabricc.back.infiniband.cabling import compare_files
+from fabricc.back.infiniband.found import compare
+from fabricc.back.infiniband.sim.inputs import Needs, adapter_id, prepare
+from fabricc.back.infiniband.sim.processes import SimulatedSubnet, missing
+from fabricc.back.infiniband.topology import ReadTopology, read_topology
+from tests.back.infiniband.support import document, planned, rendered
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.back.infiniband.topology import Node
+
+FILES = rendered(planned(document()))
+TEXT = FILES[sm_files.TOPOLOGY]
+PLANNED = read_topology(TEXT)
+UPLINKS = [
+    (node.id, port, *end[:2])
+    for node in PLANNED.switches()
+    if node.name.startswith("su")
+    for port, end in node.ends.items()
+    if end[0].startswith("S-")
+]
+Plug = tuple[str, int]
+
+
+def found() -> ReadTopology:
+    return copy.deepcopy(PLANNED)
+
+
+def named(topology: ReadTopology, name: str) -> Node:
+    return next(node for node in topology.nodes.values() if node.name == name)
+
+
+def unplug(topology: ReadTopology, node: str, port: int) -> None:
+    peer, peer_port, _ = topology.nodes[node].ends.pop(port)
+    del topology.nodes[peer].ends[peer_port]
+
+
+def plug(topology: ReadTopology, one: Plug, other: Plug, word: str = "4xNDR") -> None:
+    topology.nodes[one[0]].ends[one[1]] = (*other, word)
+    topology.nodes[other[0]].ends[other[1]] = (*one, word)
+
+
+def told(topology: ReadTopology, expected: ReadTopology = PLANNED) -> list[tuple[str, str]]:
+    return [(each.code, each.message) for each in compare(expected, topology)]
+
+
+def test_a_fabric_cabled_as_planned_has_no_difference() -> None:
+    assert told(found()) == []
+
+
+def test_two_swapped_cables_are_one_difference() -> None:
+    there = found()
+    (low, port, high, at), (low2, port2, high2, at2) = UPLINKS[0], UPLINKS[40]
+    for end in ((low, port), (low2, port2)):
+        unplug(there, *end)
+    plug(there, (low, port), (high2, at2))
+    plug(there, (low2, port2), (high, at))
+    names = [there.nodes[node].name for node in (low, high2, low2, high)]
+    ((code, message),) = told(there)
+    assert code == "FAB6332"
+    assert message.startswith(
+        f"swapped: {names[0]} port {port} is cabled to {names[1]} port {at2} "
+        f"and {names[2]} port {port2} to {names[3]} port {at}; planned is"
+    )
+
+
+@given(st.permutations(range(6)))
+def test_every_misplaced_cable_is_named(order: list[int]) -> None:
+    there, some = found(), UPLINKS[:60:10]
+    for low, port, _, _ in some:
+        unplug(there, low, port)
+    for (low, port, _, _), to in zip(some, order, strict=True):
+        plug(there, (low, port), some[to][2:])
+    messages = told(there)
+    assert {code for code, _ in messages} <= {"FAB6332"}
+    for index, ((low, port, _, _), to) in enumerate(zip(some, order, strict=True)):
+        ends = f"{there.nodes[low].name} port {port} ", f"{there.nodes[some[to][2]].name} port {some[to][3]}"
+        if index != to:
+            assert any(all(end.strip() in message for end in ends) for _, message in messages)
+    assert len(messages) <= sum(index != to for index, to in enumerate(order))
+
+
+def test_a_cable_that_is_not_there_is_named_by_both_ends() -> None:
+    there = found()
+    low, port, high, at = UPLINKS[3]
+    unplug(there, low, port)
+    names = there.nodes[low].name, there.nodes[high].name
+    assert told(there) == [("FAB6330", f"no link from {names[0]} port {port} to {names[1]} port {at}")]
+
+
+def test_an_adapter_that_does_not_answer_is_one_difference() -> None:
+    there = found()
+    gone = named(there, "su001-host02 mlx5_r3")
+    unplug(there, gone.id, 1)
+    del there.nodes[gone.id]  # type: ignore[attr-defined]
+    assert told(there) == [("FAB6330", "su001-host02 mlx5_r3 was not found")]
+
+
+def test_a_device_that_is_not_planned_is_named_with_its_place() -> None:
+    there = found()
+    leaf = named(there, "su001-tor1a")
+    other = replace(
+        named(there, "su001-host02 mlx5_r3"),
+        id="H-0c42a10300abcde0",
+        name="storage1 mlx5_0",
+        ends={},
+        port_guids={},
+    )
+    there.nodes[other.id] = other  # type: ignore[index]
+    plug(there, (other.id, 1), (leaf.id, 60))
+    ((code, message),) = told(there)
+    assert code == "FAB6331"
+    assert (
+        message == "storage1 mlx5_0 (0x0c42a10300abcde0) is not planned; it is cabled to su001-tor1a port 60"
+    )
+
+
+def test_a_cable_between_free_ports_is_not_planned() -> None:
+    there = found()
+    plug(there, (named(there, "su001-tor1a").id, 60), (named(there, "su001-tor2a").id, 61))
+    assert told(there) == [("FAB6331", "su001-tor1a port 60 to su001-tor2a port 61 is not planned")]
+
+
+def test_a_slow_link_is_named_and_no_fault_of_the_cabling() -> None:
+    there = found()
+    low, port, high, at = UPLINKS[0]
+    plug(there, (low, port), (high, at), "4xHDR")
+    ((code, message),) = told(there)
+    assert code == "FAB6333"
+    assert message.endswith("runs at 4xHDR; planned is 4xNDR")
+
+
+def test_devices_are_known_by_name_while_the_plan_has_placeholders() -> None:
+    real = TEXT.replace("02fab3", "0c42a1").replace("02fab4", "0c42a2").replace("02fab2", "0c42a3")
+    assert told(read_topology(real)) == []
+    managed = real.replace('"su001-tor1a"', '"MF0;su001-tor1a:MQM9700/U1"')
+    assert told(read_topology(managed)) == []
+
+
+def test_another_guid_than_the_planned_one_is_told() -> None:
+    known = read_topology(TEXT.replace("02fab30000000000", "0c42a10300000000"))
+    there = read_topology(TEXT.replace("02fab30000000000", "0c42a10300000011"))
+    assert told(there, known) == [
+        ("FAB6334", "su001-tor1a has GUID 0x0c42a10300000011; the plan says 0x0c42a10300000000")
+    ]
+
+
+def test_reduction_nodes_inside_switches_are_nobodys_cables() -> None:
+    there = found()
+    leaf = named(there, "su001-tor1a")
+    inner = replace(
+        named(there, "su001-host02 mlx5_r3"),
+        id="H-0c42a10300abcde8",
+        name="Mellanox Technologies Aggregation Node",
+        ends={},
+        port_guids={},
+    )
+    there.nodes[inner.id] = inner  # type: ignore[index]
+    plug(there, (inner.id, 1), (leaf.id, 65))
+    assert told(there) == []
+
+
+def tree(folder: Path) -> Path:
+    target = folder / "tree/subnets/a" / sm_files.TOPOLOGY
+    target.parent.mkdir(parents=True)
+    target.write_text(TEXT)
+    return folder / "tree"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [(TEXT, "FAB6336"), ("cluster: x\n", "FAB6335"), ("", "FAB6335"), (None, "FAB6335")],
+)
+def test_files_are_judged(tmp_path: Path, text: str | None, code: str) -> None:
+    file = tmp_path / "found.net"
+    if text is not None:
+        file.write_text(text)
+    (only,) = compare_files(tree(tmp_path), [file])
+    assert only.code == code
+
+
+def test_a_tree_without_subnets_says_so(tmp_path: Path) -> None:
+    (only,) = compare_files(tmp_path, [tmp_path / "found.net"])
+    assert (only.code, "verify" in only.help) == ("FAB6335", True)
+
+
+@pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+def test_what_the_real_ibnetdiscover_prints_is_compared(tmp_path: Path) -> None:
+    """Cables are moved on ibsim's console; its links all run as HDR, which is told and is no error."""
+    folder = tmp_path / "sim"
+    folder.mkdir()
+    prepare(folder, FILES)
+    first = adapter_id(next(PLANNED.adapters()).guid)
+    with SimulatedSubnet(folder, Needs.of(PLANNED), first, 60) as subnet:
+        subnet.wait_for_sweep(0)
+        whole = told(
+            read_topology(subnet.tool("ibnetdiscover", "--node-name-map", f"{folder}/{sm_files.NAMES}"))
+        )
+        assert {code for code, _ in whole} == {"FAB6333"}
+        one, other, lost = UPLINKS[0], UPLINKS[40], UPLINKS[-1]
+        for low, port, _, _ in (one, other, lost):
+            subnet.console(f'Unlink "{low}"[{port}]')
+        subnet.console(f'Link "{one[0]}"[{one[1]}] "{other[2]}"[{other[3]}]')
+        subnet.console(f'Link "{other[0]}"[{other[1]}] "{one[2]}"[{one[3]}]')
+        text = subnet.tool("ibnetdiscover", "--node-name-map", f"{folder}/{sm_files.NAMES}")
+    codes = [code for code, _ in told(read_topology(text)) if code != "FAB6333"]
+    assert sorted(codes) == ["FAB6330", "FAB6332"]

@@ -1,0 +1,84 @@
+"""Job files of InfiniBand fabrics: the hosts' own settings, Slurm's tree, tenants, and nothing of RoCE."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back.infiniband.host_files import NCCL, HostFiles
+from fabricc.back.infiniband.job_files import job_files
+from fabricc.fabric.infiniband.wiring import hosts
+from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def keys(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if not line.startswith("#"))
+
+
+def test_hosts_stand_in_topological_order_with_their_ranks() -> None:
+    ib = planned(document())
+    files, names = job_files(ib), [host.name for host in hosts(ib)]
+    assert files["jobs/hostfile"].splitlines() == [f"{name} slots=8" for name in names]
+    rows = [line.split(",") for line in files["jobs/hosts.csv"].splitlines()[1:]]
+    assert [(row[0], row[1], int(row[4])) for row in rows] == [
+        (name, name.split("-")[0], 8 * place) for place, name in enumerate(names)
+    ]
+
+
+def test_libraries_are_told_what_the_hosts_are_told_and_nothing_of_roce() -> None:
+    ib = planned(document(priorities=CLASSES))
+    files, host = job_files(ib), next(hosts(ib))
+    assert files["jobs/nccl.conf"] == files["jobs/rccl.conf"] == dict(HostFiles(ib).render(host))[NCCL]
+    nccl, ucx = keys(files["jobs/nccl.conf"]), keys(files["jobs/ucx.conf"])
+    assert nccl["NCCL_IB_HCA"] == f"={ucx['UCX_NET_DEVICES']}"
+    assert nccl["NCCL_IB_SL"] == ucx["UCX_IB_SL"] == "1"
+    everything = "".join(f"{path}\n{text}" for path, text in files.items() if "/launch/" not in path)
+    assert not [word for word in ("NCCL_IB_TC", "GID_INDEX", "TRAFFIC_CLASS", "ROCE") if word in everything]
+    assert "jobs/launch/gid-index.sh" not in files
+
+
+def test_rails_are_those_of_ip_over_infiniband() -> None:
+    lines = job_files(planned(document()))["jobs/rails.csv"].splitlines()
+    assert lines[1] == "dgx-h100,0,0,ib0,mlx5_r0,400,0000:18:00.0"
+    assert len(lines) == 1 + 8
+
+
+def test_slurm_and_kubernetes_see_units_as_leaves() -> None:
+    files = job_files(planned(document()))
+    assert files["jobs/slurm/topology.conf"].splitlines() == [
+        "SwitchName=su001 Nodes=su001-host[01-04]",
+        "SwitchName=su002 Nodes=su002-host[01-04]",
+        "SwitchName=spine Switches=su[001-002]",
+    ]
+    assert "leaf=su002" in files["jobs/kubernetes/label-nodes.sh"]
+
+
+def test_hosts_of_one_tenant_are_told_its_key_and_others_none() -> None:
+    everyone = job_files(planned(document(priorities=CLASSES, infiniband=TENANTS)))
+    assert "NCCL_IB_PKEY=1" in everyone["jobs/nccl.conf"]
+    some = {"partitions": {"tenant-a": {"pkey": 16, "units": ["su001"]}}}
+    files = job_files(planned(document(infiniband=some)))
+    settings = {path: "NCCL_IB_PKEY" in text for path, text in files.items() if path.startswith("jobs/nccl")}
+    assert settings == {"jobs/nccl-dgx-h100-tenant.conf": True, "jobs/nccl-dgx-h100.conf": False}
+    assert "jobs/ucx.conf" in files
+
+
+@pytest.mark.skipif(not shutil.which("ucx_info"), reason="UCX is not installed")
+def test_ucx_takes_the_settings(tmp_path: Path) -> None:
+    text = job_files(planned(document(priorities=CLASSES)))["jobs/ucx.conf"]
+    (tmp_path / "ucx.conf").write_text(text)
+    environment = {**os.environ, "UCX_CONFIG_DIR": str(tmp_path)}
+    done = subprocess.run(["ucx_info", "-c"], env=environment, capture_output=True, text=True, check=True)
+    seen = [line for line in done.stdout.splitlines() if line.startswith("UCX_")]
+    assert f"UCX_NET_DEVICES={keys(text)['UCX_NET_DEVICES']}" in seen
+    levels = {line.split("=")[1] for line in seen if line.split("=")[0].endswith("_SL")}
+    if not levels:
+        pytest.skip("this UCX was built without RDMA transports")
+    assert levels == {"1"}

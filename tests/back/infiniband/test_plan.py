@@ -1,0 +1,199 @@
+"""Published fabrics, identities that stay, limits that are told, engines that fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricc.fabric.infiniband.identity import MOST_LIDS, is_placeholder
+from fabricc.fabric.infiniband.wiring import Subnet, hosts
+from fabricc.front.planning.topology import spine_layer
+from tests.back.infiniband.support import document, found, planned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+
+
+def numbers(ib: InfinibandFabric) -> dict[str, tuple[int, int]]:
+    """Name -> (LID, GUID) of everything that has them, over all subnets."""
+    table = {}
+    for plane in range(ib.planes):
+        subnet = Subnet(ib, plane)
+        table |= {each.name: (each.lid, each.guid) for each in subnet.switches()}
+        table |= {each.label: (each.lid, each.guid) for each in subnet.host_ports()}
+    return table
+
+
+@pytest.mark.parametrize(
+    ("row", "nodes", "leaves", "spines"),
+    [("T14", 72, 8, 4), ("T16", 288, 32, 18), ("T17", 576, 64, 36), ("T18", 1296, 144, 72)],
+)
+def test_published_xdr_rows(row: str, nodes: int, leaves: int, spines: int) -> None:
+    """DGX SuperPOD, B300 with 144-port XDR switches (docs.nvidia.com).
+
+    The page prints 9,216 GPUs in the last row. Its cables are 10,368 = 1,296 nodes x 8, which is also 144 leaves of
+    72 ports: the number of GPUs is the erratum, the cables are right.
+    """
+    counts = planned(document("dgx-b300", nodes, 72)).counts()
+    assert [counts[key] for key in ("tors", "spines", "host_cables", "spine_cables")] == [
+        leaves, spines, nodes * 8, nodes * 8,
+    ]  # fmt: skip
+    assert counts["gpus"] == nodes * 8
+
+
+@pytest.mark.parametrize(("leaves", "ceiling", "divisor"), [(32, 16, 18), (64, 32, 36)])
+def test_the_spine_count_divides_the_uplinks(leaves: int, ceiling: int, divisor: int) -> None:
+    """72 uplinks do not spread evenly over 16 spines (4.5 links each) nor over 32: the published rows have 18, 36."""
+    assert -(-leaves * 72 // 144) == ceiling
+    assert 72 % ceiling != 0
+    layer = spine_layer(leaves, 72, 144)
+    assert layer is not None
+    assert (layer.count, layer.links_per_spine) == (divisor, 72 // divisor)
+
+
+@pytest.mark.parametrize(
+    ("model", "hosts_", "per_unit", "leaves", "spines"),
+    [("dgx-a100", 100, 20, 40, 20), ("dgx-h100", 64, 32, 16, 8), ("dgx-h100", 256, 32, 64, 32)],
+)
+def test_two_full_tiers_hold_half_the_square_of_the_radix(
+    model: str, hosts_: int, per_unit: int, leaves: int, spines: int
+) -> None:
+    counts = planned(document(model, hosts_, per_unit)).counts()
+    assert (counts["tors"], counts["spines"]) == (leaves, spines)
+
+
+def test_three_tiers_have_both_ends_of_every_cable() -> None:
+    box = {"model": "qm9700"}
+    ib = planned(document("dgx-h100", 96, 32, spines={**box, "units_per_pod": 1}, cores=box))
+    switches = {each.guid: each for each in Subnet(ib, 0).switches()}
+    ends = {
+        (each.guid, end.port): (end.peer_guid, end.peer_port)
+        for each in switches.values()
+        for end in each.ends
+        if not end.to_host
+    }
+    assert ends
+    assert all(ends[there] == here for here, there in ends.items())
+    assert all(1 <= port <= switches[guid].ports for guid, port in ends)
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 6), st.integers(1, 16), st.sampled_from([1, 2]))
+def test_every_lid_and_guid_is_its_own_within_a_subnet(units: int, per_unit: int, planes: int) -> None:
+    ib = planned(document("dgx-h100", units * per_unit, per_unit, planes=planes))
+    for plane in range(planes):
+        subnet = Subnet(ib, plane)
+        lids = [s.lid for s in subnet.switches()] + [p.lid for p in subnet.host_ports()]
+        assert len(set(lids)) == len(lids)
+        assert 1 <= min(lids) <= max(lids) <= MOST_LIDS
+    guids = [guid for _, guid in numbers(ib).values()]
+    assert len(set(guids)) == len(guids)
+    assert all(map(is_placeholder, guids))
+
+
+def test_growth_renumbers_nothing() -> None:
+    gpus = {"model": "dgx-h100", "hosts_per_unit": 4, "capacity": 24}
+    small = found(document(gpus={**gpus, "hosts": 8}))
+    assert small.fabric is not None
+    before = numbers(small.fabric)
+    grown = numbers(planned(document(gpus={**gpus, "hosts": 24}), small.lock))
+    assert {name: grown[name] for name in before} == before
+    assert len(grown) > len(before)
+
+
+def test_two_planes_are_two_subnets_with_lids_of_their_own() -> None:
+    ib = planned(document(planes=2))
+    assert ib.counts()["subnets"] == 2
+    one, two = (list(Subnet(ib, plane).host_ports()) for plane in (0, 1))
+    assert [port.lid for port in one] == [port.lid for port in two]
+    assert {port.host for port in one} == {port.host for port in two}
+    assert not {port.guid for port in one} & {port.guid for port in two}
+
+
+def test_more_lids_than_a_subnet_has_are_refused_with_what_fits() -> None:
+    """49,151 unicast LIDs: a full three-tier fabric of 64-port switches needs 70,656."""
+    box = {"model": "qm9700"}
+    result = found(document("dgx-h100", 8192, 32, cores=box))
+    assert result.fabric is None
+    (problem,) = [d for d in result.diagnostics if d.code == "FAB5807"]
+    assert "49,151" in problem.message
+    assert "The largest that fits is" in problem.help
+
+
+def test_every_host_port_has_an_ipoib_address_in_the_subnet_of_its_rail() -> None:
+    ib = planned(document())
+    addresses: dict[int, set[str]] = {}
+    for host in hosts(ib):
+        for port in host.ports:
+            addresses.setdefault(port.rail, set()).add(str(port.address))
+    assert len(addresses) == 8
+    assert len(set().union(*addresses.values())) == 64
+    assert ib.ipoib is not None
+    assert (ib.ipoib.mode, ib.ipoib.mtu) == ("datagram", 4092)
+
+
+@pytest.mark.parametrize(
+    ("more", "engine", "why"),
+    [
+        ({}, ("ftree", "updn"), "fat tree"),
+        ({"spines": {"model": "qm9700", "reserved_ports": 2}}, ("updn",), "hosts on leaves only"),
+        (
+            {"gpus": {"model": "dgx-h100", "racks": 1, "hosts_per_rack": 2, "wiring": "rack"}},
+            ("minhop",),
+            "one leaf",
+        ),
+    ],
+)
+def test_the_topology_chooses_the_engine(more: dict[str, Any], engine: tuple[str, ...], why: str) -> None:
+    chosen = planned(document(**more)).engine
+    assert chosen.names == engine
+    assert why in chosen.reason
+
+
+def test_real_guids_replace_placeholders_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "guids.yaml").write_text(
+        "su001-tor1a: 0x506b4b0300a1b2c4\nsu001-host01/rail0: 0c42:a103:00ab:cde0\nspine01a: 50-6b-4b-03-00-a1-b2-c8\n"
+    )
+    spec = document(infiniband={"guids": "guids.yaml"})
+    with_guids, without = planned(spec, folder=tmp_path), planned(document())
+    after, before = numbers(with_guids), numbers(without)
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"su001-tor1a", "su001-host01/rail0", "spine01a"}
+    assert after["su001-host01/rail0"] == (before["su001-host01/rail0"][0], 0x0C42A10300ABCDE0)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("su009-tor1a: 0x506b4b0300a1b2c4", "has no device"),
+        ("su001-tor1a: 0x506b", "not a GUID"),
+        ("su001-tor1a: 0x516b4b0300a1b2c4", "not a GUID"),
+        ("su001-tor1a: 0x506b4b0300a1b2c4\nsu001-tor2a: 0x506b4b0300a1b2c4", "has the GUID of su001-tor1a"),
+        ("su001-tor1a: 0x506b4b0300a1b2c4\nsu001-tor1a: 0x506b4b0300a1b2c5", "stands twice"),
+        ("- a list", "no mapping"),
+        ("a: [", "not YAML"),
+    ],
+)
+def test_a_wrong_file_of_guids_is_told(text: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "guids.yaml").write_text(text)
+    result = found(document(infiniband={"guids": "guids.yaml"}), folder=tmp_path)
+    assert result.fabric is None
+    assert what in next(d.message for d in result.diagnostics if d.code == "FAB5813")
+
+
+def test_placeholders_are_told() -> None:
+    result = found(document())
+    assert [d.code for d in result.diagnostics] == ["FAB5814"]
+    assert "81 of 81" in result.diagnostics[0].message
+
+
+def test_a_lock_that_is_outgrown_is_told() -> None:
+    first = found(document(per_unit=4))
+    squeezed = replace(first.lock, strides={**first.lock.strides, "lid_slots": 2})
+    assert "FAB3020" in {d.code for d in found(document(), squeezed).diagnostics}

@@ -1,0 +1,161 @@
+"""The real opensm on simulated switches takes the emitted files as they are meant, and faults are found by it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.back.infiniband import sm_files
+from fabricc.back.infiniband.sim.processes import missing
+from fabricc.back.infiniband.sim.routes import read_tables, walk
+from fabricc.back.infiniband.sim.run import simulate
+from fabricc.back.infiniband.topology import read_topology
+from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+needs_opensm = pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+
+
+@needs_opensm
+def test_512_adapters_and_two_tenants() -> None:
+    """LIDs, engine, routes, credit loops, isolation, service levels and a pulled link, as docs/infiniband.md says."""
+    ib = planned(document("dgx-h100", 64, 32, priorities=CLASSES, infiniband=TENANTS))
+    report = simulate(ib, rendered(ib))
+    assert report.findings == []
+    assert (report.adapters, report.switches, report.engine, report.ibdm) == (512, 24, "ftree", True)
+    assert report.routes == 16 * 512
+    assert report.loads == (15, 15)
+    assert report.reroute_s is not None
+
+
+@needs_opensm
+@pytest.mark.parametrize(
+    ("more", "engine"),
+    [
+        ({"spines": {"model": "qm9700", "units_per_pod": 1}, "cores": {"model": "qm9700"}}, "ftree"),
+        ({"spines": {"model": "qm9700", "reserved_ports": 2}}, "updn"),
+        ({"gpus": {"model": "dgx-h100", "racks": 1, "hosts_per_rack": 2, "wiring": "rack"}}, "minhop"),
+    ],
+    ids=["three tiers", "other devices on spines", "one leaf"],
+)
+def test_the_engine_chosen_is_the_one_that_opensm_uses(more: dict[str, Any], engine: str) -> None:
+    ib = planned(document(hosts=12, **more))
+    report = simulate(ib, rendered(ib))
+    assert report.findings == []
+    assert report.engine == engine
+
+
+def leaf_as_root(files: dict[str, str]) -> None:
+    files[sm_files.ROOTS] += "0x02fab30000000000\n"
+
+
+def other_lids(files: dict[str, str]) -> None:
+    files[sm_files.LIDS] = re.sub(
+        r"^(0x02fab40000000000) 0x\S+ 0x\S+$", r"\1 0x0f00 0x0f00", files[sm_files.LIDS], flags=re.MULTILINE
+    )
+
+
+def everyone_full(files: dict[str, str]) -> None:
+    files[sm_files.PARTITIONS] = files[sm_files.PARTITIONS].replace("ALL=limited", "ALL=full")
+
+
+def broken_partition(files: dict[str, str]) -> None:
+    files[sm_files.PARTITIONS] = files[sm_files.PARTITIONS].replace("0x02fab", "0xgg", 1)
+
+
+def unknown_setting(files: dict[str, str]) -> None:
+    files[sm_files.CONF] += "routing_engin ftree\n"
+
+
+def other_level(files: dict[str, str]) -> None:
+    files[sm_files.POLICY] = files[sm_files.POLICY].replace("0x0010 : 1", "0x0010 : 2")
+
+
+@needs_opensm
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (leaf_as_root, "FAB6322"),
+        (other_lids, "FAB6323"),
+        (everyone_full, "FAB6326"),
+        (broken_partition, "FAB6321"),
+        (unknown_setting, "FAB6321"),
+        (other_level, "FAB6328"),
+    ],
+)
+def test_opensm_finds_a_planted_fault(change: Callable[[dict[str, str]], None], code: str) -> None:
+    ib = planned(document(priorities=CLASSES, infiniband=TENANTS))
+    files = rendered(ib)
+    before = dict(files)
+    change(files)
+    assert files != before
+    assert code in {finding.code for finding in simulate(ib, files).findings}
+
+
+@needs_opensm
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "hosts", "per_unit", "cores"),
+    [
+        ("dgx-a100", 100, 20, False),
+        ("dgx-h100", 256, 32, False),
+        ("dgx-b300", 288, 72, False),
+        ("dgx-h100", 256, 32, True),
+    ],
+    ids=["800 HDR", "2048 NDR", "2304 XDR", "2048 NDR in three tiers"],
+)
+def test_larger_fabrics(model: str, hosts: int, per_unit: int, cores: bool) -> None:
+    spec = document(model, hosts, per_unit)
+    if cores:
+        spec = {**spec, "cores": spec["spines"]}
+    ib = planned(spec)
+    report = simulate(ib, rendered(ib))
+    assert report.findings == []
+    assert report.adapters == hosts * 8
+
+
+def straight(ib_files: dict[str, str]) -> tuple[Any, list[str]]:
+    """A topology and forwarding tables that are right: each leaf to the spine's first link, each spine down."""
+    topology = read_topology(ib_files[sm_files.TOPOLOGY])
+    lines = []
+    for switch in topology.switches():
+        lines.append(f"Unicast lids [0x0-0x0] of switch guid 0x{switch.id[2:]} ({switch.name}):")
+        for adapter in topology.adapters():
+            leaf, port, _ = adapter.ends[1]
+            out = port
+            if switch.id != leaf:
+                out = min(
+                    p
+                    for p, (peer, _, _) in switch.ends.items()
+                    if peer[0] == "S" and peer in (leaf, top(topology))
+                )
+            lines.append(f"0x{adapter.lid:04x} {out:03d} : (to {adapter.name})")
+    return topology, lines
+
+
+def top(topology: Any) -> str:
+    return next(node.id for node in topology.switches() if node.name.startswith("spine"))
+
+
+def test_a_walk_finds_dead_ends_turns_and_cut_links() -> None:
+    topology, lines = straight(rendered(planned(document(hosts=8))))
+    most = max(node.lid for node in topology.nodes.values())
+    good = walk(topology, read_tables(lines, most))
+    assert (good.lost_count, good.turns, good.routes) == (0, [], 16 * 64)
+    dead = [line.replace(" 001 :", " 255 :") for line in lines]
+    assert walk(topology, read_tables(dead, most)).lost_count > 0
+    leaf = next(topology.switches())
+    port = min(p for p, (peer, _, _) in leaf.ends.items() if peer[0] == "S")
+    cut = frozenset({(leaf.id, port)})
+    assert walk(topology, read_tables(lines, most), cut).lost_count == 60
+    adapter = next(topology.adapters())
+    spine = topology.nodes[top(topology)]
+    begin = next(n for n, line in enumerate(lines) if spine.id[2:] in line)
+    at = next(n for n in range(begin, len(lines)) if lines[n].startswith(f"0x{adapter.lid:04x}"))
+    for wrong in (p for p, (peer, _, _) in spine.ends.items() if peer != adapter.ends[1][0]):
+        lines[at] = f"0x{adapter.lid:04x} {wrong:03d} : (to the wrong leaf)"
+        assert walk(topology, read_tables(lines, most)).turns != [], wrong

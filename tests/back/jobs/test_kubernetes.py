@@ -1,0 +1,257 @@
+"""Kubernetes objects fit their schemas and state the plan: addresses, priorities, the place of every node.
+
+The schemas of the custom resources are those of their projects (NIC configuration operator, SR-IOV operator, nv-ipam,
+Kueue, Volcano, the network plumbing group), which are not part of this one. `FABRICC_CRDS` names a folder of them;
+without it `../shared/validators/crds` is used when it is there, and else these tests skip.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricc.back.hosts.classes import nic_qos
+from fabricc.back.jobs.files import job_files
+from fabricc.back.jobs.roster import port_names
+from fabricc.fabric.routing import LoadBalancing, Spreading
+from tests.back.jobs.fabrics import SPECS, fabric, files
+
+yaml = pytest.importorskip("yaml")
+jsonschema = pytest.importorskip("jsonschema")
+
+ROOT = Path(__file__).parents[3]
+CRDS = Path(os.environ.get("FABRICC_CRDS") or ROOT.parent / "shared/validators/crds")
+FOLDER = "jobs/kubernetes/"
+KINDS = {
+    "CIDRPool", "NetworkAttachmentDefinition", "SriovNetworkNodePolicy", "SriovNetwork", "NicConfigurationTemplate",
+    "Topology", "ResourceFlavor", "HyperNode",
+}  # fmt: skip
+NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
+LABEL = re.compile(
+    r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9._-]{1,63}=[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+)
+
+
+@cache
+def objects(name: str) -> list[dict[str, Any]]:
+    texts = [text for path, text in files(name).items() if path.startswith(FOLDER) and path.endswith(".yaml")]
+    return [entry for text in texts for entry in yaml.safe_load_all(text)]
+
+
+def of_kind(name: str, kind: str) -> list[dict[str, Any]]:
+    return [entry for entry in objects(name) if entry["kind"] == kind]
+
+
+def strict(schema: Any) -> Any:
+    """The schema with every object closed: the API server would drop unknown fields in silence."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "object" and "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+        for value in schema.values():
+            strict(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            strict(value)
+    return schema
+
+
+@cache
+def schemas() -> dict[tuple[str, str], Any]:
+    found = {}
+    for path in sorted(CRDS.glob("*.yaml")):
+        crd = yaml.safe_load(path.read_text())
+        for version in crd["spec"]["versions"]:
+            schema = strict(copy.deepcopy(version["schema"]["openAPIV3Schema"]))
+            schema["properties"].update({key: {} for key in ("apiVersion", "kind", "metadata")})
+            found[f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"]] = schema
+    return found
+
+
+def faults(entry: dict[str, Any]) -> list[str]:
+    schema = schemas().get((entry["apiVersion"], entry["kind"]))
+    assert schema is not None, f"no schema of {entry['apiVersion']} {entry['kind']} in {CRDS}"
+    return [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(entry)]
+
+
+NEEDS_CRDS = pytest.mark.skipif(not CRDS.is_dir(), reason=f"no schemas of custom resources in {CRDS}")
+
+
+@NEEDS_CRDS
+@pytest.mark.parametrize("name", SPECS)
+def test_custom_resources_fit_their_schemas(name: str) -> None:
+    checked = [entry for entry in objects(name) if entry["kind"] in KINDS]
+    assert {entry["kind"] for entry in checked} == KINDS
+    assert {entry["metadata"]["name"]: faults(entry) for entry in checked if faults(entry)} == {}
+
+
+@NEEDS_CRDS
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        ("NicConfigurationTemplate", ("template", "linkType"), "RoCE"),
+        ("NicConfigurationTemplate", ("template", "roceOptimized", "qos", "pfc"), "0,0,0,1"),
+        ("NicConfigurationTemplate", ("template", "mtu"), 9000),
+        ("SriovNetworkNodePolicy", ("numVfs",), "one"),
+        ("SriovNetwork", ("resource",), "rail0"),
+        ("CIDRPool", ("perNodeNetworkPrefix",), "31"),
+        ("Topology", ("levels",), []),
+        ("HyperNode", ("tier",), "leaf"),
+    ],
+)
+def test_the_schemas_would_find_a_fault(kind: str, path: tuple[str, ...], value: object) -> None:
+    entry = copy.deepcopy(of_kind("rails", kind)[0])
+    place = entry["spec"]
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    assert faults(entry)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_core_objects_fit_the_schemas_of_kubernetes(name: str) -> None:
+    validate = pytest.importorskip("kubernetes_validate")
+    core = [entry for entry in objects(name) if entry["kind"] in ("Pod", "ConfigMap")]
+    assert len(core) == 2
+    for entry in core:
+        validate.validate(entry, "1.31", strict=True)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_objects_are_named_once_and_as_kubernetes_allows(name: str) -> None:
+    names = [(entry["kind"], entry["metadata"]["name"]) for entry in objects(name)]
+    assert len(names) == len(set(names))
+    assert all(NAME.fullmatch(text) for _, text in names)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_node_gets_the_addresses_of_the_plan(name: str) -> None:
+    built = fabric(name)
+    stated = {
+        (row["nodeName"], pool["metadata"]["name"]): (row["prefix"], row["gateway"])
+        for pool in of_kind(name, "CIDRPool")
+        for row in pool["spec"]["staticAllocations"]
+    }
+    planned = {}
+    for at in built.host_ids():
+        host = built.host(at)
+        for port in host.ports:
+            address, gateway = (port.ipv4, port.gateway4) if port.ipv4 else (port.ipv6, port.gateway6)
+            assert address
+            planned[host.name, port.name] = (f"{gateway}/{address.partition('/')[2]}", gateway)
+    assert stated == planned
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_pod_takes_all_ports_in_order_each_with_a_table_of_its_own(name: str) -> None:
+    ports = [port for port, _, _ in port_names(fabric(name))]
+    (pod,) = of_kind(name, "Pod")
+    networks = pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"].split(", ")
+    assert networks == ports
+    configs = {
+        n["metadata"]["name"]: json.loads(n["spec"]["config"])
+        for n in of_kind(name, "NetworkAttachmentDefinition")
+    }
+    pools = {pool["metadata"]["name"]: pool["spec"] for pool in of_kind(name, "CIDRPool")}
+    for port in ports:
+        plugins = configs[port]["plugins"]
+        assert [plugin["type"] for plugin in plugins] == ["host-device", "tuning", "sbr", "rdma"]
+        assert plugins[0]["device"] == port
+        assert plugins[0]["ipam"]["poolName"] in pools
+        assert pools[port]["routes"]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_nic_operators_are_told_the_fabrics_priorities(name: str) -> None:
+    built = fabric(name)
+    qos = nic_qos(built.host(next(iter(built.host_ids()))).classes)
+    (template,) = [entry["spec"]["template"] for entry in of_kind(name, "NicConfigurationTemplate")]
+    raw = {entry["name"]: entry["value"] for entry in template.get("rawNvConfig", [])}
+    if qos.rdma_dscp is None:
+        assert "qos" not in template["roceOptimized"]
+        return
+    stated = template["roceOptimized"]["qos"]
+    assert stated["tos"] >> 2 == qos.rdma_dscp
+    assert [bit == "1" for bit in stated["pfc"].split(",")] == list(qos.pfc)
+    assert qos.cnp
+    assert (raw["CNP_DSCP_P1"], raw["CNP_802P_PRIO_P1"]) == tuple(map(str, qos.cnp))
+    assert ("CNP_DSCP_P2" in raw) == (built.shape.nic_ports == 2)
+
+
+def labelled(name: str) -> dict[str, dict[str, str]]:
+    """Node -> its labels, as the script's commands state them."""
+    found = {}
+    for line in files(name)[FOLDER + "label-nodes.sh"].replace("\\\n", "").splitlines():
+        words = line.split()
+        if words[:1] == ["label"] and "=" in line:
+            labels = [word for word in words[1:] if "=" in word]
+            assert all(LABEL.fullmatch(label) for label in labels)
+            for node in (word for word in words[1:] if "=" not in word):
+                found[node] = dict(label.split("=") for label in labels)
+    return found
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_labels_kueue_and_volcano_agree_on_the_topology(name: str) -> None:
+    built, nodes = fabric(name), labelled(name)
+    assert list(nodes) == [host for unit in built.units.values() for host in unit.hosts.values()]
+    (topology,) = of_kind(name, "Topology")
+    levels = [level["nodeLabel"] for level in topology["spec"]["levels"]]
+    assert levels[-1] == "kubernetes.io/hostname"
+    assert all(level in labels for labels in nodes.values() for level in levels[:-1])
+    assert len(levels) == 1 + len(built.tiers)
+    below = {h["metadata"]["name"]: h["spec"] for h in of_kind(name, "HyperNode")}
+    leaf = levels[-2]
+    for at in built.host_ids():
+        host = built.host(at)
+        unit = nodes[host.name][leaf]
+        (member,) = below[unit]["members"]
+        assert member["selector"]["labelMatch"]["matchLabels"] == {leaf: unit}
+    children = [
+        m["selector"]["exactMatch"]["name"]
+        for s in below.values()
+        for m in s["members"]
+        if m["type"] == "HyperNode"
+    ]
+    assert sorted(children) == sorted(set(below) - {f"{built.cluster}-fabric"})
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_topograph_reads_its_labels_before_and_after_their_change(name: str) -> None:
+    for labels in labelled(name).values():
+        old = [
+            labels[f"network.topology.nvidia.com/{tier}"]
+            for tier in ("leaf", "spine", "core")[: len(fabric(name).tiers)]
+        ]
+        new = [labels[key] for key in sorted(labels) if key.startswith("fabric.topograph.run/tier-")]
+        assert old == new
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+def test_kubectl_takes_the_labels(tmp_path: Path) -> None:
+    node, labels = next(iter(labelled("pods").items()))
+    (tmp_path / "node.yaml").write_text(f"apiVersion: v1\nkind: Node\nmetadata: {{name: {node}}}\n")
+    call = ["kubectl", "label", "--local", "-o", "json", "-f", str(tmp_path / "node.yaml"), "--overwrite"]
+    done = subprocess.run(
+        [*call, *(f"{k}={v}" for k, v in labels.items())], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metadata"]["labels"] == labels
+
+
+def test_nic_operators_are_told_that_switches_spread_packets() -> None:
+    built = replace(fabric("rails"), load_balancing=LoadBalancing(Spreading.PACKET))
+    (template,) = yaml.safe_load_all(job_files(built)["jobs/kubernetes/nic-configuration.yaml"])
+    told = {"name": "ROCE_ADAPTIVE_ROUTING_EN", "value": "1"}
+    assert told in template["spec"]["template"]["rawNvConfig"]
+    hashed = of_kind("rails", "NicConfigurationTemplate")[0]["spec"]["template"]
+    assert told not in hashed["rawNvConfig"]

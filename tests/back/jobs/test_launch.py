@@ -1,0 +1,258 @@
+"""The launch files are sound shell, put ranks where the fabric's order says, and tell RDMA from sockets in a log."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.back.jobs.fabrics import files, write_tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES = [line.split()[0] for line in files("rails")["jobs/hostfile"].splitlines()]
+SHELL = [name for name in files("rails") if name.endswith(".sh")]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return write_tree("rails", tmp_path)
+
+
+def run(tree: Path, *call: str, host: str = NAMES[2], **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a launch file as on this host; the programs it starts are stand-ins that print their arguments."""
+    stand_ins = tree / "bin"
+    stand_ins.mkdir(exist_ok=True)
+    for name in ("torchrun", "ray", "vllm", "docker"):
+        (stand_ins / name).write_text('#!/bin/sh\necho "$(basename "$0")"\nprintf "%s\\n" "$@"\n')
+        (stand_ins / name).chmod(0o755)
+    settings = {
+        **os.environ,
+        "PATH": f"{stand_ins}:{os.environ['PATH']}",
+        "FABRICC_HOST": host,
+        "NCCL_CONF_FILE": str(tree / "jobs/nccl.conf"),
+        "VLLM_HOST_IP": "192.0.2.7",
+        **environment,
+    }
+    call = (str(tree / "jobs/launch" / call[0]), *call[1:])
+    return subprocess.run(call, capture_output=True, text=True, env=settings, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("name", SHELL)
+def test_the_shell_is_sound(tree: Path, name: str) -> None:
+    subprocess.run(["bash", "-n", tree / name], check=True)
+    if not shutil.which("shellcheck"):
+        pytest.skip("shellcheck is not installed")
+    done = subprocess.run(
+        ["shellcheck", "-x", tree / name], cwd=(tree / name).parent, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_torchrun_is_told_the_static_order(tree: Path) -> None:
+    """torchrun itself is not installed here: its options are those of torch.distributed.run."""
+    done = run(tree, "torchrun.sh", "train.py", "--epochs", "3")
+    assert done.stdout.split() == [
+        "torchrun", "--nnodes", "32", "--nproc-per-node", "8", "--node-rank", "2", "--master-addr", NAMES[0],
+        "--master-port", "29500", "train.py", "--epochs", "3",
+    ]  # fmt: skip
+
+
+def test_a_job_on_some_hosts_counts_within_them(tree: Path) -> None:
+    part = tree / "part"
+    part.write_text(f"{NAMES[4]} slots=8\n# a comment\n\n{NAMES[2]} slots=4\n")
+    done = run(tree, "torchrun.sh", "x", FABRICC_HOSTFILE=str(part))
+    assert done.stdout.split()[1:9] == [
+        "--nnodes", "2", "--nproc-per-node", "4", "--node-rank", "1", "--master-addr", NAMES[4],
+    ]  # fmt: skip
+
+
+def test_a_host_outside_the_job_is_refused(tree: Path) -> None:
+    done = run(tree, "torchrun.sh", "x", host="stranger")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "stranger is not in" in done.stderr
+
+
+def test_tensorflow_gets_every_worker_in_order(tree: Path) -> None:
+    stated = json.loads(run(tree, "tensorflow.sh").stdout)
+    assert stated == {
+        "cluster": {"worker": [f"{name}:2222" for name in NAMES]},
+        "task": {"type": "worker", "index": 2},
+    }
+    passed = run(tree, "tensorflow.sh", "sh", "-c", 'printf %s "$TF_CONFIG $GLOO_SOCKET_IFNAME"').stdout
+    assert passed == f"{json.dumps(stated)} eno3"
+
+
+def test_mxnet_meets_at_the_first_host(tree: Path) -> None:
+    said = run(tree, "mxnet.sh", "worker", "env").stdout.splitlines()
+    assert {line for line in said if line.startswith("DMLC_")} == {
+        "DMLC_ROLE=worker", f"DMLC_PS_ROOT_URI={NAMES[0]}", "DMLC_PS_ROOT_PORT=9091", "DMLC_NUM_WORKER=32",
+        "DMLC_NUM_SERVER=32", "DMLC_INTERFACE=eno3",
+    }  # fmt: skip
+    assert run(tree, "mxnet.sh", "boss", "env").returncode == 2
+
+
+def test_ray_joins_the_first_host_and_names_its_unit(tree: Path) -> None:
+    head = run(tree, "ray.sh", host=NAMES[0]).stdout.splitlines()
+    worker = run(tree, "ray.sh", host=NAMES[9]).stdout.splitlines()
+    assert head[:4] == ["ray", "start", "--head", "--port=6379"]
+    assert worker[:3] == ["ray", "start", f"--address={NAMES[0]}:6379"]
+    assert "--node-ip-address=192.0.2.7" in worker
+    (resources,) = [line for line in worker if line.startswith("--resources=")]
+    assert json.loads(resources.removeprefix("--resources=")) == {"unit_su002": 8}
+
+
+def test_vllm_is_tensor_parallel_inside_hosts_and_pipeline_parallel_across(tree: Path) -> None:
+    said = run(tree, "vllm.sh", "model", host=NAMES[0]).stdout.split()
+    assert said == [
+        "vllm", "serve", "model", "--tensor-parallel-size", "8", "--pipeline-parallel-size", "32",
+        "--distributed-executor-backend", "ray",
+    ]  # fmt: skip
+
+
+def test_containers_get_devices_and_memory_and_no_privilege(tree: Path) -> None:
+    said = run(
+        tree, "container.sh", "image", "run", CONTAINER_OPTIONS="--name x", GPU_VENDOR="nvidia"
+    ).stdout.splitlines()
+    assert said[-4:] == ["--name", "x", "image", "run"]
+    assert "--privileged" not in said
+    assert said[said.index("--device") + 1] == "/dev/infiniband"
+    assert said[said.index("--cap-add") + 1] == "IPC_LOCK"
+    assert "memlock=-1:-1" in said
+
+
+def test_containers_of_amd_hosts_get_its_devices_and_settings(tree: Path) -> None:
+    said = run(tree, "container.sh", "image", GPU_VENDOR="amd").stdout.splitlines()
+    assert "--gpus" not in said
+    assert [said[at + 1] for at, word in enumerate(said) if word == "--device"][:2] == [
+        "/dev/kfd",
+        "/dev/dri",
+    ]
+    assert any(word.endswith(":/etc/rccl.conf:ro") for word in said)
+    assert "--gpus" in run(tree, "container.sh", "image", GPU_VENDOR="nvidia").stdout.splitlines()
+
+
+MPIRUN = pytest.mark.skipif(not shutil.which("mpirun"), reason="Open MPI is not installed")
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def mapped(done: subprocess.CompletedProcess[str]) -> str:
+    said = done.stdout + done.stderr
+    if "--display-map" in said and "deprecated" in said and "Data for node" not in said:
+        pytest.skip("this Open MPI prints its map in another form")
+    return said
+
+
+@MPIRUN
+def test_open_mpi_maps_ranks_in_host_order(tree: Path) -> None:
+    (tree / "part").write_text("".join(files("rails")["jobs/hostfile"].splitlines(keepends=True)[6:10]))
+    options = {"MPIRUN_OPTIONS": "--do-not-launch --display-map", "FABRICC_HOSTFILE": str(tree / "part")}
+    said = mapped(run(tree, "mpirun.sh", "true", **options, **ROOT))
+    assert re.findall(r"Data for node: (\S+)\s.*Num procs: (\d+)", said) == [
+        (name, "8") for name in NAMES[6:10]
+    ]
+    assert re.findall(r"Process rank: (\d+)", said) == [str(rank) for rank in range(32)]
+
+
+@MPIRUN
+def test_open_mpi_gives_every_rank_the_settings_of_ucx(tree: Path) -> None:
+    (tree / "here").write_text("localhost slots=1\n")
+    done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), **ROOT)
+    wanted = {
+        line for name in ("ucx.conf", "nvshmem.env") for line in files("rails")[f"jobs/{name}"].splitlines()
+    }
+    assert wanted <= set(done.stdout.splitlines()), done.stderr
+
+
+@MPIRUN
+def test_open_mpi_reads_the_rank_file(tree: Path) -> None:
+    """Cores of other hosts are unknown to it before it starts there, so this is about one core of this machine."""
+    (tree / "here").write_text("localhost slots=1\n")
+    ranks = run(tree, "rankfile.sh", FABRICC_HOSTFILE=str(tree / "here")).stdout
+    (tree / "ranks").write_text(ranks)
+    done = subprocess.run(
+        ["mpirun", "--display-map", "--hostfile", tree / "here", "-rf", tree / "ranks", "-np", "1", "true"],
+        capture_output=True, text=True, env={**os.environ, **ROOT}, timeout=60, check=False,
+    )  # fmt: skip
+    assert re.findall(r"Process rank: (\d+) Bound: socket \d+\[core 0", mapped(done)) == ["0"]
+    assert run(tree, "rankfile.sh").stdout.splitlines()[8:10] == [
+        f"rank 8={NAMES[1]} slot=0", f"rank 9={NAMES[1]} slot=1",
+    ]  # fmt: skip
+
+
+DIRECT = "h0:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
+PROXIED = "h0:1:2 [0] NCCL INFO Channel 01/0 : 6[6] -> 8[0] [send] via NET/IB/0(7)/GDRDMA\n"
+COPIED = "h0:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/3\n"
+SOCKET = "h0:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/Socket/0\n"
+USING = (
+    "h0:1:2 [0] NCCL INFO NET/IB : Using " + " ".join(f"[{r}]mlx5_r{r}:1/RoCE" for r in range(8)) + " [RO]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "status", "word"),
+    [
+        (USING + DIRECT + PROXIED, 0, "2 NET/IB with GDRDMA"),
+        (USING + DIRECT + COPIED, 1, "nvidia_peermem"),
+        (USING + DIRECT + SOCKET, 1, "FAULT: NET/Socket"),
+        (USING.replace("[7]mlx5_r7:1/RoCE ", "") + DIRECT, 1, "FAULT: mlx5_r7:1"),
+        (USING, 2, "no connection between hosts"),
+    ],
+    ids=["direct", "copied", "socket", "rail-missing", "no-evidence"],
+)
+def test_the_log_check_tells_rdma_from_sockets(tree: Path, log: str, status: int, word: str) -> None:
+    (tree / "log").write_text(log)
+    done = run(tree, "check-nccl-log.sh", str(tree / "log"))
+    assert done.returncode == status
+    assert word in done.stdout
+
+
+def test_the_log_check_knows_devices_with_rail_and_plane(tree: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "planes.conf"
+    settings.write_text("NCCL_IB_HCA==mlx5_r0a:1:0:0,mlx5_r0b:1:0:1\n")
+    (tree / "old").write_text("NCCL INFO NET/IB : Using [0]mlx5_r0a:1/RoCE [1]mlx5_r0b:1/RoCE\n" + DIRECT)
+    (tree / "new").write_text(
+        "NCCL INFO NET/IB : Using [0]mlx5_r0a:1:0:0/RoCE [1]mlx5_r0b:1:0:1/RoCE\n" + DIRECT
+    )
+    (tree / "half").write_text("NCCL INFO NET/IB : Using [0]mlx5_r0a:1:0:0/RoCE\n" + DIRECT)
+    for log, status in (("old", 0), ("new", 0), ("half", 1)):
+        done = run(tree, "check-nccl-log.sh", str(tree / log), NCCL_CONF_FILE=str(settings))
+        assert done.returncode == status, done.stdout
+
+
+def test_the_gid_index_is_that_of_the_fabric_address(tree: Path) -> None:
+    port = tree / "sys/class/infiniband/mlx5_r0/ports/1"
+    (port / "gids").mkdir(parents=True)
+    (port / "gid_attrs/types").mkdir(parents=True)
+    link_local, planned = "fe80:0000:0000:0000:0000:0000:0000:0001", "0000:0000:0000:0000:0000:ffff:0a00:0001"
+    rows = [
+        (link_local, "IB/RoCE v1"),
+        (link_local, "RoCE v2"),
+        (planned, "IB/RoCE v1"),
+        (planned, "RoCE v2"),
+    ]
+    for index, (gid, kind) in enumerate(rows):
+        (port / f"gids/{index}").write_text(f"{gid}\n")
+        (port / f"gid_attrs/types/{index}").write_text(f"{kind}\n")
+    found = run(tree, "gid-index.sh", "mlx5_r0", "10.0.0.1", SYSFS=str(tree / "sys"))
+    assert found.stdout == "3\n"
+    assert run(tree, "gid-index.sh", "mlx5_r0", "10.0.0.3", SYSFS=str(tree / "sys")).returncode == 1
+    assert run(tree, "gid-index.sh", "mlx5_r0", "fe80::1", SYSFS=str(tree / "sys")).stdout == "1\n"
+
+
+def test_a_device_that_is_not_there_is_named(tree: Path) -> None:
+    done = run(tree, "gid-index.sh", "mlx5_r9", "10.0.0.1", SYSFS=str(tree / "sys"))
+    assert (done.returncode, "no RDMA device mlx5_r9" in done.stderr) == (1, True)
+
+
+def test_missing_settings_are_named_with_their_remedy(tree: Path) -> None:
+    done = run(tree, "torchrun.sh", "train.py", NCCL_CONF_FILE="/nonexistent/nccl.conf")
+    assert done.returncode == 2
+    assert "/nonexistent/nccl.conf" in done.stderr
+    assert "NCCL_CONF_FILE" in done.stderr

@@ -1,0 +1,161 @@
+"""Collective libraries and launchers are told what the hosts and switches are told, once and in topological order."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back.hosts import nccl
+from fabricc.back.hosts.classes import nic_qos
+from fabricc.back.jobs.files import job_files
+from fabricc.back.jobs.roster import roster
+from fabricc.back.jobs.settings import settings_files, ucx
+from fabricc.fabric.queue_pairs import MOST, queue_pairs
+from fabricc.fabric.routing import LoadBalancing, Spreading
+from tests.back.hosts.variants import VARIANTS
+from tests.back.jobs.fabrics import SPECS, fabric, files
+from tests.front.planning.support import document, planned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def keys(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def test_the_hostfile_keeps_units_and_slots_in_order() -> None:
+    built = fabric("rails")
+    names = [unit.hosts[slot] for unit in built.units.values() for slot in sorted(unit.hosts)]
+    assert files("rails")["jobs/hostfile"].splitlines() == [f"{name} slots=8" for name in names]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_ranks_are_counted_through(name: str) -> None:
+    rows = [line.split(",") for line in files(name)["jobs/hosts.csv"].splitlines()[1:]]
+    first = [int(row[4]) for row in rows]
+    assert first == [8 * place for place in range(len(rows))]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_library_uses_the_lossless_class_and_the_real_devices(name: str) -> None:
+    built = fabric(name)
+    host = built.host(next(iter(built.host_ids())))
+    dscp = nic_qos(host.classes).rdma_dscp
+    nccl, ucx = keys(files(name)["jobs/nccl.conf"]), keys(files(name)["jobs/ucx.conf"])
+    devices = ",".join(f"{port.rdma}:1" for port in host.ports)
+    assert nccl["NCCL_IB_HCA"] == f"={devices}"
+    assert ucx["UCX_NET_DEVICES"] == devices
+    assert files(name)["jobs/rccl.conf"] == files(name)["jobs/nccl.conf"]
+    stated = {nccl.get("NCCL_IB_TC"), ucx.get("UCX_IB_TRAFFIC_CLASS")}
+    assert {None if tc is None else int(tc) >> 2 for tc in stated} == {dscp}
+    assert "NCCL_IB_SL" not in nccl
+    assert (
+        nccl["NCCL_IB_QPS_PER_CONNECTION"]
+        == ucx["UCX_IB_NUM_PATHS"]
+        == str(queue_pairs(built.shape, built.load_balancing))
+    )
+
+
+def test_pxn_matters_where_rails_have_their_own_tors() -> None:
+    assert keys(files("rails")["jobs/nccl.conf"])["NCCL_PXN_DISABLE"] == "0"
+    assert "NCCL_PXN_DISABLE" not in keys(files("racks")["jobs/nccl.conf"])
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_more_queue_pairs_than_paths_are_never_advised(name: str) -> None:
+    shape = fabric(name).shape
+    for mode in (Spreading.HASH, Spreading.FLOWLET):
+        assert queue_pairs(shape, LoadBalancing(mode)) == min(MOST, shape.paths)
+    assert shape.paths >= shape.uplinks
+
+
+def test_one_queue_pair_is_enough_where_switches_spread_packets() -> None:
+    assert queue_pairs(fabric("rails").shape, LoadBalancing(Spreading.PACKET)) == 1
+
+
+def test_libraries_use_sockets_where_rdma_runs_over_tcp() -> None:
+    host = VARIANTS["e810-iwarp"]
+    assert keys(nccl.render(host)) == {"NCCL_SOCKET_IFNAME": "=eno1", "NCCL_IB_DISABLE": "1"}
+    assert keys(ucx(host)) == {"UCX_NET_DEVICES": "eno1", "UCX_TLS": "^ib"}
+
+
+def test_kinds_of_hosts_that_differ_have_files_of_their_own() -> None:
+    hosts = roster(fabric("rails"), fabric("rails").host)
+    kind = hosts.kinds[0]
+    port = replace(kind.ports[0], rdma="mlx5_x0")
+    other = replace(kind, ports=(port, *kind.ports[1:]), model=replace(kind.model, name="other"))
+    again = replace(kind, recommended_qps=2)
+    texts = settings_files(replace(hosts, kinds=(kind, other, again, kind)))
+    assert sorted(name for name in texts if name.startswith("nccl")) == [
+        "nccl-dgx-b200-2.conf", "nccl-dgx-b200.conf", "nccl-other.conf",
+    ]  # fmt: skip
+    assert "mlx5_x0" in texts["nccl-other.conf"]
+
+
+@pytest.mark.skipif(not shutil.which("ucx_info"), reason="UCX is not installed")
+def test_ucx_takes_the_settings_for_all_its_rdma_transports(tmp_path: Path) -> None:
+    (tmp_path / "ucx.conf").write_text(files("rails")["jobs/ucx.conf"])
+    environment = {**os.environ, "UCX_CONFIG_DIR": str(tmp_path)}
+    done = subprocess.run(["ucx_info", "-c"], env=environment, capture_output=True, text=True, check=True)
+    seen = keys(
+        "\n".join(line for line in done.stdout.splitlines() if line.startswith("UCX_") and "=" in line)
+    )
+    wanted = keys(files("rails")["jobs/ucx.conf"])
+    assert seen["UCX_NET_DEVICES"] == wanted["UCX_NET_DEVICES"]
+    classes = {value for key, value in seen.items() if key.endswith("_TRAFFIC_CLASS")}
+    if not classes:
+        pytest.skip("this UCX was built without RDMA transports")
+    assert classes == {wanted["UCX_IB_TRAFFIC_CLASS"]}
+    assert {value for key, value in seen.items() if key.endswith("_NUM_PATHS")} == {
+        wanted["UCX_IB_NUM_PATHS"]
+    }
+
+
+def test_data_and_its_notice_are_sent_apart_where_switches_spread_packets() -> None:
+    hashed = nccl.render(VARIANTS["dual-port"])
+    spread = nccl.render(replace(VARIANTS["dual-port"], spreads_packets=True, recommended_qps=1))
+    assert "NCCL_IB_ADAPTIVE_ROUTING" not in hashed
+    assert keys(spread)["NCCL_IB_ADAPTIVE_ROUTING"] == "1"
+    assert "NCCL_IB_ADAPTIVE_ROUTING" not in nccl.render(
+        replace(VARIANTS["e810-iwarp"], spreads_packets=True)
+    )
+
+
+def test_a_spec_that_spreads_packets_tells_its_hosts() -> None:
+    built = planned(
+        document(gpus={"hosts": 8, "hosts_per_unit": 4}, load_balancing={"mode": "packet"})
+    ).fabric
+    assert built is not None
+    assert keys(job_files(built)["jobs/nccl.conf"])["NCCL_IB_ADAPTIVE_ROUTING"] == "1"
+    assert "NCCL_IB_ADAPTIVE_ROUTING" not in files("rails")["jobs/nccl.conf"]
+
+
+def test_nccl_is_told_rail_and_plane_where_planes_never_meet() -> None:
+    two_planes = replace(VARIANTS["dual-port"], planes=2)
+    assert keys(nccl.render(VARIANTS["dual-port"]))["NCCL_IB_HCA"].startswith("=mlx5_r0a:1,mlx5_r0b:1,")
+    devices = keys(nccl.render(two_planes))["NCCL_IB_HCA"].removeprefix("=").split(",")
+    told = [(port.rdma, "1", str(port.rail), str(port.nic_port)) for port in two_planes.ports]
+    assert [tuple(device.split(":")) for device in devices] == told
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_one_sided_libraries_send_in_the_lossless_class(name: str) -> None:
+    built = files(name)
+    if name == "lossy":
+        assert "jobs/nvshmem.env" not in built
+        return
+    told = keys(built["jobs/nvshmem.env"])
+    assert told["NVSHMEM_IB_TRAFFIC_CLASS"] == keys(built["jobs/nccl.conf"])["NCCL_IB_TC"]
+    assert told["NVSHMEM_IB_ADDR_FAMILY"] == keys(built["jobs/nccl.conf"])["NCCL_IB_ADDR_FAMILY"]
+    assert "jobs/mori.env" not in built
+
+
+def test_one_sided_libraries_are_told_nothing_where_rdma_runs_over_tcp() -> None:
+    hosts = replace(roster(fabric("rails"), fabric("rails").host), kinds=(VARIANTS["e810-iwarp"],))
+    assert not [name for name in settings_files(hosts) if name.endswith(".env")]

@@ -1,0 +1,181 @@
+"""Everything that is written for Cumulus is in NVUE's object model of that release, and what it needs is there."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import types
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+
+import pytest
+import yaml
+
+from fabricc.back.nos.cumulus import CUMULUS
+from fabricc.back.nos.cumulus.consumers import ANY, consumers
+from fabricc.proof import compare
+from tests.back.nos.cumulus.variants import VARIANTS, variant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RELEASES = CUMULUS.releases
+EACH = [(name, release) for name in VARIANTS for release in RELEASES]
+
+
+def leaves(tree: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every path of a tree down to its value, or to the key that has nothing below it."""
+    if isinstance(tree, dict) and tree:
+        for key, below in tree.items():
+            yield from leaves(below, (*above, str(key)))
+    else:
+        yield above
+
+
+def written(name: str, release: str) -> set[tuple[str, ...]]:
+    """The paths that a variant writes in a release."""
+    _, content = yaml.load(CUMULUS.render(variant(name, release))["startup.yaml"], yaml.BaseLoader)
+    return set(leaves(content["set"]))
+
+
+def arms(annotation: Any) -> list[Any]:
+    """What a field may be: models, dictionaries and scalars, without `None`."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return arms(get_args(annotation)[0])
+    if origin is Union or origin is types.UnionType:
+        return [found for arm in get_args(annotation) if arm is not type(None) for found in arms(arm)]
+    return [annotation]
+
+
+def modelled(annotation: Any, keys: tuple[str, ...]) -> bool:
+    """Whether an object model has a path, keys of one's own where that has `*`."""
+    if not keys:
+        return True
+    found: list[Any] = []
+    for arm in arms(annotation):
+        if keys[0] == ANY and get_origin(arm) is dict:
+            found.append(get_args(arm)[1])
+        elif keys[0] != ANY and hasattr(arm, "model_fields"):
+            fields = {field.alias or name: field.annotation for name, field in arm.model_fields.items()}
+            found += [fields[keys[0]]] if keys[0] in fields else []
+        elif arm is Any:
+            return True
+    return any(modelled(each, keys[1:]) for each in found)
+
+
+def order(release: str) -> int:
+    return RELEASES.index(release)
+
+
+@pytest.mark.parametrize(("name", "release"), EACH)
+def test_every_path_that_is_written_is_in_the_model_of_its_release(name: str, release: str) -> None:
+    for keys in written(name, release):
+        row = consumers().of(keys)
+        assert row is not None, "/".join(keys)
+        assert order(row.since) <= order(release), row
+        assert not row.until or order(release) <= order(row.until), row
+
+
+def test_every_row_is_of_something_that_is_written_and_says_where_it_is_documented() -> None:
+    used = {consumers().of(keys) for name, release in EACH for keys in written(name, release)}
+    assert [row for row in consumers().paths if row not in used] == []
+    assert len({row.keys for row in consumers().paths}) == len(consumers().paths)
+    assert all(row.page for row in consumers().paths)
+
+
+def test_every_condition_has_a_page_and_a_use_and_every_group_is_of_something_written() -> None:
+    known = consumers()
+    assert {name for group in known.groups for name in group.needs} == set(known.conditions)
+    assert all(one.page and (one.at or one.unless) for one in known.conditions.values())
+    for group in known.groups:
+        assert any(row.keys[: len(group.top)] == group.top for row in known.paths), group
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nvueschema") is None, reason="nvueschema is not installed")
+def test_the_releases_of_every_path_are_those_of_nvidia_s_object_models() -> None:
+    roots = {
+        release: importlib.import_module(f"nvueschema.models.v{release.replace('.', '_')}").NvueConfig
+        for release in RELEASES
+    }
+    for row in consumers().paths:
+        has = [release for release in RELEASES if modelled(roots[release], row.keys)]
+        last = row.until or RELEASES[-1]
+        assert has == list(RELEASES[order(row.since) : order(last) + 1]), row.keys
+
+
+def unread(text: str) -> dict[str, tuple[str, int]]:
+    """What has no effect by a file: path -> why and line."""
+    reading = CUMULUS.read({"startup.yaml": text})
+    return {
+        path[len("unread[") : -1]: (str(why), reading.lines[path][1])
+        for path, why in reading.facts.items()
+        if path.startswith("unread[")
+    }
+
+
+@pytest.mark.parametrize(("name", "release"), EACH)
+def test_as_rendered_everything_takes_effect(name: str, release: str) -> None:
+    assert unread(CUMULUS.render(variant(name, release))["startup.yaml"]) == {}
+
+
+def settings(release: str) -> str:
+    return CUMULUS.render(variant("settings", release))["startup.yaml"]
+
+
+def edited(text: str, pattern: str, into: str) -> str:
+    changed = re.sub(pattern, into, text, count=1, flags=re.MULTILINE)
+    assert changed != text, pattern
+    return changed
+
+
+ROCE = "RoCE's own profile is on"
+
+
+@pytest.mark.parametrize(
+    ("release", "pattern", "into", "path", "why"),
+    [
+        ("5.14", r"(  router:\n      adaptive-routing:\n        enable: )'on'", r"\1'off'",
+         "interface/swp3s0/router/adaptive-routing", "adaptive routing of the switch is off"),
+        ("5.15", r"(  router:\n      adaptive-routing:\n        state: )enabled", r"\1disabled",
+         "interface/swp3s0/router/adaptive-routing", "adaptive routing of the switch is off"),
+        ("5.14", r"^          pfc:\n            profile: .*\n", "",
+         "interface/swp1s0/qos/pfc-watchdog", "the port has no PFC"),
+        ("5.14", r"(packet-trim:\n(?: +remark:\n +dscp: .*\n)? +size: .*\n +state: )enabled", r"\1disabled",
+         "interface/swp1s0/packet-trim", "trimming of the switch is off"),
+        ("5.14", r"^( +)(channel:\n)( +)(forwarding:)", r"\1\2\3buffer:\n\3  trigger: {}\n\3\4",
+         "system/forwarding/packet-trim", "dropped packets of buffers are monitored"),
+        ("5.14", r"^    qos:\n", "    qos:\n      roce:\n        enable: on\n", "qos", ROCE),
+        ("5.15", r"^    qos:\n", "    qos:\n      roce:\n        mode: lossless\n", "qos", ROCE),
+    ],
+)  # fmt: skip
+def test_a_condition_that_does_not_hold_is_a_finding_at_its_line(
+    release: str, pattern: str, into: str, path: str, why: str
+) -> None:
+    text = edited(settings(release), pattern, into)
+    found = unread(text)
+    assert found[path][0] == why
+    assert {told for told, _ in found.values()} == {why}
+    last = path.rpartition("/")[2]
+    assert text.splitlines()[found[path][1] - 1].strip() == f"{last}:"
+    switch = variant("settings", release)
+    mismatches = compare(CUMULUS.planned(switch), CUMULUS.read({"startup.yaml": text}))
+    assert f"unread[{path}]" in {each.path for each in mismatches}
+
+
+def test_what_is_off_needs_nothing_and_a_range_is_each_of_its_ports() -> None:
+    off = settings("5.14").replace("  enable: 'on'\n", "  enable: 'off'\n")
+    assert not any(path.endswith("adaptive-routing") for path in unread(off))
+    ranged = """
+- set:
+    interface:
+      swp1-2:
+        qos:
+          pfc-watchdog:
+            state: enable
+      swp2:
+        qos:
+          pfc:
+            profile: x
+"""
+    assert set(unread(ranged)) == {"interface/swp1/qos/pfc-watchdog"}

@@ -1,0 +1,184 @@
+"""What Cumulus Linux cannot express is said before anything is built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.back.nos.cumulus import CUMULUS
+from fabricc.compiler.front import unexpressed
+from fabricc.fabric.model import Account, Direction, Switch
+from fabricc.fabric.qos import Ecn, Trimming, Watchdog
+from fabricc.fabric.routing import CommunityList, LoadBalancing, Spreading
+from tests.back.nos.cumulus.variants import VARIANTS, tor, variant
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.base import Gap
+    from fabricc.catalog.model import SwitchModel
+
+PLAIN = tor()
+
+
+def found(switch: Switch) -> dict[str, Gap]:
+    return {gap.code: gap for gap in CUMULUS.gaps(switch)}
+
+
+def with_port(**changes: Any) -> Switch:
+    return replace(PLAIN, ports=(replace(PLAIN.ports[0], **changes), *PLAIN.ports[1:]))
+
+
+def with_headroom(**changes: Any) -> Switch:
+    first, *rest = PLAIN.qos.profiles
+    changed = replace(first, headroom=replace(first.headroom, **changes))
+    return replace(PLAIN, qos=replace(PLAIN.qos, profiles=(changed, *rest)))
+
+
+def with_ecn(ecn: Ecn | None) -> Switch:
+    first, *rest = PLAIN.qos.profiles
+    return replace(PLAIN, qos=replace(PLAIN.qos, profiles=(replace(first, ecn=ecn), *rest)))
+
+
+def with_class(**changes: Any) -> Switch:
+    first, *rest = PLAIN.qos.classes
+    return replace(PLAIN, qos=replace(PLAIN.qos, classes=(replace(first, **changes), *rest)))
+
+
+def with_watchdog(*figures: int, action: str = "drop") -> Switch:
+    return replace(PLAIN, qos=replace(PLAIN.qos, watchdog=Watchdog(*figures, action)))
+
+
+def with_bgp(**changes: Any) -> Switch:
+    return replace(PLAIN, bgp=replace(PLAIN.bgp, **changes))
+
+
+def with_balancing(balancing: LoadBalancing) -> Switch:
+    return replace(PLAIN, load_balancing=balancing)
+
+
+def with_trimming(size_bytes: int) -> Switch:
+    return replace(PLAIN, qos=replace(PLAIN.qos, trimming=Trimming(size_bytes, 48, 6, (0,))))
+
+
+def with_uplinks_of(speed_gbps: int) -> Switch:
+    switch = with_balancing(LoadBalancing(Spreading.PACKET))
+    ports = tuple(
+        replace(port, speed_gbps=speed_gbps) if port.direction is Direction.UP else port
+        for port in switch.ports
+    )
+    return replace(switch, ports=ports)
+
+
+def spectrum3() -> SwitchModel:
+    return replace(PLAIN.model, asic="Spectrum-3", asic_family="spectrum3")
+
+
+def with_users(*users: Account) -> Switch:
+    return replace(PLAIN, management=replace(PLAIN.management, users=users))
+
+
+@pytest.mark.parametrize("release", ["", *CUMULUS.releases])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_samples_have_none(name: str, release: str) -> None:
+    assert found(variant(name, release)) == {}
+
+
+@pytest.mark.parametrize(
+    ("switch", "code"),
+    [
+        (replace(PLAIN, release="5.8"), "FAB5701"),
+        (with_port(speed_gbps=1600), "FAB5702"),
+        (with_port(mtu=9217), "FAB5703"),
+        (with_port(children=3), "FAB5704"),
+        (with_port(lanes=3), "FAB5704"),
+        (with_class(priority=8), "FAB5705"),
+        (with_class(weight_percent=0), "FAB5705"),
+        (with_class(weight_percent=11), "FAB5705"),
+        (with_headroom(size_bytes=100), "FAB5706"),
+        (with_headroom(xon_offset_bytes=3556), "FAB5706"),
+        (with_headroom(cable_m=0), "FAB5706"),
+        (with_ecn(Ecn(2, 1, 20)), "FAB5708"),
+        (with_ecn(Ecn(0, 1, 20)), "FAB5708"),
+        (with_ecn(Ecn(1, 1, 101)), "FAB5708"),
+        (with_watchdog(200_000, 400, 100), "FAB5709"),
+        (with_bgp(maximum_paths=256), "FAB5712"),
+        (with_bgp(bfd_interval_ms=10), "FAB5713"),
+        (with_bgp(bfd_multiplier=1), "FAB5713"),
+        (with_bgp(hold_s=1), "FAB5713"),
+        (replace(PLAIN, name="tor_1"), "FAB5714"),
+        (with_port(peer=replace(PLAIN.ports[0].peer, device="x" * 255)), "FAB5714"),  # type: ignore[type-var]
+        (with_users(Account("ops", "sk-ssh-ed25519@openssh.com AAAA")), "FAB5715"),
+        (with_users(Account("ops", "ssh-ed25519")), "FAB5715"),
+        (replace(VARIANTS["open-gnmi"], release="5.12"), "FAB5719"),
+        (replace(VARIANTS["settings"], model=spectrum3()), "FAB5720"),
+        (with_uplinks_of(800), "FAB5720"),
+        (with_balancing(LoadBalancing(Spreading.FLOWLET)), "FAB5721"),
+        (with_balancing(LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=64)), "FAB5721"),
+        (with_balancing(LoadBalancing(queue_pairs=True)), "FAB5722"),
+        (replace(VARIANTS["settings"], release="5.13"), "FAB5723"),
+        (replace(VARIANTS["settings"], model=spectrum3()), "FAB5723"),
+        (with_trimming(128), "FAB5723"),
+        (with_trimming(258), "FAB5723"),
+        (replace(PLAIN, qos=replace(PLAIN.qos, link_retry=True)), "FAB5724"),
+    ],
+)
+def test_what_cannot_be_written_stops_the_build(switch: Switch, code: str) -> None:
+    assert found(switch)[code].fatal
+
+
+@pytest.mark.parametrize(
+    ("switch", "code"),
+    [
+        (with_headroom(dynamic_th=2), "FAB5707"),
+        (with_watchdog(250, 400, 200), "FAB5710"),
+        (with_watchdog(200, 400, 50), "FAB5710"),
+        (with_watchdog(200, 400, 200, action="forward"), "FAB5711"),
+        (with_users(), "FAB5716"),
+    ],
+)
+def test_what_is_written_otherwise_is_a_warning_and_reads_back(switch: Switch, code: str) -> None:
+    assert [gap.fatal for gap in found(switch).values()] == [False]
+    assert code in found(switch)
+    assert CUMULUS.read(CUMULUS.render(switch)).facts == CUMULUS.planned(switch)
+
+
+@pytest.mark.parametrize("release", CUMULUS.releases)
+def test_what_a_spec_asks_for_is_expressed_or_refused_once(release: str) -> None:
+    """A gap of this back end's own stands for what its facts do not state, so nothing is refused twice."""
+    wish = LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=64)
+    for switch in (VARIANTS["settings"], replace(VARIANTS["settings"], load_balancing=wish)):
+        asked = replace(switch, release=release)
+        assert list(unexpressed(asked, CUMULUS, CUMULUS.gaps(asked))) == []
+
+
+def test_a_community_that_would_drop_others_is_a_warning() -> None:
+    switch = VARIANTS["drained"]
+    lists = (*switch.bgp.community_lists, CommunityList("OTHER", "65000:1"))
+    gap = found(replace(switch, bgp=replace(switch.bgp, community_lists=lists)))["FAB5717"]
+    assert not gap.fatal
+
+
+def test_more_paths_come_with_the_asic_and_with_the_release() -> None:
+    older = replace(PLAIN.model, nos={"cumulus": {**PLAIN.model.nos["cumulus"], "ecmp_paths": 64}})
+    wide = with_bgp(maximum_paths=128)
+    assert "FAB5712" not in found(wide)
+    assert "FAB5712" in found(replace(wide, model=older))
+
+
+def test_gaps_are_found_once_for_each_kind_of_port() -> None:
+    switch = replace(PLAIN, ports=tuple(replace(port, speed_gbps=1600) for port in PLAIN.ports))
+    assert [gap.code for gap in CUMULUS.gaps(switch)] == ["FAB5702"]
+
+
+def test_port_names() -> None:
+    assert [CUMULUS.port_name(PLAIN.model, 12, child, 4) for child in (1, 4)] == ["swp12s0", "swp12s3"]
+    assert CUMULUS.port_name(PLAIN.model, 12, 1, 1) == "swp12"
+    for child, children in ((0, 2), (3, 2), (1, 3)):
+        with pytest.raises(ValueError, match="no child"):
+            CUMULUS.port_name(PLAIN.model, 12, child, children)
+
+
+def test_settings_decide_support() -> None:
+    assert CUMULUS.supports(PLAIN.model)
+    assert not CUMULUS.supports(replace(PLAIN.model, nos={"frr": {}}))

@@ -1,0 +1,209 @@
+"""The reader takes whatever a device, or an editor, makes of `startup.yaml`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricc.back.nos.cumulus import CUMULUS
+from fabricc.back.nos.cumulus.source import members
+from tests.back.nos.cumulus.variants import VARIANTS, variant
+from tests.wrecks import damaged, texts
+
+FILE = "startup.yaml"
+SWITCH = VARIANTS["dual"]
+TEXT = CUMULUS.render(SWITCH)[FILE]
+
+
+def with_entry(path: str, value: Any) -> str:
+    """The rendered file with one more entry, at a dotted path below `set`."""
+    document = yaml.load(TEXT, Loader=yaml.BaseLoader)
+    tree = document[1]["set"]
+    *above, last = path.split("/")
+    for key in above:
+        tree = tree.setdefault(key, {})
+    tree[last] = value
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("evpn/enable", "on"),
+        ("bridge/domain/br_default/vlan", {"10": {}}),
+        ("qos/roce", {"enable": "on", "mode": "lossless"}),
+        ("qos/pfc/default-global", {"switch-priority": {"3": {}}}),
+        ("qos/congestion-control/other", {"traffic-class": {"3": {"ecn": "enable"}}}),
+        ("qos/mapping/default-global/pcp", {"3": {"switch-priority": "3"}}),
+        ("interface/swp1s0/link/auto-negotiate", "off"),
+        ("interface/swp1s0/ip/address/10.9.9.9/31", {}),
+        ("interface/swp1s0/ip/vrf", "RED"),
+        ("interface/swp1s0/qos/mapping", {"profile": "other"}),
+        ("interface/swp1s0/qos/pfc/profile", "ghost"),
+        ("interface/swp1/link/breakout/4x", {"lanes-per-port": "2"}),
+        ("interface/vlan10/type", "svi"),
+        ("router/bgp/graceful-shutdown", "on"),
+        ("router/adaptive-routing", {"enable": "yes"}),
+        ("system/aaa/authentication-order", {"1": {"local": {}}}),
+        ("system/snmp-server", {"state": "disabled"}),
+        ("system/gnmi-server", {"state": "disabled"}),
+        ("system/forwarding/packet-trim", {"state": "disabled"}),
+        ("system/forwarding/ecmp-hash/gtp-teid", "on"),
+        ("system/control-plane/acl/acl-default-dos", {}),
+        ("service/lldp/state", "disabled"),
+        ("vrf/default/router/bgp/neighbor/10.64.0.0/shutdown", "on"),
+        ("vrf/default/router/bgp/neighbor/10.64.0.0/peer-group", "GHOST"),
+        ("vrf/default/router/bgp/address-family/ipv4-unicast/redistribute/static", {"enable": "on"}),
+        ("vrf/default/router/static/0.0.0.0/0", {"via": {"10.0.0.1": {}}}),
+        ("vrf/RED/router/bgp/enable", "on"),
+        ("system/aaa/tacacs/secret", "x"),
+        ("service/ntp/default/server/192.0.2.1", {}),
+    ],
+)
+def test_what_fabricc_would_not_write_is_listed(path: str, value: Any) -> None:
+    text = with_entry(path, value)
+    reading = CUMULUS.read({FILE: text})
+    assert reading.unknown
+    lines = text.split("\n")
+    notes = re.compile(r"missing|not defined|ones too|second one|second breakout")
+    for file, line, shown in reading.unknown:
+        assert file == FILE
+        assert shown == lines[line - 1].strip() or notes.search(shown)
+
+
+def test_a_key_that_stands_twice_is_listed() -> None:
+    text = TEXT.replace("          mtu: 9100\n", "          mtu: 9100\n          mtu: 1500\n", 1)
+    reading = CUMULUS.read({FILE: text})
+    assert (FILE, text[: text.index("mtu: 1500")].count("\n") + 1, "mtu: 1500") in reading.unknown
+    assert reading.facts["interface[swp1s0]/mtu"] == 1500
+
+
+def test_another_account_is_a_fact_that_is_not_planned() -> None:
+    reading = CUMULUS.read({FILE: with_entry("system/aaa/user/guest", {"role": "nvue-monitor"})})
+    assert reading.facts["user[guest]/role"] == "nvue-monitor"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "fact"),
+    [
+        ("router/adaptive-routing", {"enable": "on"}, "load_balancing/mode"),
+        ("acl/MINE/type", "ipv4", "acl[MINE]/type"),
+        ("system/snmp-server/readonly-community/public/access/any", {}, "management/snmp/secret"),
+        ("system/gnmi-server", {"state": "enabled", "port": "9339"}, "management/gnmi_port"),
+        ("system/aaa/tacacs/server/192.0.2.9/priority", "1", "management/tacacs/servers"),
+    ],
+)
+def test_a_setting_that_the_plan_lacks_is_a_fact(path: str, value: Any, fact: str) -> None:
+    reading = CUMULUS.read({FILE: with_entry(path, value)})
+    assert fact in reading.facts.keys() - CUMULUS.planned(SWITCH).keys()
+
+
+def test_a_list_that_lets_everyone_in_says_so() -> None:
+    switch = variant("settings")
+    text = CUMULUS.render(switch)[FILE]
+    planned = CUMULUS.planned(switch)["management/access"]
+    assert planned == "172.16.8.0/24,172.16.9.0/24"
+    unbound = text.replace("          FABRICC-ACCESS:\n            inbound: {}\n", "")
+    open_at_the_end = text.replace("deny: {}", "permit: {}", 2)
+    for changed in (unbound, open_at_the_end):
+        assert changed != text
+        reading = CUMULUS.read({FILE: changed})
+        assert reading.facts["management/access"] == f"{planned}, and everyone else"
+
+
+def test_a_port_that_the_plan_lacks_is_a_fact() -> None:
+    reading = CUMULUS.read({FILE: with_entry("interface/swp9", {"type": "swp"})})
+    assert reading.facts["interface[swp9]/enabled"] == "true"
+
+
+def test_a_bare_tree_as_the_api_gives_it_is_read() -> None:
+    document = yaml.load(TEXT, Loader=yaml.BaseLoader)
+    reading = CUMULUS.read({FILE: yaml.safe_dump(document[1]["set"])})
+    assert reading.unknown == []
+    assert reading.facts["bgp/asn"] == SWITCH.bgp.asn
+
+
+@pytest.mark.parametrize(
+    ("key", "names"),
+    [
+        ("swp1", ["swp1"]),
+        ("swp1-3", ["swp1", "swp2", "swp3"]),
+        ("swp1s0-1", ["swp1s0", "swp1s1"]),
+        ("swp1-2s0-1", ["swp1s0", "swp1s1", "swp2s0", "swp2s1"]),
+        ("swp1,3-4", ["swp1", "swp3", "swp4"]),
+        ("swp1,swp3,eth0", ["swp1", "swp3", "eth0"]),
+        ("0-2,4", ["0", "1", "2", "4"]),
+        ("br-lan", ["br-lan"]),
+        ("5-1", ["5-1"]),
+    ],
+)
+def test_ranges_in_keys(key: str, names: list[str]) -> None:
+    assert list(members(key)) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "{", "- set", "- set:", "- set: {}", "a: b: c", "[" * 100_000, "%", "- - - a: 1", "set: on",
+     "interface: ", "- ", "- set:\n    interface: \n", "swp1-1023s0-1023x0-1023: {}", "0-" + "9" * 5000 + ": {}",
+     "- header:\n    version: Cumulus Linux " + "9" * 5000 + ".1\n- set: {}", "[\ud800]",
+     "- set:\n  - interface\n", "- set:\n    interface: *x\n", "? [a]\n: b\n", "- set:\n    qos: 3\n",
+     "a: &a [1, *a]", "swp0-999999999999: {}", "- header:\n    version: 7\n- set:\n    router: {}\n", "\t- set:\n"],
+)  # fmt: skip
+def test_no_text_makes_it_fail(text: str) -> None:
+    assert CUMULUS.read({FILE: text}).unknown
+
+
+def test_aliases_that_expand_without_bound_are_one_broken_line() -> None:
+    levels = "".join(f"a{n}: &a{n} {{x: *a{n - 1}, y: *a{n - 1}}}\n" for n in range(1, 40))
+    reading = CUMULUS.read({FILE: "a0: &a0 {x: 1}\n" + levels})
+    assert reading.unknown[0] == (FILE, 1, "a0: &a0 {x: 1}")
+
+
+KEYS = sorted({line.strip(" -:").partition(":")[0] for line in TEXT.split("\n") if line})
+VALUES = st.text(max_size=8) | st.integers() | st.none() | st.booleans() | st.just({})
+WRECKS: Any = st.recursive(
+    VALUES,
+    lambda inner: (
+        st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=4), inner, max_size=4)
+        | st.lists(inner, max_size=2)
+    ),
+    max_leaves=12,
+)
+
+
+@given(WRECKS)
+def test_no_yaml_makes_it_fail(document: Any) -> None:
+    CUMULUS.read({FILE: yaml.safe_dump([{"set": document}])})
+
+
+@given(st.data())
+def test_no_damage_makes_it_fail(data: st.DataObject) -> None:
+    lines = TEXT.split("\n")
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        lines[at] = data.draw(st.sampled_from(lines) | st.text(max_size=12))
+    CUMULUS.read({FILE: "\n".join(lines)})
+
+
+@given(texts(KEYS))
+def test_no_arbitrary_text_makes_it_fail(text: str) -> None:
+    CUMULUS.read({FILE: text})
+
+
+@given(st.sampled_from([CUMULUS.render(switch)[FILE] for switch in VARIANTS.values()]).flatmap(damaged))
+def test_no_damage_within_a_line_makes_it_fail(text: str) -> None:
+    CUMULUS.read({FILE: text})
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["qos/traffic-pool/default-lossless/switch-priority", "qos/egress-queue-mapping/default-global/switch-priority",
+     "interface/swp1s0/packet-trim/egress-eligibility/traffic-class", "system/aaa/tacacs/server"],
+)  # fmt: skip
+def test_a_number_without_end_is_no_number(path: str) -> None:
+    CUMULUS.read({FILE: with_entry(path, {"9" * 5000: {"host": "192.0.2.1", "priority": "9" * 5000}})})

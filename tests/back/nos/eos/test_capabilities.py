@@ -1,0 +1,84 @@
+"""What a release lacks is refused before anything is written, and every entry of the table says who says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back.nos.eos import EOS, FILE
+from fabricc.back.nos.eos.capabilities import CAPABILITIES, RELEASES, number
+from fabricc.fabric.qos import Trimming
+from fabricc.fabric.routing import LoadBalancing, Spreading
+from tests.back.nos.eos.variants import variant
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.eos.capabilities import Capability
+    from fabricc.fabric.model import Switch
+
+
+def balanced(name: str, release: str, balancing: LoadBalancing) -> Switch:
+    return replace(variant(name), release=release, load_balancing=balancing)
+
+
+def fatal(switch: Switch) -> set[str]:
+    return {gap.code for gap in EOS.gaps(switch) if gap.fatal}
+
+
+@pytest.mark.parametrize("entry", CAPABILITIES, ids=lambda each: f"{each.feature} {each.commands}"[:60])
+def test_every_entry_has_a_source_and_known_releases(entry: Capability) -> None:
+    assert len(entry.source) > 20
+    assert set(entry.first.values()) <= {None, *RELEASES}
+    assert bool(entry.code) == bool(entry.remedy)
+    assert entry.commands or set(entry.first.values()) == {None}
+
+
+def test_the_sand_family_hashes_queue_pairs_from_4_33() -> None:
+    wanted = LoadBalancing(queue_pairs=True)
+    refused = {r for r in RELEASES if "FAB5119" in fatal(balanced("sand-numbered", r, wanted))}
+    assert refused == {r for r in RELEASES if number(r) < (4, 33)}
+    assert not any("FAB5119" in fatal(balanced("trident-numbered", r, wanted)) for r in RELEASES)
+
+
+@pytest.mark.parametrize("mode", [Spreading.FLOWLET, Spreading.PACKET])
+def test_dynamic_load_balancing_is_the_trident_family_s(mode: Spreading) -> None:
+    assert fatal(balanced("trident-numbered", "4.34", LoadBalancing(mode))) == set()
+    assert fatal(balanced("sand-numbered", "4.34", LoadBalancing(mode))) == {"FAB5117"}
+
+
+def test_access_networks_do_not_guard_an_ipv6_management_address() -> None:
+    switch = variant("trident-settings")
+    management = replace(switch.management, address="2001:db8::b/64", gateway="2001:db8::1")
+    assert "FAB5122" not in fatal(switch)
+    assert "FAB5122" in fatal(replace(switch, management=management))
+
+
+def test_spraying_is_said_to_be_untried() -> None:
+    before = EOS.gaps(variant("trident-numbered"))
+    gaps = EOS.gaps(balanced("trident-numbered", "", LoadBalancing(Spreading.PACKET)))
+    assert [(gap.code, gap.fatal) for gap in gaps if gap not in before] == [("FAB5121", False)]
+
+
+def test_a_flowlet_pause_is_written_where_there_is_dynamic_load_balancing() -> None:
+    wanted = LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=64)
+    switch = balanced("trident-numbered", "4.34", wanted)
+    start = "\nip hardware fib load-balance distribution dynamic"
+    text = EOS.render(switch)[FILE]
+    assert f"{start}{start} inactivity-threshold 64 microseconds\n" in text
+    reading = EOS.read({FILE: text})
+    assert (reading.unknown, reading.facts) == ([], EOS.planned(switch))
+    assert reading.facts["load_balancing/flowlet_idle_us"] == 64
+    assert ("FAB5121", False) in [(gap.code, gap.fatal) for gap in EOS.gaps(switch)]
+    assert fatal(switch) == set()
+    assert fatal(balanced("sand-numbered", "4.34", wanted)) == {"FAB5117", "FAB5118"}
+    alone = EOS.read({FILE: text.replace(start, "", 1)})
+    assert alone.unknown
+
+
+def test_trimming_and_link_layer_retry_have_no_commands() -> None:
+    switch = variant("trident-numbered")
+    qos = replace(switch.qos, trimming=Trimming(256, 10, 4, (0,)), link_retry=True)
+    gaps = [gap for gap in EOS.gaps(replace(switch, qos=qos)) if gap.fatal]
+    assert [gap.code for gap in gaps] == ["FAB5120", "FAB5120"]
+    assert all("(" in gap.reason for gap in gaps)

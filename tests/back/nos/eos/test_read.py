@@ -1,0 +1,320 @@
+"""The reader: what is rendered reads back as planned, and so does what a device prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricc.back.nos.eos import EOS, FILE
+from fabricc.back.nos.eos.vocabulary import SPEEDS
+from fabricc.fabric.model import Account, Switch
+from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
+from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
+from tests.back.nos.eos.variants import VARIANTS, large, variant
+
+
+def text_of(name: str = "trident-numbered") -> str:
+    return EOS.render(variant(name))[FILE]
+
+
+def read(text: str) -> dict[str, str | int]:
+    reading = EOS.read({FILE: text})
+    assert reading.unknown == []
+    return reading.facts
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_what_is_rendered_reads_back_as_planned(name: str) -> None:
+    switch = variant(name)
+    reading = EOS.read(EOS.render(switch))
+    assert reading.unknown == []
+    assert reading.facts == EOS.planned(switch)
+
+
+# Facts that hold by default, without a line.
+HIDDEN = ("lldp/interval_s", "lldp/hold_s")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_fact_of_a_rendered_file_has_its_line(name: str) -> None:
+    reading = EOS.read(EOS.render(variant(name)))
+    missing = reading.facts.keys() - reading.lines.keys()
+    assert missing <= {p for p in reading.facts if p.startswith(("qos/traffic_class[", *HIDDEN))}
+    assert all(file == FILE and line > 0 for file, line in reading.lines.values())
+
+
+def test_a_fact_points_at_the_line_that_says_it() -> None:
+    text = text_of()
+    at = {number: line.strip() for number, line in enumerate(text.splitlines(), 1)}
+    lines = EOS.read({FILE: text}).lines
+
+    def said(path: str) -> str:
+        return at[lines[path][1]]
+
+    assert said("system/hostname") == "hostname su001-tor1a"
+    assert said("interface[Ethernet1/5]/ipv4") == "ip address 10.0.0.2/31"
+    assert said("interface[Ethernet1/5]/headroom/xoff_bytes") == "ingress headroom bytes 231424"
+    assert said("interface[Ethernet3/1]/queue[3]/scheduler") == "bandwidth percent 90"
+    assert said("interface[Ethernet3/1]/queue[3]/guaranteed") == "bandwidth guaranteed percent 1"
+    assert said("qos/dscp[26]/traffic_class") == "qos map dscp 26 to traffic-class 3"
+    assert said("bgp/neighbor[10.64.0.0]/import") == "neighbor UPSTREAM route-map FROM-UPSTREAM in"
+    assert said("route_map[FROM-UPSTREAM]/10") == "set local-preference 0"
+
+
+names = st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True)
+positive = st.integers(1, 10**9)
+
+
+@st.composite
+def switches(draw: st.DrawFn) -> Switch:
+    """Sample switches with other figures and names everywhere."""
+    switch = variant(draw(st.sampled_from(VARIANTS)))
+    lossless = bool(switch.qos.profiles)
+    percent = draw(st.integers(1, 99))
+    classes = tuple(
+        c if c.strict else replace(c, weight_percent=percent if c.lossless else 100 - percent)
+        for c in switch.qos.classes
+    )
+    profiles = tuple(
+        replace(
+            profile,
+            headroom=Headroom(5, 1, draw(positive), draw(positive), None, draw(st.integers(-9, 9)), "drawn"),
+            ecn=draw(st.none() | st.builds(Ecn, positive, positive, st.integers(1, 100))),
+        )
+        for profile in switch.qos.profiles
+    )
+    timer = st.integers(10, 60_000)
+    watchdog = Watchdog(draw(timer), draw(timer), draw(timer), draw(st.sampled_from(["drop", "forward"])))
+    pools = BufferPools(1, draw(st.integers(0, 10**8)), 1, None, False)
+    qos = replace(
+        switch.qos,
+        classes=classes,
+        profiles=profiles,
+        watchdog=draw(st.sampled_from([watchdog, None])) if lossless else None,
+        pools=pools if lossless else None,
+    )
+    rules = st.builds(
+        PrefixRule,
+        st.just("10.0.0.0/9"),
+        st.none() | st.integers(10, 20),
+        st.none() | st.integers(20, 32),
+    )
+    listed = PrefixList(draw(names).upper(), 4, tuple(draw(st.lists(rules, min_size=1, max_size=4))))
+    clause = Clause(
+        draw(st.integers(1, 9)),
+        draw(st.booleans()),
+        listed.name,
+        4,
+        draw(st.none() | names),
+        draw(st.none() | st.integers(0, 2**32 - 1)),
+        draw(st.sampled_from([None, "65535:0", "65535:65281", "64512:7"])),
+    )
+    bgp = replace(
+        switch.bgp,
+        asn=draw(st.integers(1, 2**32 - 1)),
+        keepalive_s=draw(st.integers(1, 60)),
+        hold_s=draw(st.integers(3, 180)),
+        maximum_paths=draw(st.integers(1, 600)),
+        multipath_relax=draw(st.booleans()),
+        bfd_interval_ms=draw(st.none() | st.integers(50, 60_000)),
+        bfd_multiplier=draw(st.integers(3, 50)),
+        groups=tuple(replace(g, maximum_prefixes=draw(positive)) for g in switch.bgp.groups),
+        sessions=tuple(replace(s, peer=draw(names)) for s in switch.bgp.sessions),
+        prefix_lists=(*switch.bgp.prefix_lists, listed),
+        route_maps=(*switch.bgp.route_maps, RouteMap("ZZ", (clause,))),
+    )
+    speeds = st.sampled_from(sorted(SPEEDS))
+    ports = []
+    for port in switch.ports:
+        speed_gbps, lanes = draw(speeds)
+        mtu = draw(st.integers(1280, 9214))
+        ports.append(replace(port, speed_gbps=speed_gbps, lanes=lanes, mtu=mtu))
+    users = tuple(Account(name, f"ssh-ed25519 {name}") for name in draw(st.sets(names, max_size=3)))
+    management = replace(switch.management, users=users, ntp=(), dns=("10.9.0.10", "10.9.0.9"))
+    return replace(switch, name=draw(names), qos=qos, bgp=bgp, ports=tuple(ports), management=management)
+
+
+@settings(max_examples=150, deadline=None)
+@given(switches())
+def test_any_figures_read_back_as_planned(switch: Switch) -> None:
+    reading = EOS.read(EOS.render(switch))
+    assert reading.unknown == []
+    assert reading.facts == EOS.planned(switch)
+
+
+def test_a_large_switch_reads_back_as_planned() -> None:
+    switch = large()
+    reading = EOS.read(EOS.render(switch))
+    assert reading.unknown == []
+    assert reading.facts == EOS.planned(switch)
+
+
+# --- as a device prints it ---------------------------------------------------------------------------
+
+
+def test_comments_other_block_order_and_carriage_returns_change_nothing() -> None:
+    text = text_of()
+    blocks = text.split("\n!\n")
+    shuffled = [
+        "! Command: show running-config\n! device: x (DCS-7060X6-64PE, EOS-4.32.1F)",
+        *reversed(blocks),
+    ]
+    assert read("\r\n!\r\n".join(block.replace("\n", "\r\n") for block in shuffled)) == read(text)
+
+
+def test_defaults_that_a_device_hides_are_understood() -> None:
+    text = text_of()
+    hidden = text
+    for line in (
+        "qos map dscp 24 to traffic-class 0\n",
+        "qos map traffic-class 3 to uc-tx-queue 3\n",
+        "   protocol https\n",
+        "   bgp bestpath as-path multipath-relax\n",
+        "   timers bgp 3 9\n",
+        "   mtu 9100\n",
+        "      priority strict\n",
+    ):
+        assert line in hidden
+        hidden = hidden.replace(line, "")
+    before, after = read(text), read(hidden)
+    changed = {path: value for path, value in after.items() if before.get(path) != value}
+    used = ("Ethernet1/1", "Ethernet1/5", "Ethernet2/1", "Ethernet3/1", "Ethernet4/1")
+    assert changed == {
+        "qos/dscp[24]/traffic_class": 3,
+        "bgp/keepalive_s": 60,
+        "bgp/hold_s": 180,
+        **{f"interface[{port}]/mtu": 1500 for port in used},
+    }
+    assert after.keys() == before.keys()
+
+
+def test_grouped_code_points_kilobytes_and_ranges_are_understood() -> None:
+    text = text_of()
+    ones = "".join(f"qos map dscp {dscp} to traffic-class 0\n" for dscp in range(8))
+    grouped = text.replace(ones, "qos map dscp 0 1 2 3 4 5 6 7 to traffic-class 0\n")
+    grouped = grouped.replace("512000 bytes", "512 kbytes").replace("2048000 bytes", "2048 kbytes")
+    grouped = grouped.replace("permit 10.0.0.0/26 eq 31", "permit 10.0.0.0/26 ge 31 le 31")
+    assert grouped != text
+    assert read(grouped) == read(text)
+
+
+def test_older_spellings_and_dotted_numbers_are_understood() -> None:
+    text = text_of()
+    older = text.replace("peer group", "peer-group").replace("remote-as 4200001000", "remote-as 64086.60904")
+    older = older.replace("notation asplain", "notation asdot").replace("permit GSHUT", "permit 65535:0")
+    assert older != text
+    assert read(older) == read(text)
+
+
+def test_interfaces_that_only_exist_say_nothing() -> None:
+    text = text_of()
+    more = text.replace("interface Ethernet1/5\n", "interface Ethernet1/2\n!\ninterface Ethernet1/5\n")
+    assert read(more) == read(text)
+
+
+def test_a_buffer_profile_applied_to_all_ports_is_each_port_s() -> None:
+    text = text_of("trident-numbered")
+    own = "   platform trident mmu queue interface-profile MMU-400G-5M\n"
+    assert own in text
+    default = "\nplatform trident mmu queue profile MMU-400G-{}M apply"
+    everywhere = text.replace(own, "").replace(default.format(40), default.format(5))
+    facts = read(everywhere)
+    assert facts["interface[Ethernet1/1]/headroom/xoff_bytes"] == 231424
+    assert facts["interface[Ethernet3/1]/headroom/xoff_bytes"] == 283648
+
+
+def test_the_spellings_of_queues_and_buffer_profiles_mean_the_same() -> None:
+    text = text_of()
+    other = text.replace("interface-profile MMU-400G-5M", "profile MMU-400G-5M apply")
+    other = other.replace("to uc-tx-queue", "to tx-queue").replace("headroom bytes", "headroom")
+    assert other != text
+    assert read(other) == read(text)
+
+
+def test_a_threshold_of_all_priority_groups_is_told_from_that_of_one() -> None:
+    text = text_of()
+    whole = read(text.replace("ingress priority-group 3 threshold 1", "ingress threshold 1"))
+    port = "interface[Ethernet1/1]/headroom/"
+    assert (whole[port + "dynamic_th"], whole[port + "priority_groups"]) == (0, "all")
+    assert {p for p, v in read(text).items() if whole[p] != v} == {
+        p for p in whole if p.endswith("headroom/priority_groups")
+    }
+
+
+def test_a_second_ingress_threshold_of_a_profile_is_not_overlooked() -> None:
+    text = text_of().replace("group 3 threshold 1\n", "group 3 threshold 1\n    ingress threshold 1/4\n", 1)
+    assert [line for _, _, line in EOS.read({FILE: text}).unknown] == ["ingress threshold 1/4"]
+
+
+def test_a_watchdog_without_guaranteed_bandwidth_does_not_count() -> None:
+    facts = read(text_of().replace("      bandwidth guaranteed percent 1\n", ""))
+    assert facts["interface[Ethernet1/1]/watchdog"] == "false"
+    assert facts["interface[Ethernet1/1]/queue[3]/scheduler"] == "dwrr 90"
+
+
+@pytest.mark.parametrize(
+    ("line", "amount"),
+    [("10000000", "10000000 kbps"), ("10000 mbps", "10000 mbps"), ("percent 10", "10 percent")],
+)
+def test_a_guarantee_is_understood_in_every_unit(line: str, amount: str) -> None:
+    facts = read(text_of().replace("guaranteed percent 1\n", f"guaranteed {line}\n"))
+    assert facts["interface[Ethernet1/1]/queue[3]/guaranteed"] == amount
+    assert facts["interface[Ethernet1/1]/queue[3]/scheduler"] == "dwrr 90"
+    assert facts["interface[Ethernet1/1]/watchdog"] == "true"
+
+
+def test_marks_counted_on_an_interface_are_those_counted_in_its_profile() -> None:
+    text = text_of()
+    bare = text.replace("      random-detect ecn count\n", "")
+    own = "   uc-tx-queue 3\n      random-detect ecn count\n"
+    counted = bare.replace("   no switchport\n   ip", f"{own}   no switchport\n   ip")
+    assert len({text, bare, counted}) == 3
+    assert "interface[Ethernet1/1]/queue[3]/ecn_count" not in read(bare)
+    assert read(counted) == read(text)
+
+
+def test_lines_of_unknown_meaning_are_listed_with_their_numbers() -> None:
+    text = "hostname a\nip http client source\n!\nrouter ospf 1\n   max-lsa 12000\nbanner motd\nhello there\nEOF\n"
+    assert EOS.read({FILE: text}).unknown == [
+        (FILE, 2, "ip http client source"),
+        (FILE, 4, "router ospf 1"),
+        (FILE, 5, "max-lsa 12000"),
+        (FILE, 6, "banner motd"),
+        (FILE, 7, "hello there"),
+        (FILE, 8, "EOF"),
+    ]
+
+
+WORDS = sorted({word for name in VARIANTS for word in text_of(name).split()})
+INDENTS = st.sampled_from(["", " ", "   ", "      "])
+LINES = st.builds(
+    lambda indent, words: indent + " ".join(words),
+    INDENTS,
+    st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=7),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(LINES, max_size=30))
+def test_no_text_makes_the_reader_fail(lines: list[str]) -> None:
+    reading = EOS.read({FILE: "\n".join(lines)})
+    assert len(reading.unknown) <= sum(line.count("\n") + 1 for line in lines)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
+    lines = text_of("trident-dual").splitlines()
+    for _ in range(8):
+        index = data.draw(st.integers(0, len(lines) - 1))
+        words = lines[index].split(" ")
+        cut = data.draw(st.integers(0, len(words)))
+        lines[index] = " ".join(words[:cut])
+    EOS.read({FILE: "\n".join(lines)})
+
+
+def test_endless_numbers_are_unknown_lines() -> None:
+    assert EOS.read({FILE: "router bgp " + "9" * 100_000}).unknown[0][1] == 1

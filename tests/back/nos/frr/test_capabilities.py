@@ -1,0 +1,117 @@
+"""What plain FRR on Linux runs on, how it names ports, and what it admits not to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fabricc.back.nos import load
+from fabricc.back.nos.frr import FRR
+from fabricc.back.nos.frr.release import CAPABILITIES, Capability
+from fabricc.fabric.qos import Trimming
+from tests.back.nos.frr.variants import MODEL, VARIANTS, sample
+from tests.samples import switch_model
+
+
+@pytest.mark.parametrize(
+    ("cage", "child", "children", "name"),
+    [(3, 1, 1, "swp3"), (3, 1, 2, "swp3s0"), (3, 2, 2, "swp3s1"), (64, 4, 4, "swp64s3")],
+)
+def test_ports_are_named_as_the_kernel_names_them(cage: int, child: int, children: int, name: str) -> None:
+    assert FRR.port_name(MODEL, cage, child, children) == name
+    assert len(name) <= 15
+
+
+def test_it_runs_on_models_whose_linux_names_the_catalog_knows() -> None:
+    assert FRR.supports(MODEL)
+    assert not FRR.supports(switch_model())
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert load("frr") is FRR
+    assert FRR.default_release in FRR.releases
+
+
+def test_a_lossless_class_is_a_fatal_gap() -> None:
+    (fatal,) = (gap for gap in FRR.gaps(VARIANTS["numbered"]) if gap.fatal)
+    assert (fatal.code, fatal.feature) == ("FAB5201", "lossless class rdma")
+    assert "FAB5201" in fatal.remedy
+
+
+def test_without_lossless_classes_it_is_usable_with_reservations() -> None:
+    gaps = FRR.gaps(sample(lossless=False))
+    assert {gap.code for gap in gaps} == {"FAB5203", "FAB5204"}
+    assert not any(gap.fatal for gap in gaps)
+
+
+def test_more_paths_than_the_build_holds_is_a_fatal_gap() -> None:
+    switch = sample(lossless=False)
+    switch = replace(switch, bgp=replace(switch.bgp, maximum_paths=257))
+    assert [gap.code for gap in FRR.gaps(switch) if gap.fatal] == ["FAB5205"]
+
+
+def test_a_release_nobody_knows_is_a_fatal_gap() -> None:
+    assert [(gap.code, gap.fatal) for gap in FRR.gaps(replace(sample(), release="7.5"))] == [
+        ("FAB5206", True)
+    ]
+
+
+def test_only_the_release_with_the_next_hop_group_fault_avoids_kernel_groups() -> None:
+    line = "no zebra nexthop kernel enable\n"
+    texts = {r: FRR.render(replace(sample(), release=r))["frr.conf"] for r in FRR.releases}
+    assert {release for release, text in texts.items() if line in text} == {"8.4"}
+
+
+def test_planned_facts_leave_out_what_is_not_expressed() -> None:
+    paths = FRR.planned(VARIANTS["numbered"])
+    assert not any(path.startswith(("qos/", "watchdog/", "pool/", "user[")) for path in paths)
+    assert not any(path.endswith(("/speed_gbps", "/pfc", "/trust")) for path in paths)
+    assert paths["interface[swp1s0]/ipv4"] == "10.0.0.0/31"
+    assert paths["bgp/maximum_paths"] == 64
+
+
+def test_neighbour_tables_grow_with_the_ports() -> None:
+    switch = VARIANTS["numbered"]
+    large = replace(switch, ports=switch.ports * 100)
+    key = "kernel[net.ipv4.neigh.default.gc_thresh3]"
+    assert FRR.planned(switch)[key] == 8192
+    assert FRR.planned(large)[key] == 32 * 600
+
+
+def test_services_of_the_installation_are_named_and_load_balancing_is_refused() -> None:
+    gaps = [gap for gap in FRR.gaps(VARIANTS["settings"]) if gap.code in ("FAB5207", "FAB5208")]
+    assert [(gap.feature, gap.fatal) for gap in gaps] == [
+        ("TACACS+", False),
+        ("SNMP", False),
+        ("gNMI telemetry", False),
+        ("load balancing other than by flow", True),
+        ("hashing of RoCE queue pairs", True),
+    ]
+
+
+@pytest.mark.parametrize("entry", CAPABILITIES, ids=lambda each: each.feature)
+def test_every_entry_of_the_table_has_a_source_and_a_known_release(entry: Capability) -> None:
+    assert len(entry.source) > 20
+    assert entry.since is None or entry.since in FRR.releases
+    assert bool(entry.code) == bool(entry.remedy) == (entry.since is None)
+
+
+def test_trimming_and_link_layer_retry_are_refused() -> None:
+    switch = sample(lossless=False)
+    qos = replace(switch.qos, trimming=Trimming(256, 10, 4, (0,)), link_retry=True)
+    gaps = [gap for gap in FRR.gaps(replace(switch, qos=qos)) if gap.fatal]
+    assert [gap.code for gap in gaps] == ["FAB5209", "FAB5209"]
+
+
+def test_nobody_logs_in_over_the_fabric_s_ports() -> None:
+    rendered = FRR.render(VARIANTS["settings"])
+    rules = rendered["nftables.conf"].split("policy accept;\n")[1].split("\n")
+    assert [line.strip() for line in rules[:3]] == [
+        'iifname "lo" accept',
+        'iifname "eth0" tcp dport 22 ip saddr { 172.16.8.0/24, 172.16.9.0/24 } accept',
+        "tcp dport 22 drop",
+    ]
+    accept, drop = rules[1], rules[2]
+    swapped = rendered["nftables.conf"].replace(f"{accept}\n{drop}", f"{drop}\n{accept}")
+    assert "management/access" not in FRR.read({**rendered, "nftables.conf": swapped}).facts

@@ -1,0 +1,133 @@
+"""Turns Junos text into the XML that Juniper's YANG models describe, so that a schema can judge it.
+
+Text does not say which words are keys and which are values, so the tables below do, for what the product writes. A word
+that they do not know becomes an element of its own, which the models then refuse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from fabricc.back.nos.junos.tree import Text
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.junos.tree import Node
+
+# Lists with the key `name`, by the last elements of their path.
+LISTS = {
+    "login/user", "system/name-server", "ntp/server", "syslog/host", "syslog/file", "chassis/fpc", "fpc/pic",
+    "pic/port", "root-authentication/ssh-ed25519", "authentication/ssh-ed25519", "authentication/ssh-rsa",
+    "root-authentication/ssh-rsa", "interface/unit", "inet/address", "inet6/address",
+    "policy-options/route-filter-list", "from/route-filter-list", "policy-options/policy-statement",
+    "policy-statement/term", "policy-options/community", "policy-options/as-list", "classifiers/dscp",
+    "dscp/forwarding-class", "forwarding-class/loss-priority", "class-of-service/drop-profiles",
+    "ingress/buffer-partition", "egress/buffer-partition", "forwarding-classes/class",
+    "class-of-service/congestion-notification-profile", "dscp/code-point", "ieee-802.1/code-point",
+    "class-of-service/scheduler-maps", "scheduler-maps/forwarding-class", "class-of-service/schedulers",
+    "routing-options/rib", "static/route", "aggregate/route", "router-advertisement/interface", "bgp/group",
+    "group/neighbor", "group/dynamic-neighbor", "peer-auto-discovery/interface", "lldp/interface",
+    "system/tacplus-server", "snmp/community", "filter/term", "from/source-address",
+}  # fmt: skip
+# Lists whose own name Junos does not print.
+HIDDEN_LISTS = {
+    "configuration/interfaces": "interface",
+    "class-of-service/interfaces": "interface",
+    "configuration/routing-instances": "instance",
+}
+VALUES = {
+    "host-name", "class", "routing-instance", "root-login", "maximum-ecmp", "number-of-sub-ports", "speed",
+    "description", "mtu", "fec", "protocol", "members", "code-points", "fill-level", "drop-probability", "percent",
+    "dynamic-threshold", "pfc-priority", "queue-num", "poll-interval", "detection", "recovery", "watchdog-action",
+    "cable-length", "mru", "xon", "flow-control-queue", "congestion-notification-profile", "scheduler-map",
+    "scheduler", "priority", "next-hop", "router-id", "export", "import", "hold-time", "type", "maximum",
+    "peer-as-list", "minimum-interval", "multiplier", "peer-as", "port-id-subtype", "next",
+    "secret", "authentication-order", "events", "port", "local-certificate", "location", "contact", "authorization",
+    "advertisement-interval", "transmit-delay", "inactivity-interval", "ttl", "ttl-except", "hop-limit-except",
+    "next-header", "destination-port", "max-advertisement-interval", "min-advertisement-interval",
+}  # fmt: skip
+# Containers whose value stands without a word of its own.
+WORDLESS = {
+    "hash-seed": "seed-value",
+    "autonomous-system": "as-number",
+    "then/local-preference": "local-preference",
+    "filter/input": "filter-name",
+}
+FACILITIES = {"any", "authorization"}
+
+
+def as_xml(text: str, namespace: str, sections: set[str]) -> str:
+    """The top-level `sections` of the configuration as XML under `namespace` (`…/conf`)."""
+    root = Element("configuration", xmlns=f"{namespace}/root")
+    for node in Text(text).root.children.values():
+        if node.word in sections:
+            top = SubElement(root, node.word, xmlns=f"{namespace}/{node.word}")
+            _fill(top, node, "configuration", top)
+    return tostring(root, encoding="unicode")
+
+
+def _fill(element: Element, node: Node, above: str, parent: Element) -> None:
+    """Fill `element`, which stands for `node`, from the words below it."""
+    path = f"{above}/{node.word}"
+    if path in HIDDEN_LISTS:
+        for child in node.children.values():
+            _entry(SubElement(element, HIDDEN_LISTS[path]), child, HIDDEN_LISTS[path])
+        return
+    for child in node.children.values():
+        _child(element, child, node.word)
+
+
+def _child(parent: Element, node: Node, above: str) -> None:
+    path = f"{above}/{node.word}"
+    if path in LISTS or (node.word == "filter" and "input" not in node.children):
+        for key in node.children.values():
+            _entry(SubElement(parent, node.word), key, node.word)
+    elif node.word in FACILITIES and above in ("host", "file"):
+        contents = SubElement(parent, "contents")
+        SubElement(contents, "name").text = node.word
+        for level in node.children:
+            SubElement(contents, level)
+    elif node.word == "drop-profile-map":
+        _drop_profile_map(SubElement(parent, node.word), node)
+    elif path == "then/community":
+        for name in node.below("add"):
+            added = SubElement(parent, "community")
+            SubElement(added, "choice-ident").text = "add"
+            SubElement(added, "choice-value")
+            SubElement(added, "community-name").text = name.word
+    elif (wordless := WORDLESS.get(path) or WORDLESS.get(node.word)) is not None:
+        container = SubElement(parent, node.word)
+        for value in node.children:
+            SubElement(container, wordless).text = value
+    elif node.word in VALUES or path == "from/community":
+        for value in node.children:
+            SubElement(parent, node.word).text = value
+    else:
+        _fill(SubElement(parent, node.word), node, above, parent)
+
+
+def _entry(entry: Element, key: Node, name: str) -> None:
+    SubElement(entry, "name").text = key.word
+    for child in key.children.values():
+        if name == "route-filter-list":
+            _route_filters(entry, key)
+            return
+        _child(entry, child, name)
+
+
+def _route_filters(entry: Element, filters: Node) -> None:
+    for prefix in filters.children.values():
+        for kind in prefix.children.values():
+            for value in kind.children or [""]:
+                found = SubElement(entry, "rf_list")
+                SubElement(found, "address").text = prefix.word
+                SubElement(found, "choice-ident").text = kind.word
+                SubElement(found, "choice-value").text = value
+
+
+def _drop_profile_map(element: Element, node: Node) -> None:
+    """A list with two keys, all on one line: words and values take turns."""
+    while node.children:
+        word = next(iter(node.children.values()))
+        node = next(iter(word.children.values()))
+        SubElement(element, word.word).text = node.word

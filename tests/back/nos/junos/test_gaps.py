@@ -1,0 +1,219 @@
+"""What Junos cannot express is said, with a remedy, and what it rounds is rounded alike in text and plan."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.back.nos import load
+from fabricc.back.nos.junos import FILE, JUNOS
+from fabricc.back.nos.junos.capabilities import CAPABILITIES, RELEASES, lacking, since_release
+from fabricc.back.nos.junos.vocabulary import fill_levels, maximum_ecmp, queue_bytes
+from fabricc.compiler.front import unexpressed
+from fabricc.fabric.model import Account, Tacacs
+from fabricc.fabric.qos import Ecn, Watchdog
+from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule
+from tests.back.nos.junos.variants import VARIANTS, variant
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
+
+FATAL = {
+    "FAB5501", "FAB5502", "FAB5503", "FAB5504", "FAB5506", "FAB5510", "FAB5511", "FAB5513", "FAB5514", "FAB5515",
+    "FAB5516", "FAB5518", "FAB5519", "FAB5521", "FAB5523", "FAB5681",
+}  # fmt: skip
+ALWAYS = {"FAB5505", "FAB5507"}  # of every lossless switch
+
+
+def watched(watchdog: Watchdog) -> Switch:
+    switch = variant("evo-numbered")
+    return replace(switch, qos=replace(switch.qos, watchdog=watchdog))
+
+
+def fitting() -> Switch:
+    """The sample with timers that Junos can hold: polls twice as frequent as detection, BFD once a second."""
+    return timed(watched(Watchdog(200, 400, 100, "drop")))
+
+
+def timed(switch: Switch) -> Switch:
+    """A switch with timers of BGP and BFD that Junos can hold."""
+    return replace(switch, bgp=replace(switch.bgp, keepalive_s=3, hold_s=9, bfd_interval_ms=1000))
+
+
+def with_class(name: str, **changes: Any) -> Switch:
+    switch = fitting()
+    classes = tuple(replace(c, **changes) if c.name == name else c for c in switch.qos.classes)
+    return replace(switch, qos=replace(switch.qos, classes=classes))
+
+
+def with_port(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, ports=(replace(switch.ports[0], **changes), *switch.ports[1:]))
+
+
+def with_profile(**changes: Any) -> Switch:
+    switch = fitting()
+    first, *others = switch.qos.profiles
+    parts = {key: replace(getattr(first, key), **values) for key, values in changes.items()}
+    return replace(switch, qos=replace(switch.qos, profiles=(replace(first, **parts), *others)))
+
+
+def with_bgp(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, bgp=replace(switch.bgp, **changes))
+
+
+def with_users(*keys: str) -> Switch:
+    switch = fitting()
+    users = tuple(Account(f"user{index}", key) for index, key in enumerate(keys))
+    return replace(switch, management=replace(switch.management, users=users))
+
+
+def with_management(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, management=replace(switch.management, **changes))
+
+
+OVERLAPPING = PrefixList("POOL", 4, (PrefixRule("10.1.0.0/16", 24, 24), PrefixRule("10.0.0.0/8", 32, 32)))
+CASES = {
+    "FAB5501": with_port(speed_gbps=1600),
+    "FAB5502": with_port(mtu=9216),
+    "FAB5503": with_class("rdma", priority=8),
+    "FAB5504": with_class("default", weight_percent=0),
+    "FAB5505": fitting(),
+    "FAB5506": with_profile(ecn={"max_percent": 0}),
+    "FAB5507": fitting(),
+    "FAB5508": variant("classic-numbered"),
+    "FAB5509": with_profile(headroom={"dynamic_th": -2}),
+    "FAB5510": with_profile(headroom={"xoff_bytes": 30_000_000}),
+    "FAB5511": watched(Watchdog(200, 400, 50, "drop")),
+    "FAB5512": watched(Watchdog(250, 400, 100, "drop")),
+    "FAB5513": with_users(),
+    "FAB5514": with_users("ssh-dss AAAA"),
+    "FAB5515": with_bgp(maximum_paths=513),
+    "FAB5516": with_bgp(bfd_multiplier=0),
+    "FAB5517": with_bgp(keepalive_s=5),
+    "FAB5518": with_bgp(prefix_lists=(OVERLAPPING,)),
+    "FAB5519": with_management(access=("172.16.8.0/24",), address="2001:db8::b/64", gateway="2001:db8::1"),
+    "FAB5520": with_management(gnmi_port=9339),
+    "FAB5521": with_management(
+        users=(Account("remote", "ssh-ed25519 AAAA"),), tacacs=Tacacs(("172.16.0.5",), "FABRICC-SECRET-t")
+    ),
+    "FAB5522": replace(fitting(), load_balancing=LoadBalancing(queue_pairs=True)),
+    "FAB5523": replace(variant("classic-settings"), release="21.4"),
+    "FAB5680": with_bgp(bfd_interval_ms=300),
+    "FAB5681": with_bgp(bfd_interval_ms=300, keepalive_s=1, hold_s=3),
+}
+
+
+def test_a_switch_that_fits_has_only_the_gaps_of_every_lossless_switch() -> None:
+    assert {gap.code for gap in JUNOS.gaps(fitting())} == ALWAYS
+    assert JUNOS.gaps(timed(variant("evo-lossy"))) == []
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_each_gap_is_found_with_reason_and_remedy(code: str) -> None:
+    found = [gap for gap in JUNOS.gaps(CASES[code]) if gap.code == code]
+    assert len(found) == 1
+    assert found[0].fatal == (code in FATAL)
+    assert found[0].feature
+    assert found[0].reason
+    assert found[0].remedy
+
+
+@pytest.mark.parametrize("code", sorted(CASES.keys() - FATAL))
+def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
+    switch = CASES[code]
+    reading = JUNOS.read(JUNOS.render(switch))
+    assert reading.unknown == []
+    assert reading.facts == JUNOS.planned(switch)
+
+
+@pytest.mark.parametrize(("asked", "written"), [(300, 1000), (1000, 1000), (1500, 1500), (None, None)])
+def test_bfd_is_no_faster_than_the_platform_supports(asked: int | None, written: int | None) -> None:
+    switch = with_bgp(bfd_interval_ms=asked)
+    text = JUNOS.render(switch)[FILE]
+    assert re.findall(r"minimum-interval (\d+);", text) == ([] if written is None else [str(written)])
+    told = {gap.code for gap in JUNOS.gaps(switch)} - ALWAYS
+    assert told == ({"FAB5680"} if written != asked else set())
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_no_sample_has_a_fatal_gap(name: str) -> None:
+    assert not [gap for gap in JUNOS.gaps(variant(name)) if gap.fatal]
+
+
+@pytest.mark.parametrize("name", ["evo-settings", "evo-settings-unnumbered", "classic-settings"])
+def test_no_setting_is_passed_over(name: str) -> None:
+    switch = variant(name)
+    assert list(unexpressed(switch, load("junos"), JUNOS.gaps(switch))) == []
+
+
+def test_an_older_release_lacks_what_its_model_has_not() -> None:
+    def features(name: str, release: str) -> list[str]:
+        return [capability.feature for capability in lacking(replace(variant(name), release=release))]
+
+    unnumbered, gnmi = "BGP sessions over unnumbered links", "gNMI telemetry"
+    assert features("classic-settings-unnumbered", "20.4") == [unnumbered, gnmi]
+    assert features("classic-settings-unnumbered", "21.4") == [gnmi]
+    assert features("classic-settings-unnumbered", "22.4") == []
+    assert features("evo-numbered", "22.4") == ["Junos OS Evolved", "a watchdog for PFC"]
+    assert features("evo-settings-unnumbered", "23.4") == []
+
+
+def test_queue_pairs_are_refused_where_nothing_is_published() -> None:
+    switch = variant("classic-settings")
+    balancing = replace(switch.load_balancing, queue_pairs=True)
+    gaps = JUNOS.gaps(replace(switch, load_balancing=balancing))
+    assert [(g.code, g.fatal) for g in gaps if g.feature == "hashing of RoCE queue pairs"] == [
+        ("FAB5523", True)
+    ]
+
+
+def test_every_capability_names_its_source_and_is_had_by_the_newest_release() -> None:
+    for capability in CAPABILITIES:
+        assert capability.source
+        releases = [since_release(capability, kind) for kind in ("classic", "evo")]
+        assert all(release is None or release <= RELEASES[-1] for release in releases)
+        assert any(releases)
+
+
+def test_a_queue_that_is_not_marked_has_no_thresholds() -> None:
+    switch = fitting()
+    profiles = tuple(replace(profile, ecn=None) for profile in switch.qos.profiles)
+    switch = replace(switch, qos=replace(switch.qos, profiles=profiles))
+    assert "FAB5505" not in {gap.code for gap in JUNOS.gaps(switch)}
+    assert not any("ecn" in path for path in JUNOS.planned(switch))
+    assert "explicit-congestion-notification" not in JUNOS.render(switch)["juniper.conf"]
+
+
+def test_fill_levels_ascend_from_one_percent_and_round_towards_early_marking() -> None:
+    marking = Ecn(550, 896, 20)
+    assert (fill_levels(marking, 1000).low, fill_levels(marking, 1000).high) == (55, 89)
+    assert (fill_levels(marking, 10**9).low, fill_levels(marking, 10**9).high) == (1, 2)
+    assert (fill_levels(marking, 1).low, fill_levels(marking, 1).high) == (99, 100)
+    assert (fill_levels(Ecn(499, 501, 20), 1000).low, fill_levels(Ecn(499, 501, 20), 1000).high) == (49, 50)
+
+
+def test_a_queue_holds_its_share_of_the_pool() -> None:
+    switch = fitting()
+    assert switch.qos.pools
+    assert queue_bytes(switch) == switch.qos.pools.egress_lossless_bytes // 5
+    assert queue_bytes(variant("evo-lossy")) == 0
+
+
+def test_equal_cost_groups_come_in_steps() -> None:
+    assert [maximum_ecmp(paths) for paths in (1, 16, 17, 33, 512)] == [16, 16, 32, 64, 512]
+
+
+def test_headroom_shares_the_smallest_threshold_of_all_ports() -> None:
+    facts = JUNOS.planned(CASES["FAB5509"])
+    assert {value for path, value in facts.items() if path.endswith("/dynamic_th")} == {-2}
+
+
+def test_xon_is_counted_in_cells() -> None:
+    facts = JUNOS.planned(with_profile(headroom={"xon_offset_bytes": 1920}))
+    assert facts["interface[et-0/0/3:0]/headroom/xon_offset_cells"] == 10

@@ -1,0 +1,329 @@
+"""The reader: what is rendered reads back as planned, in both forms, and so does what a device prints."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricc.back.nos.junos import FILE, JUNOS
+from fabricc.back.nos.junos.tree import Text
+from fabricc.back.nos.junos.vocabulary import SPEEDS, quoted
+from fabricc.fabric.model import Account
+from fabricc.fabric.qos import Ecn, Headroom, Watchdog
+from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
+from tests.back.nos.junos.variants import VARIANTS, large, variant
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+
+def text_of(name: str = "evo-numbered") -> str:
+    return JUNOS.render(variant(name))[FILE]
+
+
+def read(text: str) -> Facts:
+    reading = JUNOS.read({FILE: text})
+    assert reading.unknown == []
+    return reading.facts
+
+
+def as_commands(text: str) -> list[str]:
+    """The same configuration as `show configuration | display set` prints it."""
+    lines: list[str] = []
+
+    def walk(node: object, path: list[str]) -> None:
+        if node.ends:  # type: ignore[attr-defined]
+            lines.append(" ".join(["set", *path]))
+        for child in node.children.values():  # type: ignore[attr-defined]
+            walk(child, [*path, quoted(child.word)])
+
+    walk(Text(text).root, [])
+    return lines
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_what_is_rendered_reads_back_as_planned(name: str) -> None:
+    switch = variant(name)
+    reading = JUNOS.read(JUNOS.render(switch))
+    assert reading.unknown == []
+    assert reading.facts == JUNOS.planned(switch)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_set_form_says_the_same(name: str) -> None:
+    commands = as_commands(text_of(name))
+    assert all(line.startswith("set ") for line in commands)
+    assert read("\n".join(commands)) == JUNOS.planned(variant(name))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_fact_of_a_rendered_file_has_its_line(name: str) -> None:
+    reading = JUNOS.read(JUNOS.render(variant(name)))
+    assert reading.facts.keys() == reading.lines.keys()
+    assert all(file == FILE and line > 0 for file, line in reading.lines.values())
+
+
+def test_a_fact_points_at_the_line_that_says_it() -> None:
+    text = text_of()
+    at = {number: line.strip() for number, line in enumerate(text.splitlines(), 1)}
+    lines = JUNOS.read({FILE: text}).lines
+
+    def said(path: str) -> str:
+        return at[lines[path][1]]
+
+    assert said("system/hostname") == "host-name su001-tor1a;"
+    assert said("interface[et-0/0/1:1]/ipv4") == "address 10.0.0.2/31;"
+    assert said("interface[et-0/0/1:1]/speed_gbps") == "speed 400g;"
+    assert said("interface[et-0/0/1:1]/headroom/cable_m") == "cable-length 5;"
+    assert said("interface[et-0/0/3:0]/queue[3]/scheduler") == "transmit-rate percent 85;"
+    assert said("qos/dscp[26]/traffic_class") == "loss-priority low code-points [ 011010 ];"
+    assert said("bgp/neighbor[10.64.0.0]/import") == "import FROM-UPSTREAM;"
+    assert said("route_map[FROM-UPSTREAM]/10") == "accept;"
+
+
+names = st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True)
+positive = st.integers(1, 10**9)
+
+
+@st.composite
+def switches(draw: st.DrawFn) -> Switch:
+    """Sample switches with other figures and names everywhere."""
+    switch = variant(draw(st.sampled_from(VARIANTS)))
+    lossless = bool(switch.qos.profiles)
+    percent = draw(st.integers(1, 99))
+    classes = tuple(
+        c if c.strict else replace(c, weight_percent=percent if c.lossless else 100 - percent)
+        for c in switch.qos.classes
+    )
+    marking = st.none() | st.builds(Ecn, positive, positive, st.integers(1, 100))
+    profiles = tuple(
+        replace(
+            profile,
+            headroom=Headroom(
+                draw(st.integers(1, 2000)),
+                draw(positive),
+                draw(positive),
+                draw(positive),
+                draw(st.none() | st.integers(0, 10**6)),
+                draw(st.integers(-9, 9)),
+                "drawn",
+            ),
+            ecn=draw(marking),
+        )
+        for profile in switch.qos.profiles
+    )
+    timer = st.integers(10, 60_000)
+    watchdog = Watchdog(draw(timer), draw(timer), draw(timer), draw(st.sampled_from(["drop", "forward"])))
+    qos = replace(
+        switch.qos,
+        classes=classes,
+        profiles=profiles,
+        watchdog=draw(st.sampled_from([watchdog, None])) if lossless else None,
+    )
+    lengths = st.tuples(st.none() | st.integers(17, 20), st.none() | st.integers(20, 32))
+    spans = draw(st.lists(lengths, min_size=1, max_size=4))
+    listed = PrefixList(
+        draw(names).upper(), 4, tuple(PrefixRule(f"10.{i}.0.0/16", *span) for i, span in enumerate(spans))
+    )
+    clause = Clause(
+        draw(st.integers(1, 9)),
+        draw(st.booleans()),
+        draw(st.sampled_from([None, listed.name])),
+        4,
+        draw(st.sampled_from([None, "GRACEFUL-SHUTDOWN"])),
+        draw(st.none() | st.integers(0, 2**32 - 1)),
+        draw(st.sampled_from([None, "65535:0", "65535:65281", "64512:7"])),
+    )
+    bgp = replace(
+        switch.bgp,
+        asn=draw(st.integers(1, 2**32 - 1)),
+        keepalive_s=draw(st.integers(1, 60)),
+        hold_s=draw(st.integers(3, 180)),
+        maximum_paths=draw(st.integers(1, 512)),
+        multipath_relax=draw(st.booleans()),
+        bfd_interval_ms=draw(st.none() | st.integers(1, 255_000)),
+        bfd_multiplier=draw(st.integers(1, 255)),
+        aggregates=draw(st.sampled_from([switch.bgp.aggregates, ()])),
+        groups=tuple(replace(g, maximum_prefixes=draw(positive)) for g in switch.bgp.groups),
+        sessions=tuple(
+            replace(s, peer=draw(names), remote_asn=draw(st.integers(1, 2**32 - 1)))
+            for s in switch.bgp.sessions
+        ),
+        prefix_lists=(*switch.bgp.prefix_lists, listed),
+        route_maps=(*switch.bgp.route_maps, RouteMap("ZZ", (clause,))),
+    )
+    speeds = {cage: draw(st.sampled_from(sorted(SPEEDS))) for cage in (1, 2, 3, 4)}
+    ports = tuple(
+        replace(
+            port,
+            speed_gbps=speeds[port.cage],
+            lanes=draw(st.sampled_from([1, 2, 4])),
+            mtu=draw(st.integers(1280, 9202)),
+        )
+        for port in switch.ports
+    )
+    users = tuple(
+        Account(name, f'ssh-ed25519 {name} "quoted" \\ {{}};#') for name in draw(st.sets(names, max_size=3))
+    )
+    management = replace(switch.management, users=users, ntp=(), dns=("10.9.0.10", "10.9.0.9"))
+    return replace(switch, name=draw(names), qos=qos, bgp=bgp, ports=ports, management=management)
+
+
+@settings(max_examples=150, deadline=None)
+@given(switches())
+def test_any_figures_read_back_as_planned(switch: Switch) -> None:
+    text = JUNOS.render(switch)[FILE]
+    assert read(text) == JUNOS.planned(switch)
+    assert read("\n".join(as_commands(text))) == JUNOS.planned(switch)
+
+
+def test_a_large_switch_reads_back_as_planned() -> None:
+    switch = large()
+    assert read(JUNOS.render(switch)[FILE]) == JUNOS.planned(switch)
+
+
+# --- as a device prints it ---------------------------------------------------------------------------
+
+
+def test_comments_and_another_order_of_sections_change_nothing() -> None:
+    text = text_of()
+    sections = [part + "\n}\n" for part in text.split("\n}\n") if part]
+    printed = (
+        "## Last commit: 2026-05-01 10:00:00 UTC by netops\nversion 24.4R1.8-EVO;\n"
+        + "/* the whole\n   fabric */\n".join(reversed(sections))
+    ).replace('sample";', 'sample"; ## SECRET-DATA')
+    facts = read(printed)
+    assert facts.pop("platform/version") == "24.4R1.8-EVO"
+    assert facts == read(text)
+
+
+def test_set_commands_in_another_order_change_nothing() -> None:
+    commands = as_commands(text_of("evo-dual"))
+    ordered = [line for line in commands if re.search("policy-options|drop-profiles| export ", line)]
+    others = [line for line in commands if line not in ordered]
+    assert read("\n".join([*reversed(others), *ordered])) == read(text_of("evo-dual"))
+
+
+def test_single_statements_without_braces_and_class_attributes_on_one_line_are_understood() -> None:
+    text = text_of()
+    assert "            then {\n                reject;\n            }\n" in text
+    printed = text.replace(
+        "            then {\n                reject;\n            }\n", "            then reject;\n"
+    )
+    start, end = printed.index("        class FC-RDMA {"), printed.index("        class FC-CNP {")
+    printed = printed[:start] + "        class FC-RDMA queue-num 3 no-loss pfc-priority 3;\n" + printed[end:]
+    assert read(printed) == read(text)
+
+
+def test_attachments_by_pattern_are_each_interface_s() -> None:
+    text = text_of("evo-lossy")
+    start = text.index("    interfaces {", text.index("class-of-service {"))
+    end = text.index("    scheduler-maps {")
+    pattern = "interfaces { et-* { scheduler-map SM-LOSSY; unit * { classifiers { dscp DSCP; } } } }\n"
+    assert read(text[:start] + pattern + text[end:]) == read(text)
+
+
+def test_what_a_group_leaves_to_the_protocol_is_inherited() -> None:
+    text = text_of()
+    bfd = (
+        "            bfd-liveness-detection {\n                minimum-interval 1000;\n"
+        "                multiplier 3;\n            }\n"
+    )
+    assert bfd in text
+    above = text.replace(bfd, "").replace(
+        "        log-updown;\n", f"        log-updown;\n{bfd}        import FROM-UPSTREAM;\n"
+    )
+    above = above.replace("            import FROM-UPSTREAM;\n", "")
+    assert read(above) == read(text)
+
+
+@pytest.mark.parametrize("form", ["curly", "set"])
+def test_what_is_inactive_counts_as_unknown(form: str) -> None:
+    text = text_of()
+    if form == "curly":
+        changed = text.replace("        multiplier 3;", "        inactive: multiplier 3;").replace(
+            "    lldp {", "    inactive: lldp {"
+        )
+    else:
+        commands = as_commands(text)
+        group = "deactivate protocols bgp group UPSTREAM bfd-liveness-detection multiplier 3"
+        changed = "\n".join([*commands, "deactivate protocols lldp", group])
+    assert changed != text
+    reading = JUNOS.read({FILE: changed})
+    statements = [statement for _, _, statement in reading.unknown]
+    assert "inactive: protocols lldp interface all" in statements
+    assert "platform/lldp/ports" not in reading.facts
+    assert any("multiplier" in statement for statement in statements)
+    assert reading.facts["bfd/interval_ms"] == 1000
+
+
+def test_statements_of_unknown_meaning_are_listed_with_their_lines() -> None:
+    text = (
+        "system {\n    host-name a;\n    ports {\n        console log-out-on-disconnect;\n    }\n}\n"
+        'protocols {\n    ospf {\n        area 0.0.0.0 {\n            interface "all";\n        }\n    }\n}\n'
+        "apply-groups [ re0 re1 ];\n"
+    )
+    reading = JUNOS.read({FILE: text})
+    assert reading.facts == {"system/hostname": "a"}
+    assert reading.unknown == [
+        (FILE, 4, "system ports console log-out-on-disconnect"),
+        (FILE, 10, "protocols ospf area 0.0.0.0 interface all"),
+        (FILE, 14, "apply-groups re0"),
+        (FILE, 14, "apply-groups re1"),
+    ]
+
+
+def test_of_a_value_said_twice_the_last_counts_and_the_first_is_unknown() -> None:
+    reading = JUNOS.read({FILE: "set system host-name a\nset system host-name b\ndelete system ntp\n"})
+    assert reading.facts == {"system/hostname": "b"}
+    assert reading.unknown == [(FILE, 1, "system host-name a"), (FILE, 3, "delete system ntp")]
+
+
+WORDS = sorted({word for name in VARIANTS for word in text_of(name).split()})
+PIECES = st.sampled_from([*WORDS, "{", "}", ";", "[", "]", '"', "inactive:", "#", "/*", "*/", "set"])
+LINES = st.lists(PIECES | st.text(max_size=4), max_size=7).map(" ".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(LINES, max_size=30))
+def test_no_text_makes_the_reader_fail(lines: list[str]) -> None:
+    reading = JUNOS.read({FILE: "\n".join(lines)})
+    assert all(number >= 0 for _, number, _ in reading.unknown)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
+    lines = text_of("evo-dual").splitlines()
+    for _ in range(8):
+        index = data.draw(st.integers(0, len(lines) - 1))
+        words = lines[index].split(" ")
+        lines[index] = " ".join(words[: data.draw(st.integers(0, len(words)))])
+    JUNOS.read({FILE: "\n".join(lines)})
+
+
+def test_endless_lines_and_numbers_and_depths_are_survived() -> None:
+    for text in ("a" * 100_000, "set routing-options autonomous-system " + "9" * 60_000, "a { " * 20_000):
+        assert JUNOS.read({FILE: text}).facts == {}
+
+
+SAMPLES = Path(__file__).parents[5] / "shared" / "reference" / "nos-samples"
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample configurations are not beside the checkout")
+def test_configurations_of_others_are_understood_but_for_what_is_never_written() -> None:
+    unwritten = re.compile(
+        "encrypted-password|flowset-table-size|reassignment|ether-type|sampling-rate|from prefix-list"
+        "|from route-filter |policy-options prefix-list|graceful-restart|fast-reroute|global-load-balancing"
+    )
+    for sample in SAMPLES.glob("junos-*.set"):
+        reading = JUNOS.read({FILE: sample.read_text(encoding="utf-8")})
+        assert reading.facts["load_balancing/flowlet_idle_us"] == 128
+        assert [statement for _, _, statement in reading.unknown if not unwritten.search(statement)] == []

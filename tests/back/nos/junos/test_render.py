@@ -1,0 +1,233 @@
+"""The text is the device's own: golden files, the order of sections and the traps of Junos.
+
+`UPDATE_GOLDEN=1 pytest tests/back/nos/junos/test_render.py` rewrites the golden files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fabricc.back.nos import load
+from fabricc.back.nos.junos import FILE, JUNOS
+from fabricc.back.nos.junos.naming import port_name
+from fabricc.catalog import load_catalog
+from fabricc.fabric.model import TierName
+from tests.back.nos.junos.variants import GOLDENS, VARIANTS, large, model, variant
+from tests.effort import calls
+
+GOLDEN = Path(__file__).parent / "golden"
+SECTIONS = [
+    "system", "chassis", "interfaces", "snmp", "forwarding-options", "policy-options", "class-of-service", "firewall",
+    "routing-instances", "routing-options", "protocols",
+]  # fmt: skip
+
+
+def text_of(name: str = "evo-numbered") -> str:
+    return JUNOS.render(variant(name))[FILE]
+
+
+def section(text: str, start: str) -> str:
+    """From a line to the brace that closes it, inclusive."""
+    begin = text.index(start)
+    indent = re.match(" *", text[begin:])
+    assert indent
+    return text[begin : text.index(f"\n{indent[0]}}}\n", begin)]
+
+
+@pytest.mark.parametrize("name", GOLDENS)
+def test_the_text_is_the_golden_text(name: str) -> None:
+    golden = GOLDEN / f"{name}.conf"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(text_of(name), encoding="utf-8")
+    assert text_of(name) == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_sections_come_in_the_order_of_a_device_and_braces_balance(name: str) -> None:
+    text = text_of(name)
+    sections = [name for name in SECTIONS if name not in ("snmp", "firewall") or name in text.split()]
+    assert [line.removesuffix(" {") for line in text.splitlines() if line[0] not in " }"] == sections
+    depth = 0
+    for line in text.splitlines():
+        depth -= line.strip() == "}"
+        assert line == " " * 4 * depth + line.strip()
+        assert line.endswith((";", "{", "}"))
+        depth += line.endswith("{")
+    assert depth == 0
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_nothing_is_commented_and_no_line_is_blank(name: str) -> None:
+    for line in text_of(name).splitlines():
+        assert line.strip()
+        assert not re.search(r"(^|\s)(#|/\*)", line)
+
+
+def test_a_commit_finds_a_root_authentication_but_root_has_no_way_in() -> None:
+    text = text_of()
+    assert '    root-authentication {\n        ssh-ed25519 "ssh-ed25519 AAAA' in text
+    assert "            root-login deny;\n" in text
+    assert "password" not in text
+
+
+def test_an_interface_s_mtu_counts_the_header_and_a_family_s_does_not() -> None:
+    port = section(text_of(), "    et-0/0/1:0 {")
+    assert "        mtu 9114;\n" in port
+    assert "                mtu 9100;\n" in port
+
+
+def test_an_evolved_switch_splits_a_cage_under_interfaces_and_a_classic_one_under_chassis() -> None:
+    split = "number-of-sub-ports 2;"
+    evolved, classic = text_of("evo-numbered"), text_of("classic-numbered")
+    assert split in section(evolved, "    et-0/0/1 {")
+    assert split not in section(evolved, "chassis {")
+    assert section(classic, "chassis {").count(split) == 4
+    assert split not in section(classic, "interfaces {")
+    assert "    re0:mgmt-0 {\n" in evolved
+    assert "    em0 {\n" in classic
+
+
+def test_an_unused_port_is_disabled_and_has_no_unit() -> None:
+    assert section(text_of(), "    et-0/0/2:1 {") == (
+        "    et-0/0/2:1 {\n        description reserved;\n        disable;"
+    )
+
+
+def test_notifications_go_first_but_cannot_starve_the_others() -> None:
+    text = text_of()
+    strict = section(text, "        S-CNP {")
+    assert "transmit-rate percent 5;" in strict
+    assert "priority strict-high;" in strict
+    for scheduler_map in re.findall(r"SM-\S+ \{", text_of()):
+        names = re.findall(r"scheduler (\S+);", section(text_of(), f"        {scheduler_map}"))
+        rates = [
+            int(rate)
+            for name in names
+            for rate in re.findall(r"transmit-rate percent (\d+);", section(text, f"        {name} {{"))
+        ]
+        assert len(rates) == 3
+        assert sum(rates) <= 100
+
+
+def test_a_model_without_a_cap_leaves_strict_classes_and_shares_alone() -> None:
+    text = text_of("classic-numbered")
+    assert "transmit-rate" not in section(text, "        S-CNP {")
+    assert "transmit-rate percent 10;" in section(text, "        S-DEFAULT {")
+
+
+def test_buffers_are_split_and_counted_as_the_catalog_says() -> None:
+    text = text_of()
+    assert re.findall(r"percent (\d+);", section(text, "    dedicated-buffer {")) == ["15", "30"]
+    assert "buffer-monitor-enable;" in section(text, "chassis {")
+    classic = text_of("classic-numbered")
+    assert "dedicated-buffer" not in classic
+    assert "buffer-monitor-enable" not in classic
+    assert "buffer-monitor-enable" not in text_of("evo-lossy")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_lost_path_is_replaced_in_the_forwarding_table_itself(name: str) -> None:
+    table = section(text_of(name), "    forwarding-table {")
+    assert table.endswith("export PFE-LB;\n        ecmp-fast-reroute;")
+
+
+def test_all_paths_are_used_only_with_a_policy_on_the_forwarding_table() -> None:
+    text = text_of()
+    assert "    policy-statement PFE-LB {\n        then {\n            load-balance per-packet;" in text
+    assert "    forwarding-table {\n        export PFE-LB;" in text
+    assert "            multipath {\n                multiple-as;" in text
+    assert "    maximum-ecmp 64;\n" in text
+
+
+def test_what_an_aggregate_stands_for_is_held_back_before_anything_is_passed_on() -> None:
+    policy = section(text_of(), "    policy-statement CONNECTED {")
+    terms = re.findall(r"term (\S+) \{", policy)
+    assert terms == ["SUMMARY-ONLY", "AGGREGATES", "BGP", "10", "DEFAULT"]
+    assert "from {\n                aggregate-contributor;" in policy
+    assert "export [ CONNECTED TO-UPSTREAM ];" in text_of()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_policy_ends_by_rejecting_the_rest(name: str) -> None:
+    text = text_of(name)
+    for policy in re.findall(r"    policy-statement (\S+) \{\n        term", text):
+        body = section(text, f"    policy-statement {policy} {{")
+        assert body.endswith(
+            "        term DEFAULT {\n            then {\n                reject;\n            }\n        }"
+        )
+
+
+def test_unnumbered_links_find_their_neighbours_by_router_advertisements() -> None:
+    text = text_of("evo-unnumbered")
+    announced = section(text, "        interface et-0/0/3:0.0 {")
+    assert "max-advertisement-interval 10;" in announced
+    assert "min-advertisement-interval 3;" in announced
+    group = section(text, "        group UPSTREAM-UN-4200001000 {")
+    assert "extended-nexthop;" in group
+    assert "peer-as-list AS-4200001000;" in group
+    assert "neighbor 1" not in group
+
+
+def test_unnumbered_neighbours_of_other_as_numbers_have_a_group_of_their_own() -> None:
+    switch = variant("evo-unnumbered")
+    first, second = switch.bgp.sessions
+    bgp = replace(switch.bgp, sessions=(first, replace(second, remote_asn=65_001)))
+    switch = replace(switch, bgp=bgp)
+    files = JUNOS.render(switch)
+    assert re.findall(r"group (\S+) \{", files[FILE]) == ["UPSTREAM-UN-4200001000", "UPSTREAM-UN-65001"]
+    assert JUNOS.read(files).facts == JUNOS.planned(switch)
+
+
+def test_code_points_are_six_bits_and_priorities_three() -> None:
+    profile = section(text_of(), "    congestion-notification-profile PFC-400G-40M {")
+    assert "code-point 011010 {" in profile
+    assert "code-point 011 {\n                    flow-control-queue 3;" in profile
+
+
+def test_management_over_ipv6_has_its_route_in_the_table_of_the_instance() -> None:
+    switch = variant("evo-numbered")
+    management = replace(switch.management, address="2001:db8::b/64", gateway="2001:db8::1")
+    switch = replace(switch, management=management)
+    files = JUNOS.render(switch)
+    assert "rib mgmt_junos.inet6.0 {" in files[FILE]
+    assert JUNOS.read(files).facts == JUNOS.planned(switch)
+
+
+def test_tiers_hash_with_seeds_of_their_own() -> None:
+    switch = variant("evo-numbered")
+    texts = [JUNOS.render(replace(switch, tier=tier))[FILE] for tier in TierName]
+    assert len({re.findall(r"hash-seed \d+", text)[0] for text in texts}) == 3
+
+
+def test_the_back_end_is_found_by_name() -> None:
+    back_end = load("junos")
+    assert back_end.name == JUNOS.name
+    assert back_end.default_release in back_end.releases
+
+
+def test_cages_count_as_on_the_panel_and_children_from_zero() -> None:
+    switch = model("evo")
+    assert port_name(switch, 1, 1, 1) == "et-0/0/1"
+    assert port_name(switch, 4, 4, 4) == "et-0/0/4:3"
+    for cage, child, children in ((9, 1, 1), (1, 3, 2), (1, 0, 2), (1, 1, 16)):
+        with pytest.raises(ValueError):
+            port_name(switch, cage, child, children)
+
+
+@pytest.mark.parametrize("name", ["qfx5220-32cd", "qfx5230-64cd", "qfx5240-64od"])
+def test_the_switches_of_the_catalog_are_evolved_and_start_at_cage_0(name: str) -> None:
+    switch = load_catalog()[0].switches[name]
+    assert JUNOS.supports(switch)
+    assert switch.nos["junos"]["flavour"] == "evo"
+    assert JUNOS.port_name(switch, 0, 1, 1) == "et-0/0/0"
+    assert JUNOS.port_name(switch, 31, 2, 2) == "et-0/0/31:1"
+
+
+def test_rendering_costs_in_proportion_to_the_ports() -> None:
+    few, many = large(32), large(128)
+    assert calls(lambda: JUNOS.render(many)) < 5 * calls(lambda: JUNOS.render(few))

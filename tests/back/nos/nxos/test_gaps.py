@@ -1,0 +1,172 @@
+"""What NX-OS cannot express is said, with a remedy, and what it rounds is rounded alike in text and plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fabricc.back.nos.nxos import NXOS
+from fabricc.base.diagnostics.codes import TITLES
+from fabricc.compiler.front import unexpressed
+from fabricc.fabric.facts import SETTINGS
+from fabricc.fabric.model import Account, Switch
+from fabricc.fabric.qos import Ecn, Watchdog
+from fabricc.fabric.routing import LoadBalancing, Spreading
+from tests.back.nos.nxos.variants import PAUSE, VARIANTS, cabled, variant
+
+NOT_FATAL = {"FAB9045", "FAB5411", "FAB5412", "FAB5415", "FAB5416", "FAB5417", "FAB5419", "FAB5685"}
+
+
+def fitting(name: str = "cloudscale/numbered") -> Switch:
+    return variant(name)
+
+
+def watched(watchdog: Watchdog) -> Switch:
+    switch = fitting()
+    return replace(switch, qos=replace(switch.qos, watchdog=watchdog))
+
+
+def with_class(name: str, **changes: Any) -> Switch:
+    switch = fitting()
+    classes = tuple(replace(c, **changes) if c.name == name else c for c in switch.qos.classes)
+    return replace(switch, qos=replace(switch.qos, classes=classes))
+
+
+def with_port(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, ports=(replace(switch.ports[0], **changes), *switch.ports[1:]))
+
+
+def with_profile(**changes: Any) -> Switch:
+    switch = fitting()
+    first, *others = switch.qos.profiles
+    return replace(switch, qos=replace(switch.qos, profiles=(replace(first, **changes), *others)))
+
+
+def with_pause(**changes: Any) -> Switch:
+    switch = variant("cloudscale/long")
+    settings = {**switch.model.nos["nxos"], "pause": [{**PAUSE[0], **changes}]}
+    return replace(switch, model=replace(switch.model, nos={"nxos": settings}))
+
+
+def with_bgp(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, bgp=replace(switch.bgp, **changes))
+
+
+def with_users(*users: Account) -> Switch:
+    switch = fitting()
+    return replace(switch, management=replace(switch.management, users=users))
+
+
+def with_management(**changes: Any) -> Switch:
+    switch = fitting()
+    return replace(switch, management=replace(switch.management, **changes))
+
+
+def balanced(name: str, balancing: LoadBalancing) -> Switch:
+    return replace(variant(name), load_balancing=balancing)
+
+
+CASES = {
+    "FAB5401": with_port(children=1, speed_gbps=1600),
+    "FAB5402": with_port(children=4, speed_gbps=200, lanes=2),
+    "FAB5403": with_port(mtu=9217),
+    "FAB5404": with_class("rdma", priority=8),
+    "FAB5405": with_class("default", weight_percent=11),
+    "FAB5406": with_profile(ecn=Ecn(1000, 999, 10)),
+    "FAB5407": with_pause(resume_bytes=900_001),
+    "FAB5410": watched(Watchdog(10_001, 400, 200, "drop")),
+    "FAB5411": watched(Watchdog(250, 400, 200, "drop")),
+    "FAB5412": watched(Watchdog(200, 400, 200, "forward")),
+    "FAB5413": with_bgp(maximum_paths=65),
+    "FAB5414": with_bgp(bfd_interval_ms=1000),
+    "FAB5415": with_users(),
+    "FAB5416": replace(variant("silicon-one/numbered"), release="10.4"),
+    "FAB5417": with_users(Account("ann", "sk-ssh-ed25519@openssh.com AAAAa")),
+    "FAB5418": balanced("cloudscale/numbered", LoadBalancing(Spreading.PACKET)),
+    "FAB5419": balanced("cloudscale/settings", LoadBalancing(Spreading.FLOWLET)),
+    "FAB5420": balanced("cloudscale/numbered", LoadBalancing(queue_pairs=True)),
+    "FAB5421": with_management(lldp_interval_s=64),
+    "FAB5422": with_management(access=("172.16.8.0/24",), address="2001:db8::b/64"),
+    "FAB5685": fitting(),
+    "FAB5686": cabled(fitting(), 301),
+    "FAB9045": fitting(),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name.startswith("cloudscale")])
+def test_a_switch_that_fits_has_no_gap(name: str) -> None:
+    told = {gap.code for gap in NXOS.gaps(variant(name))}
+    dynamic = {"FAB5419"} if name.endswith("settings") else {"FAB9045"}
+    assert told == dynamic | (set() if name.endswith("lossy") else {"FAB5685"})
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_each_gap_is_found_with_reason_and_remedy(code: str) -> None:
+    found = [gap for gap in NXOS.gaps(CASES[code]) if gap.code == code]
+    assert len(found) == 1
+    assert found[0].fatal == (code not in NOT_FATAL)
+    assert found[0].feature
+    assert found[0].reason
+    assert found[0].remedy
+
+
+def test_every_code_of_the_back_end_has_a_case() -> None:
+    assert {
+        code for code in TITLES if code.startswith(("FAB54", "FAB5685", "FAB5686", "FAB9045"))
+    } == CASES.keys()
+
+
+@pytest.mark.parametrize("code", sorted(NOT_FATAL))
+def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
+    switch = CASES[code]
+    reading = NXOS.read(NXOS.render(switch))
+    assert reading.unknown == []
+    assert reading.facts == NXOS.planned(switch)
+
+
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [
+        (Watchdog(200, 400, 200, "drop"), (200, 400, 200)),
+        (Watchdog(200, 400, 100, "drop"), (200, 400, 100)),
+        (Watchdog(200, 400, 50, "drop"), (200, 400, 100)),
+        (Watchdog(250, 450, 100, "drop"), (300, 500, 100)),
+        (Watchdog(5_000, 400, 100, "drop"), (5_000, 500, 500)),
+        (Watchdog(200, 30_000, 200, "drop"), (300, 30_000, 300)),
+    ],
+)
+def test_the_watchdog_acts_no_earlier_than_asked(asked: Watchdog, held: tuple[int, int, int]) -> None:
+    facts = NXOS.planned(watched(asked))
+    names = ("detect_ms", "restore_ms", "poll_ms")
+    assert tuple(facts[f"watchdog/{name}"] for name in names) == held
+    assert "FAB5410" not in {gap.code for gap in NXOS.gaps(watched(asked))}
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "has"),
+    [
+        ("cloudscale/settings", "10.3", False),
+        ("cloudscale/settings", "10.4", False),
+        ("cloudscale/settings", "10.5", True),
+        ("cloudscale/settings", "10.6", True),
+        ("silicon-one/settings", "10.6", False),
+    ],
+)
+def test_dynamic_load_balancing_is_there_from_a_release_on(name: str, release: str, has: bool) -> None:
+    switch = replace(balanced(name, LoadBalancing(Spreading.FLOWLET, flowlet_idle_us=500)), release=release)
+    refused = [gap.feature for gap in NXOS.gaps(switch) if gap.code == "FAB5418"]
+    assert refused == (
+        [] if has else [SETTINGS["load_balancing/mode"], SETTINGS["load_balancing/flowlet_idle_us"]]
+    )
+    assert ("hardware profile dlb" in NXOS.render(switch)["running-config.cfg"]) == has
+    assert list(unexpressed(switch, NXOS, NXOS.gaps(switch))) == []
+
+
+def test_every_setting_is_expressed_or_has_a_gap_of_its_own() -> None:
+    for name in ("cloudscale/settings", "silicon-one/settings"):
+        switch = balanced(name, LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=500))
+        assert list(unexpressed(switch, NXOS, NXOS.gaps(switch))) == []

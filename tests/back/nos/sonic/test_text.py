@@ -1,0 +1,209 @@
+"""The rendered `config_db.json`: its layout, and what SONiC's YANG models do not see."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fabricc.back.nos.sonic import SONIC
+from fabricc.back.nos.sonic.document import Lines, write
+from tests.back.nos.sonic.variants import VARIANTS
+
+GOLDEN = Path(__file__).parent / "golden"
+EACH = pytest.mark.parametrize("name", VARIANTS)
+
+Tables = dict[str, dict[str, dict[str, str]]]
+
+
+def tables(name: str) -> Tables:
+    parsed: Tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
+    return parsed
+
+
+@EACH
+def test_text_is_the_golden_one(name: str) -> None:
+    for file, text in SONIC.render(VARIANTS[name]).items():
+        golden = GOLDEN / f"{name}.{file}"
+        if os.environ.get("UPDATE_GOLDEN"):
+            golden.write_text(text)
+        assert text == golden.read_text()
+
+
+@EACH
+def test_layout_is_that_of_config_save(name: str) -> None:
+    text = SONIC.render(VARIANTS[name])["config_db.json"]
+    assert text == json.dumps(json.loads(text), indent=4) + "\n"
+
+
+def test_writer_escapes_what_json_wants_escaped() -> None:
+    rows = {"T": {'a"b': {"x\n": "\u20ac\\", "list": ["1", "2"]}, "empty": {}}, "NONE": {}}
+    assert json.loads(write(rows)) == {"T": rows["T"]}
+
+
+@EACH
+def test_every_scalar_is_text(name: str) -> None:
+    for rows in tables(name).values():
+        assert rows, "apply-patch refuses empty tables"
+        for row in rows.values():
+            for value in row.values():
+                assert isinstance(value, str) or all(isinstance(item, str) for item in value)
+
+
+@EACH
+def test_lines_are_those_of_the_text(name: str) -> None:
+    text = SONIC.render(VARIANTS[name])["config_db.json"]
+    lines, split = Lines(text), text.splitlines()
+    for table, rows in json.loads(text).items():
+        assert split[lines.of(table) - 1].startswith(f'    "{table}"')
+        for key, row in rows.items():
+            assert split[lines.of(table, key) - 1].startswith(f'        "{key}"')
+            for field in row:
+                assert split[lines.of(table, key, field) - 1].startswith(f'            "{field}"')
+
+
+@EACH
+def test_lanes_are_used_once_and_carry_the_speed(name: str) -> None:
+    ports = tables(name)["PORT"]
+    lanes = [lane for row in ports.values() for lane in row["lanes"].split(",")]
+    assert max(Counter(lanes).values()) == 1
+    assert max(Counter(row["alias"] for row in ports.values()).values()) == 1
+    for row in ports.values():
+        per_lane = int(row["speed"]) / len(row["lanes"].split(","))
+        assert per_lane in (25_000, 50_000, 100_000)
+        assert row.get("fec", "rs") == "rs"
+
+
+def test_names_are_first_lane_positions() -> None:
+    for name, row in tables("numbered")["PORT"].items():
+        assert name == f"Ethernet{row['lanes'].split(',')[0]}"
+
+
+def test_breakout_modes_are_keys_of_the_platform() -> None:
+    modes = {row["brkout_mode"] for row in tables("numbered")["BREAKOUT_CFG"].values()}
+    assert modes == {"2x400G[200G,100G,50G,40G,25G,10G]"}
+    assert "BREAKOUT_CFG" not in tables("broadcom")
+
+
+@EACH
+def test_group_and_queue_ranges_do_not_overlap(name: str) -> None:
+    for table in ("QUEUE", "BUFFER_PG", "BUFFER_QUEUE"):
+        seen: Counter[tuple[str, int]] = Counter()
+        for key in tables(name).get(table, {}):
+            port, _, numbers = key.partition("|")
+            first, _, last = numbers.partition("-")
+            seen.update((port, number) for number in range(int(first), int(last or first) + 1))
+        assert all(count == 1 for count in seen.values())
+
+
+@EACH
+def test_profiles_have_exactly_one_threshold_and_mode_agrees(name: str) -> None:
+    read = tables(name)
+    for row in read.get("BUFFER_PROFILE", {}).values():
+        assert ("dynamic_th" in row) != ("static_th" in row)
+    if read.get("BUFFER_POOL", {}).get("egress_lossless_pool", {}).get("mode") == "static":
+        profile = read["BUFFER_PROFILE"]["egress_lossless_profile"]
+        assert profile["static_th"] == read["BUFFER_POOL"]["egress_lossless_pool"]["size"]
+
+
+@EACH
+def test_dscp_map_is_complete_and_weights_are_shares(name: str) -> None:
+    read = tables(name)
+    assert sorted(map(int, read["DSCP_TO_TC_MAP"]["AZURE"])) == list(range(64))
+    assert sum(int(row["weight"]) for row in read["SCHEDULER"].values() if "weight" in row) == 100
+
+
+@EACH
+def test_paused_priorities_have_groups_queues_and_maps(name: str) -> None:
+    read = tables(name)
+    for port, row in read["PORT_QOS_MAP"].items():
+        for priority in row.get("pfc_enable", "").split(",") if row.get("pfc_enable") else ():
+            assert read["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"][priority] == priority
+            assert read["TC_TO_QUEUE_MAP"]["AZURE"][priority] == priority
+            assert read["BUFFER_PG"][f"{port}|{priority}"]["profile"].startswith("pg_lossless_")
+            assert read["BUFFER_QUEUE"][f"{port}|{priority}"]["profile"] == "egress_lossless_profile"
+            assert row["pfcwd_sw_enable"] == row["pfc_enable"]
+
+
+def test_lossless_profile_is_the_one_buffermgrd_would_make() -> None:
+    read = tables("numbered")
+    for port, length in read["CABLE_LENGTH"]["AZURE"].items():
+        speed = read["PORT"][port]["speed"]
+        assert read["BUFFER_PG"][f"{port}|3"]["profile"] == f"pg_lossless_{speed}_{length}_profile"
+
+
+def test_shared_headroom_only_where_the_platform_has_it() -> None:
+    assert tables("broadcom")["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] == "29423360"
+    assert "xoff" not in tables("numbered")["BUFFER_POOL"]["ingress_lossless_pool"]
+
+
+def test_profile_lists_only_where_the_asic_wants_them() -> None:
+    assert "BUFFER_PORT_EGRESS_PROFILE_LIST" in tables("numbered")
+    assert "BUFFER_PORT_EGRESS_PROFILE_LIST" not in tables("broadcom")
+
+
+def test_tiers_hash_differently() -> None:
+    assert tables("numbered")["DEVICE_METADATA"]["localhost"]["type"] == "ToRRouter"
+    assert tables("spine")["DEVICE_METADATA"]["localhost"]["type"] == "LeafRouter"
+
+
+@EACH
+def test_bgp_is_in_frr_conf_alone(name: str) -> None:
+    assert not [table for table in tables(name) if table.startswith("BGP_")]
+    assert tables(name)["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] == "split-unified"
+
+
+def test_unused_ports_are_shut_and_without_policy() -> None:
+    read = tables("numbered")
+    for port in ("Ethernet12", "Ethernet512"):
+        assert read["PORT"][port]["admin_status"] == "down"
+        assert port not in read["PORT_QOS_MAP"]
+        assert port not in read["INTERFACE"]
+
+
+def test_a_user_whom_a_tacacs_server_refuses_gets_no_second_chance() -> None:
+    aaa = tables("settings")["AAA"]
+    assert aaa["authentication"] == {"login": "tacacs+,local"}
+    assert "authorization" not in aaa, (
+        "the servers would be asked for every command, also for those of `push`"
+    )
+    assert aaa["accounting"] == {"login": "tacacs+,local"}
+
+
+def test_failthrough_on_a_device_is_a_difference() -> None:
+    files = SONIC.render(VARIANTS["settings"])
+    parsed = json.loads(files["config_db.json"])
+    parsed["AAA"]["authentication"]["failthrough"] = "True"
+    parsed["AAA"]["authorization"] = {"login": "tacacs+,local"}
+    facts = SONIC.read({**files, "config_db.json": json.dumps(parsed, indent=4)}).facts
+    planned = SONIC.planned(VARIANTS["settings"])
+    assert {path for path in facts if facts[path] != planned.get(path)} == {
+        "aaa[authentication]",
+        "aaa[authorization]",
+    }
+
+
+def test_shut_ports_of_a_spectrum_hold_no_buffer_and_those_of_others_have_no_rows() -> None:
+    spectrum, broadcom = tables("numbered"), tables("broadcom")
+    shut = {name for name, row in spectrum["PORT"].items() if row.get("admin_status") != "up"}
+    assert shut == {"Ethernet12", "Ethernet512"}
+    assert spectrum["BUFFER_POOL"]["ingress_zero_pool"] == {"mode": "static", "size": "0", "type": "ingress"}
+    for name in shut:
+        queues = {
+            key: row["profile"] for key, row in spectrum["BUFFER_QUEUE"].items() if key.startswith(f"{name}|")
+        }
+        assert spectrum["BUFFER_PG"][f"{name}|0"] == {"profile": "ingress_lossy_pg_zero_profile"}
+        assert set(queues.values()) == {"egress_lossless_zero_profile", "egress_lossy_zero_profile"}
+    assert not any("zero" in name for name in (*broadcom["BUFFER_POOL"], *broadcom["BUFFER_PROFILE"]))
+
+
+def test_a_port_in_use_without_buffer_is_no_plan_of_ours() -> None:
+    files = SONIC.render(VARIANTS["numbered"])
+    planted = json.loads(files["config_db.json"])
+    planted["BUFFER_PG"]["Ethernet0|0"]["profile"] = "ingress_lossy_pg_zero_profile"
+    reading = SONIC.read({"config_db.json": json.dumps(planted)})
+    assert any("a port in use holds no buffer" in words for _, _, words in reading.unknown)
+    assert reading.facts["interface[Ethernet0]/reserved_buffer"] == "none"

@@ -1,0 +1,194 @@
+"""Overlays: merged by the outline of a file, found again there, and refused where they cannot be merged."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricc.back.nos.cumulus import CUMULUS
+from fabricc.back.nos.eos import EOS, FILE
+from fabricc.back.nos.overlay import OverlayError, check_text, merged, stated, target
+from fabricc.back.nos.overlay_text import merge, traced
+from fabricc.fabric.model import Overlay
+from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
+from tests.back.nos.eos.variants import variant
+
+CLI = """\
+hostname a
+!
+interface Ethernet1
+   mtu 9000
+!
+interface Ethernet2
+   mtu 9000
+!
+router bgp 65000
+   router-id 10.0.0.1
+   !
+   address-family ipv4
+      neighbor UP activate
+   !
+!
+end
+"""
+
+
+def test_blocks_are_found_and_new_lines_stand_where_a_device_takes_them() -> None:
+    overlay = """\
+! ours
+logging buffered 10000
+interface Ethernet*
+   storm-control broadcast level 1
+router bgp *
+   bgp log-neighbor-changes
+   address-family ipv4
+      bgp additional-paths receive
+ip access-list standard OURS
+   10 permit any
+!
+"""
+    assert merge(CLI, overlay).split("\n") == [
+        "hostname a", "!", "logging buffered 10000",
+        "interface Ethernet1", "   mtu 9000", "   storm-control broadcast level 1", "!",
+        "interface Ethernet2", "   mtu 9000", "   storm-control broadcast level 1", "!",
+        "router bgp 65000", "   router-id 10.0.0.1", "   !", "   bgp log-neighbor-changes",
+        "   address-family ipv4", "      neighbor UP activate", "      bgp additional-paths receive", "   !", "!",
+        "ip access-list standard OURS", "   10 permit any", "!", "end", "",
+    ]  # fmt: skip
+
+
+def test_what_closes_a_block_comes_along_with_a_new_one_only() -> None:
+    text = "system {\n    host-name a;\n    login {\n        user x;\n    }\n}\n"
+    overlay = 'system {\n    login {\n        message "x";\n    }\n}\nsnmp {\n    name a;\n}\n'
+    assert merge(text, overlay) == (
+        'system {\n    host-name a;\n    login {\n        user x;\n        message "x";\n    }\n}\n'
+        "snmp {\n    name a;\n}\n"
+    )
+
+
+def test_merging_twice_is_merging_once() -> None:
+    overlay = "logging on\nrouter bgp *\n   bgp x\ninterface Vlan1\n   shutdown\n!\n"
+    once = merge(CLI, overlay)
+    assert merge(once, overlay) == once
+    assert merge(CLI, "") == CLI
+
+
+names = st.sampled_from(["alpha 1", "beta", "gamma x y", "delta"])
+outlines = st.recursive(
+    st.dictionaries(names, st.none(), max_size=3),
+    lambda inner: st.dictionaries(names, st.none() | inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def printed(tree: dict[str, object] | None, indent: int = 0) -> str:
+    return "".join(
+        " " * indent + key + "\n" + printed(below, indent + 3)  # type: ignore[arg-type]
+        for key, below in (tree or {}).items()
+    )
+
+
+@settings(deadline=None)
+@given(outlines, outlines)
+def test_nothing_is_lost_and_all_of_an_overlay_is_found(
+    tree: dict[str, object], more: dict[str, object]
+) -> None:
+    text, overlay = printed(tree), printed(more)
+    result = merge(text, overlay)
+    remaining = iter(result.split("\n"))
+    assert all(line in remaining for line in text.split("\n"))
+    lines, missing = traced(result, overlay)
+    assert missing == []
+    added = set(range(1, result.count("\n") + 1)) - lines
+    assert len(added) <= text.count("\n")
+
+
+def test_a_line_that_is_taken_out_again_is_named_at_its_block() -> None:
+    overlay = "interface Ethernet*\n   storm-control broadcast level 1\n"
+    result = merge(CLI, overlay)
+    at = result.split("\n").index("interface Ethernet2")
+    lines = result.split("\n")
+    assert traced("\n".join([*lines[: at + 2], *lines[at + 3 :]]), overlay)[1] == [
+        (at + 1, "storm-control broadcast level 1")
+    ]
+
+
+@pytest.mark.parametrize("text", ["interface Vlan*\n   shutdown\n", "router isis *\n   net x\n"])
+def test_a_pattern_without_a_match_is_refused_at_its_line(text: str) -> None:
+    with pytest.raises(OverlayError, match="matches") as caught:
+        merge(CLI, "logging on\n" + text)
+    assert caught.value.line == 2
+
+
+def test_an_emitted_file_with_an_overlay_states_what_it_stated_before() -> None:
+    switch = variant("trident-dual")
+    files = merged(
+        EOS.render(switch), Overlay("x", "", "interface Ethernet*\n   storm-control broadcast level 1\n")
+    )
+    reading = EOS.read(files)
+    into, lines, missing = stated(
+        files, Overlay("x", "", "interface Ethernet*\n   storm-control broadcast level 1\n")
+    )
+    assert (into, missing) == (FILE, [])
+    assert reading.facts == EOS.planned(switch)
+    assert reading.unknown
+    assert all((file, line) in {(into, number) for number in lines} for file, line, _ in reading.unknown)
+
+
+def test_keys_of_yaml_are_added_and_never_said_twice() -> None:
+    switch = CUMULUS_VARIANTS["numbered"]
+    files = CUMULUS.render(switch)
+    banner = "- set:\n    system:\n      message:\n        pre-login: Authorised use only\n"
+    after = merged(files, Overlay("x", "", banner))
+    assert CUMULUS.read(after).facts == CUMULUS.planned(switch)
+    with pytest.raises(OverlayError, match="hostname") as caught:
+        merged(files, Overlay("x", "", "- set:\n    system:\n      hostname: other\n"))
+    assert caught.value.line == 3
+
+
+def test_tables_of_json_are_merged_and_values_never_replaced() -> None:
+    files = {
+        "config_db.json": json.dumps({"PORT": {"Ethernet0": {"mtu": "9100"}, "Ethernet8": {}}}, indent=4)
+        + "\n"
+    }
+
+    def after(more: object) -> object:
+        overlay = Overlay("x", "config_db.json", json.dumps(more))
+        result = merged(files, overlay)
+        assert stated(result, overlay)[2] == []
+        return json.loads(result["config_db.json"])
+
+    assert after({"PORT": {"Ethernet*": {"tpid": "0x8100"}}, "VLAN": {"Vlan9": {"members": ["a"]}}}) == {
+        "PORT": {"Ethernet0": {"mtu": "9100", "tpid": "0x8100"}, "Ethernet8": {"tpid": "0x8100"}},
+        "VLAN": {"Vlan9": {"members": ["a"]}},
+    }
+    for wrong in ({"PORT": {"Ethernet0": {"mtu": "1500"}}}, {"PORT": "x"}, {"PORT": {"Vlan*": {}}}):
+        with pytest.raises(OverlayError, match="cannot be merged"):
+            after(wrong)
+
+
+@pytest.mark.parametrize(
+    ("into", "text", "line"),
+    [
+        ("a.cfg", "one\n\ttwo\n", 2),
+        ("a.cfg", "one\n\x1b[2J\n", 2),
+        ("a.json", '{\n"a": }\n', 2),
+        ("a.json", "[1]\n", 1),
+        ("a.yaml", "a: 1\nb: [\n", 3),
+    ],
+)
+def test_what_no_such_file_can_hold_is_refused(into: str, text: str, line: int) -> None:
+    with pytest.raises(OverlayError) as caught:
+        check_text(into, text)
+    assert caught.value.line == line
+
+
+def test_the_file_is_the_one_named_or_the_only_one() -> None:
+    assert target(["a"], "") == "a"
+    assert target(["a", "b"], "b") == "b"
+    for files, into in ((["a", "b"], ""), (["a"], "c")):
+        with pytest.raises(OverlayError, match="file"):
+            target(files, into)

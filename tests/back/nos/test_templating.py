@@ -1,0 +1,64 @@
+"""Templates: the user's own come first, one environment serves a process, and a missing name is an error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from jinja2 import UndefinedError
+
+from fabricc.back.nos import load
+from fabricc.back.nos.eos import EOS, FILE
+from fabricc.back.nos.templating import built_in, environment, set_template_path
+from tests.back.nos.eos.variants import variant
+from tests.back.nos.feature_table import FEATURES, MODELS, fabric_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "eos").mkdir()
+    yield tmp_path / "eos"
+    set_template_path([])
+
+
+def test_the_environment_is_made_once() -> None:
+    assert environment("eos") is environment("eos")
+    assert environment("eos") is not environment("frr")
+
+
+def test_a_template_of_the_user_replaces_the_built_in_one(own: Path) -> None:
+    before = EOS.render(variant("trident-numbered"))[FILE]
+    (own / "qos-maps.j2").write_text("!\nqos rewrite dscp\n")
+    set_template_path([own.parent])
+    after = EOS.render(variant("trident-numbered"))[FILE]
+    assert "qos rewrite dscp\n" in after
+    assert "qos map dscp" not in after
+    set_template_path([])
+    assert EOS.render(variant("trident-numbered"))[FILE] == before
+
+
+def test_a_name_that_the_view_lacks_is_an_error(own: Path) -> None:
+    (own / "qos-maps.j2").write_text("{{ switch.nothing }}\n")
+    set_template_path([own.parent])
+    with pytest.raises(UndefinedError, match="nothing"):
+        EOS.render(variant("trident-numbered"))
+
+
+@pytest.mark.parametrize(("nos", "model"), [pair for pair in MODELS if pair[0] not in ("sonic", "cumulus")])
+def test_the_sandbox_of_the_users_templates_prints_the_same(nos: str, model: str, tmp_path: Path) -> None:
+    fabric = fabric_of(nos, model, FEATURES["ECN marking"])
+    switch = fabric.switch(next(iter(fabric.switch_ids())))
+    before = load(nos).render(switch)
+    set_template_path([tmp_path])
+    try:
+        assert load(nos).render(switch) == before
+    finally:
+        set_template_path([])
+
+
+def test_the_built_in_templates_are_found() -> None:
+    assert (built_in() / "eos" / "running-config.j2").is_file()

@@ -1,0 +1,17 @@
+"""Findings with something awkward in each."""
+
+from __future__ import annotations
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+
+PLAIN = Diagnostic(
+    "FAB1001", Severity.ERROR, "unknown key 'wirng'", Position("a/cluster.yaml", 5, 3), "Did you mean?"
+)
+WARNING = Diagnostic(
+    "FAB2051", Severity.WARNING, "50% of, all: it", Position("b:c,d%.yaml", 1, 1), "line\nbreak"
+)
+NOTE = Diagnostic("FAB2014", Severity.NOTE, "no place")
+NASTY = Diagnostic(
+    "FAB0005", Severity.ERROR, "<&\x1b[31m\x00\ud800\r\n", Position("\x1b]0;x\x07/\udce9 <.yaml", 9, 2)
+)
+ALL = (PLAIN, WARNING, NOTE, NASTY)

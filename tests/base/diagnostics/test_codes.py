@@ -1,0 +1,32 @@
+"""Every code that the package uses has a title, and every title belongs to a code that it uses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import fabricc
+from fabricc.base.diagnostics.codes import TITLES
+
+PACKAGE = Path(fabricc.__file__).parent
+REGISTRY = PACKAGE / "base" / "diagnostics" / "codes.py"
+
+
+def used() -> dict[str, str]:
+    """Code -> a file that names it."""
+    files = [path for path in sorted(PACKAGE.rglob("*.py")) if path != REGISTRY]
+    return {code: path.name for path in files for code in re.findall(r"FAB[0-9]{4}", path.read_text("utf-8"))}
+
+
+def test_every_code_used_has_a_title() -> None:
+    assert {code: file for code, file in used().items() if code not in TITLES} == {}
+
+
+def test_every_title_is_of_a_code_used() -> None:
+    assert TITLES.keys() - used().keys() == set()
+
+
+def test_codes_stand_in_order_and_titles_are_distinct_among_a_hundred() -> None:
+    assert list(TITLES) == sorted(TITLES)
+    titles = {(code[:5], title) for code, title in TITLES.items()}
+    assert len(titles) == len(TITLES)

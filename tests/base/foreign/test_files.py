@@ -1,0 +1,148 @@
+"""Files that others wrote: what is opened, and what is refused at once and with little memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from fabricc.base.foreign import files
+from fabricc.base.foreign.files import Folder, ForeignFileError
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository beside which a secret stands."""
+    (tmp_path / "secret").write_text("the secret\n")
+    top = tmp_path / "clone"
+    (top / ".git").mkdir(parents=True)
+    (top / "sites").mkdir()
+    (top / "sites" / "cluster.yaml").write_text("cluster: x\n")
+    return top
+
+
+def open_handles() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def reason(path: Path, **how: object) -> str:
+    with pytest.raises(ForeignFileError) as caught:
+        files.read(path, **how)  # type: ignore[arg-type]
+    return str(caught.value.strerror)
+
+
+def test_a_file_and_a_link_within_the_repository_are_read(repository: Path) -> None:
+    link = repository / "sites" / "b" / "cluster.yaml"
+    link.parent.mkdir()
+    link.symlink_to("../cluster.yaml")
+    assert files.read(link) == b"cluster: x\n"
+    assert files.digest(link) == hashlib.sha256(b"cluster: x\n").hexdigest()
+
+
+@pytest.mark.parametrize(
+    "target", ["../../secret", "{top}/../secret", "/dev/zero", "/etc/passwd", "/proc/self/environ"]
+)
+def test_no_link_leads_out_of_the_repository(repository: Path, target: str) -> None:
+    link = repository / "sites" / "lock"
+    link.symlink_to(target.format(top=repository))
+    assert "leads out of" in reason(link)
+
+
+def test_a_folder_may_not_lead_out_either_nor_bring_its_own_root(repository: Path) -> None:
+    other = repository.parent / "other"
+    (other / ".git").mkdir(parents=True)
+    (other / "cluster.yaml").write_text("another's\n")
+    (repository / "away").symlink_to(other)
+    assert "leads out of" in reason(repository / "away" / "cluster.yaml")
+    assert "leads out of" in reason(repository / "sites" / ".." / "away" / "cluster.yaml")
+
+
+def test_without_a_repository_a_file_stays_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("the secret\n")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "cluster.yaml").symlink_to("../secret")
+    assert "leads out of" in reason(tmp_path / "a" / "cluster.yaml")
+    (tmp_path / "here").symlink_to("a")
+    (tmp_path / "a" / "own").write_text("mine\n")
+    assert files.read(tmp_path / "here" / "own") == b"mine\n"
+
+
+def test_a_named_root_binds(repository: Path) -> None:
+    assert "outside of" in reason(repository / "sites" / "cluster.yaml", root=repository / ".git")
+
+
+def test_what_is_no_regular_file_is_refused_at_once(repository: Path) -> None:
+    os.mkfifo(repository / "fifo")
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(repository / "s"))
+        assert reason(repository / "fifo") == "a FIFO, not a regular file"
+        assert "not a regular file" in reason(repository / "s")
+        assert reason(repository / "sites") == "a folder, not a regular file"
+    assert reason(Path("/dev/zero")) == "a device, not a regular file"
+
+
+def test_a_large_file_costs_no_memory(repository: Path) -> None:
+    large = repository / "large"
+    with large.open("wb") as file:
+        file.truncate(1 << 40)
+    tracemalloc.start()
+    assert reason(large) == f"larger than {files.LIMIT:,} bytes"
+    with pytest.raises(ForeignFileError, match="larger"), Folder(repository) as folder:
+        folder.digest("large")
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+def test_a_file_that_hides_its_size_is_bounded_all_the_same() -> None:
+    assert Path("/proc/self/maps").stat().st_size == 0
+    assert "larger than 16 bytes" in reason(Path("/proc/self/maps"), limit=16)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_a_name_that_no_file_has_is_a_refusal(repository: Path, name: str) -> None:
+    assert "none that a file can have" in reason(repository / name)
+    with pytest.raises(ForeignFileError), Folder(repository) as folder:
+        folder.read(name)
+
+
+def test_what_is_missing_is_an_ordinary_error(repository: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        files.read(repository / "none")
+    with pytest.raises(FileNotFoundError), Folder(repository) as folder:
+        folder.read("sites/none")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "/etc/passwd", "../secret", "sites/../../secret", "./sites", "sites//cluster.yaml"]
+)
+def test_a_tree_is_read_by_clean_names_alone(repository: Path, name: str) -> None:
+    with Folder(repository) as folder, pytest.raises(ForeignFileError, match="clean relative"):
+        folder.read(name)
+
+
+def test_a_tree_has_no_links(repository: Path) -> None:
+    (repository / "file").symlink_to("sites/cluster.yaml")
+    (repository / "folder").symlink_to("sites")
+    with Folder(repository) as folder:
+        assert folder.read("sites/cluster.yaml") == b"cluster: x\n"
+        for name in ("file", "folder/cluster.yaml"):
+            with pytest.raises(ForeignFileError, match="symbolic link"):
+                folder.read(name)
+            assert not folder.has(name)
+        assert folder.has("sites/cluster.yaml")
+
+
+def test_a_tree_gives_its_handles_back(repository: Path) -> None:
+    deep = repository / "a" / "b" / "c"
+    deep.mkdir(parents=True)
+    (deep / "f").write_text("deep\n")
+    before = open_handles()
+    with Folder(repository) as folder:
+        for name in ("a/b/c/f", "sites/cluster.yaml", "a/b/c/f"):
+            folder.read(name)
+            assert open_handles() <= before + 4
+    assert open_handles() == before

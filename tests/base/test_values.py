@@ -1,0 +1,102 @@
+"""Values behave as the standard library's frozen dataclasses do, and nobody changes one."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricc.base.values import dataclass
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Quick:
+    name: str
+    ports: tuple[int, ...] = ()
+    noted: str = dataclasses.field(default="", compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Standard:
+    name: str
+    ports: tuple[int, ...] = ()
+    noted: str = dataclasses.field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lone:
+    name: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """Not frozen, with every kind of attribute that the product uses."""
+
+    name: str
+    seen: list[int] = dataclasses.field(default_factory=list)
+    kept: dict[str, int] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    total: int = 0
+
+    def __post_init__(self) -> None:
+        self.total += len(self.seen)
+
+
+PAIRS = [("a", (1,), "x"), ("a", (1,), "y"), ("a", (2,), "x"), ("b", (1,), "x")]
+
+
+@pytest.mark.parametrize("one", PAIRS)
+@pytest.mark.parametrize("other", PAIRS)
+def test_equality_hash_and_text_are_the_standard_ones(
+    one: tuple[str, tuple[int, ...], str], other: tuple[str, tuple[int, ...], str]
+) -> None:
+    assert (Quick(*one) == Quick(*other)) == (Standard(*one) == Standard(*other))
+    assert hash(Quick(*one)) == hash(Standard(*one))
+    assert repr(Quick(*one)).removeprefix("Quick") == repr(Standard(*one)).removeprefix("Standard")
+    assert dataclasses.replace(Quick(*one), name="c") == Quick("c", one[1])
+    assert [f.name for f in dataclasses.fields(Quick)] == [f.name for f in dataclasses.fields(Standard)]
+
+
+def test_what_is_not_frozen_is_made_as_the_standard_one() -> None:
+    one, other = Tally("a"), Tally("a", seen=[1, 2], total=5)
+    assert (one.name, one.seen, one.kept, one.total) == ("a", [], {}, 0)
+    assert one.seen is not Tally("a").seen
+    assert (other.seen, other.total) == ([1, 2], 7)
+    assert dataclasses.replace(one, name="b").name == "b"
+    assert one == Tally("a") != other
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
+        Tally()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="kept"):
+        Tally("a", kept={})  # type: ignore[call-arg]
+    assert pickle.loads(pickle.dumps(other)) == other
+
+
+def test_a_value_equals_none_of_another_class() -> None:
+    assert Lone("a") == Lone("a") != Lone("b")
+    assert Lone("a") != Standard("a")
+    assert hash(Lone("a")) == hash(("a",))
+
+
+def built(folder: Path, frozen: str) -> dict[str, bytes]:
+    folder.mkdir()
+    spec = ROOT / "inventories/lab-smallest/cluster.yaml"
+    (folder / "cluster.yaml").write_text(spec.read_text())
+    environment = {**os.environ, "FABRICC_FROZEN": frozen, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "fabricc", "build", "cluster.yaml", "-o", "out"]
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    files = (path for path in sorted((folder / "out").glob("[!.]*/**/*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_a_build_with_frozen_values_is_the_same(tmp_path: Path) -> None:
+    quick = built(tmp_path / "quick", "0")
+    assert quick
+    assert built(tmp_path / "frozen", "1") == quick

@@ -1,0 +1,74 @@
+"""What a spec may ask for and not every NOS has is stated, or refused with the setting's name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fabricc.back.nos.base import Gap
+from fabricc.back.nos.frr import FrrLinux
+from fabricc.compiler.front import unexpressed
+from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
+from fabricc.fabric.model import Snmp, Switch, Tacacs
+from fabricc.fabric.qos import Trimming
+from fabricc.fabric.routing import LoadBalancing, Spreading
+from tests.samples import tor
+
+TOR = tor()
+
+MANAGEMENT = replace(
+    TOR.management,
+    access=("172.16.9.0/24", "172.16.8.0/24"),
+    tacacs=Tacacs(("172.16.0.6", "172.16.0.5"), "FABRICC-SECRET-tacacs"),
+    snmp=Snmp("FABRICC-SECRET-snmp", "hall-3", ""),
+    gnmi_port=9339,
+)
+ASKED = replace(
+    TOR,
+    management=MANAGEMENT,
+    load_balancing=LoadBalancing(Spreading.FLOWLET, True, 128),
+    bgp=replace(TOR.bgp, ttl_security=True),
+)
+
+
+class Silent(FrrLinux):
+    """A back end that states of all settings those that begin with one of `stated`."""
+
+    def __init__(self, *stated: str) -> None:
+        self.stated = stated
+
+    def planned(self, switch: Switch) -> Facts:
+        return {path: value for path, value in setting_facts(switch).items() if path.startswith(self.stated)}
+
+
+def test_settings_are_facts_only_when_asked_for() -> None:
+    assert setting_facts(TOR) == {"lldp/interval_s": 30}
+    assert setting_facts(ASKED) == {
+        "lldp/interval_s": 30,
+        "management/access": "172.16.8.0/24,172.16.9.0/24",
+        "management/tacacs/servers": "172.16.0.6,172.16.0.5",
+        "management/tacacs/secret": "FABRICC-SECRET-tacacs",
+        "management/snmp/secret": "FABRICC-SECRET-snmp",
+        "management/snmp/location": "hall-3",
+        "management/gnmi_port": 9339,
+        "load_balancing/mode": "flowlet",
+        "load_balancing/flowlet_idle_us": 128,
+        "load_balancing/queue_pairs": "true",
+        "bgp/ttl_security": "true",
+    }
+
+
+def test_a_setting_that_a_back_end_does_not_state_is_refused_once_by_name() -> None:
+    ultra = replace(TOR.qos, trimming=Trimming(256, 48, 6, (0,)), link_retry=True)
+    refused = list(unexpressed(replace(ASKED, qos=ultra), Silent(), ()))
+    assert [gap.feature for gap in refused] == list(SETTINGS.values())
+    assert {(gap.code, gap.fatal) for gap in refused} == {("FAB5001", True)}
+
+
+def test_what_is_stated_or_explained_is_not_refused_again() -> None:
+    explained = Gap("FAB5299", SETTINGS["bgp/ttl_security"], "why", "what to do")
+    refused = unexpressed(ASKED, Silent("management/", "load_balancing/mode"), [explained])
+    assert [gap.feature for gap in refused] == ["a flowlet pause", "hashing of RoCE queue pairs"]
+
+
+def test_what_nobody_asks_for_is_no_gap() -> None:
+    assert list(unexpressed(TOR, Silent(), ())) == []

@@ -1,0 +1,30 @@
+"""The tables that workers write, a device at a time, against the whole fabric's own account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricc.base.foreign.text import csv_text
+from fabricc.compiler import tables
+from fabricc.compiler.front import run_front
+from fabricc.fabric.links import layout
+
+INVENTORIES = Path(__file__).parents[2] / "inventories"
+
+
+@pytest.mark.parametrize("name", ["superpod-b200-4su", "rack-zone-512", "hpn-dual-plane-pod"])
+def test_the_switches_cables_are_the_cabling_plan(name: str) -> None:
+    fabric = run_front(INVENTORIES / name / "cluster.yaml", gaps=False).fabric
+    assert fabric is not None
+    each = ((fabric.switch(place), layout(fabric, place)) for place in fabric.switch_ids())
+    rows = tables.fragments(each, ()).cabling
+    assert rows == csv_text(tables.cabling_rows(fabric))
+
+
+@given(st.lists(st.lists(st.text("ab,\"\n\r ;'", max_size=4), min_size=3, max_size=3)))
+def test_rows_joined_are_rows_as_csv_has_them(rows: list[list[str]]) -> None:
+    assert tables.joined([tuple(row) for row in rows]) == csv_text([tuple(row) for row in rows])

@@ -1,0 +1,172 @@
+"""Nothing renumbers: whatever a spec grows by, every address, ASN, port and name that was there stays."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fabricc.fabric.model import Direction
+from tests.front.planning.support import document, fabric_of, planned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabricc.fabric.fabric import Fabric
+
+Identity = dict[str, object]
+
+
+def identity(fabric: Fabric) -> Identity:
+    """Everything that must not change: names, ASNs, addresses, and both ends of every cable."""
+    found: Identity = {}
+    for at in fabric.switch_ids():
+        switch = fabric.switch(at)
+        found[switch.name] = (switch.bgp.asn, switch.bgp.router_id, switch.loopback4, switch.loopback6)
+        found[f"{switch.name} management"] = switch.management.address
+        found[f"{switch.name} aggregates"] = switch.bgp.aggregates
+        for port in switch.ports:
+            if port.direction is not Direction.UNUSED:
+                found[f"{switch.name} {port.name}"] = (port.ipv4, port.ipv6, port.peer, port.speed_gbps)
+        for session in switch.bgp.sessions:
+            found[f"{switch.name} {session.port} {session.transport}"] = (session.remote_asn, session.remote)
+    for at_host in fabric.host_ids():
+        host = fabric.host(at_host)
+        for host_port in host.ports:
+            found[f"{host.name} {host_port.name}"] = (
+                host_port.ipv4, host_port.gateway4, host_port.ipv6, host_port.peer, host_port.table, host_port.rdma,
+            )  # fmt: skip
+    return found
+
+
+def more_hosts(spec: dict[str, Any], amount: int) -> None:
+    gpus = spec["gpus"]
+    for section in gpus.get("groups", [gpus]):
+        if "hosts" in section:
+            section["hosts"] += amount
+
+
+def more_racks(spec: dict[str, Any], amount: int) -> None:
+    gpus = spec["gpus"]
+    if isinstance(gpus.get("racks"), int):
+        gpus["racks"] += amount
+    elif "racks" in gpus:
+        gpus["racks"] = [f"new{len(gpus['racks']) + i}" for i in range(amount)] + gpus["racks"]
+    else:
+        more_hosts(spec, amount * gpus.get("hosts_per_unit", 8))
+
+
+def more_spines(spec: dict[str, Any], amount: int) -> None:
+    if "count" in spec["spines"] and "cores" not in spec:
+        spec["spines"]["count"] += amount
+
+
+def more_priorities(spec: dict[str, Any], amount: int) -> None:
+    for i in range(min(amount, 2)):
+        spec["priorities"][f"extra{i}"] = {"dscp": 8 + 8 * i}
+
+
+def another_group(spec: dict[str, Any], amount: int) -> None:
+    gpus = spec["gpus"]
+    if "racks" in gpus or gpus.get("wiring") == "rack" or "cores" in spec:
+        return
+    if "groups" not in gpus:
+        first = {k: gpus.pop(k) for k in ("model", "hosts", "hosts_per_unit")}
+        gpus["groups"] = [{"name": "gpus", **first}]
+    gpus["groups"].append({**gpus["groups"][0], "name": f"late{len(gpus['groups'])}", "hosts": amount})
+
+
+def nothing(spec: dict[str, Any], amount: int) -> None:
+    """Nothing: a step without growth must change nothing either."""
+
+
+GROWTH: list[Callable[[dict[str, Any], int], None]] = [
+    more_hosts, more_racks, more_spines, more_priorities, another_group, nothing
+]  # fmt: skip
+
+RAIL = document(gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 32}, spines={"count": 4})
+DUAL = document(gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 64}, addressing={"family": "dual"})
+PLANES = document(
+    gpus={"model": "hgx-2x200", "hosts": 24, "hosts_per_unit": 16, "capacity": 128},
+    planes=2,
+    tors={"model": "sn5600", "uplink_gbps": 400},
+    spines={"model": "sn5600", "count": 4},
+)
+NAMED = document(
+    gpus={
+        "model": "grand-teton", "racks": ["a01", "a02", "b07"], "hosts_per_rack": 2, "wiring": "rack", "capacity": 32,
+        "hosts": None, "hosts_per_unit": None,
+    },
+    spines={"count": 4},
+)  # fmt: skip
+ZONES = document(
+    gpus={
+        "model": "grand-teton", "racks": 24, "hosts_per_rack": 2, "wiring": "rack", "capacity": 160,
+        "hosts": None, "hosts_per_unit": None,
+    },
+    spines={"units_per_pod": 16, "oversubscription": 2},
+    cores={"model": "sn5400", "nos": "frr"},
+)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    base=st.sampled_from([RAIL, DUAL, PLANES, NAMED, ZONES]),
+    steps=st.lists(st.tuples(st.sampled_from(GROWTH), st.integers(1, 12)), min_size=1, max_size=4),
+)
+def test_growth_changes_nothing_that_exists(
+    base: dict[str, Any], steps: list[tuple[Callable[[dict[str, Any], int], None], int]]
+) -> None:
+    spec = deepcopy(base)
+    before = planned(spec)
+    assert before.fabric is not None
+    spec["gpus"].pop("capacity")  # the lock remembers what was dimensioned
+    for grow, amount in steps:
+        grow(spec, amount)
+        after = planned(spec, before.lock)
+        if after.fabric is None:
+            refused = {d.code for d in after.diagnostics if d.severity == "error"}
+            assert refused <= {"FAB3007", "FAB3009", "FAB3011", "FAB3012", "FAB3020"}, after.diagnostics
+            return
+        old, new = identity(before.fabric), identity(after.fabric)
+        assert {key: new.get(key) for key in old} == old
+        before = after
+
+
+def test_a_removed_rack_keeps_its_numbers_from_the_next_one() -> None:
+    first = planned(NAMED)
+    spec = deepcopy(NAMED)
+    spec["gpus"]["racks"] = ["a01", "b07", "c09"]
+    second = planned(spec, first.lock)
+    assert first.fabric is not None
+    assert second.fabric is not None
+    assert {u.name: u.coordinate for u in second.fabric.units.values()} == {"a01": 0, "b07": 2, "c09": 3}
+    third = planned(NAMED, second.lock)
+    assert third.fabric is not None
+    assert identity(third.fabric) == identity(first.fabric)
+
+
+def test_reordering_named_hosts_moves_none_of_them() -> None:
+    names = [f"node{i}" for i in range(10)]
+    spec = document(gpus={"hosts": names, "hosts_per_unit": 4})
+    first = planned(spec)
+    shuffled = planned(document(gpus={"hosts": ["extra", *reversed(names)], "hosts_per_unit": 4}), first.lock)
+    assert first.fabric is not None
+    assert shuffled.fabric is not None
+    old, new = identity(first.fabric), identity(shuffled.fabric)
+    assert {key: new.get(key) for key in old} == old
+    assert shuffled.lock.hosts["extra"] == (2, 2)
+
+
+def test_outgrowing_the_lock_is_refused_with_what_it_would_take() -> None:
+    spec = document(gpus={"hosts": 64})
+    first = planned(spec)
+    grown = planned(document(gpus={"hosts": 256}), first.lock)
+    assert grown.fabric is None
+    (problem,) = grown.diagnostics
+    assert problem.code == "FAB3011"
+    assert "--repin" in problem.help
+    assert "gpus.capacity" in problem.help
+    assert fabric_of(document(gpus={"hosts": 256})).counts()["spines"] == 32

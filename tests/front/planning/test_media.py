@@ -1,0 +1,54 @@
+"""A cable is no longer than its medium reaches at the speed of the ports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.catalog.reach import reach, reaches
+from tests.front.planning.support import document, planned
+
+if TYPE_CHECKING:
+    from fabricc.base.diagnostics import Diagnostic
+
+
+def told(model: str = "sn5600", **cables: dict[str, object]) -> list[Diagnostic]:
+    """FAB3026 of a fabric of that switch: sn5600 has 400G on four lanes, sn4700 on eight."""
+    switch = {"model": model, "nos": "frr"}
+    gpus = {"hosts": 32, "hosts_per_unit": 16}
+    result = planned(document(gpus=gpus, tors=switch, spines=switch, cables=cables))
+    return [d for d in result.diagnostics if d.code == "FAB3026"]
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "medium", "fits", "beyond"),
+    [
+        ("sn5600", "host", "dac", 2, 3),
+        ("sn4700", "host", "dac", 3, 4),
+        ("sn5600", "spine", "mmf", 100, 120),
+    ],
+)
+def test_the_reach_follows_the_speed_of_a_lane(
+    model: str, kind: str, medium: str, fits: int, beyond: int
+) -> None:
+    assert told(model, **{kind: {"medium": medium, "length_m": fits}}) == []
+    (wrong,) = told(model, **{kind: {"medium": medium, "length_m": beyond}})
+    assert f"it reaches {fits} m (IEEE 802.3" in wrong.message
+    assert wrong.severity.value == "warning"
+
+
+def test_the_remedy_names_a_medium_that_reaches() -> None:
+    (wrong,) = told(host={"medium": "dac", "length_m": 5})
+    assert wrong.help == "Use aec, or a cable of 2 m at the most."
+    assert told(host={"medium": "aec", "length_m": 5}) == []
+
+
+def test_faster_lanes_of_copper_never_reach_farther() -> None:
+    metres = [row.metres for row in reaches()["dac"]]
+    assert metres == sorted(metres, reverse=True)
+
+
+def test_every_row_says_where_it_comes_from() -> None:
+    assert all(row.source for rows in reaches().values() for row in rows)
+    assert reach("dac", 400).metres == reach("dac", 200).metres

@@ -1,0 +1,166 @@
+"""Published clusters come out with the published numbers of leaves, spines, cores and cables."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.front.planning.support import document, fabric_of, planned
+
+NV_B200 = "docs.nvidia.com DGX SuperPOD reference architecture, B200"
+NV_B300 = "docs.nvidia.com DGX SuperPOD scalable infrastructure, B300"
+NV_XDR = "docs.nvidia.com DGX SuperPOD, B300 with XDR"
+HPN = "Alibaba HPN, SIGCOMM 2024"
+SIMAI = "SimAI topology template generator"
+JVD = "Juniper validated design AI/ML multitenancy backend, table 5"
+
+
+NO_HOSTS = {"hosts": None, "hosts_per_unit": None}
+
+
+def superpod(hosts: int, **more: Any) -> dict[str, Any]:
+    """B200 SuperPOD: 32 hosts a unit, 64 x 400G switches."""
+    return document(gpus={"hosts": hosts}, **more)
+
+
+def b300(hosts: int, **gpus: Any) -> dict[str, Any]:
+    """B300 on 64 x 800G switches; the uplinks are 800G unless told otherwise."""
+    box = {"model": "sn5600"}
+    return document(gpus={"model": "dgx-b300", "hosts": hosts, **gpus}, tors=box, spines=box)
+
+
+def xdr(hosts: int) -> dict[str, Any]:
+    """B300 on 144-port 800G switches, 72 hosts a unit; InfiniBand has credits, hence no lossless Ethernet class."""
+    box = {"model": "q3400"}
+    gpus = {"model": "dgx-b300", "hosts": hosts, "hosts_per_unit": 72}
+    return document(gpus=gpus, tors=box, spines=box, priorities={"rdma": None, "cnp": None})
+
+
+def hpn(hosts: int, planes: int, uplink: int, **more: Any) -> dict[str, Any]:
+    """HPN segments of 128 hosts with 2 x 200G a GPU."""
+    box = {"model": "sn5600", "uplink_gbps": uplink}
+    return document(
+        gpus={"model": "hgx-2x200", "hosts": hosts, "hosts_per_unit": 128},
+        planes=planes,
+        tors={**box, "oversubscription": 1.067, "reserved_ports": 8 if uplink == 400 else 0},
+        spines=more.pop("spines", {"model": "sn5600"}),
+        **more,
+    )
+
+
+def stripe(model: str, hosts: int) -> dict[str, Any]:
+    """One Juniper stripe: 8 leaves, each with as many uplinks as hosts."""
+    box = {"model": model, "uplink_gbps": 400}
+    return document(gpus={"hosts": hosts, "hosts_per_unit": hosts}, tors=box, spines={"model": model})
+
+
+ROWS = [
+    # id, source, spec, leaves, spines, cores, host cables, leaf-spine cables, spine-core cables
+    ("T1", NV_B200, superpod(64), 16, 8, 0, 512, 512, 0),
+    ("T2", NV_B200, superpod(128), 32, 16, 0, 1024, 1024, 0),
+    ("T3", NV_B200, superpod(256), 64, 32, 0, 2048, 2048, 0),
+    ("T4", NV_B200, superpod(512, cores={"model": "sn5400", "nos": "frr"}), 128, 128, 64, 4096, 4096, 4096),
+    # T7 and T8 count 4 links of a management appliance beside those of 31 and 127 hosts (252, 1020)
+    ("T7", NV_B200 + ", as built", superpod(31), 8, 4, 0, 252 - 4, 256, 0),
+    ("T8", NV_B200 + ", as built", superpod(127), 32, 16, 0, 1020 - 4, 1024, 0),
+    ("T9", NV_B300, b300(64), 16, 8, 0, 512, 512, 0),
+    ("T10", NV_B300, b300(128), 32, 16, 0, 1024, 1024, 0),
+    ("T14", NV_XDR, xdr(72), 8, 4, 0, 576, 576, 0),
+    ("T16", NV_XDR, xdr(288), 32, 18, 0, 2304, 2304, 0),
+    ("T17", NV_XDR, xdr(576), 64, 36, 0, 4608, 4608, 0),
+    ("T18", NV_XDR + " (the page prints 9,216 GPUs; its cables say 10,368)", xdr(1296), 144, 72, 0, 10368, 10368, 0),
+    ("T23", SIMAI, document(
+        gpus={"hosts": 512, "hosts_per_unit": 64}, tors={"model": "sn5600", "uplink_gbps": 400}
+    ), 64, 64, 0, 4096, 4096, 0),
+    ("T25-5220", JVD, stripe("qfx5220-32cd", 16), 8, 4, 0, 128, 128, 0),
+    ("T25-5230", JVD, stripe("qfx5230-64cd", 32), 8, 4, 0, 256, 256, 0),
+    ("T25-5240", JVD, stripe("qfx5240-64od", 64), 8, 4, 0, 512, 512, 0),
+    ("T20", HPN, hpn(1920, 2, 400, spines={"model": "sn5600", "oversubscription": 15, "uplink_gbps": 400},
+                     cores={"model": "sn5600", "nos": "frr"}), 240, 120, 8, 30720, 14400, 960),
+    ("T21", SIMAI, hpn(1920, 1, 200), 240, 120, 0, 30720, 28800, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "leaves", "spines", "cores", "host", "spine", "core"),
+    [pytest.param(*row[2:], id=f"{row[0]} {row[1]}") for row in ROWS],
+)
+def test_row(
+    spec: dict[str, Any], leaves: int, spines: int, cores: int, host: int, spine: int, core: int
+) -> None:
+    counts = fabric_of(spec).counts()
+    found = [counts[k] for k in ("tors", "spines", "cores", "host_cables", "spine_cables", "core_cables")]
+    assert found == [leaves, spines, cores, host, spine, core]
+
+
+def test_t19_an_hpn_segment_has_sixteen_tors_and_2048_host_ports() -> None:
+    """HPN: 1,024 GPUs; a ToR has 128 + 8 host ports at 200G and 60 uplinks at 400G, 1.067:1 without the spares."""
+    fabric = fabric_of(hpn(128, 2, 400))
+    tor = fabric.tor_layouts[0]
+    assert (fabric.counts()["tors"], fabric.counts()["host_cables"]) == (16, 2048)
+    assert (len(tor.down), tor.reserved, len(tor.up)) == (136, 8, 60)
+    assert {slot.cage for slot in tor.slots} == set(range(1, 65))
+
+
+@pytest.mark.parametrize(
+    ("row", "hosts", "leaves", "spines"), [("T12", 512, 128, 64), ("T13", 1024, 256, 128)]
+)
+def test_rows_that_cannot_be_one_flat_mesh_are_refused_and_fit_with_two_planes(
+    row: str, hosts: int, leaves: int, spines: int
+) -> None:
+    """A 64-port spine reaches 64 leaves; with NIC ports as 2 x 400G in two planes the published counts come out."""
+    refused = planned(b300(hosts))
+    assert refused.fabric is None
+    (problem,) = refused.diagnostics
+    assert problem.code == "FAB3009"
+    remedy = next(text for text in problem.help.split(". ") if text.startswith("`planes"))
+    assert f"per plane {leaves // 2} ToRs and {spines // 2} spines" in remedy
+    keys: dict[str, int] = {key: int(value) for key, value in re.findall(r"`([a-z_.]+): (\d+)`", remedy)}
+    gpus = {"model": "dgx-b300", "hosts": hosts, "hosts_per_unit": keys.get("gpus.hosts_per_unit", 32)}
+    box = {"model": "sn5600", "uplink_gbps": keys.get("tors.uplink_gbps")}
+    planes = keys["planes"]
+    counts = fabric_of(document(gpus=gpus, planes=planes, tors=box, spines={"model": "sn5600"})).counts()
+    assert (counts["tors"], counts["spines"]) == (leaves, spines)
+
+
+def test_meta_24k_is_eight_zones_of_192_racks_with_one_to_seven_above() -> None:
+    """T24 and Llama 3 section 3.3: 3,072 GPUs a zone, full bisection in it; 192 down-links per spine, 1:7 up."""
+    fabric = fabric_of(
+        document(
+            gpus={"model": "grand-teton", "racks": 1536, "hosts_per_rack": 2, "wiring": "rack", **NO_HOSTS},
+            tors={"model": "7060dx5-64s"},
+            spines={"model": "7816r3", "count": 16, "oversubscription": 7, "units_per_pod": 192},
+            cores={"model": "7060x6-64pe", "nos": "frr"},
+        )
+    )
+    counts, shape = fabric.counts(), fabric.shape
+    assert (counts["gpus"], counts["tors"], shape.pods) == (24_576, 8 * 192, 8)
+    assert shape.uplinks * 400 >= 16 * 400
+    assert counts["spine_cables"] == 8 * 192 * shape.uplinks
+    assert 192 / shape.spine_uplinks <= 7 < 192 / (shape.spine_uplinks - 1)
+
+
+@pytest.mark.parametrize("spine", ["sn5400", "7060dx5-64s", "qfx5230-64cd", "sn5600"])
+def test_no_fixed_box_reaches_256_tors_and_the_refusal_names_the_chassis_that_does(spine: str) -> None:
+    """'Each spine connects to 256 ToRs': 256 racks of 16 GPUs need 256 spine ports at 400G."""
+    gpus = {"model": "grand-teton", "racks": 256, "hosts_per_rack": 2, "wiring": "rack", **NO_HOSTS}
+    refused = planned(document(gpus=gpus, tors={"model": "7060dx5-64s"}, spines={"model": spine}))
+    (problem,) = refused.diagnostics
+    assert problem.code == "FAB3009"
+    assert "7816r3 (576 ports)" in problem.help
+    assert fabric_of(document(gpus=gpus, tors={"model": "7060dx5-64s"}, spines={"model": "7816r3"}))
+
+
+def test_meta_rack_switches_have_an_eighth_more_uplinks_than_they_need() -> None:
+    """Rack switch uplinks 1:1.125, 16 down and 18 up: the zone stays non-blocking after two spine failures."""
+    fabric = fabric_of(
+        document(
+            gpus={"model": "grand-teton", "racks": 192, "hosts_per_rack": 2, "wiring": "rack", **NO_HOSTS},
+            tors={"model": "7060dx5-64s", "oversubscription": 0.889},
+            spines={"model": "7816r3"},
+        )
+    )
+    assert (len(fabric.tor_layouts[0].down), fabric.shape.uplinks) == (16, 18)
+    assert fabric.shape.spines * fabric.shape.links_per_spine == 18

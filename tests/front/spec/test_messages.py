@@ -1,0 +1,285 @@
+"""What people are told about the mistakes they make: place, code, message and remedy, word for word."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricc.base.diagnostics.render import render
+from tests.front.spec.samples import SHORT, load, told
+
+RAIL = "  hosts: 128\n  model: dgx-b200\n  wiring: rail\n  hosts_per_unit: 32\n"
+
+
+def changed(old: str, new: str) -> str:
+    assert old in SHORT
+    return SHORT.replace(old, new, 1)
+
+
+CASES = {
+    "a key misspelt": (
+        changed("wiring", "wirng"),
+        ["5:3 FAB1001 unknown key 'wirng' in gpus | Did you mean 'wiring'?"],
+    ),
+    "a section misspelt": (
+        changed("spines:", "spine:"),
+        [
+            "1:1 FAB1002 the file needs 'spines' | Add `spines: {model: sn5600, nos: sonic-202505}`.",
+            "11:1 FAB1001 unknown key 'spine' | Did you mean 'spines'?",
+        ],
+    ),
+    "a word misspelt": (
+        changed("rail\n", "rails\n"),
+        ["5:11 FAB1004 gpus.wiring cannot be 'rails' | Did you mean 'rail'? Allowed: 'rail' or 'rack'."],
+    ),
+    "a number in quotes": (
+        changed("128", '"128"'),
+        [
+            "3:10 FAB1003 gpus.hosts must be a number of hosts or a list of host names, not '128' | "
+            "Write 128, without quotes or leading zeros."
+        ],
+    ),
+    "yes for true": (
+        changed("lossless: true", "lossless: yes"),
+        [
+            "15:33 FAB1003 priorities.rdma.lossless must be true or false, not 'yes' | Write true, without quotes."
+        ],
+    ),
+    "off for false": (
+        changed("mtu:", "routing: {bfd: off}\nmtu:"),
+        [
+            "18:16 FAB1003 routing.bfd must be a mapping such as {interval_ms: 300, multiplier: 3} or false, "
+            "not 'off' | Write false, without quotes."
+        ],
+    ),
+    "a fraction of a host": (
+        changed("_unit: 32", "_unit: 32.0"),
+        ["6:19 FAB1003 gpus.hosts_per_unit must be a whole number, not 32.0 | Write 32."],
+    ),
+    "a code point by name": (
+        changed("26", "ef"),
+        [
+            "15:19 FAB1003 priorities.rdma.dscp must be a code point (0 to 63) or a list of code points, not 'ef' | "
+            "ef is code point 46: write 46."
+        ],
+    ),
+    "a code point out of range": (
+        changed("26", "64"),
+        [
+            "15:19 FAB1005 priorities.rdma.dscp cannot be 64 | It ranges from 0 to 63; the nearest that fits is 63."
+        ],
+    ),
+    "a speed that does not exist": (
+        changed("oversubscription: 1.0", "uplink_gbps: 300"),
+        [
+            "10:16 FAB1004 tors.uplink_gbps cannot be 300 | "
+            "The nearest that fits is 200. Allowed: 25, 40, 50, 100, 200, 400, 800 or 1600."
+        ],
+    ),
+    "no oversubscription at all": (
+        changed("1.0", "0"),
+        [
+            "10:21 FAB1005 tors.oversubscription cannot be 0 | It ranges from 0.1 to 64; the nearest that fits is 0.1."
+        ],
+    ),
+    "a name that no file can have": (
+        changed("zone-a", "Zone A"),
+        [
+            "1:10 FAB1006 cluster cannot be 'Zone A': it must be 1 to 32 lower-case letters, digits and inner "
+            "hyphens | Did you mean 'zone-a'?"
+        ],
+    ),
+    "a class without its braces": (
+        changed("default: {}", "default:"),
+        [
+            "17:11 FAB1003 priorities.default must be a mapping, not nothing | "
+            "Write {} for an empty mapping, or indent its entries below the key."
+        ],
+    ),
+    "a host name that YAML reads as a number": (
+        changed("128", "[gpu1, 2]"),
+        ['3:17 FAB1003 gpus.hosts[1] must be a text, not 2 | Put it in quotes to make it a text: "2".'],
+    ),
+    "a key twice": (
+        changed("  nos: sonic-202505\n  over", "  nos: eos\n  nos: sonic-202505\n  over"),
+        ["10:3 FAB0009 the key 'nos' stands twice: first at 9:3 | Keep one of the two."],
+    ),
+    "a tab": (
+        changed("  model: dgx", "\tmodel: dgx"),
+        ["4:1 FAB0008 a tab in the indentation | YAML indents with spaces only."],
+    ),
+    "a brace not closed": (
+        changed("lossless: true}", "lossless: true"),
+        [
+            "15:12 FAB0007 the mapping opened with `{` is not closed, or a `,` is missing | "
+            "Separate the entries with `,` and close the mapping with `}`."
+        ],
+    ),
+    "a quote not closed": (
+        changed("zone-a", '"zone-a'),
+        ["1:10 FAB0007 the quote opened here is never closed | Close it on the same line."],
+    ),
+    "a line indented to nowhere": (
+        changed("  model: dgx", " model: dgx"),
+        [
+            "4:2 FAB0007 this line does not continue the mapping above it: its indentation fits none | "
+            "Indent it exactly like the other keys of its mapping."
+        ],
+    ),
+    "a value that needs quotes": (
+        changed("zone-a", "@zone"),
+        ["1:10 FAB0007 a value cannot begin with `@` | Put the value in quotes."],
+    ),
+    "a pool off its boundary": (
+        SHORT + "addressing: {hosts: 10.1.2.3/10}\n",
+        [
+            "21:21 FAB2031 addressing.hosts: 10.1.2.3/10 is not on the boundary of a /10 | Write 10.0.0.0/10.",
+        ],
+    ),
+    "a pool inside another": (
+        SHORT + "addressing: {links: 10.0.0.0/16}\n",
+        [
+            "21:21 FAB2032 addressing.links 10.0.0.0/16 overlaps addressing.hosts 10.0.0.0/10 | "
+            "Free and as large: 10.64.0.0/16."
+        ],
+    ),
+    "a pool over the management network": (
+        SHORT + "addressing: {links: 172.16.0.0/12}\n",
+        [
+            "21:21 FAB2032 addressing.links 172.16.0.0/12 overlaps management.network 172.16.0.0/16 | "
+            "Free and as large: 10.64.0.0/12."
+        ],
+    ),
+    "a 16-bit ASN": (
+        SHORT + "routing: {asn_base: 65000}\n",
+        [
+            "21:21 FAB2040 routing.asn_base 65000: the 1,048,576 ASNs from here on are not all private | "
+            "It ranges from 4200000000 to 4293918719 (RFC 6996); the nearest that fits is 4200000000."
+        ],
+    ),
+    "a hold time too short": (
+        SHORT + "routing: {hold_s: 5}\n",
+        [
+            "21:19 FAB2041 routing.hold_s 5 is less than three keepalives of 3 s | "
+            "The least that fits is hold_s: 9 (RFC 4271 section 4.4)."
+        ],
+    ),
+    "host MTU above switch MTU": (
+        changed("host: 9000", "host: 9200"),
+        [
+            "19:9 FAB2050 mtu.host 9200 is larger than mtu.switch 9100 | The largest host MTU that fits is 9100."
+        ],
+    ),
+    "neither hosts nor racks": (
+        changed("  hosts: 128\n", ""),
+        [
+            "2:1 FAB2001 gpus has neither 'hosts' nor 'racks' | "
+            "Give one: `hosts: 128` (or names), or `racks: 16` (or names) with wiring: rack."
+        ],
+    ),
+    "a capacity below what is there": (
+        changed("hosts: 128", "hosts: 128\n  capacity: 100"),
+        ["4:13 FAB2007 gpus.capacity 100 is less than the 128 hosts present | The least that fits is 128."],
+    ),
+    "two classes on one code point": (
+        changed("48", "26"),
+        [
+            "15:19 FAB2010 code point 26 belongs to 'cnp' and to 'rdma' | "
+            "A packet has one class. Nearest free: 25, 27 or 24.",
+            "15:3 FAB2013 'rdma' gets priority 3 (its lowest code point over 8), which 'cnp' has | "
+            "Add `priority: 1`. Free: 1, 2, 4, 5 or 6.",
+        ],
+    ),
+    "a key without its colon": (
+        changed("wiring: rail", "wiring rail"),
+        ["5:3 FAB0007 a key without `:` | Write `key: value`, or `- item` in a list."],
+    ),
+    "a value glued to its key": (
+        changed("hosts: 128", "hosts:128"),
+        ["3:3 FAB0007 a key without `:` | Put a blank after the colon: `hosts: 128`."],
+    ),
+    "a no-break space after the colon": (
+        changed("hosts: 128", "hosts:\u00a0128"),
+        ["3:3 FAB0007 a key without `:` | Put a blank after the colon: `hosts: 128`."],
+    ),
+    "a value glued to a later key": (
+        changed("_unit: 32", "_unit:32"),
+        ["6:3 FAB0007 a key without `:` | Put a blank after the colon: `hosts_per_unit: 32`."],
+    ),
+    "a section indented into another": (
+        changed(
+            "spines:\n  model: sn5600\n  nos: sonic-202505\n",
+            "  spines: {model: sn5600, nos: sonic-202505}\n",
+        ),
+        [
+            "11:3 FAB1001 unknown key 'spines' in tors | 'spines' is a section of its own: indent it like `cluster`.",
+            "1:1 FAB1002 the file needs 'spines' | Add `spines: {model: sn5600, nos: sonic-202505}`.",
+        ],
+    ),
+    "a NOS by its product name": (
+        changed("nos: sonic-202505\n  over", "nos: Cumulus Linux 5.11\n  over"),
+        [
+            "9:8 FAB1006 tors.nos cannot be 'Cumulus Linux 5.11': it must be `name` or `name-release`, the name in "
+            "lower case | Did you mean 'cumulus-5.11'?"
+        ],
+    ),
+    "a NOS with the name of its branch": (
+        changed("nos: sonic-202505\n  over", "nos: junos-evo-24.4\n  over"),
+        [
+            "9:8 FAB1006 tors.nos cannot be 'junos-evo-24.4': it must be `name` or `name-release`, the name in "
+            "lower case | Did you mean 'junos-24.4'?"
+        ],
+    ),
+    "a reason that is none": (
+        SHORT + "accept: [{code: FAB2051, reason: x}]\n",
+        ["21:34 FAB1007 accept[0].reason is too short: 10 characters at least | "],
+    ),
+    "half a metre": (
+        SHORT + "cables: {host: {length_m: 0.5}}\n",
+        ["21:27 FAB1003 cables.host.length_m must be a whole number, not 0.5 | For example: 40"],
+    ),
+    "an IPv6 network in an IPv4 pool": (
+        SHORT + "addressing: {family: ipv6, hosts: 'fd00::/48'}\n",
+        [
+            "21:35 FAB1006 addressing.hosts cannot be 'fd00::/48': it must be an IPv4 network such as 10.0.0.0/10 | "
+            "IPv6 pools are keys of their own: `addressing.hosts6: fd00::/48`."
+        ],
+    ),
+    "everything at once": (
+        changed("hosts: 128", "host: 128").replace("dscp: 26", "dscp: x").replace("9000", "nine"),
+        [
+            "3:3 FAB1001 unknown key 'host' in gpus | Did you mean 'hosts'?",
+            "15:19 FAB1003 priorities.rdma.dscp must be a code point (0 to 63) or a list of code points, not 'x' | "
+            "For example: 26",
+            "19:9 FAB1003 mtu.host must be a whole number, not 'nine' | For example: 9000",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_message(name: str) -> None:
+    text, expected = CASES[name]
+    assert sorted(told(text)) == sorted(expected)
+
+
+def test_rules_run_on_the_sections_that_fit_the_schema() -> None:
+    codes = [each.code for each in load(changed("wiring", "wirng").replace("9000", "9200")).diagnostics]
+    assert codes == ["FAB1001", "FAB2050"]
+
+
+def test_the_whole_text_for_people() -> None:
+    text = changed("wiring", "wirng").replace("9000", "9200")
+    shown = render(load(text).diagnostics, "text", {"cluster.yaml": text})
+    assert shown == (
+        "cluster.yaml:5:3: error FAB1001: unknown key 'wirng' in gpus\n"
+        "5 |   wirng: rail\n"
+        "  |   ^\n"
+        "  = help: Did you mean 'wiring'?\n"
+        "\n"
+        "cluster.yaml:19:9: error FAB2050: mtu.host 9200 is larger than mtu.switch 9100\n"
+        "19 |   host: 9200\n"
+        "   |         ^\n"
+        "   = help: The largest host MTU that fits is 9100.\n"
+        "\n"
+        "2 errors\n"
+    )

@@ -1,0 +1,165 @@
+"""Every semantic rule fires on what it is about, with its code, and not on a sound spec."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricc.base.diagnostics.codes import TITLES
+from tests.front.spec.samples import FULL, SHORT, load
+
+RACK = SHORT.replace("wiring: rail", "wiring: rack")
+
+
+def rack(racks: str) -> str:
+    return RACK.replace("hosts: 128", f"racks: {racks}")
+
+
+def classes(*lines: str) -> str:
+    head, tail = SHORT.split("  rdma:")
+    return head + "".join(f"  {each}\n" for each in lines) + tail[tail.index("mtu:") :]
+
+
+RDMA, CNP = "rdma: {dscp: 26, lossless: true}", "cnp: {dscp: 48, strict: true}"
+
+FIRES = {
+    "FAB2001 both": (SHORT.replace("hosts: 128", "hosts: 128\n  racks: 4"), {"FAB2001"}),
+    "FAB2002 model missing": (SHORT.replace("  model: dgx-b200\n", ""), {"FAB2002"}),
+    "FAB2002 model beside groups": (FULL.replace("  wiring: rack", "  wiring: rack\n  model: x"), {"FAB2002"}),
+    "FAB2003 missing": (SHORT.replace("  hosts_per_unit: 32\n", ""), {"FAB2003"}),
+    "FAB2003 twice": (RACK.replace("hosts_per_unit: 32", "hosts_per_unit: 32\n  hosts_per_rack: 32"), {"FAB2003"}),
+    "FAB2003 per rack with rail wiring": (SHORT.replace("hosts_per_unit", "hosts_per_rack"), {"FAB2003"}),
+    "FAB2030 access": (FULL.replace("172.20.9.0/24", "172.20.9.0/44"), {"FAB2030"}),
+    "FAB2031 access": (FULL.replace("172.20.9.0/24", "172.20.9.1/24"), {"FAB2031"}),
+    "FAB2030 TACACS+": (FULL.replace("172.20.0.6", "172.20.0.600"), {"FAB2030"}),
+    "FAB2043": (FULL.replace("mode: flowlet", "mode: packet"), {"FAB2043"}),
+    "FAB2004": (SHORT.replace("hosts: 128", "racks: 4"), {"FAB2004"}),
+    "FAB2005 too full": (rack("{a1: [" + ", ".join(f"h{i}" for i in range(33)) + "]}"), {"FAB2005"}),
+    "FAB2005 counted in part": (rack("{a1: 31}"), {"FAB2005"}),
+    "FAB2006 rack": (rack("[a1, a1]"), {"FAB2006"}),
+    "FAB2006 host": (rack("{a1: [h1], a2: [h1]}"), {"FAB2006"}),
+    "FAB2006 group": (FULL.replace("name: b200", "name: h100"), {"FAB2006"}),
+    "FAB2006 host of another group": (FULL.replace("big1", "node3"), {"FAB2006"}),
+    "FAB2008": (SHORT.replace("spines:", "spines:\n  units_per_pod: 4\n  uplinks: 2"), {"FAB2008"}),
+    "FAB2008 loss of a core": (SHORT.replace("spines:", "spines:\n  n_minus_1: true"), {"FAB2008"}),
+    "FAB2010 inside a list": (classes("rdma: {dscp: [26], lossless: true}", CNP, "x: {dscp: [26, 8]}"), {"FAB2010"}),
+    "FAB2011 two": (classes(RDMA, CNP, "a: {}", "default: {priority: 1}"), {"FAB2011"}),
+    "FAB2011 default with code points": (classes(RDMA, CNP, "default: {dscp: 0}"), {"FAB2011"}),
+    "FAB2011 none left": (classes(f"all: {{dscp: {list(range(64))}, priority: 1}}"), {"FAB2011"}),
+    "FAB2012": (classes("rdma: {lossless: true}", CNP, "default: {priority: 1}"), {"FAB2012"}),
+    "FAB2013 stated": (classes(RDMA, "cnp: {dscp: 48, strict: true, priority: 3}"), {"FAB2013"}),
+    "FAB2013 computed": (classes(RDMA, CNP, "bulk: {dscp: 1}"), {"FAB2013"}),
+    "FAB2014": (classes(RDMA), {"FAB2014"}),
+    "FAB2015": (classes(RDMA, "cnp: {dscp: 48, strict: true, lossless: true}"), {"FAB2015", "FAB2020"}),
+    "FAB2016": (classes(RDMA, "cnp: {dscp: 48}"), {"FAB2016"}),
+    "FAB2017": (classes(RDMA, CNP, "bgp: {dscp: 56}"), {"FAB2017"}),
+    "FAB2018": (classes("rdma: {dscp: 26, lossless: true, ecn: false}", CNP), {"FAB2018"}),
+    "FAB2019": (classes(RDMA, "cnp: {dscp: 48, strict: true, weight_percent: 5}"), {"FAB2019"}),
+    "FAB2020 default": (classes(RDMA, CNP, "default: {strict: true}"), {"FAB2020"}),
+    "FAB2020 three": (classes(CNP, "a: {dscp: 9, strict: true}", "b: {dscp: 17, strict: true}"), {"FAB2020"}),
+    "FAB2021 over": (classes("a: {dscp: 9, weight_percent: 80}", "default: {weight_percent: 30}"), {"FAB2021"}),
+    "FAB2021 under": (classes("a: {dscp: 9, weight_percent: 20}", "default: {weight_percent: 30}"), {"FAB2021"}),
+    "FAB2021 nothing left": (classes("a: {dscp: 9, weight_percent: 100}"), {"FAB2021"}),
+    "FAB2022 thresholds": (SHORT + "congestion: {profile: pfc-only, ecn: {preset: hpcc}}", {"FAB2022"}),
+    "FAB2022 class": (
+        classes("rdma: {dscp: 26, lossless: true, ecn: true}", CNP) + "congestion: {profile: pfc-only}",
+        {"FAB2022"},
+    ),
+    "FAB2023 both": (SHORT + "congestion: {ecn: {preset: hpcc, min_kb: 1}}", {"FAB2023"}),
+    "FAB2023 part": (SHORT + "congestion: {ecn: {min_kb: 400, max_percent: 5}}", {"FAB2023"}),
+    "FAB2023 order": (SHORT + "congestion: {ecn: {min_kb: 400, max_kb: 400, max_percent: 5}}", {"FAB2023"}),
+    "FAB2024 no such class": (SHORT + "congestion: {trimming: {class: control}}", {"FAB2024"}),
+    "FAB2024 lossless": (SHORT + "congestion: {trimming: {class: rdma}}", {"FAB2024"}),
+    "FAB2024 no code point": (SHORT + "congestion: {trimming: {class: default}}", {"FAB2024"}),
+    "FAB2024 marked": (
+        classes(RDMA, CNP, "rest: {dscp: 34, ecn: true}") + "congestion: {trimming: {class: rest}}",
+        {"FAB2024"},
+    ),
+    "FAB2024 nothing to trim": (
+        classes(RDMA, CNP, "rest: {dscp: 10}", "default: {strict: true}") + "congestion: {trimming: {class: rest}}",
+        {"FAB2024", "FAB2020"},
+    ),
+    "FAB2030 pool": (SHORT + "addressing: {hosts: 10.0.0.256/10}", {"FAB2030"}),
+    "FAB2030 IPv6 pool": (SHORT + "addressing: {family: ipv6, hosts6: 'fd00::1::/48'}", {"FAB2030"}),
+    "FAB2030 server": (SHORT + "management: {ntp: [10.0.0.300]}", {"FAB2030"}),
+    "FAB2030 gateway": (SHORT + "management: {gateway: 172.16.0.999}", {"FAB2030"}),
+    "FAB2031 management": (SHORT + "management: {network: 172.16.0.1/16}", {"FAB2031"}),
+    "FAB2032 IPv6": (SHORT + "addressing: {family: dual, links6: 'fd00::/40'}", {"FAB2032"}),
+    "FAB2033 family": (SHORT + "addressing: {hosts6: 'fd00::/48'}", {"FAB2033"}),
+    "FAB2033 unnumbered": (SHORT + "addressing: {fabric_links: unnumbered, links: 10.64.0.0/12}", {"FAB2033"}),
+    "FAB2033 IPv4 in IPv6": (SHORT + "addressing: {family: ipv6, hosts: 10.0.0.0/10}", {"FAB2033"}),
+    "FAB2034": (SHORT + "addressing: {hosts: 224.0.0.0/8}", {"FAB2034"}),
+    "FAB2034 everything": (SHORT + "addressing: {hosts: 0.0.0.0/0}", {"FAB2034"}),
+    "FAB2035": (SHORT + "addressing: {hosts: 8.0.0.0/10}", {"FAB2035"}),
+    "FAB2036 outside": (SHORT + "management: {gateway: 10.0.0.1}", {"FAB2036"}),
+    "FAB2036 broadcast": (SHORT + "management: {gateway: 172.16.255.255}", {"FAB2036"}),
+    "FAB2040 too high": (SHORT + "routing: {asn_base: 4294967294}", {"FAB2040"}),
+    "FAB2041 keepalive": (SHORT + "routing: {keepalive_s: 4}", {"FAB2041"}),
+    "FAB2042": (SHORT + "routing: {bfd: {interval_ms: 3000}}", {"FAB2042"}),
+    "FAB2051": (SHORT.replace("host: 9000", "host: 4191"), {"FAB2051"}),
+    "FAB2052": (SHORT + "cables: {host: {medium: dac, length_m: 6}}", {"FAB2052"}),
+    "FAB2060": (FULL.replace("users: [", "users: [{name: netops, ssh_key: ssh-rsa AAAAB3NzaC1yc2EAAAADAQ}, "),
+                {"FAB2060"}),
+    "FAB2061": (SHORT + "accept: [{code: FAB9999, reason: no such code}]", {"FAB2061"}),
+    "FAB2062": (SHORT + "accept: [{code: FAB0001, reason: cannot read it}]", {"FAB2062"}),
+    "FAB2063": (SHORT + "accept: [{code: FAB2051, reason: for a reason}, {code: FAB2051, reason: once more now}]",
+                {"FAB2063"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_the_rule_fires(name: str) -> None:
+    text, codes = FIRES[name]
+    found = {each.code: each for each in load(text).diagnostics}
+    assert found.keys() == codes
+    assert all(each.position is not None and each.position.line > 1 for each in found.values())
+
+
+def test_every_semantic_code_has_a_case_here_or_among_the_messages() -> None:
+    from tests.front.spec.test_messages import CASES
+
+    here = {code for _, codes in FIRES.values() for code in codes}
+    there = {line.split()[1] for _, lines in CASES.values() for line in lines}
+    of_the_lock = {"FAB2070"}  # see test_lock
+    assert {code for code in TITLES if code.startswith("FAB20")} - of_the_lock == {
+        c for c in here | there if c.startswith("FAB20")
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SHORT.replace("host: 9000", "host: 4192"),
+        SHORT + "routing: {keepalive_s: 1, hold_s: 3, bfd: {interval_ms: 999, multiplier: 3}}",
+        SHORT + "routing: {asn_base: 4293918719}",
+        SHORT + "addressing: {family: dual, fabric_links: unnumbered}",
+        SHORT + "addressing: {family: ipv6}\nmanagement: {network: 10.0.0.0/16}",
+        SHORT + "addressing: {fabric_links: unnumbered}\nmanagement: {network: 10.64.0.0/16}",
+        classes(RDMA, CNP, "bulk: {dscp: [8, 10], weight_percent: 30}", "default: {weight_percent: 20}"),
+        rack("{a1: 32, a2: [h1, h2], a10: 32}"),
+        rack("[a1, a2]"),
+        rack("7"),
+        classes(RDMA) + "congestion: {profile: pfc-only}",
+        classes("rdma: {dscp: 26, lossless: true, ecn: false}", CNP) + "congestion: {profile: pfc-only}",
+        SHORT + "congestion: {ecn: {preset: sonic-default}}\nbuffers: {headroom_oversubscription: 1.5}",
+        RACK.replace("hosts_per_unit", "hosts_per_rack"),
+    ],
+)
+def test_what_is_sound_is_silent(text: str) -> None:
+    loaded = load(text)
+    assert loaded.diagnostics == ()
+    assert loaded.spec is not None
+
+
+def test_racks_of_a_mapping_stand_in_natural_order() -> None:
+    spec = load(rack("{a10: 32, a9: [h1], a1: 32}")).spec
+    assert spec is not None
+    (group,) = spec.gpus.groups
+    assert list(group.racks) == ["a1", "a9", "a10"]
+    assert group.hosts == 65
+
+
+@pytest.mark.parametrize(("capacity", "expected"), [(128, 4), (129, 5), (160, 5), (161, 6), (512, 16)])
+def test_capacity_is_rounded_up_to_units(capacity: int, expected: int) -> None:
+    spec = load(SHORT.replace("hosts: 128", f"hosts: 128\n  capacity: {capacity}")).spec
+    assert spec is not None
+    assert spec.gpus.capacity_units == expected

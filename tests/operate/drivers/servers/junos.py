@@ -1,0 +1,272 @@
+"""A device that speaks Juniper's NETCONF over SSH: an exclusive lock, a candidate, rollbacks, confirmed commits."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+from lxml import etree
+
+from tests.operate.drivers.servers import junos_shows
+from tests.operate.drivers.servers.counted import Counted
+from tests.operate.drivers.servers.device import Device
+from tests.operate.drivers.servers.faults import Faults
+from tests.operate.drivers.servers.ssh import ssh_server
+from tests.operate.drivers.servers.web import HOST, Drop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import paramiko
+
+USER, PASSWORD = "admin", "junos pässword"
+_END = b"]]>]]>"
+_BASE = "urn:ietf:params:xml:ns:netconf:base:1.0"
+_HELLO = (
+    f'<hello xmlns="{_BASE}"><capabilities><capability>{_BASE.replace("ns:netconf:base", "netconf:base")}</capability>'
+    f"<capability>http://xml.juniper.net/netconf/junos/1.0</capability></capabilities>"
+    "<session-id>7</session-id></hello>"
+)
+
+
+class Refused(Exception):  # noqa: N818 - an answer of the device
+    """An RPC that Junos refuses, because of an element below a path."""
+
+    def __init__(self, text: str, path: str = "", element: str = "") -> None:
+        super().__init__(text)
+        self.path, self.element = path, element
+
+    @property
+    def about(self) -> str:
+        """What of the configuration it names, as in Juniper/py-junos-eznc."""
+        path = f"<error-path>{escape(self.path)}</error-path>" if self.path else ""
+        if self.element:
+            path += f"<error-info><bad-element>{escape(self.element)}</bad-element></error-info>"
+        return path
+
+
+@dataclass(slots=True)
+class JunosSwitch:
+    """Committed configurations, the newest first, and the candidate that all sessions share.
+
+    Attributes:
+        minute: how long a minute of `confirm-timeout` lasts here, in seconds.
+        waiting: when the time of a confirmed commit is over.
+        comment: of the newest commit.
+        checked: how often a commit was checked alone.
+        unsound: path and element that such a check refuses, as in Juniper/ansible-junos-stdlib pull 73.
+        holder: the session that holds the lock.
+        neighbors: tells the sessions that are up, neighbour -> prefixes received.
+        counted: what it counts and complains of.
+    """
+
+    device: Device
+    history: list[str] = field(default_factory=lambda: ["system { host-name old; }\n"])
+    candidate: str = "system { host-name old; }\n"
+    comment: str = ""
+    committed: float = field(default_factory=time.time)
+    waiting: float | None = None
+    minute: float = 60.0
+    holder: object = None
+    checked: int = 0
+    unsound: tuple[str, str] | None = None
+    faults: Faults = field(default_factory=Faults)
+    neighbors: Callable[[], dict[str, int]] = dict
+    counted: Counted = field(default_factory=Counted)
+    _turn: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def running(self) -> str:
+        """What is committed, after a confirmation that did not come."""
+        with self._turn:
+            if self.waiting is not None and time.monotonic() > self.waiting:
+                self.waiting = None
+                self._become(self.history[1], "")
+                self.candidate = self.history[0]
+            return self.history[0]
+
+    def _become(self, text: str, comment: str) -> None:
+        self.history.insert(0, text)
+        self.comment, self.committed = comment, time.time()
+
+    def serve(self, channel: paramiko.Channel, name: str) -> None:
+        """One NETCONF session."""
+        me = object()
+        channel.sendall(_HELLO.encode() + _END)
+        waiting, greeted = b"", False
+        try:
+            while part := channel.recv(65536):
+                waiting += part
+                while _END in waiting:
+                    message, _, waiting = waiting.partition(_END)
+                    if greeted:
+                        channel.sendall(self._reply(me, message).encode() + _END)
+                    greeted = True
+        finally:
+            with self._turn:
+                if self.holder is me:
+                    self.holder, self.candidate = None, self.running
+
+    def _reply(self, me: object, message: bytes) -> str:
+        rpc = etree.fromstring(message.strip())
+        asked = rpc[0]
+        verb = etree.QName(asked).localname.replace("-", "_")
+        with self._turn:
+            assert self.running
+            try:
+                content = getattr(self, f"_{verb}", self._unknown)(me, asked)
+            except Refused as error:
+                content = (
+                    "<rpc-error><error-type>protocol</error-type><error-tag>operation-failed</error-tag>"
+                    f"<error-severity>error</error-severity>{error.about}<error-message>{error}</error-message></rpc-error>"
+                )
+        return f'<rpc-reply xmlns="{_BASE}" message-id="{rpc.get("message-id")}">{content}</rpc-reply>'
+
+    def _unknown(self, me: object, asked: Any) -> str:
+        raise Refused("syntax error")
+
+    def _close_session(self, me: object, asked: Any) -> str:
+        return "<ok/>"
+
+    def _lock_configuration(self, me: object, asked: Any) -> str:
+        if self.holder not in (None, me):
+            raise Refused("configuration database locked by: somebody terminal p0 (pid 7) on since now")
+        self.holder = me
+        return "<ok/>"
+
+    def _unlock_configuration(self, me: object, asked: Any) -> str:
+        self.holder = None
+        return "<ok/>"
+
+    def _load_configuration(self, me: object, asked: Any) -> str:
+        if asked.get("rollback") is not None:
+            self.candidate = self.history[int(asked.get("rollback"))]
+            return "<load-configuration-results><ok/></load-configuration-results>"
+        text = "".join(asked.itertext())
+        if "bogus" in text or self.faults.reject:
+            raise Refused("syntax error: bogus; authentication-key S3CRET")
+        for line in text.splitlines():
+            if (word := line.strip().rstrip("{;").split(" ")[0]) and line.strip() in self.faults.planted:
+                # The words of Juniper/healthbot-rules pull 258.
+                raise Refused("syntax error", element=word)
+        self.candidate = text if asked.get("action") == "override" else self.candidate + text
+        return "<load-configuration-results><ok/></load-configuration-results>"
+
+    def _get_configuration(self, me: object, asked: Any) -> str:
+        if asked.get("compare") is None:
+            text = self.candidate if asked.get("database") == "candidate" else self.history[0]
+            return f"<configuration-text>{escape(text)}</configuration-text>"
+        old, new = self.history[0].splitlines(), self.candidate.splitlines()
+        lines = "\n".join(
+            line for line in difflib.unified_diff(old, new, lineterm="", n=0) if line[0] in "+-"
+        )
+        output = f"\n{lines}\n" if lines else "\n"
+        return (
+            f"<configuration-information><configuration-output>{output}</configuration-output>"
+            "</configuration-information>"
+        )
+
+    def _commit_configuration(self, me: object, asked: Any) -> str:
+        names = {etree.QName(one).localname: one.text for one in asked}
+        if "check" in names:
+            self.checked += 1
+            if self.unsound:
+                raise Refused("mgd: Security zone must be defined", *self.unsound)
+            return "<commit-results><routing-engine><commit-check-success/></routing-engine></commit-results>"
+        if self.faults.fail_commit or self.faults.disk_full:
+            said = "No space left on device" if self.faults.disk_full else "neighbor 192.0.2.1: secret S3CRET"
+            raise Refused(f"commit failed: {said}")
+        if self.faults.drop_commit == "before":
+            raise Drop
+        comment = names.get("log") or ""
+        self.waiting = None
+        if "confirmed" in names:
+            minutes = int(names.get("confirm-timeout") or 10)
+            comment = f"commit confirmed, rollback in {minutes}mins"
+            self.waiting = time.monotonic() + minutes * self.minute
+        self._become(self.candidate, comment)
+        if self.faults.drop_commit == "after":
+            raise Drop
+        return "<ok/>"
+
+    def _get_instance_information(self, me: object, asked: Any) -> str:
+        name = "<instance-core><instance-name>master</instance-name></instance-core>"
+        return f"<instance-information>{name}</instance-information>"
+
+    def _get_bgp_neighbor_information(self, me: object, asked: Any) -> str:
+        peers = "".join(
+            f"<bgp-peer><peer-address>{name}+179</peer-address><peer-as>65002</peer-as><local-as>65001</local-as>"
+            f"<peer-state>Established</peer-state><local-id>192.0.2.1</local-id><peer-id>192.0.2.2</peer-id>"
+            f"<bgp-rib><name>inet.0</name><received-prefix-count>{count}</received-prefix-count>"
+            f"<accepted-prefix-count>{count}</accepted-prefix-count>"
+            "<advertised-prefix-count>0</advertised-prefix-count></bgp-rib></bgp-peer>"
+            for name, count in self.neighbors().items()
+        )
+        return f"<bgp-information>{peers}</bgp-information>"
+
+    def _get_bgp_summary_information(self, me: object, asked: Any) -> str:
+        peers = "".join(
+            f'<bgp-peer><peer-address>{name}</peer-address><elapsed-time seconds="9">9</elapsed-time>'
+            "<bgp-rib><name>inet.0</name></bgp-rib></bgp-peer>"
+            for name in self.neighbors()
+        )
+        return f"<bgp-information>{peers}</bgp-information>"
+
+    def _refuse_unknown(self, verb: str) -> None:
+        if self.counted.refuses(verb):
+            raise Refused("syntax error")
+
+    def _get_interface_information(self, me: object, asked: Any) -> str:
+        self._refuse_unknown("get-interface-information")
+        return junos_shows.interfaces(self.counted)
+
+    def _command(self, me: object, asked: Any) -> str:
+        command = "".join(asked.itertext())
+        self._refuse_unknown(command)
+        if command != "show interfaces queue":
+            raise Refused("unknown command")
+        return junos_shows.queues(self.counted)
+
+    def _get_alarm_information(self, me: object, asked: Any) -> str:
+        return junos_shows.alarms(self.counted)
+
+    def _get_system_alarm_information(self, me: object, asked: Any) -> str:
+        return junos_shows.alarms(self.counted)
+
+    def _get_route_information(self, me: object, asked: Any) -> str:
+        names = {etree.QName(one).localname: one.text for one in asked}
+        assert names["protocol"] == "bgp"
+        return junos_shows.routes(self.counted, names["table"] or "")
+
+    def _get_commit_revision_information(self, me: object, asked: Any) -> str:
+        comment = f"<comment>{self.comment}</comment>" if self.comment else ""
+        return (
+            f"<commit-revision-information><revision>re0-{self.committed:.0f}-{len(self.history)}</revision>"
+            f'<date-time seconds="{self.committed:.0f}">now</date-time>{comment}</commit-revision-information>'
+        )
+
+    def _get_system_uptime_information(self, me: object, asked: Any) -> str:
+        return (
+            f'<system-uptime-information><current-time><date-time seconds="{time.time():.0f}">now</date-time>'
+            "</current-time></system-uptime-information>"
+        )
+
+
+@contextlib.contextmanager
+def junos_switch(folder: Path) -> Iterator[JunosSwitch]:
+    """Start a switch; its configuration and faults can be read and set while it runs."""
+    running: list[JunosSwitch] = []
+
+    def allowed(user: str, password: str) -> bool:
+        return (user, password) == (USER, PASSWORD) and not running[0].faults.refuse_login
+
+    with ssh_server(folder, allowed, {"netconf": lambda *rest: running[0].serve(*rest)}) as (port, known):
+        options = {"port": port, "alt_key_file": str(known)}
+        running.append(JunosSwitch(Device("fabricc_junos", HOST, USER, PASSWORD, options)))
+        yield running[0]

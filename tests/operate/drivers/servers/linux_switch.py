@@ -1,0 +1,139 @@
+"""A Linux switch behind SSH: the driver's shell commands really run, in a folder, with stand-ins for its programs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.operate.drivers.servers.counted import Counted
+from tests.operate.drivers.servers.device import Device
+from tests.operate.drivers.servers.faults import Faults
+from tests.operate.drivers.servers.ssh import ssh_server
+from tests.operate.drivers.servers.web import HOST, Drop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import paramiko
+
+USER, PASSWORD = "admin", "linux pässword"
+_PROGRAMS = ("config", "show", "docker", "vtysh", "nv", "redis-dump")
+
+
+@dataclass(slots=True)
+class LinuxSwitch:
+    """A running switch.
+
+    Attributes:
+        root: its folder; `running.json` and `frr` are what it runs, `startup` and `etc/sonic` what it boots from.
+        neighbors: tells the sessions that are up, neighbour -> prefixes received; None where a test writes answers.
+        counted: what it counts and complains of.
+    """
+
+    device: Device
+    root: Path
+    faults: Faults = field(default_factory=Faults)
+    neighbors: Callable[[], dict[str, int]] | None = None
+    counted: Counted = field(default_factory=Counted)
+
+    def text(self, name: str) -> str:
+        return (self.root / name).read_text("utf-8")
+
+    def serve(self, channel: paramiko.Channel, command: str) -> None:
+        """Run a command as sshd would, with the switch's own folders in place of the machine's."""
+        commits = ("'config replace /", "'nv config apply -y")
+        drop = (
+            self.faults.drop_commit
+            if any(one in command for one in commits) and "dry-run" not in command
+            else ""
+        )
+        given = bytearray()
+        while part := channel.recv(65536):
+            given += part
+        if drop == "before":
+            raise Drop
+        words = [
+            name for name in ("reject", "fail_commit", "disk_full", "old_frr") if getattr(self.faults, name)
+        ]
+        (self.root / "faults").write_text(" ".join(words))
+        (self.root / "planted").write_text("\n".join(self.faults.planted))
+        (self.root / "counted.json").write_text(json.dumps(asdict(self.counted)))
+        if self.neighbors and "summary json" in command:
+            self.tell()
+        here = os.fsencode(self.root / "etc/sonic")
+        environment = {
+            "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
+            "SWITCH_ROOT": str(self.root),
+            "LANG": "C.UTF-8",
+        }
+        done = subprocess.run(
+            ["sh", "-c", command.encode().replace(b"/etc/sonic", here)],
+            input=bytes(given).replace(b"/etc/sonic", here),
+            capture_output=True,
+            env=environment,
+            check=False,
+        )
+        if drop == "after":
+            raise Drop
+        channel.sendall(done.stdout)
+        channel.sendall_stderr(done.stderr)
+        channel.send_exit_status(done.returncode)
+
+    def tell(self) -> None:
+        """Write what FRR answers of sessions and routes."""
+        neighbors = self.neighbors() if self.neighbors else {}
+        peers = {
+            name: {"state": "Established", "remoteAs": 65002, "pfxRcd": count, "pfxSnt": 0}
+            for name, count in neighbors.items()
+        }
+        told = {"default": {"ipv4Unicast": {"routerId": "192.0.2.1", "as": 65001, "peers": peers}}}
+        folder = self.root / "vtysh"
+        folder.mkdir(exist_ok=True)
+        (folder / "show_bgp_vrf_all_summary_json").write_text(json.dumps(told))
+        hop = {"ip": "192.0.2.1", "fib": True, "active": True}
+        routes = {
+            prefix: [{"prefix": prefix, "protocol": "bgp", "selected": True, "nexthops": [hop] * hops}]
+            for prefix, hops in self.counted.routes.items()
+        }
+        for name, told in (("bgp_vrf_all_neighbors", {}), ("ip_route", routes), ("ipv6_route", {})):
+            (folder / f"show_{name}_json").write_text(json.dumps(told))
+
+
+@contextlib.contextmanager
+def linux_switch(folder: Path, driver: str, running: str, frr: str = "") -> Iterator[LinuxSwitch]:
+    """Start a switch of the driver `sonic` or `cumulus` that runs a configuration."""
+    root = folder / "switch"
+    (root / "etc/sonic/frr").mkdir(parents=True)
+    (root / "bin").mkdir()
+    for name in _PROGRAMS:
+        script = root / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$0.py" "$@"\n')
+        script.chmod(0o755)
+        program = Path(f"{script}.py")
+        program.write_text(Path(__file__).with_name("linux_tools.py").read_text())
+    for name, text in (
+        ("running.json", running),
+        ("frr", frr),
+        ("etc/sonic/frr/frr.conf", frr),
+        ("startup", running),
+        ("etc/sonic/config_db.json", running),
+    ):
+        (root / name).write_text(text)
+    (root / "revisions").mkdir()
+    (root / "revisions" / "1").write_text(running)
+    switches: list[LinuxSwitch] = []
+
+    def allowed(user: str, password: str) -> bool:
+        return (user, password) == (USER, PASSWORD) and not switches[0].faults.refuse_login
+
+    with ssh_server(folder, allowed, {"exec": lambda *rest: switches[0].serve(*rest)}) as (port, known):
+        options = {"port": port, "alt_key_file": str(known), "system_host_keys": False, "sudo": False}
+        options["private_dir"] = str(root / "private")
+        switches.append(LinuxSwitch(Device(driver, HOST, USER, PASSWORD, options), root))
+        yield switches[0]

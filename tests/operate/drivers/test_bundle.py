@@ -1,0 +1,70 @@
+"""Several files travel as one text, and secrets do not travel at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
+from fabricc.operate.drivers.redact import HIDDEN, redacted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES = st.from_regex(r"[a-z][a-z0-9._-]{0,12}", fullmatch=True)
+LINES = st.lists(
+    st.text(st.characters(exclude_characters="\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")), max_size=5
+)
+
+
+@given(st.dictionaries(NAMES, LINES.map(lambda lines: "".join(f"{line}\n" for line in lines)), min_size=1))
+def test_a_bundle_gives_back_the_files(files: dict[str, str]) -> None:
+    assert unpack(pack(files), "other") == files
+
+
+def test_a_text_without_marks_is_the_one_file() -> None:
+    assert unpack("hostname läb\n", "frr.conf") == {"frr.conf": "hostname läb\n"}
+
+
+@pytest.mark.parametrize(
+    "text", ["stray\n==> a <==\nx\n", "==> a <==\n1\n==> a <==\n2\n"], ids=["before the first", "twice"]
+)
+def test_a_malformed_bundle_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"before the first|comes twice"):
+        unpack(text, "frr.conf")
+
+
+@pytest.mark.parametrize("files", [{"../shadow": ""}, {"a": "==> b <==\n"}], ids=["path", "mark inside"])
+def test_what_would_not_come_back_is_not_packed(files: dict[str, str]) -> None:
+    with pytest.raises(ValueError):
+        pack(files)
+
+
+def test_a_folder_is_a_candidate(tmp_path: Path) -> None:
+    (tmp_path / "frr.conf").write_text("hostname läb\n", "utf-8")
+    (tmp_path / "hostname").write_text("läb\n", "utf-8")
+    assert candidate_files(str(tmp_path), None, "x") == {"frr.conf": "hostname läb\n", "hostname": "läb\n"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "neighbor 192.0.2.1 password S3CRET",
+        "username admin secret sha512 S3CRET",
+        "tacacs-server host 192.0.2.9 key 7 S3CRET",
+        "snmp-server community S3CRET ro",
+        '"auth-password": "S3CRET"',
+        "password=S3CRET",
+        'encrypted-password "S3CRET";',
+    ],
+)
+def test_secrets_are_hidden_in_texts_of_devices(line: str) -> None:
+    assert "S3CRET" not in redacted(f"line 7: {line}")
+    assert HIDDEN in redacted(line)
+
+
+def test_a_known_secret_is_hidden_wherever_it_stands() -> None:
+    assert redacted("login läb:hunter2 refused", "hunter2") == f"login läb:{HIDDEN} refused"

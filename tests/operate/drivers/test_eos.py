@@ -1,0 +1,143 @@
+"""NAPALM's EOS code, over real sockets, without its traps."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from napalm.base.exceptions import (
+    CommitConfirmException,
+    CommitError,
+    ConnectAuthError,
+    ConnectionClosedException,
+    ReplaceConfigException,
+    SessionLockedException,
+)
+
+from tests.operate.drivers.servers.eos import PASSWORD, EosSwitch, eos_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NEW = "hostname néw\ninterface Ethernet1\n   mtu 9214\n"
+LINES = ["hostname néw", "interface Ethernet1", "mtu 9214"]
+
+
+@pytest.fixture
+def switch(tmp_path: Path) -> Iterator[EosSwitch]:
+    with eos_switch(tmp_path) as one:
+        yield one
+
+
+@pytest.fixture
+def driver(switch: EosSwitch) -> Iterator[Any]:
+    with switch.device.connect(timeout=5) as one:
+        yield one
+
+
+def test_a_replace_is_compared_committed_and_saved(switch: EosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    assert "-hostname old" in driver.compare_config()
+    driver.commit_config(message="a change")
+    assert switch.running == switch.startup == LINES
+
+
+def test_a_rollback_goes_to_what_ran_and_not_to_what_was_saved(switch: EosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config()
+    driver.rollback()
+    assert switch.running == ["hostname old"]
+
+
+def test_closing_and_reopening_between_commit_and_confirmation(switch: EosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    driver.close()
+    assert switch.running == LINES, "closing does not abort a commit that waits"
+    with switch.device.connect() as other:
+        assert other.has_pending_commit()
+        with pytest.raises(CommitConfirmException):
+            other.load_replace_candidate(config="hostname third\n")
+        other.confirm_commit()
+        assert not other.has_pending_commit()
+    assert switch.startup == LINES
+
+
+def test_a_commit_that_waits_is_rolled_back_by_another_connection(switch: EosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    with switch.device.connect() as other:
+        other.rollback()
+    assert switch.running == ["hostname old"]
+    assert switch.waiting is None
+
+
+def test_without_confirmation_the_switch_goes_back(switch: EosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=1)
+    limit = time.monotonic() + 10
+    while driver.has_pending_commit() and time.monotonic() < limit:
+        time.sleep(0.1)
+    assert switch.running == ["hostname old"]
+    with pytest.raises(CommitError, match="No pending"):
+        driver.confirm_commit()
+
+
+def test_a_session_left_behind_is_taken_over_by_its_namesake_only(switch: EosSwitch) -> None:
+    lost = switch.device.connect(session="run 7")
+    lost.open()
+    lost.load_replace_candidate(config=NEW)
+    lost.config_session = None
+    with switch.device.connect(session="run 7") as again:
+        again.load_replace_candidate(config="hostname again\n")
+        assert list(switch.sessions.values()) == [["hostname again"]]
+    switch.sessions["napalm_other"] = []
+    with switch.device.connect(take_over=True) as taker:
+        taker.load_replace_candidate(config=NEW)
+        assert "napalm_other" not in switch.sessions
+
+
+@pytest.mark.slow
+def test_a_persons_session_is_never_taken(switch: EosSwitch, driver: Any) -> None:
+    switch.sessions["by-hand"] = []
+    with pytest.raises(SessionLockedException):
+        driver.load_replace_candidate(config=NEW)
+    assert "by-hand" in switch.sessions
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_connection_lost_at_the_commit_is_said(switch: EosSwitch, driver: Any, when: str) -> None:
+    switch.faults.drop_commit = when
+    driver.load_replace_candidate(config=NEW)
+    with pytest.raises(ConnectionClosedException):
+        driver.commit_config()
+    assert switch.running == (LINES if when == "after" else ["hostname old"])
+
+
+def test_refusals_are_napalms_and_without_secrets(switch: EosSwitch, driver: Any) -> None:
+    with pytest.raises(ReplaceConfigException, match="invalid command") as refused:
+        driver.load_replace_candidate(config="bogus neighbor password S3CRET\n")
+    assert "S3CRET" not in str(refused.value)
+    assert switch.sessions == {}
+    switch.faults.fail_commit = True
+    driver.load_replace_candidate(config=NEW)
+    with pytest.raises(CommitError, match="commit failed") as failed:
+        driver.commit_config()
+    assert "S3CRET" not in str(failed.value)
+    switch.faults.fail_commit, switch.faults.disk_full = False, True
+    with pytest.raises(CommitError, match="No space left"):
+        driver.commit_config()
+    assert switch.running == ["hostname old"]
+
+
+def test_login_and_certificate_are_checked(switch: EosSwitch) -> None:
+    with pytest.raises(ConnectAuthError) as refused:
+        switch.device.connect(password="wrong S3CRET").open()
+    assert "S3CRET" not in str(refused.value)
+    with pytest.raises(ConnectionClosedException, match=r"(?i)certificate"):
+        switch.device.connect(ssl_verify=True).open()
+    with switch.device.connect(ssl_verify=False) as opted_out:
+        assert opted_out.get_config("running")["running"] == "hostname old\n"
+    assert PASSWORD not in repr(switch.device.connect())

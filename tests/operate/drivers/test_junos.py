@@ -1,0 +1,133 @@
+"""NAPALM's Junos code, PyEZ and ncclient over real SSH, without its traps."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from napalm.base.exceptions import (
+    CommitConfirmException,
+    CommitError,
+    ConnectAuthError,
+    ConnectionClosedException,
+    ConnectionException,
+    ReplaceConfigException,
+    SessionLockedException,
+)
+
+from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OLD, NEW = "system { host-name old; }\n", "system { host-name néw; }\n"
+
+
+@pytest.fixture
+def switch(tmp_path: Path) -> Iterator[JunosSwitch]:
+    with junos_switch(tmp_path) as one:
+        yield one
+
+
+@pytest.fixture
+def driver(switch: JunosSwitch) -> Iterator[Any]:
+    with switch.device.connect(timeout=20) as one:
+        yield one
+
+
+def test_a_replace_is_compared_committed_and_rolled_back(switch: JunosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    assert "+system { host-name néw; }" in driver.compare_config()
+    driver.commit_config(message="a chänge")
+    assert (switch.running, switch.comment, switch.holder) == (NEW, "a chänge", None)
+    driver.load_replace_candidate(config=NEW)
+    assert driver.compare_config() == ""
+    driver.discard_config()
+    driver.rollback()
+    assert switch.running == OLD
+
+
+def test_seconds_become_whole_minutes_and_another_connection_confirms(
+    switch: JunosSwitch, driver: Any
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=61)
+    assert switch.comment == "commit confirmed, rollback in 2mins"
+    driver.close()
+    with switch.device.connect() as other:
+        with pytest.raises(CommitConfirmException, match="waits"):
+            other.load_replace_candidate(config=OLD)
+        other.confirm_commit()
+        assert switch.waiting is None
+        with pytest.raises(CommitError, match="no commit waits"):
+            other.confirm_commit()
+    assert switch.running == NEW
+
+
+def test_without_confirmation_junos_goes_back(switch: JunosSwitch, driver: Any) -> None:
+    switch.minute = 0.2
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    time.sleep(0.4)
+    assert switch.running == OLD
+    assert not driver.has_pending_commit()
+
+
+def test_a_commit_that_waits_is_rolled_back(switch: JunosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    driver.rollback()
+    assert switch.running == OLD
+    assert switch.waiting is None
+
+
+def test_two_sessions_do_not_meet_and_a_lost_one_frees_the_lock(switch: JunosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    with switch.device.connect() as other:
+        with pytest.raises(SessionLockedException, match="locked by"):
+            other.load_replace_candidate(config=NEW)
+        driver.device._conn._session.transport.close()
+        limit = time.monotonic() + 20
+        while switch.holder is not None and time.monotonic() < limit:
+            time.sleep(0.05)
+        other.load_replace_candidate(config=NEW)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_connection_lost_at_the_commit_is_said(switch: JunosSwitch, driver: Any, when: str) -> None:
+    switch.faults.drop_commit = when
+    driver.load_replace_candidate(config=NEW)
+    with pytest.raises(ConnectionClosedException):
+        driver.commit_config(revert_in=60)
+    driver.close()
+    with switch.device.connect() as again:
+        assert again.has_pending_commit() == (when == "after")
+
+
+def test_refusals_are_napalms_without_secrets_and_free_the_lock(switch: JunosSwitch, driver: Any) -> None:
+    with pytest.raises(ReplaceConfigException, match="syntax error") as refused:
+        driver.load_replace_candidate(config="bogus;\n")
+    assert "S3CRET" not in str(refused.value)
+    assert switch.holder is None
+    for fault, said in (("fail_commit", "commit failed"), ("disk_full", "No space left")):
+        setattr(switch.faults, fault, True)
+        driver.load_replace_candidate(config=NEW)
+        with pytest.raises(CommitError, match=said) as failed:
+            driver.commit_config()
+        assert "S3CRET" not in str(failed.value)
+        assert switch.holder is None
+    assert switch.running == OLD
+
+
+def test_login_and_host_key_are_checked(switch: JunosSwitch, tmp_path: Path) -> None:
+    with pytest.raises(ConnectAuthError) as refused:
+        switch.device.connect(password="wrong S3CRET").open()
+    assert "S3CRET" not in str(refused.value)
+    nobody = tmp_path / "nobody"
+    nobody.touch()
+    with pytest.raises(ConnectionException):
+        switch.device.connect(alt_key_file=str(nobody)).open()
+    with switch.device.connect(alt_key_file=str(nobody), ssh_strict=False) as opted_out:
+        assert opted_out.is_alive()["is_alive"]

@@ -1,0 +1,187 @@
+"""Counters of lossless classes, next hops and alarms, through the real driver of every system, over real sockets."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
+
+from fabricc.operate.devices.readings import Reader
+from fabricc.operate.drivers import DRIVERS, driver_class, linux_views
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, Tally
+from tests.operate.drivers.servers.eos import eos_switch
+from tests.operate.drivers.servers.junos import junos_switch
+from tests.operate.drivers.servers.linux_switch import linux_switch
+from tests.operate.drivers.servers.nxos import nxos_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fabricc.operate.drivers.lossless import Counters
+
+SERVERS: dict[str, Callable[[Path], Any]] = {
+    "eos": eos_switch,
+    "nxos": nxos_switch,
+    "junos": junos_switch,
+    "sonic": lambda folder: linux_switch(folder, "sonic", "{}"),
+    "cumulus": lambda folder: linux_switch(folder, "cumulus", "[]"),
+}
+PORTS = {
+    "eos": ("Ethernet1/1", "Ethernet2/1"),
+    "nxos": ("Ethernet1/1", "Ethernet1/2/1"),
+    "junos": ("et-0/0/0", "et-0/0/32:1"),
+    "sonic": ("Ethernet0", "Ethernet8"),
+    "cumulus": ("swp1", "swp2s0"),
+}
+UNSTATED = {"junos": {STORMS}}
+"""What a system does not state at all."""
+TOGETHER = {"eos": {PFC_RX, PFC_TX}, "cumulus": {ECN_MARKED}}
+"""What a system counts for all classes together."""
+REFUSED: dict[str, dict[str, set[str]]] = {
+    "eos": {"show priority-flow-control counters": {PFC_RX, PFC_TX, STORMS}, "show qos": {ECN_MARKED}},
+    "nxos": {"show queuing pfc": {STORMS}, "show queuing tabular": {ECN_MARKED}},
+    "junos": {"show interfaces queue": {DROPPED, ECN_MARKED}, "get-interface": {PFC_RX, PFC_TX}},
+}
+"""A beginning of commands that a platform does not have, and what it does not state then."""
+
+
+@contextmanager
+def asked(folder: Path, nos: str) -> Iterator[tuple[Any, Any]]:
+    """A server and a driver that is connected to it."""
+    with SERVERS[nos](folder) as server, server.device.connect(timeout=20) as driver:
+        yield server, driver
+
+
+def grown(before: Counters, now: Counters) -> dict[str, dict[str, dict[str, int]]]:
+    """What differs."""
+    return {
+        kind: {
+            port: {name: n for name, n in counts.items() if n != before[kind].get(port, {}).get(name, 0)}
+            for port, counts in ports.items()
+            if counts != before[kind].get(port, {}) and any(counts.values())
+        }
+        for kind, ports in now.items()
+    }
+
+
+@pytest.mark.parametrize("nos", SERVERS)
+def test_what_a_device_counts_is_told_by_kind_port_and_class(nos: str, tmp_path: Path) -> None:
+    first, second = PORTS[nos]
+    with asked(tmp_path, nos) as (server, driver):
+        counted = server.counted
+        counted.ports = PORTS[nos]
+        before = driver.get_lossless_counters()
+        assert set(before) == set(KINDS) - UNSTATED.get(nos, set())
+        assert not any(sum(counts.values()) for ports in before.values() for counts in ports.values())
+        counted.pfc_rx, counted.pfc_tx = {first: {3: 11}}, {second: {3: 12}}
+        counted.marked, counted.storms, counted.dropped = {first: {3: 13}}, {second: {3: 2}}, {first: {3: 15}}
+        wanted = {PFC_RX: (first, 11), PFC_TX: (second, 12), ECN_MARKED: (first, 13), STORMS: (second, 2)}
+        wanted[DROPPED] = (first, 15)
+        assert grown(before, driver.get_lossless_counters()) == {
+            kind: {port: {"all" if kind in TOGETHER.get(nos, ()) else "3": count}}
+            for kind, (port, count) in wanted.items()
+            if kind not in UNSTATED.get(nos, ())
+        }
+
+
+@pytest.mark.parametrize("nos", SERVERS)
+def test_a_device_tells_what_is_not_well(nos: str, tmp_path: Path) -> None:
+    with asked(tmp_path, nos) as (server, driver):
+        assert driver.get_alarms() == []
+        server.counted.alarms = {"power supply 1": "failed"}
+        (alarm,) = driver.get_alarms()
+        assert "1" in alarm
+        assert "supply" in alarm
+
+
+@pytest.mark.parametrize("nos", SERVERS)
+def test_next_hops_of_a_route_are_counted(nos: str, tmp_path: Path) -> None:
+    with asked(tmp_path, nos) as (server, driver):
+        server.counted.routes = {"10.1.0.0/24": 4, "10.2.0.1/32": 1}
+        if nos in ("sonic", "cumulus"):
+            server.tell()
+        assert driver.get_ecmp_widths() == {"10.1.0.0/24": 4, "10.2.0.1/32": 1}
+
+
+@pytest.mark.parametrize(("nos", "refused"), [(nos, one) for nos, table in REFUSED.items() for one in table])
+def test_what_a_platform_does_not_have_is_absent_and_not_zero(nos: str, refused: str, tmp_path: Path) -> None:
+    with asked(tmp_path, nos) as (server, driver):
+        server.counted.ports = PORTS[nos]
+        server.counted.refused = (refused,)
+        told = set(driver.get_lossless_counters())
+        assert told == set(KINDS) - UNSTATED.get(nos, set()) - REFUSED[nos][refused]
+        server.counted.refused = ("show", "get-interface")
+        with pytest.raises(NotImplementedError):
+            driver.get_lossless_counters()
+
+
+@pytest.mark.parametrize("nos", ["eos", "nxos"])
+def test_health_that_a_platform_does_not_tell_is_absent(nos: str, tmp_path: Path) -> None:
+    with asked(tmp_path, nos) as (server, driver):
+        server.counted.refused = ("show system environment", "show environment")
+        with pytest.raises(NotImplementedError):
+            driver.get_alarms()
+
+
+@pytest.mark.parametrize("nos", ["eos", "nxos"])
+def test_a_refused_login_is_an_error_and_no_absence(nos: str, tmp_path: Path) -> None:
+    with asked(tmp_path, nos) as (server, driver):
+        server.faults.refuse_login = True
+        with pytest.raises(ConnectAuthError):
+            driver.get_lossless_counters()
+
+
+def test_a_lost_connection_is_an_error_and_no_absence(tmp_path: Path) -> None:
+    with junos_switch(tmp_path) as switch:
+        driver = switch.device.connect(timeout=5)
+        driver.open()
+    with pytest.raises(
+        (ConnectionClosedException, OSError)
+    ):  # whichever of the session's threads sees it first
+        driver.get_lossless_counters()
+
+
+@pytest.mark.parametrize("nos", DRIVERS)
+def test_every_driver_tells_what_push_and_verify_read(nos: str) -> None:
+    wanted = {name for name in vars(Reader) if name.startswith("get_")}
+    assert wanted == {"get_ecmp_widths", "get_lossless_counters", "get_alarms"}
+    lacking = {name for name in wanted if not hasattr(driver_class(nos), name)}
+    assert lacking == ({"get_alarms"} if nos == "frr" else set())
+
+
+def test_a_nexus_qos_group_is_told_as_the_priority_that_it_pauses(tmp_path: Path) -> None:
+    from fabricc.operate.drivers import nxos_views
+
+    tally, classes = Tally(), nxos_views.Classes(str)
+    watched = {
+        "eq-qosgrp": "5",
+        "pfc-cos": "3",
+        "TABLE_qosgrp_stats_entry": {"ROW_qosgrp_stats_entry": {"q-shutdown": "1"}},
+    }
+    row = {"if_name_str": "Ethernet1/1", "TABLE_qosgrp_stats": {"ROW_qosgrp_stats": watched}}
+    nxos_views.watchdog({"TABLE_queuing_interface": {"ROW_queuing_interface": row}}, classes, tally)
+    marks = {"counter_name_str": "uc-ecn-mark-pkts", "qos_group_5": "8"}
+    row = {"if_name_str": "Ethernet1/1", "TABLE_queuing_counter": {"ROW_queuing_counter": marks}}
+    nxos_views.marks({"TABLE_queuing_interface": [{"ROW_queuing_interface": [row]}]}, classes, tally)
+    assert tally.told() == {STORMS: {"Ethernet1/1": {"3": 1}}, ECN_MARKED: {"Ethernet1/1": {"3": 8}}}
+
+
+def test_linux_counts_pauses_where_its_driver_does() -> None:
+    tally = Tally()
+    spectrum = (
+        "NIC statistics:\n     rx_pause_prio_3: 5\n     tx_pause_duration_prio_3: 9\n     ecn_marked: 7\n"
+    )
+    linux_views.lossless(f"==> lo <==\n\n==> swp1 <==\n{spectrum}\n", tally)
+    assert tally.told() == {PFC_RX: {"swp1": {"3": 5}}, ECN_MARKED: {"swp1": {"all": 7}}}
+
+
+def test_a_machine_without_pfc_states_none() -> None:
+    told = subprocess.run(linux_views.ETHTOOL, capture_output=True, text=True, check=True).stdout
+    tally = Tally()
+    linux_views.lossless(told, tally)
+    with pytest.raises(NotImplementedError):
+        tally.told()

@@ -1,0 +1,214 @@
+"""The SONiC driver, its shell commands and its revert script really run against stand-ins of SONiC's programs."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from napalm.base.exceptions import (
+    CommitConfirmException,
+    CommitError,
+    ConnectAuthError,
+    ConnectionClosedException,
+    MergeConfigException,
+    ReplaceConfigException,
+    SessionLockedException,
+)
+
+from fabricc.operate.drivers.bundle import pack, unpack
+from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+OLD = {
+    "DEVICE_METADATA": {"localhost": {"hostname": "old", "hwsku": "Mellanox-SN5600"}},
+    "PORT": {"Ethernet0": {}},
+}
+NEW = {"DEVICE_METADATA": {"localhost": {"hostname": "néw"}}}
+BUNDLE = pack({"config_db.json": json.dumps(NEW), "frr.conf": "hostname new\n"})
+
+
+@pytest.fixture
+def switch(tmp_path: Path) -> Iterator[LinuxSwitch]:
+    with linux_switch(tmp_path, "sonic", json.dumps(OLD), "hostname old\n") as one:
+        yield one
+
+
+@pytest.fixture
+def driver(switch: LinuxSwitch) -> Iterator[Any]:
+    with switch.device.connect(timeout=10) as one:
+        yield one
+
+
+def runs(switch: LinuxSwitch, tables: Any, frr: str) -> bool:
+    return json.loads(switch.text("running.json")) == tables and switch.text("frr") == frr
+
+
+def until(found: Callable[[], Any]) -> Any:
+    limit = time.monotonic() + 30
+    while not (value := found()) and time.monotonic() < limit:
+        time.sleep(0.1)
+    return value
+
+
+def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
+    difference = driver.compare_config()
+    assert '+   "hostname": "n\\u00e9w"' in difference
+    assert "+ hostname new" in difference
+    driver.commit_config()
+    assert runs(switch, NEW, "hostname new\n")
+    assert json.loads(switch.text("etc/sonic/config_db.json")) == NEW
+    assert switch.text("etc/sonic/frr/frr.conf") == "hostname new\n"
+    driver.rollback()
+    assert runs(switch, OLD, "hostname old\n")
+    with pytest.raises(CommitError, match="nothing to roll back to"):
+        driver.rollback()
+
+
+def test_nothing_is_saved_before_the_confirmation(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
+    driver.commit_config(revert_in=60)
+    assert driver.has_pending_commit()
+    assert runs(switch, NEW, "hostname new\n")
+    assert switch.text("etc/sonic/frr/frr.conf") == "hostname old\n"
+    with pytest.raises(CommitConfirmException):
+        driver.load_replace_candidate(config=BUNDLE)
+    with switch.device.connect() as other:
+        other.confirm_commit()
+        assert not other.has_pending_commit()
+    assert switch.text("etc/sonic/frr/frr.conf") == "hostname new\n"
+
+
+@pytest.mark.slow
+def test_without_confirmation_the_switch_goes_back_by_itself(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
+    driver.commit_config(revert_in=1)
+    driver.close()
+    assert until(lambda: runs(switch, OLD, "hostname old\n"))
+    driver.open()
+    assert until(lambda: driver.commit_state()["phase"] == "reverted")
+    with pytest.raises(CommitError):
+        driver.confirm_commit()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_connection_lost_in_the_middle_ends_in_the_old_configuration(
+    switch: LinuxSwitch, when: str
+) -> None:
+    switch.faults.drop_commit = when
+    with switch.device.connect(commit_timeout=2) as driver:
+        driver.load_replace_candidate(config=BUNDLE)
+        with pytest.raises(ConnectionClosedException):
+            driver.commit_config()
+    assert until(lambda: (switch.root / "private" / "phase").read_text() == "reverted\n")
+    assert runs(switch, OLD, "hostname old\n")
+
+
+@pytest.mark.slow
+def test_a_commit_that_fails_goes_back(switch: LinuxSwitch, driver: Any) -> None:
+    switch.faults.fail_commit = True
+    driver.load_replace_candidate(config=BUNDLE)
+    with pytest.raises(CommitError, match=r"services did not restart.*reverted"):
+        driver.commit_config()
+    assert runs(switch, OLD, "hostname old\n")
+    switch.faults.fail_commit = False
+    driver.load_replace_candidate(config=pack({"frr.conf": "refuse me\n"}))
+    with pytest.raises(CommitError, match="reverted") as failed:
+        driver.commit_config()
+    assert "S3CRET" not in str(failed.value)
+    assert runs(switch, OLD, "hostname old\n")
+
+
+def test_bfd_timers_that_frr_has_no_no_for_are_set_to_their_defaults(
+    switch: LinuxSwitch, driver: Any
+) -> None:
+    switch.faults.old_frr = True
+    with_timer = "bfd\n profile FABRIC\n  transmit-interval 500\n exit\nexit\n"
+    without = with_timer.replace("  transmit-interval 500\n", "")
+    for wanted in (with_timer, without):
+        driver.load_replace_candidate(config=pack({"frr.conf": wanted}))
+        driver.commit_config()
+        assert switch.text("frr") == wanted
+    driver.rollback()
+    assert switch.text("frr") == with_timer
+    driver.load_replace_candidate(config=pack({"frr.conf": without}))
+    driver.commit_config(revert_in=60)
+    driver.rollback()
+    assert switch.text("frr") == with_timer, "the way back is the same"
+
+
+def test_nothing_is_left_of_a_candidate(switch: LinuxSwitch, driver: Any) -> None:
+    before = sorted(path.name for path in (switch.root / "etc/sonic/frr").iterdir())
+    driver.load_replace_candidate(config=BUNDLE)
+    driver.discard_config()
+    driver.load_replace_candidate(config=BUNDLE)
+    driver.commit_config()
+    assert sorted(path.name for path in (switch.root / "etc/sonic/frr").iterdir()) == before
+
+
+def test_a_full_disk_fails_before_anything_changes(switch: LinuxSwitch, driver: Any) -> None:
+    switch.faults.disk_full = True
+    driver.load_replace_candidate(config=BUNDLE)
+    with pytest.raises(CommitError, match="No space left"):
+        driver.commit_config()
+    assert runs(switch, OLD, "hostname old\n")
+
+
+@pytest.mark.parametrize(
+    ("candidate", "said"),
+    [
+        ('{"PORT": {}}', "empty tables: PORT"),
+        ('{"BOGUS": {"a": {}}}', "not valid"),
+        ("not json", "Expecting value"),
+        (pack({"frr.conf": "bogus\n"}), "Unknown command"),
+        (pack({"passwd": "x\n"}), "no place is known for passwd"),
+    ],
+)
+def test_a_wrong_candidate_is_refused(switch: LinuxSwitch, driver: Any, candidate: str, said: str) -> None:
+    with pytest.raises(ReplaceConfigException, match=said) as refused:
+        driver.load_replace_candidate(config=candidate)
+    assert "S3CRET" not in str(refused.value)
+    assert driver.compare_config() == ""
+    with pytest.raises(MergeConfigException):
+        driver.load_merge_candidate(config=candidate)
+
+
+@pytest.mark.slow
+def test_what_the_updater_refuses_is_reloaded_only_when_allowed(switch: LinuxSwitch) -> None:
+    switch.faults.reject = True
+    with switch.device.connect(reload=True) as driver:
+        driver.load_replace_candidate(config=json.dumps(NEW))
+        driver.commit_config()
+    assert runs(switch, NEW, "hostname old\n")
+
+
+def test_two_sessions_do_not_meet(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
+    with switch.device.connect() as other:
+        with pytest.raises(SessionLockedException):
+            other.load_replace_candidate(config=BUNDLE)
+        driver.discard_config()
+        other.load_replace_candidate(config=BUNDLE)
+
+
+def test_login_is_checked_and_getters_answer(switch: LinuxSwitch, driver: Any) -> None:
+    with pytest.raises(ConnectAuthError):
+        switch.device.connect(password="wrong").open()
+    assert unpack(driver.get_config("running")["running"], "")["frr.conf"].startswith("frr version")
+    peers = {"peers": {"192.0.2.1": {"localAs": 1, "remoteAs": 2, "state": "Established", "pfxRcd": 3}}}
+    (switch.root / "vtysh").mkdir()
+    for name, answer in (
+        ("show_bgp_vrf_all_summary_json", {"default": {"ipv4Unicast": {"routerId": "203.0.113.1", **peers}}}),
+        ("show_bgp_vrf_all_neighbors_json", {"default": {"192.0.2.1": {"nbrDesc": "spine01"}}}),
+    ):
+        (switch.root / "vtysh" / name).write_text(json.dumps(answer))
+    found = driver.get_bgp_neighbors()["global"]
+    assert found["router_id"] == "203.0.113.1"
+    assert found["peers"]["192.0.2.1"]["is_up"]
+    assert found["peers"]["192.0.2.1"]["description"] == "spine01"

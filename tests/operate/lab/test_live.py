@@ -1,0 +1,186 @@
+"""Labs that really run. Skipped where they cannot; whatever happens, nothing of them is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.operate.lab import demands, faults, growth, kernel, lifecycle, lldp, observe, state
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.running import Lab
+from fabricc.operate.lab.steady import Network, compare_steady
+from fabricc.operate.lab.trial import network_of, trial_of, try_out
+from tests.operate.lab import specs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fabricc.operate.lab.agreement import Trial
+
+LIMIT_S = 120.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("a lab needs root")
+    if missing := demands.missing_programs():
+        pytest.skip(f"a lab needs {', '.join(missing)}")
+    place = tmp_path / "lab"
+    yield place
+    if (place / state.RECORD).exists():
+        lifecycle.down(place)
+
+
+def booted(spec: Path, folder: Path) -> Network:
+    lab, source = lifecycle.up(spec, folder)
+    network = Network.of(lab, source.fabric)
+    assert observe.settle(lab, network.predict(), LIMIT_S) is not None
+    return network
+
+
+def agrees(trial: Trial) -> None:
+    assert trial.facts > 0
+    assert {check.name: check.wrong for check in trial.wrong} == {}
+
+
+def gone(lab: Lab) -> bool:
+    return not any((kernel.NAMESPACES / name).exists() for name in lab.record.namespaces)
+
+
+def test_the_smallest_fabric_does_what_its_plan_says_and_leaves_nothing(tmp_path: Path, folder: Path) -> None:
+    network = booted(specs.two_tiers(tmp_path / "spec"), folder)
+    lab = network.lab
+    agrees(try_out(lab, network, quick=True))
+
+    if lldp.installed():
+        assert lldp.neighbours(lab) == network.neighbours()
+    assert lab.pending("spine01a", "frr defaults datacenter\n"), "frr-reload tells what differs"
+
+    faults.break_(lab, "su001-tor1a:swp3", silent=True)
+    assert kernel.has_carrier(lab.record.namespace("su001-tor1a"), "swp3")
+    assert observe.settle(lab, network.predict(faults.dark(lab)), LIMIT_S) is not None, "BFD finds it"
+    faults.heal(lab)
+    assert observe.settle(lab, network.predict(), LIMIT_S) is not None
+
+    ends = faults.break_(lab, "spine02a")
+    assert len(ends) == 4
+    with pytest.raises(LabError, match="broken now: spine02a"):
+        try_out(lab, network)
+    assert observe.settle(lab, network.predict(faults.dark(lab)), LIMIT_S) is not None
+    assert faults.heal(lab) == ["spine02a"]
+    assert observe.settle(lab, network.predict(), LIMIT_S) is not None
+    assert network_of(lab).predict() == network.predict(), "the kept spec plans the same"
+
+    supervisor = json.loads((folder / state.SUPERVISOR).read_text())["pid"]
+    boxes = {switch: lab.process(switch) for switch in lab.record.switches}
+    os.kill(supervisor, signal.SIGKILL)
+    os.waitpid(supervisor, 0)
+    limit = time.monotonic() + 20
+    while any(kernel.start_time(process or 0) for process in boxes.values()) and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert not any(kernel.start_time(process or 0) for process in boxes.values()), (
+        "switches die with their keeper"
+    )
+    lifecycle.down(folder)
+    assert gone(lab)
+    assert not folder.exists()
+
+
+def test_a_lab_that_stopped_half_made_is_taken_away(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lifecycle, "boot", stopped)
+    monkeypatch.setattr(lifecycle, "_remove", lambda _: None)
+    with pytest.raises(KeyboardInterrupt):
+        lifecycle.up(specs.two_tiers(tmp_path / "spec"), folder)
+    monkeypatch.undo()
+    lab = Lab.open(folder)
+    assert not gone(lab)
+    lifecycle.down(folder)
+    assert gone(lab)
+
+
+@pytest.mark.slow
+def test_a_fabric_of_three_tiers_agrees_in_every_failure_and_a_drain(tmp_path: Path, folder: Path) -> None:
+    network = booted(specs.write(tmp_path / "spec", specs.THREE_TIERS), folder)
+    trial = try_out(network.lab, network)
+    agrees(trial)
+    kinds = {
+        event.name.partition(" su")[0].partition(" pod")[0].partition(" core0")[0] for event in trial.events
+    }
+    assert kinds == {
+        "host link", "ToR up-link", "spine up-link", "ToR", "spine", "core", "silent cut", "silent spine", "drain of",
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_live_fabric_grows_without_losing_a_datagram(tmp_path: Path, folder: Path) -> None:
+    network = booted(specs.two_tiers(tmp_path / "v1"), folder)
+    step = growth.plan_step(network, specs.two_tiers(tmp_path / "v2", hosts=8), None)
+    assert step.reloaded == ("spine01a", "spine02a")
+    trial = trial_of(step.after.lab)
+    event = growth.grow(step, trial)
+    compare_steady(step.after, trial)
+    agrees(trial)
+    assert event.outage.lost == 0
+    assert event.outage.sent > 0
+    agrees(try_out(Lab.open(folder), network_of(Lab.open(folder)), quick=True))
+
+
+@pytest.mark.slow
+def test_a_fabric_that_shrinks_is_no_growth(tmp_path: Path, folder: Path) -> None:
+    network = booted(specs.two_tiers(tmp_path / "v1", hosts=8), folder)
+    with pytest.raises(LabError, match="not a growth"):
+        growth.plan_step(network, specs.two_tiers(tmp_path / "v2"), None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("links", ["numbered", "unnumbered"])
+def test_both_families_run_on_both_kinds_of_link(tmp_path: Path, folder: Path, links: str) -> None:
+    more = f"addressing: {{family: dual, fabric_links: {links}}}"
+    network = booted(specs.two_tiers(tmp_path / "spec", more=more), folder)
+    agrees(try_out(network.lab, network, quick=True))
+
+
+@pytest.mark.slow
+def test_a_wrong_cable_is_seen(tmp_path: Path, folder: Path) -> None:
+    spec = specs.two_tiers(tmp_path / "spec")
+    lab, source = lifecycle.up(spec, folder, swap=(("spine01a", "swp1"), ("spine01a", "swp2")))
+    network = Network.of(lab, source.fabric)
+    assert len(network.miswired()) == 4
+    trial = try_out(lab, network)
+    wrong = {check.name: check.wrong for check in trial.wrong}
+    if network.lab.record.lldp:
+        assert sorted(line.partition(":")[0] for line in wrong["cables between switches"]) == [
+            "spine01a", "spine01a", "su001-tor1a", "su001-tor2a",
+        ]  # fmt: skip
+        assert any("su001-tor1a:swp3: planned spine01a:swp1, heard spine01a:swp2" in line
+                   for line in wrong["cables between switches"])  # fmt: skip
+    assert len(wrong["BGP sessions"]) == 4
+    assert {line.split()[0] for line in wrong["BGP sessions"]} == {"spine01a", "su001-tor1a", "su001-tor2a"}
+    assert not trial.events, "what is wrong already is not broken further"
+
+
+@pytest.mark.slow
+def test_two_labs_of_one_cluster_run_side_by_side_and_end_apart(tmp_path: Path, folder: Path) -> None:
+    spec = specs.two_tiers(tmp_path / "spec")
+    network = booted(spec, folder)
+    other, _ = lifecycle.up(spec, tmp_path / "other")
+    try:
+        assert not {*other.record.namespaces} & {*network.lab.record.namespaces}
+    finally:
+        lifecycle.down(tmp_path / "other")
+    assert gone(other)
+    trial = trial_of(network.lab)
+    compare_steady(network, trial)
+    agrees(trial)

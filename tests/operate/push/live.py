@@ -1,0 +1,202 @@
+"""A lab whose switches can be logged in to: sshd in every box, host keys known, and the push run beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from fabricc.operate.lab import growth, lifecycle, observe, state
+from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
+from fabricc.operate.lab.making import management_port
+from fabricc.operate.lab.steady import Network
+from fabricc.operate.lab.trial import SETTLE_S
+from tests.operate.lab import specs
+from tests.operate.push.network import SIMULATED, built
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.operate.lab.running import Lab
+    from fabricc.operate.push.source import Source
+
+LEFT_ALONE = (
+    "interfaces",
+    "hostname",
+    "sysctl.conf",
+    "daemons",
+    "resolv.conf",
+    "timesyncd.conf",
+    "rsyslog.conf",
+    "lldpd.conf",
+)
+"""Files outside a box's own /etc/frr: those of the machine must not change."""
+SSHD = """\
+ListenAddress {address}
+HostKey /etc/frr/ssh/host
+AuthorizedKeysFile /etc/frr/ssh/authorized_keys
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+UsePAM no
+StrictModes no
+PidFile /run/sshd.pid
+"""
+PRIVATE = "/etc/frr/napalm"
+OPEN = (
+    f"mkdir -p /run/sshd {PRIVATE}; mount -t tmpfs -o size=8m tmpfs {PRIVATE}; "
+    "/usr/sbin/sshd -f /etc/frr/ssh/sshd_config"
+)
+
+
+@dataclass
+class Live:
+    """The running lab, the tree of its spec, and how to push to it."""
+
+    folder: Path
+    spec: Path
+    text: str
+    source: Source
+    network: Network
+
+    @property
+    def lab(self) -> Lab:
+        return self.network.lab
+
+    @staticmethod
+    def start(folder: Path, hosts: int = 4) -> Live:
+        spec = specs.two_tiers(folder / "spec", hosts)
+        spec.write_text(spec.read_text().replace("nos: frr", "nos: frr-8.4"))
+        source = built(spec, folder / "out")
+        lab, planned = lifecycle.up(spec, folder / "lab")
+        live = Live(folder, spec, spec.read_text(), source, Network.of(lab, planned.fabric))
+        live.settle()
+        live._open_doors()
+        return live
+
+    def settle(self) -> None:
+        """Wait for every planned route in every kernel."""
+        assert observe.settle(self.lab, self.network.predict(), SETTLE_S) is not None
+
+    def grow(self, hosts: int) -> None:
+        """More units: what is new is wired and booted, what was there before runs on as it did."""
+        self.spec.write_text(re.sub("hosts: [0-9]+", f"hosts: {hosts}", self.text, count=1))
+        self.source = built(self.spec, self.folder / "out")
+        step = growth.plan_step(self.network, self.spec, None)
+        known = set(self.lab.record.switches)
+        state.save(step.after.lab.folder, step.after.lab.record)
+        growth._join(replace(step, reloaded=()))
+        self.network = step.after
+        for name in self.source.devices:
+            if name not in known:
+                self.open_door(name)
+
+    def _open_doors(self) -> None:
+        _keygen(self.folder / "key")
+        for name in self.source.devices:
+            self.open_door(name)
+        self.access()
+
+    def open_door(self, name: str) -> None:
+        """Start a switch's sshd, and know its host key; the driver's folder is a small file system of its own."""
+        place, address = self.doors(name), self.source.devices[name].address
+        place.mkdir()
+        _keygen(place / "host")
+        (place / "authorized_keys").write_text((self.folder / "key.pub").read_text())
+        (place / "sshd_config").write_text(SSHD.format(address=address))
+        with (self.folder / "known_hosts").open("a") as known:
+            known.write(f"{address} {' '.join((place / 'host.pub').read_text().split()[:2])}\n")
+        ran = self.lab.run(name, ["sh", "-c", OPEN])
+        assert ran.returncode == 0, ran.stderr
+
+    def doors(self, name: str) -> Path:
+        """The folder of a switch's sshd."""
+        return self.lab.box(name) / "etc" / "frr" / "ssh"
+
+    def access(self, timeout_s: int = 20, devices: dict[str, Any] | None = None) -> None:
+        """Write the access file; exceptions by device have the options of all besides their own."""
+        options = {
+            "system_host_keys": False,
+            "private_dir": PRIVATE,
+            "files": dict.fromkeys(LEFT_ALONE),
+        }
+        own = {
+            name: {**entry, "options": {**options, **entry["options"]}}
+            for name, entry in (devices or {}).items()
+        }
+        stated = {
+            "username": "root",
+            "ssh_key": str(self.folder / "key"),
+            "known_hosts": str(self.folder / "known_hosts"),
+            "timeout_s": timeout_s,
+            "options": options,
+            "devices": own,
+        }
+        (self.spec.parent / "fabricc-access.yaml").write_text(yaml.safe_dump(stated))
+
+    def edit(self, lines: str) -> None:
+        """Another state of the spec, built."""
+        self.spec.write_text(self.text + lines + "\n")
+        self.source = built(self.spec, self.folder / "out")
+
+    def begin(self, *options: str) -> subprocess.Popen[str]:
+        """Start `fabricc push` in the management namespace."""
+        words = [
+            "ip",
+            "netns",
+            "exec",
+            self.lab.record.namespace(MANAGEMENT_NODE),
+            sys.executable,
+            "-m",
+            "fabricc",
+        ]
+        words += [
+            "push",
+            str(self.source.tree),
+            "--journal",
+            str(self.folder / "journal.sqlite"),
+            "--keep",
+            "50%",
+        ]
+        words += ["--settle", "40", "--drain-wait", "2", "--confirm-within", "60", *options]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{SIMULATED}:{SIMULATED.parents[3]}",
+            "XDG_STATE_HOME": str(self.folder / "state"),
+        }
+        return subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+
+    def management(self, name: str, state: str) -> None:
+        """Set the link of a switch's management port `up` or `down`, at the far end."""
+        bridge = self.lab.record.namespace(MANAGEMENT_NODE)
+        subprocess.run(["ip", "-n", bridge, "link", "set", management_port(name), state], check=True)
+
+    def push(self, *options: str) -> tuple[int, str]:
+        """Run it to its end: exit status, and what it said."""
+        process = self.begin(*options)
+        out, err = process.communicate(timeout=600)
+        return process.returncode, out + err
+
+    def states(self) -> dict[str, str]:
+        """What the journal says of the latest run; nothing while it is being made."""
+        place = f"file:{self.folder / 'journal.sqlite'}?mode=ro"
+        query = "SELECT name, state FROM device WHERE run=(SELECT max(id) FROM run)"
+        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(place, uri=True)) as base:
+            return dict(base.execute(query).fetchall())
+        return {}
+
+    def runs(self, name: str) -> str:
+        """The running configuration, past the push."""
+        return self.lab.run(name, ["vtysh", "-c", "show running-config"]).stdout
+
+
+def _keygen(path: Path) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)], check=True)

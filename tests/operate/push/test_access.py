@@ -1,0 +1,107 @@
+"""Where passwords come from, and what an access file may not say."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringError
+
+from fabricc.operate.devices.access import read_access
+from fabricc.operate.devices.connection import told
+from fabricc.operate.devices.failure import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Keys(KeyringBackend):
+    """A keyring that is a table, or is locked."""
+
+    priority = 1
+    table: dict[tuple[str, str], str] | None = None
+
+    def get_password(self, service: str, username: str) -> str | None:
+        if self.table is None:
+            raise KeyringError("locked")
+        return self.table.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.table = {**(self.table or {}), (service, username): password}
+
+    def delete_password(self, service: str, username: str) -> None:
+        self.table = None
+
+
+@pytest.fixture
+def keys() -> Iterator[Keys]:
+    before = keyring.get_keyring()
+    found = Keys()
+    keyring.set_keyring(found)
+    yield found
+    keyring.set_keyring(before)
+
+
+def test_a_secret_comes_from_the_keyring_under_its_service_and_account(tmp_path: Path, keys: Keys) -> None:
+    file = tmp_path / "access.yaml"
+    file.write_text("username: operator\npassword: {keyring: switches}")
+    keyring.set_password("switches", "operator", "hunter2")
+    access = read_access(file)
+    assert access.password(access.default).reveal() == "hunter2"
+    keys.table = {("switches", "another"): "hunter2"}
+    with pytest.raises(DeviceError, match="nothing for operator under switches"):
+        read_access(file).password(access.default)
+    keys.table = None
+    with pytest.raises(DeviceError, match="does not answer") as error:
+        read_access(file).password(access.default)
+    assert error.value.code == "FAB9102"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("password: hunter2", "FAB9102"),
+        ("options: {password: hunter2}", "FAB9102"),
+        ("user: x", "FAB9101"),
+        ("verify: 'no'", "FAB9101"),
+        ("[", "FAB9101"),
+    ],
+)
+def test_an_access_file_says_no_secret_and_nothing_unknown(text: str, code: str, tmp_path: Path) -> None:
+    file = tmp_path / "access.yaml"
+    file.write_text(text)
+    with pytest.raises(DeviceError) as error:
+        read_access(file)
+    assert error.value.code == code
+    assert "hunter2" not in str(error.value)
+
+
+def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "access.yaml"
+    file.write_text("password: {env: FABRICC_TEST_SECRET}")
+    monkeypatch.setitem(os.environ, "FABRICC_TEST_SECRET", "hunter2")
+    access = read_access(file)
+    secret = access.password(access.default)
+    assert secret.reveal() == "hunter2"
+    assert "hunter2" not in repr(secret)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), "[Errno 111] Connection refused"),
+        (TimeoutError(), "no answer in time"),
+        (EOFError(), "the connection broke"),
+        (KeyError("uptime"), "an answer was not understood: 'uptime'"),
+        (RuntimeError(), "no reason was given"),
+        (ValueError("the\nsecret"), "the ***"),
+    ],
+)
+def test_what_went_wrong_with_a_device_is_told_in_words(error: Exception, words: str) -> None:
+    assert told(error, lambda text: text.replace("secret", "***")) == words

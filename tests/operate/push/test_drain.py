@@ -1,0 +1,85 @@
+"""The drained form of what a switch runs, and what the journal keeps of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fabricc.back import nos as back_ends
+from fabricc.compiler.front import run_front
+from fabricc.fabric.fabric import DeviceChange, Fabric
+from fabricc.fabric.model import TierName
+from fabricc.operate.push.drain import drained, patched
+from fabricc.operate.push.journal import Journal, State, alone
+from fabricc.operate.push.source import RefusedError, read_source
+from tests.operate.lab import specs
+from tests.operate.push.network import built
+
+INVENTORIES = Path(__file__).parents[3] / "inventories"
+
+
+@pytest.mark.parametrize(
+    ("nos", "inventory"),
+    [("frr", "lab-smallest"), ("nxos", "lab-smallest"), ("eos", "meta-24k"), ("sonic", "superpod-b200-4su")],
+)
+def test_an_older_state_is_drained_as_its_own_rendering_would_be(nos: str, inventory: str) -> None:
+    back_end, fabric = (
+        back_ends.load(nos),
+        run_front(INVENTORIES / inventory / "cluster.yaml", gaps=False).fabric,
+    )
+    assert isinstance(fabric, Fabric)
+    place = next(at for at in fabric.switch_ids() if at.tier is TierName.SPINE)
+    drain = DeviceChange(None, None, drained=True, cable_m=None, ports={})
+    both = fabric.switch(place), replace(fabric, changes={fabric.name(place): drain}).switch(place)
+    new, shut = (replace(switch, nos=nos, release=back_end.default_release) for switch in both)
+    older, older_shut = (replace(s, bgp=replace(s.bgp, hold_s=30, keepalive_s=10)) for s in (new, shut))
+    render = back_end.render
+    assert drained(new.name, nos, render(older), render(new), render(shut)) == render(older_shut)
+
+
+def test_text_without_a_single_place_for_the_change_is_left_alone() -> None:
+    assert patched("a\nb\nc\n", "a\nb\n", "a\nx\nb\n") == "a\nx\nb\nc\n"
+    assert patched("q\n", "a\nb\n", "a\nx\nb\n") is None
+
+
+def test_equal_places_are_told_apart_by_their_order() -> None:
+    old = "one\nset\nend\ntwo\nset\nend\n".replace("set", "a\nb\nc\nd\nset\ne\nf\ng\nh")
+    new = old.replace("two\na\nb\nc\nd\nset", "two\na\nb\nc\nd\nset\nshut")
+    assert patched(f"older\n{old}", old, new) == f"older\n{new}"
+    assert patched(f"{old}three\n{old}", old, new) is None
+
+
+def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "journal.sqlite"
+    journal = Journal(path)
+    for end, known in ((State.CONFIRMED, "new"), (State.ROLLED_BACK, "old"), (State.UNKNOWN, "")):
+        run = journal.begin("push", "tree", "digest", {}, iter(["a"]))
+        journal.asked(run, "a", "old", "new", disruptive=False, baseline={}, secrets={})
+        journal.intend(run, "a", "change")
+        assert not journal.entry(run, "a").settled
+        journal.reached(run, "a", end)
+        assert journal.entry(run, "a").settled
+        assert journal.known("a") == known
+    journal.close()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_two_pushes_at_once_are_refused(tmp_path: Path) -> None:
+    with (
+        alone(tmp_path / "journal", "small", "192.0.2.1"),
+        pytest.raises(RefusedError) as refusal,
+        alone(tmp_path / "journal", "small", "192.0.2.1"),
+    ):
+        pass
+    assert refusal.value.diagnostics[0].code == "FAB9123"
+
+
+def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
+    spec = specs.two_tiers(tmp_path / "spec")
+    source = built(spec, tmp_path / "out")
+    (spec.parent / "fabricc.lock").unlink()
+    with pytest.raises(RefusedError) as refusal:
+        read_source(source.tree, spec)
+    assert refusal.value.diagnostics[0].code == "FAB9120"

@@ -1,0 +1,208 @@
+"""A push through the real drivers of all systems but FRR, each speaking to a local server that keeps configurations."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.operate.drivers.servers.eos import USER, eos_switch
+from tests.operate.drivers.servers.junos import junos_switch
+from tests.operate.drivers.servers.linux_switch import linux_switch
+from tests.operate.drivers.servers.nxos import nxos_switch
+from tests.operate.lab import specs
+from tests.operate.push.network import built, run_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fabricc.operate.push.source import Source
+
+SPEC = """\
+cluster: small
+gpus: {{model: hgx-8gpu, hosts: 2, hosts_per_unit: 2}}
+tors: {{model: {model}, nos: {nos}, uplinks: 2}}
+spines: {{model: {model}, nos: {nos}, count: 2}}
+addressing: {{family: ipv4}}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+  default: {{}}
+management:
+  users:
+    - {{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"}}
+"""
+CHANGE = "routing: {hold_s: 12}\n"
+MODELS = {
+    "eos": "7060x6-64pe",
+    "nxos": "9332d-gx2b",
+    "junos": "qfx5240-64od",
+    "sonic": "sn5600",
+    "cumulus": "sn5600",
+}
+NEW = re.compile(r"timers bgp 3 12|hold-time 12|hold: 12")
+NAME = "spine01a"
+PREFIXES = 20
+ROOT = Path(__file__).parents[3]
+
+
+@dataclass
+class Bench:
+    """One switch behind a server, the tree that it is pushed, and what its server says that it runs."""
+
+    folder: Path
+    source: Source
+    server: Any
+    running: Callable[[], str]
+    lost: bool = False
+    consents: tuple[str, ...] = ("--allow-lockout", USER)
+
+    def sessions(self) -> dict[str, int]:
+        """Every planned session; none when the change that came made them go."""
+        planned = self.source.switch(NAME).bgp.sessions
+        return {} if self.lost and self.new else {one.remote or one.port: PREFIXES for one in planned}
+
+    @property
+    def new(self) -> bool:
+        """Whether the switch runs the changed state."""
+        return NEW.search(self.running()) is not None
+
+    def words(self, *options: str) -> list[str]:
+        """The command line of a push."""
+        words = [
+            sys.executable,
+            "-m",
+            "fabricc",
+            "push",
+            str(self.source.tree),
+            "--only",
+            NAME,
+            "--keep",
+            "50%",
+        ]
+        words += ["--journal", str(self.folder / "journal.sqlite"), "--settle", "4", "--drain-wait", "0"]
+        return [*words, "--confirm-within", "60", "--adopt", *self.consents, *options]
+
+    def begin(self, *options: str) -> subprocess.Popen[bytes]:
+        """Start a push of its own."""
+        return subprocess.Popen(
+            self.words(*options), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
+        )
+
+    def push(self, *options: str, status: int) -> str:
+        """Push to the end, which must be of this exit status; what was said."""
+        ran = run_here(self.words(*options))
+        assert ran.returncode == status, (ran.stdout, ran.stderr)
+        return ran.stdout + ran.stderr
+
+    def state(self) -> str:
+        """What the journal says of the switch in the latest run, "" while there is none."""
+        place = f"file:{self.folder / 'journal.sqlite'}?mode=ro"
+        query = "SELECT state FROM device WHERE run=(SELECT max(id) FROM run)"
+        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(place, uri=True)) as base:
+            return "".join(row[0] for row in base.execute(query))
+        return ""
+
+
+@contextmanager
+def bench(folder: Path, nos: str) -> Iterator[Bench]:
+    spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
+    texts = list(built(spec, folder / "out").renderings(NAME))
+    spec.write_text(spec.read_text() + CHANGE)
+    source = built(spec, folder / "out")
+    texts += source.renderings(NAME)
+    with server_of(folder, nos, texts) as (server, running):
+        found = Bench(folder, source, server, running)
+        server.neighbors = found.sessions
+        device = server.device
+        (folder / "password").write_text(device.password + "\n")
+        (folder / "password").chmod(0o600)
+        options = {key: value for key, value in device.options.items() if key != "port"}
+        stated = {
+            "username": device.username,
+            "password": {"file": str(folder / "password")},
+            "timeout_s": 20,
+            "devices": {NAME: {"address": device.host, "port": device.options["port"], "options": options}},
+        }
+        (spec.parent / "fabricc-access.yaml").write_text(yaml.safe_dump(stated))
+        yield found
+
+
+@contextmanager
+def server_of(folder: Path, nos: str, texts: list[dict[str, str]]) -> Iterator[tuple[Any, Callable[[], str]]]:
+    """A server that runs the first of the texts, and how its configuration is seen."""
+    old = texts[0]
+    if nos == "eos":
+        with eos_switch(folder) as eos:
+            for text in (one["running-config.cfg"] for one in texts):
+                eos.printed[_sent(text)] = text
+            eos.running = eos.startup = list(_sent(old["running-config.cfg"]))
+            yield eos, lambda: "\n".join(eos.running)
+    elif nos == "nxos":
+        with nxos_switch(folder) as nxos:
+            nxos.running = nxos.startup = old["running-config.cfg"]
+            yield nxos, lambda: nxos.running
+    elif nos == "junos":
+        with junos_switch(folder) as junos:
+            junos.history, junos.candidate = [old["juniper.conf"]], old["juniper.conf"]
+            yield junos, lambda: junos.running
+    elif nos == "cumulus":
+        with linux_switch(folder, nos, old["startup.yaml"]) as cumulus:
+            yield cumulus, lambda: cumulus.text("running.json")
+    else:
+        with linux_switch(folder, nos, old["config_db.json"], old.get("frr.conf", "")) as sonic:
+            yield sonic, lambda: sonic.text("running.json") + sonic.text("frr")
+
+
+def _sent(text: str) -> tuple[str, ...]:
+    """Lines as NAPALM sends them to EOS."""
+    lines = (line.strip() for line in text.splitlines())
+    return tuple(line for line in lines if line and line != "end" and not line.startswith("!"))
+
+
+@pytest.fixture(
+    params=[nos if nos in ("eos", "junos") else pytest.param(nos, marks=pytest.mark.slow) for nos in MODELS]
+)
+def switch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    with bench(tmp_path, request.param) as found:
+        yield found
+
+
+def test_a_push_shows_its_difference_drains_changes_and_is_then_unchanged(switch: Bench) -> None:
+    assert NEW.search(switch.push("--dry-run", status=0))
+    assert not switch.new
+    switch.push(status=0)
+    assert (switch.state(), switch.new) == ("undrained", True)
+    switch.push(status=0)
+    assert switch.state() == "unchanged"
+
+
+@pytest.mark.slow
+def test_sessions_that_do_not_come_back_take_the_switch_back(switch: Bench) -> None:
+    switch.lost = True
+    assert "is down" in switch.push(status=3)
+    assert (switch.state(), switch.new) == ("rolled-back", False)
+
+
+@pytest.mark.slow
+def test_a_push_that_is_killed_after_a_commit_is_ended_by_resume(switch: Bench) -> None:
+    switch.lost = True
+    process = switch.begin()
+    until = time.monotonic() + 120
+    while switch.state() != "committed-unconfirmed" and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert switch.new
+    switch.lost = False
+    switch.push("--resume", status=0)
+    assert (switch.state(), switch.new) == ("undrained", True)

@@ -1,0 +1,119 @@
+"""What stops a push, and what does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.operate.devices.readings import gaps
+from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
+from fabricc.operate.push.gates import complaints, unstated
+from fabricc.operate.push.growth import congestion, lasting
+from fabricc.operate.push.options import Options
+from tests.operate.lab import specs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.fabric.model import Switch
+
+
+@pytest.fixture
+def spine(tmp_path: Path) -> Switch:
+    fabric = specs.source(specs.two_tiers(tmp_path)).fabric
+    return fabric.switch(next(at for at in fabric.switch_ids() if fabric.name(at) == "spine01a"))
+
+
+def test_a_session_that_was_up_must_be_up_also_to_a_switch_that_changes_later(spine: Switch) -> None:
+    first = spine.bgp.sessions[0]
+    before = {"sessions": {session.remote: [True, 4] for session in spine.bgp.sessions}}
+    now = {"sessions": {**before["sessions"], first.remote: [False, 0]}}
+    assert complaints(spine, before, before, (), (), widths=True) == []
+    later = {first.peer}
+    assert len(complaints(spine, before, now, (), later, widths=True)) == 1
+    assert complaints(spine, before, now, later, later, widths=True) == [], "both ends must agree first"
+    down = {"sessions": {**before["sessions"], first.remote: [False, 0]}}
+    assert complaints(spine, down, down, (), (), widths=True) == [], "it was down before"
+
+
+def test_a_new_session_must_come_up_once_both_ends_have_it(spine: Switch) -> None:
+    first, *others = spine.bgp.sessions
+    before = {"sessions": {session.remote: [True, 4] for session in others}}
+    now = {"sessions": {**before["sessions"], first.remote: [False, 0]}}
+    assert complaints(spine, before, now, (), {first.peer}, widths=True) == []
+    assert len(complaints(spine, before, now, (), (), widths=True)) == 1
+
+
+def test_fewer_prefixes_and_fewer_next_hops_are_told(spine: Switch) -> None:
+    up = {session.remote: [True, 10] for session in spine.bgp.sessions}
+    before = {"sessions": up, "widths": {"10.0.0.0/30": 2}}
+    few = {**up, spine.bgp.sessions[0].remote: [True, 8]}
+    now = {"sessions": few, "widths": {"10.0.0.0/30": 1}}
+    assert len(complaints(spine, before, now, (), (), widths=True)) == 2
+    assert len(complaints(spine, before, now, (), (), widths=False)) == 1
+
+
+def test_a_new_alarm_is_told_and_an_old_one_is_not(spine: Switch) -> None:
+    before, now = {"alarms": ["fan 1"]}, {"alarms": ["fan 1", "fan 2"]}
+    assert complaints(spine, before, now, (), (), widths=True) == ["alarm: fan 2"]
+    assert complaints(spine, now, before, (), (), widths=True) == []
+
+
+def test_what_a_device_states_no_more_is_told(spine: Switch) -> None:
+    before = {"alarms": [], "lossless": {kind: {} for kind in KINDS}}
+    now = {"alarms": [], "lossless": {kind: {} for kind in KINDS if kind != STORMS}}
+    assert complaints(spine, before, now, (), (), widths=True) == [
+        "the device no longer states PFC watchdog storms"
+    ]
+    assert complaints(spine, now, before, (), (), widths=True) == []
+
+
+def test_errors_storms_and_drops_are_never_cured_by_waiting(spine: Switch) -> None:
+    def counted(errors: int, storms: int, dropped: int, lossy: int) -> dict[str, Any]:
+        told = {STORMS: {"swp1": {"3": storms}}, DROPPED: {"swp1": {"3": dropped, "0": lossy}}}
+        return {"errors": {"swp2": errors}, "lossless": told}
+
+    before = counted(5, 7, 9, 0)
+    assert lasting(spine, before, before, Options()) == []
+    assert lasting(spine, before, counted(105, 7, 9, 1000), Options()) == [], "what may drop does"
+    assert lasting(spine, before, counted(106, 8, 10, 0), Options()) == [
+        "swp2 counts 101 more errors",
+        "the PFC watchdog of swp1 detected 1 storm",
+        "swp1 dropped 1 packets of lossless classes",
+    ]
+    assert lasting(spine, before, counted(5, 7, 19, 0), Options(drops=10)) == []
+    assert len(lasting(spine, before, counted(5, 2, 9, 0), Options())) == 1, "cleared, and two storms since"
+    first = {"lossless": {STORMS: {}}}
+    assert lasting(spine, first, counted(0, 1, 1, 0), Options()) == [
+        "the PFC watchdog of swp1 detected 1 storm"
+    ]
+
+
+def test_congestion_is_a_rate(spine: Switch) -> None:
+    def counted(at: float, received: int, sent: int, marked: int) -> dict[str, Any]:
+        told = {
+            PFC_RX: {"swp1": {"all": received}},
+            PFC_TX: {"swp1": {"3": sent}},
+            ECN_MARKED: {"swp1": {"3": marked}},
+        }
+        return {"at": at, "lossless": told}
+
+    before, options = counted(100.0, 50, 50, 50), Options(pauses=10, marks=1000)
+    assert congestion(spine, before, counted(120.0, 150, 150, 20050), options) == []
+    assert congestion(spine, before, counted(120.0, 150, 151, 20051), options) == [
+        "swp1 counts 10 PFC frames a second",
+        "swp1 counts 1,000 ECN marks a second",
+    ]
+    assert congestion(spine, {"lossless": before["lossless"]}, counted(120.0, 10**9, 0, 0), options) == []
+
+
+def test_what_is_not_stated_has_words(spine: Switch) -> None:
+    assert unstated(
+        {"sessions": {}, "widths": {}, "errors": {}, "lossless": {kind: {} for kind in KINDS}}
+    ) == ["alarms"]
+    assert unstated({"alarms": []}, lossless=False) == ["BGP sessions", "next hops", "interface errors"]
+    assert len(unstated({})) == 4 + len(KINDS)
+    assert gaps([("frr", ["alarms"]), ("eos", []), ("frr", ["alarms", "next hops"])], "watched") == [
+        "not stated by frr, so not watched: alarms (2), next hops (1)"
+    ]

@@ -1,0 +1,153 @@
+"""Getters that return another kind than they promise are a finding with a place, and never a defect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricc.operate.devices.connection import Connection
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.kinds import GETTERS
+from fabricc.operate.push import gates, growth
+from fabricc.operate.push.options import Options
+from fabricc.operate.verify import heard, ports, sessions
+from tests.operate.lab import specs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabricc.fabric.model import Switch
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.binary(max_size=3)
+NAMES = st.sampled_from(
+    [
+        "global",
+        "peers",
+        "is_up",
+        "address_family",
+        "received_prefixes",
+        "rx_errors",
+        "3",
+        "pfc_rx",
+        "swp1",
+        "mtu",
+    ]
+)
+ANYTHING = st.recursive(
+    LEAVES, lambda below: st.lists(below, max_size=3) | st.dictionaries(NAMES | LEAVES, below, max_size=3)
+)
+HONEST: dict[str, Any] = {
+    "get_alarms": ["fan 1"],
+    "get_bgp_neighbors": {
+        "global": {
+            "router_id": "192.0.2.1",
+            "peers": {"192.0.2.2": {"is_up": True, "address_family": {"ipv4": {"received_prefixes": 7}}}},
+        }
+    },
+    "get_ecmp_widths": {"10.0.0.0/30": 2},
+    "get_interfaces": {
+        "swp1": {"is_up": True, "is_enabled": True, "speed": 1e5, "mtu": 9216, "mac_address": ""}
+    },
+    "get_interfaces_counters": {"swp1": {"rx_errors": 1, "tx_errors": -1, "rx_octets": None}},
+    "get_lldp_neighbors_detail": {"swp1": [{"remote_system_name": "a", "remote_port": "swp2"}]},
+    "get_lossless_counters": {"pfc_rx": {"swp1": {"3": 5}}},
+}
+
+
+class Driver:
+    """A driver whose getters return what a test says."""
+
+    def __init__(self, **told: Any) -> None:
+        for name, value in told.items():
+            setattr(self, name, lambda value=value: value)
+
+
+def connection(**told: Any) -> Connection:
+    return Connection("spine01a", Driver(**told), str)
+
+
+@pytest.fixture(scope="module")
+def spine(tmp_path_factory: pytest.TempPathFactory) -> Switch:
+    fabric = specs.source(specs.two_tiers(tmp_path_factory.mktemp("spec"))).fabric
+    return fabric.switch(next(at for at in fabric.switch_ids() if fabric.name(at) == "spine01a"))
+
+
+def test_what_is_promised_arrives() -> None:
+    assert HONEST.keys() == GETTERS.keys()
+    found = gates.measure(connection(**HONEST))
+    assert found["sessions"] == {"192.0.2.2": [True, 7]}
+    assert (found["errors"], found["widths"], found["alarms"]) == ({"swp1": 1}, {"10.0.0.0/30": 2}, ["fan 1"])
+
+
+@pytest.mark.parametrize(
+    ("method", "told", "where"),
+    [
+        (
+            "get_interfaces_counters",
+            {"swp1": {"rx_errors": "many"}},
+            "get_interfaces_counters.swp1.rx_errors",
+        ),
+        ("get_lossless_counters", {"pfc_rx": {"swp1": {"3": [1]}}}, "get_lossless_counters.pfc_rx.swp1.3"),
+        ("get_lossless_counters", [], "get_lossless_counters is []"),
+        ("get_bgp_neighbors", {"global": {"peers": {"a": {"is_up": "yes"}}}}, "peers.a.is_up"),
+        ("get_ecmp_widths", {"10.0.0.0/30": float("nan")}, "10.0.0.0/30"),
+        ("get_alarms", "fan 1", "get_alarms"),
+    ],
+)
+def test_another_kind_is_a_finding_with_its_place(method: str, told: Any, where: str) -> None:
+    with pytest.raises(DeviceError) as error:
+        gates.measure(connection(**{method: told}))
+    assert error.value.code == "FAB9105"
+    assert where in str(error.value)
+
+
+def test_digits_and_nothing_are_numbers() -> None:
+    told = {"swp1": {"rx_errors": "5", "tx_errors": None}}
+    assert growth.counters(connection(get_interfaces_counters=told))["errors"] == {"swp1": 5}
+
+
+@pytest.mark.parametrize("method", sorted(GETTERS))
+def test_whatever_a_getter_returns_is_measured_or_refused(method: str, spine: Switch) -> None:
+    judge: dict[str, Callable[[Any], Any]] = {
+        "get_bgp_neighbors": lambda told: sessions.compare(spine, told),
+        "get_interfaces": lambda told: ports.compare(spine, told, None, 0),
+        "get_interfaces_counters": lambda told: ports.compare(spine, {}, told, 0),
+        "get_lldp_neighbors_detail": lambda told: heard.ears(spine, told),
+    }
+    before = gates.measure(connection(**HONEST))
+
+    @given(ANYTHING)
+    def hold(told: Any) -> None:
+        asked = connection(**{**HONEST, method: told})
+        try:
+            now = gates.measure(asked)
+            if method in judge:
+                judge[method](asked.getter(method))
+        except DeviceError:
+            return
+        for old, new in ((before, now), (now, before)):
+            gates.complaints(spine, old, new, (), (), widths=True)
+            growth.lasting(spine, old, new, Options())
+            growth.congestion(spine, old, new, Options())
+
+    hold()
+
+
+@given(ANYTHING | st.dictionaries(st.sampled_from(["running", "startup"]), ANYTHING))
+def test_a_configuration_that_is_no_text_is_a_finding(answer: Any) -> None:
+    class Printer:
+        def get_config(self, **_: str) -> Any:
+            return answer
+
+    printed = Connection("tor1", Printer(), str)
+    if isinstance(answer, dict) and isinstance(answer.get("running"), str):
+        found = printed.configurations()
+        assert all(isinstance(text, str) for text in found.values())
+        assert found["running"] == answer["running"]
+    else:
+        with pytest.raises(DeviceError) as refused:
+            printed.configurations()
+        assert refused.value.diagnostic.code == "FAB9105"

@@ -1,0 +1,143 @@
+"""A live fabric of FRR switches taken from one state to the next over SSH, with traffic running."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.operate.lab import demands, lifecycle, scenarios, state
+from fabricc.operate.lab.flows import Stream
+from tests.operate.push import live_matrix, matrix
+from tests.operate.push.live import PRIVATE, Live
+from tests.operate.push.matrix import Case
+from tests.operate.push.network import DISRUPTIVE, HITLESS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fabricc.operate.lab.steady import Network
+
+VICTIM = "spine01a"
+ONLY = ("--adopt", "--only", VICTIM)
+
+
+@pytest.fixture(params=[4])
+def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
+    if os.geteuid() != 0:
+        pytest.skip("a lab needs root")
+    if missing := [*demands.missing_programs(), *([] if shutil.which("sshd") else ["sshd"])]:
+        pytest.skip(f"a push to a lab needs {', '.join(missing)}")
+    try:
+        yield Live.start(tmp_path, request.param)
+    finally:
+        if (tmp_path / "lab" / state.RECORD).exists():
+            lifecycle.down(tmp_path / "lab")
+
+
+def pushed_under_traffic(live: Live, *options: str, between: Network | None = None) -> int:
+    """Push, and tell how many datagrams of 64 flows, of all hosts or those of a smaller network, were lost."""
+    network = between or live.network
+    ended: list[tuple[int, str]] = []
+    with Stream(live.lab, scenarios.surviving(network, network.predict())) as stream:
+        stream.start()
+        scenarios.while_running(lambda: ended.append(live.push(*options)), stream)
+        stream.recover(60)
+        outage = stream.outage()
+    assert ended[0][0] == 0, ended[0][1]
+    assert outage.silent == 0
+    print(f"{outage.lost} of {outage.sent} datagrams lost, longest gap {outage.worst_s * 1000:.0f} ms")
+    return outage.lost
+
+
+@pytest.mark.parametrize("live", [2], indirect=True)
+def test_a_push_killed_in_the_midst_of_a_commit_leaves_a_whole_fabric_and_is_ended_by_resume(
+    live: Live,
+) -> None:
+    row = live_matrix.play(live, Case("committed", "commit_config", 1, "before", "kill-within"))
+    assert row.wrong == ""
+    assert (row.status, row.after, row.then) == (-9, "candidate", "confirmed")
+
+
+@pytest.mark.parametrize("live", [2], indirect=True)
+def test_frr_itself_checks_a_candidate_refuses_planted_lines_and_runs_on_as_it_was(live: Live) -> None:
+    live.edit(DISRUPTIVE)
+    status, said = live.push("--try", "--adopt")
+    assert (status, said.count("takes all")) == (0, 2), said
+    before = live.runs(VICTIM)
+    path = live.source.tree / "switches" / VICTIM / "frr.conf"
+    lines = path.read_text().splitlines()
+    timers = next(at for at, line in enumerate(lines) if line.strip().startswith("timers bgp"))
+    lines[timers] = " timers bgp 3 99999999"
+    lines.append("of nobody's grammar")
+    digest = vouched(live, "\n".join(lines) + "\n")
+    status, said = live.push("--try", "--only", VICTIM, "--tree-digest", digest)
+    told = " ".join(said.split())
+    assert status == 1, said
+    assert said.count("FAB9164") == 2
+    for at, words in ((timers + 1, "timers bgp 3 99999999"), (len(lines), "of nobody's grammar")):
+        assert f"frr.conf:{at}:" in told
+        assert re.search(rf"% Unknown command\[\d+\]: +{words}", told), told
+    assert "printed by template frr/" in told
+    assert "printed by no built-in template" in told
+    assert "cluster.yaml" in told.split("behind it: ")[1]
+    assert live.runs(VICTIM) == before
+    assert live.states() == {}
+    left = live.lab.run(VICTIM, ["ls", PRIVATE]).stdout.split()
+    assert not {"candidate.json", "lock.json", "frr.conf"} & set(left), left
+    assert live.push("--adopt", "--dry-run", "--tree-digest", digest)[0] != 0
+
+
+def vouched(live: Live, text: str) -> str:
+    """Put a text in place of a switch's configuration in the tree, and tell the tree's digest."""
+    path, manifest = live.source.tree / "switches" / VICTIM / "frr.conf", live.source.tree / "manifest.json"
+    path.write_text(text)
+    stated = json.loads(manifest.read_text())
+    stated["files"][f"switches/{VICTIM}/frr.conf"] = hashlib.sha256(text.encode()).hexdigest()
+    manifest.write_text(json.dumps(stated))
+    return hashlib.sha256(manifest.read_bytes()).hexdigest()
+
+
+@pytest.mark.slow
+def test_whatever_happens_at_whichever_step_the_live_fabric_is_whole_and_the_journal_true(
+    tmp_path: Path,
+) -> None:
+    if os.geteuid() != 0 or demands.missing_programs() or not shutil.which("sshd"):
+        pytest.skip("a lab needs root, FRR and sshd")
+    rows = list(live_matrix.run(live_matrix.cases(), tmp_path))
+    assert [matrix.line(row) for row in rows if row.wrong] == []
+
+
+@pytest.mark.slow
+def test_a_spine_is_drained_and_changed_over_ssh_and_no_datagram_is_lost(live: Live) -> None:
+    live.edit(DISRUPTIVE)
+    assert pushed_under_traffic(live, *ONLY) == 0
+    assert live.states() == {VICTIM: "undrained"}
+    assert "timers bgp 3 12" in live.runs(VICTIM)
+    assert "graceful-shutdown additive" not in live.runs(VICTIM)
+
+
+@pytest.mark.slow
+def test_the_whole_fabric_goes_from_one_state_to_the_next_and_no_datagram_is_lost(live: Live) -> None:
+    live.edit(HITLESS)
+    assert pushed_under_traffic(live, "--adopt") == 0
+    assert set(live.states().values()) == {"confirmed"}
+    assert all("transmit-interval 500" in live.runs(name) for name in live.source.devices)
+    live.settle()
+
+
+@pytest.mark.slow
+def test_a_unit_joins_a_live_fabric_by_push_and_no_datagram_is_lost(live: Live) -> None:
+    before = live.network
+    live.grow(hosts=6)
+    assert pushed_under_traffic(live, "--adopt", between=before) == 0
+    states = live.states()
+    assert {states[name] for name in states if "spine" in name} <= {"confirmed", "undrained"}
+    assert {states[name] for name in states if name.startswith("su003")} == {"unchanged"}
+    live.settle()

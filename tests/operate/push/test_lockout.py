@@ -1,0 +1,204 @@
+"""No push locks its own login out: what it loads is asked before anything is sent, on every system."""
+
+from __future__ import annotations
+
+import subprocess
+import zlib
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.keys import public_key
+from fabricc.operate.devices.secrets import Reference
+from fabricc.operate.push import lockout
+from fabricc.operate.push.source import RefusedError
+from fabricc.operate.push.start import Setting
+from tests.operate.lab import specs
+from tests.operate.push.network import built
+from tests.operate.push.test_drivers import MODELS, NAME, SPEC, bench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.operate.push.source import Source
+
+    Made = Callable[..., Source]
+
+PASSWORD = Reference("env", "NOWHERE")
+SERVERS = "  tacacs: {servers: [172.16.0.5], key: {secret: tacacs}}\n"
+ALL = (*MODELS, "frr")
+STATING = ("eos", "nxos", "junos", "cumulus")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A fabric of one system, built once."""
+    known: dict[tuple[str, str], Source] = {}
+
+    def make(nos: str, more: str = "") -> Source:
+        if (nos, more) not in known:
+            folder = tmp_path_factory.mktemp(nos)
+            text = SPEC.format(model=MODELS.get(nos, "linux-16x100"), nos=nos)
+            if nos == "frr":
+                text = text.replace("hgx-8gpu", "lab-host").replace(", lossless: true", "")
+            text = text.replace("management:\n", f"management:\n{more}")
+            known[nos, more] = built(specs.write(folder / "spec", text), folder / "out")
+        return known[nos, more]
+
+    return make
+
+
+def judged(source: Source, consents: frozenset[str] = frozenset(), **login: Any) -> tuple[Diagnostic, ...]:
+    """What is said of a push to one switch by a login."""
+    setting = Setting(source, Access(Login(**login)), Path("journal"), consents=consents)
+    return lockout.require(setting, [NAME])
+
+
+def refused(source: Source, **login: Any) -> str:
+    with pytest.raises(RefusedError) as error:
+        judged(source, **login)
+    assert {one.code for one in error.value.diagnostics} == {"FAB9160"}
+    return " ".join(one.message for one in error.value.diagnostics)
+
+
+def key(folder: Path, name: str = "key", passphrase: str = "") -> Path:
+    path = folder / name
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "", "-f", path], check=True)
+    return path
+
+
+@pytest.mark.parametrize("nos", STATING)
+def test_an_account_that_the_configuration_does_not_have_is_refused(made: Made, nos: str) -> None:
+    assert "no account operator" in refused(made(nos), username="operator", password=PASSWORD)
+
+
+@pytest.mark.parametrize("nos", STATING)
+def test_a_password_fits_no_account_of_a_key_alone(made: Made, nos: str) -> None:
+    assert "a key alone" in refused(made(nos), username="netops", password=PASSWORD)
+
+
+@pytest.mark.parametrize("nos", STATING)
+def test_servers_that_serve_the_login_are_told_and_let_it_pass(made: Made, nos: str) -> None:
+    (told,) = judged(made(nos, SERVERS), username="operator", password=PASSWORD)
+    assert (told.code, told.severity) == ("FAB9161", Severity.NOTE)
+    assert "172.16.0.5" in told.message
+
+
+@pytest.mark.parametrize("nos", ["sonic", "frr"])
+def test_a_system_whose_configurations_state_no_accounts_is_pushed_to_with_a_warning(
+    made: Made, nos: str
+) -> None:
+    (told,) = judged(made(nos), username="admin", password=PASSWORD)
+    assert (told.code, told.severity) == ("FAB9162", Severity.WARNING)
+
+
+def test_the_account_that_a_system_keeps_is_told(made: Made) -> None:
+    (told,) = judged(made("nxos"), username="admin", password=PASSWORD)
+    assert told.code == "FAB9162"
+
+
+@pytest.mark.parametrize("nos", ["junos", "cumulus"])
+def test_the_account_is_let_in_by_its_own_key_and_by_no_other(made: Made, nos: str, tmp_path: Path) -> None:
+    own, other = key(tmp_path), key(tmp_path, "other", "passphrase")
+    text = SPEC.split("ssh_key: ")[1].split('"')[1]
+    source = made(nos)
+    agent = {"allow_agent": True}
+    assert judged(source, username="netops", ssh_key=str(tmp_path / "nowhere")) == (), "nobody knows the key"
+    assert judged(source, username="netops", ssh_key=str(other), options=agent) == (), "an agent may have it"
+    assert "another key" in refused(source, username="netops", ssh_key=str(own))
+    assert "another key" in refused(source, username="netops", ssh_key=str(other))
+    (tmp_path / "fitting").touch()
+    (tmp_path / "fitting.pub").write_text(f"{text} ann@home\n")
+    assert judged(source, username="netops", ssh_key=str(tmp_path / "fitting")) == ()
+
+
+@pytest.mark.parametrize("passphrase", ["", "a passphrase"])
+def test_a_private_key_tells_its_public_one_without_its_passphrase(tmp_path: Path, passphrase: str) -> None:
+    path = key(tmp_path, passphrase=passphrase)
+    public = path.with_suffix(".pub")
+    wanted = public.read_text().split()
+    public.unlink()
+    assert public_key(path).split() == wanted[:2]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0", b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----"]
+)
+def test_what_is_no_key_tells_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "key").write_bytes(content)
+    assert public_key(tmp_path / "key") == ""
+    assert public_key(tmp_path) == ""
+
+
+def test_a_login_without_any_proof_is_refused(made: Made) -> None:
+    assert "nothing" in refused(made("eos"), username="netops", ssh_key="/nowhere")
+    assert "nothing" in refused(made("junos"), username="netops")
+
+
+def test_a_transport_that_the_configuration_does_not_serve_is_refused(made: Made) -> None:
+    good = {"username": "operator", "password": PASSWORD}
+    for nos, options in (("eos", {"transport": "http"}), ("nxos", {"transport": "http"})):
+        assert "over http" in refused(made(nos, SERVERS), **good, options=options)
+    assert "over ssh" in refused(made("eos", SERVERS), **good, options={"transport": "ssh"})
+    assert "on port 443" in refused(made("eos", SERVERS), **good, port=8443)
+    assert "on port 830" in refused(made("junos", SERVERS), **good, port=2222)
+    judged(made("junos", SERVERS), **good, port=22)
+    judged(made("eos", SERVERS), **good, port=8443, address="192.0.2.1")
+
+
+@pytest.mark.parametrize("nos", ALL)
+def test_an_address_that_may_not_log_in_is_refused(
+    made: Made, nos: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers = SERVERS if nos != "frr" else ""
+    source = made(nos, f"{servers}  access: [10.1.0.0/16]\n")
+    judge = partial(judged, source, username="operator", password=PASSWORD)
+    monkeypatch.setattr(lockout, "source_address", lambda _: "10.1.7.9")
+    assert {one.code for one in judge()} == {"FAB9162" if nos == "frr" else "FAB9161"}
+    monkeypatch.setattr(lockout, "source_address", lambda _: "10.2.0.1")
+    with pytest.raises(RefusedError, match=r"10\.2\.0\.1"):
+        judge()
+    monkeypatch.setattr(lockout, "source_address", lambda _: "")
+    judge()
+
+
+def test_the_machines_own_address_is_found_without_a_packet_and_a_tunnel_has_none() -> None:
+    assert lockout.source_address("127.0.0.1") == ""
+    assert lockout.source_address("no address") == ""
+
+
+def test_a_lockout_that_is_agreed_to_by_name_is_a_warning(made: Made) -> None:
+    login = {"username": "operator", "password": PASSWORD}
+    (told,) = judged(made("eos"), frozenset({"operator"}), **login)
+    assert (told.code, told.severity) == ("FAB9160", Severity.WARNING)
+    with pytest.raises(RefusedError):
+        judged(made("eos"), frozenset({"netops"}), **login)
+
+
+def test_another_driver_is_judged_by_what_the_login_has(made: Made) -> None:
+    assert judged(made("eos"), username="netops", ssh_key="/nowhere", driver="of-others") == ()
+
+
+def test_a_configuration_without_accounts_takes_those_of_the_switch_away(made: Made) -> None:
+    source = made("eos")
+    text = source.files(NAME)["running-config.cfg"]
+    bare = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("username "))
+    held = replace(source.held, packed={NAME: {"running-config.cfg": zlib.compress(bare.encode())}})
+    assert "no account admin" in refused(replace(source, held=held), username="admin", password=PASSWORD)
+
+
+@pytest.mark.parametrize("mode", [(), ("--dry-run",), ("--plan",)])
+def test_nothing_is_sent_and_no_switch_is_asked(tmp_path: Path, mode: tuple[str, ...]) -> None:
+    with bench(tmp_path, "eos") as switch:
+        switch.server.faults.refuse_login = True
+        switch.consents = ()
+        said = switch.push(*mode, status=1)
+        assert "FAB9160" in said
+        assert "FAB9110" not in said
+        assert switch.state() == ""

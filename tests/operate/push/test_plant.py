@@ -1,0 +1,44 @@
+"""Waves of whole inventories."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from fabricc.compiler.front import run_front
+from fabricc.fabric.fabric import Fabric
+from fabricc.operate.devices.inventory import devices
+from fabricc.operate.push.impact import Effect
+from fabricc.operate.push.plant import plant
+from fabricc.operate.push.waves import plan
+
+INVENTORIES = Path(__file__).parents[3] / "inventories"
+
+
+@pytest.mark.parametrize("inventory", ["superpod-b200-4su", "hpn-dual-plane-pod", "rack-zone-512"])
+def test_every_switch_of_an_inventory_can_be_exchanged_at_half_its_capacity(inventory: str) -> None:
+    fabric = run_front(INVENTORIES / inventory / "cluster.yaml", gaps=False).fabric
+    assert isinstance(fabric, Fabric)
+    known = devices(fabric)
+    effects = {name: Effect.unknown(device) for name, device in known.items()}
+    found = plant(fabric, {fabric.name(at): at for at in fabric.switch_ids()}, effects)
+    waves = plan(found, Fraction(1, 2))
+    assert sorted(name for wave in waves for name in wave.members) == sorted(known)
+    assert min(wave.kept for wave in waves) >= Fraction(1, 2)
+    sides = fabric.shape.nic_ports
+    for wave in waves:
+        sets = {found.members[name].redundancy for name in wave.members}
+        assert len(sets) == len(wave.members) or sides == 1 or sets == {""}
+    assert {one.address for one in known.values()} == {
+        fabric.switch(at).management.address.partition("/")[0] for at in fabric.switch_ids()
+    }
+
+
+def test_a_switch_of_each_tier_is_a_canary() -> None:
+    fabric = run_front(INVENTORIES / "hpn-dual-plane-pod" / "cluster.yaml", gaps=False).fabric
+    assert isinstance(fabric, Fabric)
+    effects = {name: Effect.unknown(device) for name, device in devices(fabric).items()}
+    waves = plan(plant(fabric, {fabric.name(at): at for at in fabric.switch_ids()}, effects), Fraction(1, 2))
+    assert [len(wave.members) for wave in waves if wave.canary] == [1, 1, 1]

@@ -1,0 +1,259 @@
+"""A push as an operator sees it, against simulated switches over real sockets."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.operate.push import gates
+from tests.operate.push import matrix
+from tests.operate.push.network import DISRUPTIVE, HITLESS, PASSWORD, Network, run_here
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEW = matrix.NEW[HITLESS]
+
+
+def test_a_push_goes_in_waves_and_back_again(network: Network) -> None:
+    network.extra += ["--confirm-within", "60"]
+    assert "FAB9113" not in network.push(status=0).stderr, "switches that run the tree need no journal"
+    network.edit(DISRUPTIVE)
+    preview = network.push("--dry-run", status=0).stdout
+    assert "+ timers bgp 3 12" in preview
+    assert "keeps 50% of plane a spines" in preview
+    assert {network.interval(name) for name in network.source.devices} == {"first"}
+
+    ran = network.push(status=0)
+    assert "wave 1 of 5 (canary): spine01a" in ran.stderr
+    assert set(network.states().values()) == {"undrained"}
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+    network.push("--rollback", "2", status=0)
+    assert {network.interval(name) for name in network.source.devices} == {"first"}
+    assert "rollback of 2" in network.push("--status", status=0).stdout
+
+
+def test_a_push_does_not_start_on_what_it_does_not_know(network: Network) -> None:
+    network.edit(HITLESS)
+    assert "FAB9113" in network.push(status=1).stderr
+    network.push("--adopt", "--only", "spine01a", status=0)
+    drifted = network.runs("spine01a").replace("maximum-prefix 16", "maximum-prefix 99")
+    network.ask("load", "spine01a", text=drifted)
+    network.ask("commit", "spine01a", revert_in=None)
+    said = network.push("--only", "spine01a", status=1).stderr
+    assert "FAB9112" in said
+    assert "maximum_prefixes runs 99, wanted 16" in said
+    assert "FAB9121" in network.push("--adopt", "--plan", "--keep", "75%", status=1).stderr
+    path = network.source.tree / "switches" / "spine01a" / "hostname"
+    path.write_text("other\n")
+    assert "FAB9120" in network.push(status=1).stderr
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        matrix.Case("committed", "commit_config", 1, "after", "kill"),
+        pytest.param(
+            matrix.Case("candidate", "load_replace_candidate", 2, "before", "reject"), marks=pytest.mark.slow
+        ),
+        pytest.param(matrix.Case("committed", "commit_config", 1, "after", "sick"), marks=pytest.mark.slow),
+    ],
+)
+def test_a_fault_leaves_a_whole_fabric_and_a_true_journal(case: matrix.Case, tmp_path: Path) -> None:
+    row = matrix.play(case, tmp_path / "case")
+    assert row.wrong == ""
+    assert row.status == (-9 if case.fault == "kill" else 3)
+    assert row.after.startswith("rolled-back" if case.fault != "kill" else "candidate")
+
+
+@pytest.mark.slow
+def test_every_fault_at_every_step_leaves_a_whole_fabric_and_a_true_journal(tmp_path: Path) -> None:
+    rows = list(matrix.run(matrix.cases(), tmp_path))
+    assert [matrix.line(row) for row in rows if row.wrong] == []
+
+
+def test_resume_undrains_what_it_cannot_go_on_with_and_asks_what_was_unknown_again(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "commit_config", 1, "after", "kill")
+    network.direct = False
+    network.push("--adopt", "--only", "spine01a", "--only", "su001-tor1a", status=-9)
+    assert network.interval("spine01a") == "first+shut"
+    network.direct = True
+    network.ask("cut", "su001-tor1a")
+    assert "--resume" in network.push("--resume", status=3).stderr
+    assert network.states() == {"spine01a": "planned", "su001-tor1a": "unknown"}
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+    network.ask("mend", "su001-tor1a")
+    network.push("--resume", status=0)
+    assert network.states() == {"spine01a": "undrained", "su001-tor1a": "undrained"}
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+
+def test_a_defect_in_the_midst_of_a_wave_takes_its_switches_back(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> list[str]:
+        raise RuntimeError("a defect")
+
+    network.edit(HITLESS)
+    with monkeypatch.context() as patch:
+        patch.setattr(gates, "complaints", broken)
+        ran = network.push("--adopt", "--only", "spine01a", "--only", "spine02a")
+    assert "has a defect" in ran.stderr
+    assert network.states() == {"spine01a": "rolled-back", "spine02a": "planned"}
+    network.truthful(NEW)
+    assert "FAB9128" in network.push("--adopt", status=1).stderr, "the run is not over"
+    ended = network.push("--resume", status=3)
+    assert "FAB9135" in ended.stderr, "a resumed run has not done what it left"
+    assert network.states() == {"spine01a": "rolled-back", "spine02a": "confirmed"}
+    network.truthful(NEW)
+    network.push("--rollback", "1", status=0)
+    network.push("--adopt", "--only", "spine01a", status=0)
+    network.truthful(NEW)
+
+
+def test_a_switch_that_takes_no_candidate_but_runs_what_it_ran_needs_none(network: Network) -> None:
+    network.edit(HITLESS)
+    address = network.source.devices["spine01a"].address
+    lines = [f"{address} load_replace_candidate before reject {count}\n" for count in range(2, 90)]
+    (network.folder / "faults").write_text("".join(lines))
+    network.push("--adopt", "--only", "spine01a", status=3)
+    assert network.states() == {"spine01a": "rolled-back"}
+    network.truthful(NEW)
+
+
+def test_switches_that_cannot_go_back_by_themselves_are_told_before_the_start(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network.edit(HITLESS)
+    network.push("--adopt", "--plan")
+    monkeypatch.setattr(sys.modules["napalm_simulated"].SimulatedDriver, "CONFIRM_STEP", 0)
+    network.fault("spine01a", "commit_config", 1, "after", "sick")
+    said = network.push("--adopt", "--only", "spine01a", status=3).stderr
+    assert -1 < said.find("FAB9126") < said.find("wave 1 of 1")
+    assert network.states() == {"spine01a": "rolled-back"}
+    network.truthful(NEW)
+
+
+def test_no_secret_is_told(network: Network) -> None:
+    network.edit(HITLESS)
+    network.fault("spine01a", "load_replace_candidate", 1, "before", "reject")
+    ran = network.push("--adopt", "--only", "spine01a", status=1)
+    assert "FAB9114" in ran.stderr
+    assert "hunter2" not in ran.stderr
+    (network.folder / "password").chmod(0o644)
+    assert "FAB9102" in network.push("--adopt", status=1).stderr
+    ran = network.push("--inventory-out", str(network.folder / "inventory"), status=0)
+    written = [path.read_text() for path in (network.folder / "inventory").iterdir()]
+    assert len(written) == 3
+    assert not any(PASSWORD in text for text in [*written, ran.stdout])
+
+
+def test_a_resumed_run_has_the_options_that_it_began_with(network: Network) -> None:
+    """Half of the spines may change at once, by an option; resumed without it, the run is not refused."""
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "confirm_commit", 1, "before", "kill")
+    network.direct = False
+    network.push("--adopt", status=-9)
+    network.direct = True
+    bare = [
+        "python",
+        "-m",
+        "fabricc",
+        "push",
+        str(network.source.tree),
+        "--spec",
+        str(network.spec),
+        "--journal",
+        str(network.journal),
+    ]
+    ran = run_here([*bare, "--resume"])
+    assert ran.returncode == 0, ran.stderr
+    assert set(network.states().values()) == {"undrained"}
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+
+def test_an_option_named_with_resume_counts_more_than_that_of_the_run(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "commit_config", 1, "after", "kill")
+    network.direct = False
+    network.push("--adopt", "--only", "spine01a", status=-9)
+    network.direct = True
+    assert "FAB9121" in network.push("--resume", "--keep", "90%", status=1).stderr
+    network.push("--resume", status=0)
+
+
+def test_a_good_rollback_of_a_killed_run_is_a_success(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "commit_config", 1, "after", "kill")
+    network.direct = False
+    network.push("--adopt", status=-9)
+    network.direct = True
+    assert network.interval("spine01a") == "first+shut"
+    ran = network.push("--rollback", "1", status=0)
+    assert "FAB" not in ran.stderr
+    assert "rolled back: " in network.push("--status", status=0).stdout
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+
+def test_nobody_is_told_of_a_resume_who_did_not_ask_for_one(network: Network) -> None:
+    network.edit(HITLESS)
+    network.fault("spine01a", "commit_config", 1, "after", "interrupt")
+    network.direct = False
+    said = network.push("--adopt", "--only", "spine01a", status=130).stderr
+    assert network.states() == {"spine01a": "rolled-back"}
+    assert "FAB9135" not in said
+    network.direct = True
+    network.truthful(NEW)
+
+
+def guarded(network: Network) -> set[str]:
+    return {name for name in network.source.devices if network.ask("guarded", name)}
+
+
+@pytest.mark.parametrize(("count", "what"), [(1, "drained"), (2, "changed"), (3, "confirmed")])
+def test_a_switch_that_a_killed_push_leaves_drained_goes_back_in_service_by_itself(
+    network: Network, count: int, what: str
+) -> None:
+    network.edit(DISRUPTIVE)
+    act = ("commit_config", count) if count < 3 else ("confirm_commit", 1)
+    network.fault("spine01a", *act, "after", "kill")
+    network.direct = False
+    network.push("--adopt", "--only", "spine01a", status=-9)
+    network.direct = True
+    assert network.interval("spine01a").endswith("+shut"), what
+    assert guarded(network) == {"spine01a"}
+    if network.ask("pending", "spine01a"):
+        network.ask("revert", "spine01a")
+    network.ask("expire", "spine01a")
+    assert network.interval("spine01a") == "first"
+    network.push("--resume", status=0)
+    assert guarded(network) == set()
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+
+def test_no_guard_stays_behind_whichever_way_a_push_ends(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault("spine01a", "commit_config", 2, "after", "sick")
+    network.push("--adopt", "--only", "spine01a", status=3)
+    assert guarded(network) == set()
+    network.push("--adopt", status=0)
+    assert guarded(network) == set()
+    network.push("--rollback", "2", status=0)
+    assert guarded(network) == set()
+
+
+def test_what_becomes_of_drained_switches_is_told_in_the_plan(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network.edit(DISRUPTIVE)
+    said = network.push("--adopt", "--dry-run", status=0).stdout
+    assert "6 switches with frr are drained" in said
+    assert "goes back in service by itself within 24 s" in said
+    monkeypatch.delattr(sys.modules["napalm_simulated"].SimulatedDriver, "arm_guard")
+    for mode in ("--dry-run", "--plan"):
+        assert "stays so until --resume or --rollback" in network.push("--adopt", mode, status=0).stdout

@@ -1,0 +1,105 @@
+"""What stays on a terminal after a push: the bars are gone, and everything that was told stands."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import threading
+
+import pytest
+
+from tests.operate.push.network import FABRICC, HERE, HITLESS, SIMULATED, Network
+
+MOVE = re.compile(r"\x1b\[(\d*)([A-K])|\x1b\[[\d;?]*[a-z]")
+
+
+@pytest.fixture
+def network(network: Network) -> Network:
+    network.edit(HITLESS)
+    return network
+
+
+def screen(said: str) -> str:
+    """What a terminal shows after all of this was written to it, by the sequences that rich uses."""
+    lines, row, column = [""], 0, 0
+    at = 0
+    while at < len(said):
+        if move := MOVE.match(said, at):
+            count = int(move[1] or 1) if move[2] in ("A", "B") else 0
+            if move[2] == "A":
+                row = max(0, row - count)
+            elif move[2] == "K":
+                lines[row] = "" if move[1] == "2" else lines[row][:column]
+            at = move.end()
+            continue
+        letter = said[at]
+        at += 1
+        if letter == "\n":
+            row += 1
+            if row == len(lines):
+                lines.append("")
+        elif letter == "\r":
+            column = 0
+        else:
+            lines[row] = lines[row][:column].ljust(column) + letter + lines[row][column + 1 :]
+            column += 1
+    return "\n".join(lines)
+
+
+def on_terminal(network: Network, *options: str) -> tuple[int, str]:
+    """Run the command on a terminal of its own; its status, and what the screen shows."""
+    ours, theirs = pty.openpty()
+    words = [
+        *FABRICC,
+        "push",
+        str(network.source.tree),
+        "--spec",
+        str(network.spec),
+        "--journal",
+        str(network.journal),
+        "--settle",
+        "2",
+    ]
+    environment = {
+        **os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[2]}", "TERM": "xterm", "COLUMNS": "200", "LINES": "50",
+    }  # fmt: skip
+    said = bytearray()
+
+    def read() -> None:
+        try:
+            while part := os.read(ours, 65536):
+                said.extend(part)
+        except OSError:  # the other end is closed
+            pass
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    ran = subprocess.run(
+        [*words, "--keep", "50%", *options], stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
+        timeout=120, check=False,
+    )  # fmt: skip
+    os.close(theirs)
+    reader.join(10)
+    os.close(ours)
+    return ran.returncode, screen(said.decode("utf-8", "replace"))
+
+
+def test_a_push_leaves_its_waves_and_its_outcome_on_the_screen(network: Network) -> None:
+    status, shown = on_terminal(network, "--adopt")
+    assert status == 0, shown
+    assert re.search(r"(?m)^tree .* sha256 [0-9a-f]{64}$", shown)
+    assert "wave 1 of" in shown
+    assert re.search(r"(?m)^run 1: 6 confirmed", shown)
+    assert "━" not in shown, "no bar is left"
+
+
+def test_after_an_interrupt_the_screen_says_what_was_done(network: Network) -> None:
+    network.fault("spine01a", "commit_config", 1, "after", "interrupt")
+    status, shown = on_terminal(network, "--adopt", "--only", "spine01a")
+    assert status == 130, shown
+    assert "Stopping: switches in the midst of their change are brought back first." in shown
+    assert "bringing back spine01a" in shown
+    assert re.search(r"(?m)^run 1: 1 rolled-back", shown)
+    assert "━" not in shown, "no bar is left"

@@ -1,0 +1,175 @@
+"""Waves keep what they promise, whatever the fabric and whatever changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from fabricc.operate.push.waves import Member, Plant, ShareError, Wave, largest_keep, plan
+
+
+@dataclass(frozen=True)
+class Clos:
+    """Units of ToRs, spines above them, and what changes."""
+
+    units: int
+    groups: int
+    sides: int
+    spines: int
+    parallel: int
+    changing: frozenset[str]
+    disruptive: frozenset[str]
+    breaking: frozenset[tuple[str, str]]
+
+    @property
+    def tors(self) -> list[str]:
+        return [
+            f"u{u}t{g}{s}" for u in range(self.units) for g in range(self.groups) for s in range(self.sides)
+        ]
+
+    @property
+    def uppers(self) -> list[str]:
+        return [f"s{at}" for at in range(self.spines)]
+
+    def plant(self) -> Plant:
+        members = {}
+        for name in self.uppers:
+            below = dict.fromkeys(self.tors, self.parallel)
+            members[name] = Member(name, 1, "x", name in self.disruptive, "", {"spines": 1}, below)
+        for name in self.tors:
+            redundancy = name[:-1] if self.sides > 1 else ""
+            carries = {f"rail {name.partition('t')[2][0]}": 4}
+            members[name] = Member(name, 0, "x", name in self.disruptive, redundancy, carries)
+        totals = {f"rail {g}": 4 * self.units * self.sides for g in range(self.groups)} | {
+            "spines": self.spines
+        }
+        totals |= dict.fromkeys(self.tors, self.spines * self.parallel)
+        chosen = {name: member for name, member in members.items() if name in self.changing}
+        return Plant(chosen, totals, dict.fromkeys(self.tors, 0), self.breaking)
+
+    def uplinks(self, tor: str, out: frozenset[str], new: frozenset[str]) -> Fraction:
+        """By counting links one by one: the share of a ToR's links that are up."""
+        up = sum(
+            1
+            for spine in self.uppers
+            for _ in range(self.parallel)
+            if spine not in out and not ((tor, spine) in self.breaking and (tor in new) != (spine in new))
+        )
+        return Fraction(up, self.spines * self.parallel)
+
+    def shares(self, out: frozenset[str], new: frozenset[str]) -> list[Fraction]:
+        found = [self.uplinks(tor, out, new) for tor in self.tors if tor not in out]
+        found.append(Fraction(sum(spine not in out for spine in self.uppers), self.spines))
+        for group in range(self.groups):
+            serving = [tor for tor in self.tors if tor.partition("t")[2][0] == str(group)]
+            found.append(Fraction(sum(tor not in out for tor in serving), len(serving)))
+        return found
+
+
+@st.composite
+def fabrics(draw: st.DrawFn) -> Clos:
+    units, groups, sides = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    spines, parallel = draw(st.integers(1, 8)), draw(st.integers(1, 2))
+    blank = Clos(units, groups, sides, spines, parallel, frozenset(), frozenset(), frozenset())
+    names = [*blank.tors, *blank.uppers]
+    changing = draw(st.one_of(st.just(set(names)), st.sets(st.sampled_from(names))))
+    disruptive = draw(st.one_of(st.just(changing), st.sets(st.sampled_from(names)))) & changing
+    links = [
+        (tor, spine) for tor in blank.tors for spine in blank.uppers if {tor, spine} <= changing & disruptive
+    ]
+    breaking = draw(st.sets(st.sampled_from(links))) if links and draw(st.booleans()) else set()
+    whole = draw(st.booleans())
+    return Clos(
+        units, groups, sides, spines, parallel, frozenset(changing), frozenset(disruptive),
+        frozenset(links if whole and breaking else breaking),
+    )  # fmt: skip
+
+
+def walked(clos: Clos, waves: list[Wave]) -> list[tuple[Wave, frozenset[str], frozenset[str]]]:
+    """Each wave with what changed before it and after it."""
+    new: frozenset[str] = frozenset()
+    found = []
+    for wave in waves:
+        found.append((wave, new, new | set(wave.members)))
+        new |= set(wave.members)
+    return found
+
+
+def kept_or_refused(plant: Plant, keep: Fraction) -> list[Wave] | ShareError:
+    try:
+        return plan(plant, keep)
+    except ShareError as refusal:
+        return refusal
+
+
+def half_broken() -> Clos:
+    """A ToR that loses as many links by its change as it gets back: what it is left with counts all the same."""
+    blank = Clos(3, 1, 2, 8, 1, frozenset(), frozenset(), frozenset())
+    names = frozenset([*blank.tors, *blank.uppers])
+    return Clos(3, 1, 2, 8, 1, names, names, frozenset(("u0t00", f"s{n}") for n in range(4)))
+
+
+@settings(deadline=None, max_examples=300)
+@example(half_broken(), Fraction(3, 4))
+@given(fabrics(), st.sampled_from([Fraction(n, 20) for n in (0, 5, 10, 12, 15, 18, 20)]))
+def test_every_device_changes_once_and_everything_keeps_its_share(clos: Clos, keep: Fraction) -> None:
+    plant = clos.plant()
+    waves = kept_or_refused(plant, keep)
+    if isinstance(waves, ShareError):
+        assert waves.member in clos.disruptive, "a change that traffic does not notice may always go alone"
+        return
+    counts = Counter(name for wave in waves for name in wave.members)
+    assert counts == dict.fromkeys(clos.changing, 1)
+    for wave, before, after in walked(clos, waves):
+        out = frozenset(wave.members) & clos.disruptive
+        during = clos.shares(out, before)
+        assert min(during) >= keep, (wave, during)
+        assert min(clos.shares(frozenset(), after)) >= keep, wave
+        if len(wave.members) > 1:
+            assert min(clos.shares(frozenset(wave.members), before)) >= keep, "even if all of the wave failed"
+        assert wave.kept == min([*during, *(clos.uplinks(t, frozenset(), after) for t in clos.tors)])
+
+
+@settings(deadline=None)
+@given(fabrics())
+def test_no_wave_has_two_of_one_redundancy_set_or_both_ends_of_a_link(clos: Clos) -> None:
+    plant = clos.plant()
+    for wave in plan(plant, Fraction(0)):
+        sets = [plant.members[name].redundancy for name in wave.members if plant.members[name].redundancy]
+        assert len(sets) == len(set(sets))
+        assert len({plant.members[name].tier for name in wave.members}) == 1
+
+
+@settings(deadline=None)
+@given(fabrics())
+def test_the_first_of_each_tier_goes_alone(clos: Clos) -> None:
+    plant = clos.plant()
+    seen = set()
+    for wave in plan(plant, Fraction(0)):
+        tier = plant.members[wave.members[0]].tier
+        assert wave.canary == (tier not in seen)
+        assert not wave.canary or len(wave.members) == 1
+        seen.add(tier)
+
+
+def test_a_change_of_both_ends_of_every_link_goes_half_of_the_spines_first() -> None:
+    blank = Clos(2, 1, 1, 4, 1, frozenset(), frozenset(), frozenset())
+    names = frozenset([*blank.tors, *blank.uppers])
+    links = frozenset((tor, spine) for tor in blank.tors for spine in blank.uppers)
+    clos = Clos(2, 1, 1, 4, 1, names, names, links)
+    waves = [wave.members for wave in plan(clos.plant(), Fraction(1, 2))]
+    assert waves == [("s0",), ("s1",), ("u0t00",), ("u1t00",), ("s2", "s3")]
+    with pytest.raises(ShareError):
+        plan(clos.plant(), Fraction(3, 4))
+    assert largest_keep(clos.plant()) == Fraction(1, 2)
+
+
+def test_a_wave_is_no_larger_than_asked() -> None:
+    names = frozenset(f"s{at}" for at in range(8))
+    clos = Clos(1, 1, 1, 8, 1, names, names, frozenset())
+    assert [len(wave.members) for wave in plan(clos.plant(), Fraction(1, 2), 3)] == [1, 3, 3, 1]

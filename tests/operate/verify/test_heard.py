@@ -1,0 +1,104 @@
+"""What switches hear becomes cables, whatever systems call their ports, and silence is not taken for a fault."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.operate.verify.heard import Cabling, Ears, Neighbor, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.operate.verify.moves import End
+
+PLAN = {
+    ("tor1", "p1"): ("spine1", "q1"),
+    ("tor1", "p2"): ("spine2", "q1"),
+    ("tor1", "h1"): ("host1", "rail0"),
+    ("tor1", "h2"): ("host2", "rail0"),
+    ("spine1", "q1"): ("tor1", "p1"),
+    ("spine2", "q1"): ("tor1", "p2"),
+}
+SPARE = {"tor1": {"p1", "p2", "p3", "h1", "h2"}, "spine1": {"q1", "q2"}, "spine2": {"q1", "q2"}}
+ALIASES = {"spine1": {"etp1": "q1", "etp2": "q2"}}
+
+
+def judged(
+    heard: Mapping[str, Mapping[str, tuple[str, str, str]]], dark: frozenset[End] = frozenset()
+) -> Cabling:
+    asked = {
+        device: Ears(
+            {port: peer for (own, port), peer in PLAN.items() if own == device},
+            frozenset(port for name, port in dark if name == device),
+            frozenset(SPARE[device]),
+            {port: [Neighbor(*one)] for port, one in ports.items()},
+        )
+        for device, ports in heard.items()
+    }
+    return compare(asked, lambda system: ALIASES.get(system, {} if system in SPARE else None))
+
+
+def words(cabling: Cabling) -> list[str]:
+    return [move.words for moves in cabling.moves for move in moves]
+
+
+def codes(cabling: Cabling) -> list[str]:
+    return [one.diagnostic.code for one in cabling.findings]
+
+
+RIGHT = {
+    "tor1": {"p1": ("spine1", "q1", ""), "p2": ("spine2.example.net", "q1", "")},
+    "spine1": {"q1": ("tor1", "p1", "")},
+    "spine2": {"q1": ("tor1", "p2", "")},
+}
+
+
+def test_what_is_as_planned_needs_no_word_and_hosts_may_be_silent() -> None:
+    cabling = judged(RIGHT)
+    assert (words(cabling), codes(cabling), cabling.silent) == ([], [], 2)
+
+
+def test_ports_are_known_by_alias_and_by_description() -> None:
+    tor = {"p1": ("spine1", "etp1", "tor1 p1"), "p2": ("spine2", "locally assigned 7", "q1")}
+    tor["h1"] = ("host1", "00:00:5e:00:53:02", "rail0")
+    cabling = judged({"tor1": tor})
+    assert (words(cabling), codes(cabling)) == ([], [])
+    assert cabling.silent == 1
+
+
+def test_a_host_that_speaks_elsewhere_is_in_the_wrong_port() -> None:
+    tor = {**RIGHT["tor1"], "h2": ("host1", "rail0", "")}
+    cabling = judged({**RIGHT, "tor1": tor})
+    assert words(cabling) == [
+        "move the cable in port h2 of tor1 to its port h1",
+        "connect port rail0 of host2 and port h2 of tor1",
+    ]
+    assert codes(cabling) == ["FAB9201", "FAB9201"]
+
+
+def test_a_dark_cable_a_stranger_and_a_shut_port() -> None:
+    tor = {"p1": ("spine1", "q1", ""), "p3": ("printer", "eth0", "")}
+    cabling = judged({**RIGHT, "tor1": tor, "spine2": {}})
+    assert words(cabling) == [
+        "connect port q1 of spine2 and port p2 of tor1",
+        "remove the cable between port eth0 of printer and port p3 of tor1",
+    ]
+    assert sorted(codes(cabling)) == ["FAB9202", "FAB9203"]
+    dark = frozenset({("tor1", "p2"), ("spine2", "q1")})
+    shut = judged({**RIGHT, "tor1": {"p1": ("spine1", "q1", "")}, "spine2": {}}, dark)
+    assert codes(shut) == [], "who is shut on purpose hears nobody"
+
+
+def test_a_cable_that_one_end_hears_is_there_with_a_doubt() -> None:
+    cabling = judged({**RIGHT, "spine2": {}})
+    assert words(cabling) == []
+    assert codes(cabling) == ["FAB9204"]
+    contradiction = judged({**RIGHT, "spine2": {"q1": ("tor1", "p1", "")}})
+    assert set(codes(contradiction)) == {"FAB9204"}
+
+
+def test_a_switch_that_was_not_asked_is_known_from_its_neighbours() -> None:
+    crossed = {"p1": ("spine2", "q1", ""), "p2": ("spine1", "q1", "")}
+    cabling = judged({"tor1": crossed})
+    assert words(cabling) == ["swap the cables in ports p1 and p2 of tor1"]
+    assert codes(cabling) == ["FAB9201", "FAB9201"]

@@ -1,0 +1,119 @@
+"""Small fabrics built from real specs, read back with a fault planted, and judged by the invariants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos
+from fabricc.back.hosts import back_end as host_files
+from fabricc.compiler.device import _host_ends
+from fabricc.compiler.front import run_front
+from fabricc.fabric.model import Direction
+from fabricc.proof.invariants import Census, Survey
+from fabricc.proof.invariants.declared import Ratio
+from fabricc.proof.links import Meeting, broken_findings, switch_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.proof import Finding
+    from fabricc.proof.links import End
+
+SPEC = """
+cluster: small
+gpus: {{model: grand-teton, racks: 4, hosts_per_rack: 2, wiring: rack}}
+tors: {{model: sn4700, nos: sonic-202505, oversubscription: 1.0}}
+{above}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+  cnp: {{dscp: 48, strict: true}}
+  default: {{}}
+addressing: {{family: {family}, fabric_links: {links}}}
+routing: {{spine_asn: {asn}}}
+management:
+  users:
+    - {{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr x"}}
+"""
+ABOVE = {
+    "2": "spines: {model: 7060dx5-64s, nos: eos, count: 2}",
+    "3": """spines: {model: 7060dx5-64s, nos: eos, count: 2, oversubscription: 2, units_per_pod: 2}
+cores: {model: 7060dx5-64s, nos: eos, count: 2}""",
+}
+
+
+@cache
+def fabric(asn: str = "shared", family: str = "ipv4", links: str = "numbered", tiers: str = "3") -> Fabric:
+    """Four racks, SONiC below EOS: in two pods of two spines below two cores, or below two spines alone."""
+    with TemporaryDirectory() as folder:
+        spec = Path(folder, "cluster.yaml")
+        spec.write_text(SPEC.format(asn=asn, family=family, links=links, above=ABOVE[tiers]))
+        front = run_front(spec, gaps=False)
+    assert front.fabric is not None, [d.message for d in front.diagnostics]
+    return front.fabric
+
+
+Files = dict[str, str]
+
+
+@dataclass
+class Fault:
+    """A planted fault: text changed in files, or a device of the plan changed or left out."""
+
+    edit: Callable[[str, Files], Files] = lambda _, files: files
+    alter: Callable[[Switch], Switch | None] = lambda switch: switch
+    alter_host: Callable[[Host], Host | None] = lambda host: host
+
+
+def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = None) -> list[Finding]:
+    """What the invariants find: device by device, over all of them, and at both ends of every link."""
+    survey, census, meeting = Survey(), Census(), Meeting()
+    found: list[Finding] = []
+    ends: list[End] = []
+    for switch_id in built.switch_ids():
+        right = built.switch(switch_id)
+        switch = fault.alter(right)
+        if switch is None:
+            continue
+        back_end = nos.load(switch.nos)
+        files = dict(back_end.render(switch))
+        reading = back_end.read(fault.edit(switch.name, files))
+        found += survey.add_switch(switch, reading, f"switches/{switch.name}")
+        ends += [
+            switch_end(
+                switch.name,
+                p.name,
+                (p.peer.device, p.peer.port),
+                reading,
+                p.direction is Direction.HOST,
+                switch.bgp.families,
+            )
+            for p in switch.ports
+            if p.peer
+        ]
+    for host_id in built.host_ids():
+        host = fault.alter_host(built.host(host_id))
+        if host is None:
+            continue
+        reading = host_files.read(fault.edit(host.name, dict(host_files.render(host))))
+        found += survey.add_host(host, reading, f"hosts/{host.name}")
+        ends += _host_ends(host, reading)
+    census.add(survey)
+    ratios = {0: Ratio(Fraction(1)), 1: Ratio(Fraction(2))} if built.shape.cores else {0: Ratio(Fraction(1))}
+    found += census.findings(built.counts(), built.shape.rails_per_tor, declared or ratios)
+    for end in ends:
+        meeting.add(end.pack())
+    wrong = meeting.broken | dict.fromkeys(meeting.waiting, ())
+    found += broken_findings(wrong, [end for end in ends if end.key in wrong])
+    return found
+
+
+def codes(found: Iterable[Finding]) -> set[str]:
+    """The distinct codes of findings."""
+    return {each.code for each in found}

@@ -1,0 +1,321 @@
+"""Each invariant catches the fault that it is about, and none of the others cries with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.back import nos
+from fabricc.back.nos.nxos.lossless import qos_groups
+from fabricc.base.diagnostics import Severity
+from fabricc.fabric.model import Direction
+from fabricc.proof.invariants import CODES, RULES, Survey
+from fabricc.proof.invariants.declared import Ratio
+from tests.back.nos.nxos.variants import variant
+from tests.proof.fabrics import Fault, codes, fabric, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.proof import Finding
+    from tests.proof.fabrics import Files
+
+TOR, OTHER_TOR, SPINE, HOST = "rack001-tor1a", "rack002-tor1a", "pod1-spine01a", "rack001-host01"
+UNIQUE = {"asn": "unique"}
+FLAT = {"asn": "unique", "tiers": "2"}
+
+
+def text(device: str, pattern: str, into: str, count: int = 1) -> Fault:
+    """A fault in the text of one device's files: the first `count` matches replaced."""
+
+    def edit(name: str, files: Files) -> Files:
+        if name != device:
+            return files
+        changed = {file: re.sub(pattern, into, body, count=count) for file, body in files.items()}
+        assert changed != files, f"{pattern} is not in the files of {device}"
+        return changed
+
+    return Fault(edit=edit)
+
+
+def config_db(change: Callable[[dict[str, Any]], None], device: str = TOR) -> Fault:
+    """A fault in the tables of a SONiC switch."""
+
+    def edit(name: str, files: Files) -> Files:
+        if name != device:
+            return files
+        tables = json.loads(files["config_db.json"])
+        change(tables)
+        return {**files, "config_db.json": json.dumps(tables, indent=4) + "\n"}
+
+    return Fault(edit=edit)
+
+
+def entry(table: str, key: str, field: str, value: str) -> Fault:
+    """One field of one entry of a SONiC switch's tables."""
+    return config_db(lambda tables: tables[table][key].__setitem__(field, value))
+
+
+def both(*faults: Fault) -> Fault:
+    """Several faults in text at once."""
+
+    def edit(name: str, files: Files) -> Files:
+        for fault in faults:
+            files = fault.edit(name, files)
+        return files
+
+    return Fault(edit=edit)
+
+
+def uplink_moved(switch: Switch) -> Switch:
+    """One of a ToR's uplinks cabled to a port of the other spine that is free."""
+    if switch.name != TOR:
+        return switch
+    ups = [p for p in switch.ports if p.direction is Direction.UP]
+    last = ups[-1].peer
+    assert last
+    moved = replace(ups[0], peer=replace(last, port="Ethernet64/1"))
+    return replace(switch, ports=tuple(moved if p is ups[0] else p for p in switch.ports))
+
+
+def without_a_tor(switch: Switch) -> Switch | None:
+    return None if switch.name == TOR else switch
+
+
+def rail_astray(host: Host) -> Host:
+    """A NIC cabled to the ToR of the next rack."""
+    if host.name != HOST:
+        return host
+    astray = replace(host.ports[0], peer=replace(host.ports[0].peer, device=OTHER_TOR))
+    return replace(host, ports=(astray, *host.ports[1:]))
+
+
+def slow_uplinks(tables: dict[str, Any]) -> None:
+    for port in tables["PORT"].values():
+        if "spine" in port["description"]:
+            port["speed"] = "200000"
+
+
+def no_headroom(tables: dict[str, Any]) -> None:
+    del tables["BUFFER_PG"]["Ethernet0|3"]
+
+
+def marked_notifications(tables: dict[str, Any]) -> None:
+    profile = tables["QUEUE"]["Ethernet0|3"]["wred_profile"]
+    tables["QUEUE"]["Ethernet0|6"]["wred_profile"] = profile
+
+
+def little_headroom(tables: dict[str, Any]) -> None:
+    for name, profile in tables["BUFFER_PROFILE"].items():
+        if name.startswith("pg_lossless"):
+            profile["xoff"] = "1024"
+
+
+def taken_loopback(tables: dict[str, Any]) -> None:
+    loopbacks = tables["LOOPBACK_INTERFACE"]
+    mine = f"Loopback0|{device(TOR).loopback4}/32"
+    loopbacks[f"Loopback0|{device(OTHER_TOR).loopback4}/32"] = loopbacks.pop(mine)
+
+
+def gateway_of_its_own(tables: dict[str, Any]) -> None:
+    for key, attributes in tables["MGMT_INTERFACE"].items():
+        attributes["gwaddr"] = key.partition("|")[2].partition("/")[0]
+
+
+def device(name: str) -> Switch:
+    """A switch of the fabric as planned."""
+    at = fabric().find(name)
+    assert at is not None
+    assert not isinstance(at, tuple)
+    return fabric().switch(at)
+
+
+LEAK = (r"(route-map TO-UPSTREAM permit 20\n match ip address prefix-list )OWN-V4", r"\1FABRIC-V4")
+OTHER_ASN = str(device("rack003-tor1a").bgp.asn)
+SAME_ASN = both(
+    text(TOR, r"router bgp \d+", f"router bgp {OTHER_ASN}"),
+    entry("DEVICE_METADATA", "localhost", "bgp_asn", OTHER_ASN),
+)
+
+CASES: list[tuple[int, str, dict[str, str], Fault]] = [
+    (1, "a lane used twice", {}, entry("PORT", "Ethernet0", "lanes", "8,9,10,11,12,13,14,15")),
+    (1, "error correction off at one end", {}, entry("PORT", "Ethernet128", "fec", "none")),
+    (2, "an uplink cabled to another spine", {}, Fault(alter=uplink_moved)),
+    (3, "a ToR without files", {}, Fault(alter=without_a_tor)),
+    (4, "uplinks at half their speed", {}, config_db(slow_uplinks)),
+    (5, "a rail cabled to the next rack's ToR", {}, Fault(alter_host=rail_astray)),
+    (6, "a loopback used twice", {}, config_db(taken_loopback)),
+    (6, "a switch with the gateway's address", {}, config_db(gateway_of_its_own)),
+    (7, "two ToRs of one AS", {}, SAME_ASN),
+    (7, "a public AS number", {}, text(SPINE, r"router bgp \d+", "router bgp 3320")),
+    (8, "another hold time at one end", {}, text(SPINE, "timers bgp 3 9", "timers bgp 3 12")),
+    (8, "BFD slower than BGP", {}, text(SPINE, "interval 300 min-rx 300", "interval 3000 min-rx 3000")),
+    (9, "fewer paths than uplinks", {}, text(TOR, r"maximum-paths \d+", "maximum-paths 4")),
+    (10, "a ToR that announces everything upwards", FLAT, text(TOR, *LEAK)),
+    (10, "a spine that sends up what came from above", UNIQUE, text(SPINE, "TO-UPSTREAM deny 10", "OTHER deny 10")),
+    (11, "a lossless port that is bridged", {}, text(SPINE, "   no switchport\n", "   switchport\n")),
+    (12, "RDMA in the default class on one ToR", {}, entry("DSCP_TO_TC_MAP", "AZURE", "26", "0")),
+    (12, "NCCL with another traffic class", {}, text(HOST, r"NCCL_IB_TC=\d+", "NCCL_IB_TC=96")),
+    (13, "PFC without headroom", {}, config_db(no_headroom)),
+    (14, "marked notifications", {}, config_db(marked_notifications)),
+    (15, "headroom of a kilobyte", {}, config_db(little_headroom)),
+    (16, "a pool larger than the chip", {}, entry("BUFFER_POOL", "ingress_lossless_pool", "size", "90000000")),
+    (16, "egress that drops first", {}, entry("BUFFER_POOL", "egress_lossless_pool", "size", "900000")),
+    (17, "marking after the pause point", {}, entry("WRED_PROFILE", "400g-5m", "green_max_threshold", "50000000")),
+    (18, "a watchdog that polls too slowly", {}, entry("PFC_WD", "GLOBAL", "POLL_INTERVAL", "1000")),
+    (18, "NICs that give up before the watchdog acts", {}, text(HOST, "NCCL_IB_TIMEOUT=22", "NCCL_IB_TIMEOUT=14")),
+    (19, "a spine with small packets", {}, text(SPINE, "mtu 9100", "mtu 8000", count=0)),
+    (20, "a list that does not exist", {}, text(TOR, "bgp community-list standard GRACEFUL.*\n", "")),
+    (20, "an unused port that is open", {}, text(SPINE, "(description unused\n)   shutdown\n", r"\1")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "fault", "kind", "planted"), CASES, ids=[f"{c[0]} {c[1]}" for c in CASES])
+def test_each_fault_breaks_the_invariant_it_is_about(
+    number: int, fault: str, kind: dict[str, str], planted: Fault
+) -> None:
+    found = judge(fabric(**kind), planted)
+    assert codes(found) & CODES == {RULES[number].code}, [f.message for f in found]
+    breach = next(f for f in found if f.code in CODES)
+    assert breach.severity is Severity.ERROR
+    assert breach.help
+
+
+@pytest.mark.parametrize(
+    ("asn", "family", "links"),
+    [
+        ("shared", "ipv4", "numbered"),
+        ("unique", "dual", "numbered"),
+        ("shared", "ipv6", "numbered"),
+        ("unique", "ipv4", "unnumbered"),
+    ],
+)
+def test_a_fabric_as_built_breaks_none(asn: str, family: str, links: str) -> None:
+    assert judge(fabric(asn, family, links), Fault()) == []
+
+
+def test_every_invariant_has_a_fault_and_a_section() -> None:
+    assert {number for number, *_ in CASES} == set(RULES)
+    pages = Path(__file__).parents[2].joinpath("docs", "invariants.md").read_text("utf-8")
+    for number, rule in RULES.items():
+        assert f"## {number}. {rule.title}" in pages
+        assert rule.code in pages
+
+
+def test_findings_point_at_the_line_at_fault() -> None:
+    found = judge(fabric(**FLAT), text(TOR, *LEAK))
+    (valley,) = [f for f in found if f.code == "FAB6210"]
+    assert valley.file == f"switches/{TOR}/frr.conf"
+    assert "TO-UPSTREAM 20" in valley.message
+    lines = nos.load("sonic").render(device(TOR))["frr.conf"].splitlines()
+    assert lines[valley.line - 1] == "route-map TO-UPSTREAM permit 20"
+
+
+def test_shared_spine_asns_stop_a_leaking_tor() -> None:
+    """RFC 7938: spines of one AS drop each other's routes, so the leak makes no valley."""
+    assert codes(judge(fabric(), text(TOR, *LEAK))) == set()
+
+
+def test_two_leaking_tors_can_deadlock_and_the_circle_is_named() -> None:
+    found = judge(fabric(**FLAT), both(text(TOR, *LEAK), text(OTHER_TOR, *LEAK)))
+    assert codes(found) == {"FAB6210", "FAB6211"}
+    (circle,) = [f for f in found if f.code == "FAB6211"]
+    path = circle.message.partition("circle: ")[2].split(" -> ")
+    assert path[0] == path[-1]
+    assert set(path) == {TOR, OTHER_TOR, "spine01a", "spine02a"}
+
+
+def test_below_cores_one_leaking_tor_is_enough_for_a_deadlock() -> None:
+    """After failures spine 2 reaches spine 1 over a core, and spine 1 reaches spine 2 over the ToR."""
+    assert codes(judge(fabric(**UNIQUE), text(TOR, *LEAK))) == {"FAB6210", "FAB6211"}
+
+
+def test_pfc_off_at_one_end_also_breaks_the_contract() -> None:
+    fault = entry("PORT_QOS_MAP", "Ethernet0", "pfc_enable", "")
+    assert {"FAB6212", "FAB6213"} <= codes(judge(fabric(), fault))
+
+
+def test_n_minus_1_is_judged_by_what_is_cabled() -> None:
+    """Half of the bandwidth up leaves with one of two spines: 2:1 holds then, 1:1 does not."""
+    for limit, breaches in ((1, {"FAB6204"}), (2, set())):
+        found = judge(fabric(**FLAT), Fault(), {0: Ratio(Fraction(limit), n_minus_1=True)})
+        assert codes(found) == breaches
+        assert all("with spine02a lost" in f.message for f in found)
+
+
+def trimmed(queue: int = 6, dscp: int = 48) -> Fault:
+    """A SONiC ToR that trims best-effort packets into a queue."""
+
+    def change(tables: dict[str, Any]) -> None:
+        lossy = tables["BUFFER_PROFILE"]["egress_lossy_profile"]
+        tables["BUFFER_PROFILE"]["q_lossy_trim_profile"] = {**lossy, "packet_discard_action": "trim"}
+        for key, row in tables["BUFFER_QUEUE"].items():
+            if key.endswith("|0-2"):
+                row["profile"] = "q_lossy_trim_profile"
+        settings = {"size": "256", "dscp_value": str(dscp), "queue_index": str(queue)}
+        tables["SWITCH_TRIMMING"] = {"GLOBAL": settings}
+
+    return config_db(change)
+
+
+@pytest.mark.parametrize(
+    ("planted", "wrong"),
+    [
+        (trimmed(), ""),
+        (trimmed(queue=3, dscp=26), "PFC can stop"),
+        (trimmed(queue=6, dscp=0), "on the next switch"),
+    ],
+)
+def test_trimmed_packets_are_control_traffic(planted: Fault, wrong: str) -> None:
+    found = [f for f in judge(fabric(), planted) if f.code == "FAB6214"]
+    assert bool(found) == bool(wrong)
+    assert not wrong or any(wrong in f.message for f in found)
+
+
+def test_shut_uplinks_only_warn() -> None:
+    fault = config_db(lambda tables: tables["PORT"]["Ethernet128"].__setitem__("admin_status", "down"))
+    (breach,) = [f for f in judge(fabric(), fault) if f.code == "FAB6204"]
+    assert breach.severity is Severity.WARNING
+
+
+def renumbered() -> Switch:
+    """A Nexus whose plan puts a weighted class above a strict one, which its queues have the other way round."""
+    switch = variant("cloudscale/numbered")
+    default, rdma, cnp = switch.qos.classes
+    classes = (default, replace(cnp, priority=1), rdma)
+    return replace(switch, qos=replace(switch.qos, classes=classes))
+
+
+def breaches(switch: Switch, *, replaced: tuple[str, str] = ("", "")) -> list[Finding]:
+    """What the rules for one device say of its files, one text in them replaced."""
+    back_end = nos.load(switch.nos)
+    files = {
+        name: re.sub(*replaced, body) if replaced[0] else body
+        for name, body in back_end.render(switch).items()
+    }
+    return [f for f in Survey().add_switch(switch, back_end.read(files), "switches/x") if f.code in CODES]
+
+
+def test_queues_that_a_nos_numbers_otherwise_raise_no_alarm() -> None:
+    switch = renumbered()
+    assert qos_groups(switch.qos.classes) == {0: 0, 1: 7, 3: 3}
+    wanted = {"FAB6214", "FAB6217", "FAB6212", "FAB6213"}
+    assert [f for f in breaches(switch) if f.code in wanted] == []
+
+
+def test_notifications_in_a_renumbered_queue_are_still_judged() -> None:
+    found = breaches(
+        renumbered(),
+        replaced=(
+            r"(class type queuing c-out-8q-q7\n)( +)priority level 1",
+            r"\1\2bandwidth remaining percent 0",
+        ),
+    )
+    assert "FAB6214" in {f.code for f in found}

@@ -1,0 +1,225 @@
+"""Both ends of a link must say the same about it, whatever the plan says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricc.fabric.facts import Reading
+from fabricc.proof.links import FIELDS, End, Meeting, broken_findings, host_end, switch_end
+
+BASE = {"mtu": 9100, "speed_gbps": 400, "pfc": "3"}
+
+
+def switch(
+    name: str, port: str, peer: tuple[str, str], asn: int, remote: tuple[str, int], **facts: Any
+) -> End:
+    reading = Reading()
+    for line, (key, value) in enumerate({**BASE, **facts}.items(), 1):
+        reading.put(f"interface[{port}]/{key}", value, "frr.conf", line)
+    reading.put("bgp/asn", asn, "frr.conf", 20)
+    reading.put("qos/dscp[0]/traffic_class", 0, "frr.conf", 21)
+    reading.put(f"bgp/neighbor[{remote[0]}]/remote_asn", remote[1], "frr.conf", 22)
+    return switch_end(name, port, peer, reading, False, ("ipv4",))
+
+
+def tor_end(**facts: Any) -> End:
+    asn, remote_asn = facts.pop("asn", 65001), facts.pop("remote_asn", 65000)
+    return switch(
+        "tor1", "p9", ("spine1", "p1"), asn, ("10.64.0.0", remote_asn), **{"ipv4": "10.64.0.1/31", **facts}
+    )
+
+
+def spine_end(**facts: Any) -> End:
+    return switch(
+        "spine1", "p1", ("tor1", "p9"), 65000, ("10.64.0.1", 65001), **{"ipv4": "10.64.0.0/31", **facts}
+    )
+
+
+def meet(*ends: End) -> Meeting:
+    meeting = Meeting()
+    for end in ends:
+        meeting.add(end.pack())
+    return meeting
+
+
+def test_equal_ends_agree() -> None:
+    meeting = meet(tor_end(), spine_end())
+    assert (meeting.links, meeting.broken, meeting.waiting) == (1, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("field", "facts"),
+    [
+        ("MTU", {"mtu": 1500}),
+        ("speed", {"speed_gbps": 200}),
+        ("PFC priorities", {"pfc": "4"}),
+        ("addresses", {"ipv4": "10.64.0.3/31"}),
+        ("addresses", {"ipv4": "10.64.0.1/30"}),
+        ("BGP session", {"remote_asn": 64999}),
+        ("BGP session", {"asn": 64999}),
+    ],
+)
+def test_each_disagreement_is_found_and_told_with_both_values(field: str, facts: dict[str, Any]) -> None:
+    ends = [tor_end(**facts), spine_end()]
+    meeting = meet(*ends)
+    assert field in next(iter(meeting.broken.values()))
+    told = list(broken_findings(meeting.broken, ends))
+    mine = next(f for f in told if f" on {field}" in f.message)
+    assert mine.code == ("FAB6213" if field == "PFC priorities" else "FAB6101")
+    at = FIELDS.index(field)
+    assert ends[0].stated()[at] in mine.message
+    assert ends[1].stated()[at] in mine.message
+    assert mine.line > 0
+
+
+SESSION = {"families": "ipv4", "bfd": "true"}
+TIMERS = {"keepalive_s": 3, "hold_s": 9}
+
+
+def session_end(name: str, routed: tuple[str, ...], *, bfd: tuple[int, int], **said: str | int) -> End:
+    """One end of an unnumbered link whose session is stated in full."""
+    peer, asn, remote = ("spine1", 65001, 65000) if name == "tor1" else ("tor1", 65000, 65001)
+    reading = Reading()
+    for key, value in {**BASE, "unnumbered": "true"}.items():
+        reading.put(f"interface[p1]/{key}", value, "frr.conf", 1)
+    for key, value in {**SESSION, "remote_asn": remote, **said}.items():
+        reading.put(f"bgp/neighbor[p1]/{key}", value, "frr.conf", 2)
+    for key, value in {"asn": asn, **TIMERS}.items():
+        reading.put(f"bgp/{key}", value, "frr.conf", 3)
+    reading.put("bfd/interval_ms", bfd[0], "frr.conf", 4)
+    reading.put("bfd/multiplier", bfd[1], "frr.conf", 5)
+    return switch_end(name, "p1", (peer, "p1"), reading, False, routed)
+
+
+@pytest.mark.parametrize(
+    ("routed", "one", "two", "agree"),
+    [
+        (("ipv4",), "ipv4,ipv6", "ipv4", True),
+        (("ipv6",), "ipv4,ipv6", "ipv6", True),
+        (("ipv4", "ipv6"), "ipv4,ipv6", "ipv4,ipv6", True),
+        (("ipv4", "ipv6"), "ipv4,ipv6", "ipv4", False),
+        (("ipv4",), "ipv6", "ipv4", False),
+    ],
+)
+def test_a_session_carries_the_routed_families_that_both_ends_offer(
+    routed: tuple[str, ...], one: str, two: str, agree: bool
+) -> None:
+    ends = [
+        session_end(name, routed, bfd=(300, 3), families=offered)
+        for name, offered in (("tor1", one), ("spine1", two))
+    ]
+    broken = meet(*ends).broken
+    assert list(broken.values()) == ([] if agree else [("session settings",)])
+
+
+@pytest.mark.parametrize(("bfd", "agree"), [((1000, 3), True), ((300, 5), False)])
+def test_ends_may_differ_in_bfd_s_interval_and_not_in_its_multiplier(
+    bfd: tuple[int, int], agree: bool
+) -> None:
+    ends = [session_end("tor1", ("ipv4",), bfd=(300, 3)), session_end("spine1", ("ipv4",), bfd=bfd)]
+    broken = meet(*ends).broken
+    assert list(broken.values()) == ([] if agree else [("BFD",)])
+    assert all(finding.code == "FAB6208" for finding in broken_findings(broken, ends))
+
+
+def test_an_end_without_another_is_found() -> None:
+    lonely = tor_end()
+    meeting = meet(lonely)
+    assert list(meeting.waiting) == [lonely.key]
+    (finding,) = broken_findings({lonely.key: ()}, [lonely])
+    assert finding.code == "FAB6102"
+    assert "tor1 p9 leads to spine1 p1" in finding.message
+
+
+@pytest.mark.parametrize(("mtu", "right"), [(9000, True), (9100, True), (9101, False)])
+@pytest.mark.parametrize("host_first", [True, False])
+def test_a_host_may_send_less_than_its_switch_takes_never_more(
+    mtu: int, right: bool, host_first: bool
+) -> None:
+    reading = Reading()
+    for key, value in {**BASE, "ipv4": "10.0.0.0/31"}.items():
+        reading.put(f"interface[p1]/{key}", value, "frr.conf", 1)
+    reading.put("qos/dscp[0]/traffic_class", 0, "frr.conf", 2)
+    at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
+    at_host = host_end(
+        "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.0")], mtu, "3", ("n.yaml", 1)
+    )
+    meeting = meet(*((at_host, at_switch) if host_first else (at_switch, at_host)))
+    assert (not meeting.broken) == right
+
+
+def test_a_host_with_another_gateway_disagrees() -> None:
+    reading = Reading()
+    reading.put("interface[p1]/ipv4", "10.0.0.0/31", "frr.conf", 1)
+    at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
+    at_host = host_end("host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.2")], 0, "", ("n.yaml", 1))
+    assert list(meet(at_switch, at_host).broken.values()) == [("addresses",)]
+
+
+def test_what_a_platform_does_not_state_is_not_held_against_it() -> None:
+    silent = spine_end()._replace(pfc="", speed=0, mtu=0)
+    assert meet(tor_end(), silent).broken == {}
+
+
+def test_ipv6_and_unnumbered_links_agree() -> None:
+    six = meet(
+        switch("a", "p", ("b", "q"), 1, ("fd00::", 2), ipv6="fd00::1/127"),
+        switch("b", "q", ("a", "p"), 2, ("fd00::1", 1), ipv6="fd00::/127"),
+    )
+    bare = meet(
+        switch("a", "p", ("b", "q"), 1, ("p", 2), unnumbered="true"),
+        switch("b", "q", ("a", "p"), 2, ("q", 1), unnumbered="true"),
+    )
+    assert (six.links, six.broken, bare.links, bare.broken) == (1, {}, 1, {})
+
+
+@given(st.permutations([(n, end) for n in range(6) for end in (0, 1)]))
+def test_the_order_in_which_ends_come_does_not_matter(order: list[tuple[int, int]]) -> None:
+    def end(number: int, side: int) -> End:
+        made = spine_end() if side else tor_end(remote_asn=1 if number == 3 else 65000)
+        mine, other = (f"p{number}", f"q{number}")[side], (f"q{number}", f"p{number}")[side]
+        return made._replace(port=mine, peer_port=other)
+
+    meeting = meet(*(end(number, side) for number, side in order))
+    assert (meeting.links, len(meeting.broken), meeting.waiting) == (6, 1, {})
+
+
+def bfd(end: str, runs: bool, multiplier: int = 3) -> End:
+    name, port, peer, near, far = (
+        ("tor1", "p9", ("spine1", "p1"), "10.64.0.1", "10.64.0.0")
+        if end == "tor"
+        else ("spine1", "p1", ("tor1", "p9"), "10.64.0.0", "10.64.0.1")
+    )
+    reading = Reading()
+    reading.put(f"interface[{port}]/ipv4", f"{near}/31", "frr.conf", 1)
+    prefix = f"bgp/neighbor[{far}]/"
+    for path, value in ((prefix + "remote_asn", 65001), (prefix + "bfd", "true" if runs else "false")):
+        reading.put(path, value, "frr.conf", 2)
+    reading.put("bgp/asn", 65001, "frr.conf", 3)
+    if runs:
+        reading.put("bfd/interval_ms", 300, "frr.conf", 4)
+        reading.put("bfd/multiplier", multiplier, "frr.conf", 4)
+    return switch_end(name, port, peer, reading, False, ("ipv4",))
+
+
+def told(*ends: End) -> list[str]:
+    meeting = Meeting()
+    meeting.add(b"".join(end.pack() for end in ends))
+    return [finding.message for finding in broken_findings(meeting.broken, ends)]
+
+
+def test_an_end_whose_system_runs_no_bfd_does_not_disagree() -> None:
+    """Its session comes up without; the back end tells of what it lacks."""
+    assert told(bfd("tor", runs=False), bfd("spine", runs=True)) == []
+    assert told(bfd("tor", runs=True), bfd("spine", runs=True)) == []
+
+
+def test_ends_that_both_run_bfd_have_the_same_multiplier() -> None:
+    (message,) = told(bfd("tor", runs=True), bfd("spine", runs=True, multiplier=5))
+    assert "disagree on BFD" in message
+    assert "x 3" in message
+    assert "x 5" in message

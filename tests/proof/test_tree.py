@@ -1,0 +1,38 @@
+"""A tree against its manifest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.proof.tree import read_manifest, verify_manifest
+from tests.tree.samples import emit, files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_changed_missing_and_added_files_are_named(tmp_path: Path) -> None:
+    emit(tmp_path, files(1))
+    tree = tmp_path / "zone"
+    manifest, problem = read_manifest(tree)
+    assert manifest
+    assert problem is None
+    assert verify_manifest(tree, manifest) == []
+    (tree / "switches/s1/frr.conf").write_text("x")
+    (tree / "switches/s2/frr.conf").unlink()
+    (tree / "switches/s3/frr.conf").rename(tree / "notes")
+    (tree / "switches/s3/frr.conf").symlink_to(tree / "notes")
+    found = {(d.code, d.message.split()[0]) for d in verify_manifest(tree, manifest)}
+    assert found == {
+        ("FAB6010", "switches/s1/frr.conf"),
+        ("FAB6011", "switches/s2/frr.conf"),
+        ("FAB6011", "switches/s3/frr.conf"),
+        ("FAB6012", "notes"),
+    }
+
+
+def test_a_folder_without_manifest_is_no_tree(tmp_path: Path) -> None:
+    manifest, problem = read_manifest(tmp_path)
+    assert manifest is None
+    assert problem
+    assert problem.code == "FAB6013"

@@ -1,0 +1,21 @@
+"""Ports of planned switches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.compiler.front import run_front
+from fabricc.fabric.model import Direction
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def first_uplink(spec: Path, name: str) -> str:
+    """The first up-link of a switch."""
+    fabric = run_front(spec).fabric
+    assert fabric is not None
+    place = fabric.find(name)
+    assert place is not None
+    assert not isinstance(place, tuple)
+    return next(port.name for port in fabric.switch(place).ports if port.direction is Direction.UP)

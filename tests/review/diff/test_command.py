@@ -1,0 +1,124 @@
+"""`fabricc diff` as it is called."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from fabricc.front.spec.resources import schema_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.review.diff.conftest import Bench
+
+POD = "superpod-b200-4su"
+
+
+@pytest.fixture
+def pair(bench: Bench) -> tuple[str, str]:
+    base = bench.spec(POD, "base")
+    head = bench.spec(POD, "head", ("dscp: 26", "dscp: 34"))
+    return str(base), str(head)
+
+
+def schema(name: str) -> Draft202012Validator:
+    stated = json.loads(schema_path(name).read_text("utf-8"))
+    Draft202012Validator.check_schema(stated)
+    return Draft202012Validator(stated)
+
+
+def test_json_keeps_its_schema(fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str]) -> None:
+    status, out, _ = fabricc("diff", *pair, "--format", "json")
+    stated = json.loads(out)
+    assert status == 0
+    assert list(schema("diff").iter_errors(stated)) == []
+    assert stated["gpus"] == {
+        "total": 1024,
+        "affected": 1024,
+        "at_a_time": 32,
+        "hosts": 128,
+        "rails": list(range(8)),
+    }
+    assert stated["renumbered"] == {"addresses": 0, "asns": 0, "ports": 0}
+    assert [len(group["devices"]) for group in stated["groups"]] == [32, 16, 128]
+    schema("policy")
+
+
+def test_exit_status_tells_changes_only_when_asked(
+    fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str]
+) -> None:
+    assert fabricc("diff", *pair)[0] == 0
+    assert fabricc("diff", *pair, "--detailed-exitcode")[0] == 2
+    assert fabricc("diff", pair[0], pair[0], "--detailed-exitcode")[0] == 0
+    assert fabricc("diff", pair[0], "missing.yaml", "--detailed-exitcode")[0] == 1
+
+
+def test_a_policy_violation_is_exit_status_1_whatever_is_asked(
+    fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str], tmp_path: Path
+) -> None:
+    policy = tmp_path / "p.yaml"
+    policy.write_text("require_label_for_lossless: lossless-ok\n", "utf-8")
+    arguments = ("diff", *pair, "--policy", str(policy), "--detailed-exitcode")
+    assert fabricc(*arguments)[0] == 1
+    assert fabricc(*arguments, "--label", "lossless-ok")[0] == 2
+
+
+def test_annotations_stand_on_the_line_of_the_spec(
+    fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str]
+) -> None:
+    _, out, _ = fabricc("diff", *pair, "--format", "github")
+    assert out.startswith(f"::warning file={pair[1]},line=12,")
+    assert "FAB9004" in out
+    _, out, _ = fabricc("diff", *pair, "--format", "sarif")
+    results = json.loads(out)["runs"][0]["results"]
+    lines = {
+        r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in results if "locations" in r
+    }
+    assert lines == {12}
+    _, out, _ = fabricc("diff", *pair, "--format", "junit")
+    assert ElementTree.fromstring(out).get("failures") == "0"
+
+
+def test_a_spec_that_does_not_compile_is_told_as_validate_does(
+    fabricc: Callable[..., tuple[int, str, str]], bench: Bench
+) -> None:
+    base = bench.spec(POD, "base")
+    head = bench.spec(POD, "head", ("sn5400", "sn5xxx"))
+    status, _, err = fabricc("diff", str(base), str(head))
+    assert status == 1
+    assert f"{head}:" in err
+    status, out, _ = fabricc("diff", str(base), str(head), "--format", "md")
+    assert status == 1
+    assert out.startswith("### 🔴 fabricc: nothing could be compared")
+    assert out.strip().endswith(f"<!-- fabricc:diff:{head} -->")
+
+
+def test_keys_of_accounts_never_show(fabricc: Callable[..., tuple[int, str, str]], bench: Bench) -> None:
+    old = "AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"
+    new = old.replace("KXV3Gwr", "KXV3Gws")
+    base = bench.spec("meta-24k", "base", ("racks: 1536", "racks: 192"),
+                      ("cores: {model: 7060x6-64pe, nos: eos}\n", ""),
+                      (", oversubscription: 7, units_per_pod: 192", ""), lock=False)  # fmt: skip
+    shutil.copytree(base.parent, bench.folder / "head")
+    head = bench.folder / "head" / "cluster.yaml"
+    head.write_text(head.read_text("utf-8").replace(old, new), "utf-8")
+    for format_ in ("text", "md", "json", "sarif"):
+        status, out, err = fabricc("diff", str(base), str(head), "--format", format_)
+        assert status == 0, err
+        assert old not in out
+        assert new not in out
+    assert "ssh_key" in fabricc("diff", str(base), str(head), "--format", "json")[1]
+
+
+def test_wrong_use_is_told(
+    fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str], tmp_path: Path
+) -> None:
+    assert fabricc("diff", *pair, "--base", "main")[0] == 2
+    assert fabricc("diff", str(tmp_path))[0] == 2

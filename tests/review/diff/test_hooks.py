@@ -1,0 +1,146 @@
+"""The hooks run by the real pre-commit against local bare repositories, and CI files against the published schemas."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fabricc.cli.entry import run
+from fabricc.cli.init import FILES, STARTER
+
+CONFIG = ".pre-commit-config.yaml"
+FILES_BY_TARGET = {target: source for source, target in FILES.items()}
+TOP = Path(__file__).parents[3]
+PROGRAMS = Path(sys.executable).parent
+
+needs_pre_commit = pytest.mark.skipif(
+    not (PROGRAMS / "pre-commit").exists() or shutil.which("git") is None,
+    reason="pre-commit or git is not installed",
+)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with what `init` wrote, committed; pre-commit's own folder is beside it."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("PRE_COMMIT_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", f"{PROGRAMS}:{os.environ['PATH']}")
+    folder = tmp_path / "zone"
+    assert run(["init", str(folder)]) == 0
+    assert run(["lock", str(folder / "cluster.yaml")]) == 0
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "start")
+    return folder
+
+
+def hooks(repository: Path) -> tuple[int, str]:
+    git(repository, "add", "-A")
+    done = subprocess.run(
+        ["pre-commit", "run", "--all-files"], cwd=repository, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def edit(repository: Path, old: str, new: str) -> None:
+    spec = repository / "cluster.yaml"
+    text = spec.read_text("utf-8")
+    assert old in text
+    spec.write_text(text.replace(old, new), "utf-8")
+
+
+def hooks_as_published(repository: Path, *, elsewhere: bool) -> None:
+    """Take the hooks from a bare repository of this project, as others do, on the installed program."""
+    if not elsewhere:
+        return
+    source, bare = repository.parent / "source", repository.parent / "fabricc.git"
+    source.mkdir()
+    shutil.copy(TOP / ".pre-commit-hooks.yaml", source)
+    git(source, "init", "-q", "-b", "main")
+    git(source, "add", "-A")
+    git(source, "commit", "-qm", "hooks")
+    git(source, "clone", "-q", "--bare", str(source), str(bare))
+    ids = [hook["id"] for hook in yaml.safe_load((TOP / ".pre-commit-hooks.yaml").read_text("utf-8"))]
+    chosen = [{"id": name, "language": "system"} for name in ids]
+    config = {"repos": [{"repo": str(bare), "rev": git(source, "rev-parse", "HEAD"), "hooks": chosen}]}
+    (repository / CONFIG).write_text(yaml.safe_dump(config), "utf-8")
+
+
+@needs_pre_commit
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["written by init", "from a bare repository"])
+def test_hooks_pass_what_is_in_order_and_stop_what_is_not(repository: Path, elsewhere: bool) -> None:
+    hooks_as_published(repository, elsewhere=elsewhere)
+    status, told = hooks(repository)
+    assert status == 0, told
+    assert told.count("Passed") == 3
+
+    lock = repository / "fabricc.lock"
+    lock.write_text("".join(lock.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
+    status, told = hooks(repository)
+    assert status == 1
+    assert "FAB3900" in told
+    assert run(["lock", str(repository / "cluster.yaml")]) == 0
+    assert hooks(repository)[0] == 0
+
+    edit(repository, "  wiring: rail ", "  wiring:   rail ")
+    status, told = hooks(repository)
+    assert status == 1
+    assert "files were modified by this hook" in told
+    assert hooks(repository)[0] == 0
+
+    edit(repository, "dgx-h100", "dgx-h1000")
+    status, told = hooks(repository)
+    assert status == 1
+    assert "Did you mean dgx-h100" in told
+
+
+CI = [
+    ("github-workflows", FILES["workflow.yml"]),
+    ("gitlab-ci", FILES["gitlab-ci.yml"]),
+    ("github-actions", "action.yml"),
+]
+
+
+@pytest.mark.skipif(not (PROGRAMS / "check-jsonschema").exists(), reason="check-jsonschema is not installed")
+@pytest.mark.parametrize(("schema", "path"), CI, ids=[path for _, path in CI])
+def test_ci_files_keep_the_published_schemas(schema: str, path: str) -> None:
+    own = STARTER / FILES_BY_TARGET[path] if path in FILES_BY_TARGET else TOP / path
+    command = [str(PROGRAMS / "check-jsonschema"), "--builtin-schema", f"vendor.{schema}", str(own)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@needs_pre_commit
+def test_pre_commit_takes_the_manifest_and_the_configuration() -> None:
+    for verb, path in (
+        ("manifest", TOP / ".pre-commit-hooks.yaml"),
+        ("config", STARTER / FILES_BY_TARGET[CONFIG]),
+    ):
+        command = [str(PROGRAMS / "pre-commit"), f"validate-{verb}", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+def test_the_action_at_the_top_runs_scripts_that_are_there_and_takes_no_expression_into_a_script() -> None:
+    action = yaml.safe_load((TOP / "action.yml").read_text("utf-8"))
+    scripts = [step["run"] for step in action["runs"]["steps"] if "run" in step]
+    assert all("${{" not in script for script in scripts)
+    named = [
+        script.split("$GITHUB_ACTION_PATH/")[1].rstrip('"')
+        for script in scripts
+        if script.startswith("bash ")
+    ]
+    assert len(named) == 6
+    assert all((TOP / name).is_file() for name in named)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from fabricc.review.diff.redact import is_secret, masked
+from fabricc.review.diff.texts import file_diffs
+
+KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"
+
+
+@pytest.mark.parametrize(
+    ("line", "hidden"),
+    [
+        (f"username netops ssh-key ssh-ed25519 {KEY} someone", KEY),
+        ("neighbor TOR password 7 08351F1B1D431516475E", "08351F1B1D431516475E"),
+        ('    "secret": "hunter2",', "hunter2"),
+        ("snmp-server community s3cr3t ro", "s3cr3t"),
+        ("key: vault://fabric/bgp#md5", "vault://fabric/bgp#md5"),
+        ("auth: env:BGP_SECRET", "BGP_SECRET"),
+    ],
+)
+def test_secrets_and_references_are_masked(line: str, hidden: str) -> None:
+    assert hidden not in masked(line)
+
+
+def test_ordinary_lines_are_left_alone() -> None:
+    for line in (
+        "neighbor 10.64.0.0 remote-as 4200065536",
+        "set community 65535:0 additive",
+        '"profile": "[x|400g]"',
+    ):
+        assert masked(line) == line
+
+
+def test_a_changed_secret_shows_that_it_changed_and_nothing_else() -> None:
+    (diff,) = file_diffs({"f": "a\npassword old1\n"}, {"f": "a\npassword new2\n"})
+    assert (diff.added, diff.removed) == (1, 1)
+    assert "old1" not in diff.text
+    assert "new2" not in diff.text
+
+
+def test_account_facts_are_secret() -> None:
+    assert is_secret("user[netops]/ssh_key")
+    assert not is_secret("bgp/asn")

@@ -1,0 +1,192 @@
+"""What a reviewer is told about the changes that people make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.phrases import phrases
+from fabricc.review.diff.wording import drain_steps, labels, verdict_line
+from tests.review.diff.conftest import compared
+
+if TYPE_CHECKING:
+    from fabricc.review.diff.model import Review
+    from tests.review.diff.conftest import Bench
+
+RACKS = "superpod-b200-4su", "rack-zone-512"
+POD, ZONE = RACKS
+
+
+def said(review: Review, kind: str) -> str:
+    return "; ".join(p.text for group in review.groups if group.kind == kind for p in phrases(group))
+
+
+def test_reordering_keys_and_comments_changes_nothing(bench: Bench) -> None:
+    base = bench.spec(POD, "base")
+    head = bench.spec(POD, "head")
+    blocks: list[str] = []
+    for line in base.read_text("utf-8").splitlines(keepends=True):
+        if line.startswith((" ", "#")) and blocks:
+            blocks[-1] += line
+        else:
+            blocks.append(line)
+    head.write_text("# another comment\n" + "".join(reversed(blocks)), "utf-8")
+    review = compared(base, head)
+    assert not review.differs
+    assert review.spec_changes == ()
+    assert verdict_line(review) == "no device changes, 0 numbers change"
+    assert labels(review) == ["fabric:no-change"]
+
+
+def test_a_default_written_out_has_no_consequence(bench: Bench) -> None:
+    review = bench.review(POD, more="mtu: {host: 9000}\n")
+    assert not review.differs
+    assert [change.path for change in review.spec_changes] == ["mtu.host"]
+    assert "1 value of the spec differs without consequence" in verdict_line(review)
+
+
+def test_a_unit_more_is_hitless_and_one_line_for_all_spines(bench: Bench) -> None:
+    base = bench.spec(POD, "base", ("hosts: 128", "hosts: 128\n  capacity: 160"), lock=False)
+    head = bench.spec(POD, "head", ("hosts: 128", "hosts: 160\n  capacity: 160"), lock=False)
+    review = compared(base, head)
+    assert review.risk == "low"
+    assert review.renumbering.total == 0
+    assert {kind: len(names) for kind, names in review.added.names.items()} == {"tor": 8, "host": 32}
+    assert review.added.gpus == 256
+    (spines,) = review.groups
+    assert (spines.kind, len(spines.devices)) == ("spine", 32)
+    assert said(review, "spine") == "256 down-links new, to su005-tor[1-8]a"
+    assert spines.causes == ("gpus.hosts",)
+
+
+def test_a_longer_cable_reprograms_buffers_behind_which_all_gpus_are(bench: Bench) -> None:
+    review = bench.review(POD, more="cables: {spine: {medium: smf, length_m: 120}}\n")
+    assert [(g.kind, len(g.devices), g.impact) for g in review.groups] == [
+        ("tor", 32, Impact.RELOAD),
+        ("spine", 16, Impact.RELOAD),
+    ]
+    assert (review.gpus_affected, review.gpus_per_step, review.hosts_affected) == (1024, 32, 128)
+    assert review.rails_affected == tuple(range(8))
+    assert review.sessions == 1024
+    assert "cable length 40 → 120 m on 1,024 up-links" in said(review, "tor")
+    assert any("spine01a: {drain: true}" in step for step in drain_steps(review))
+    assert {change.path for change in review.spec_changes} == {"cables.spine.medium", "cables.spine.length_m"}
+
+
+def test_another_code_point_must_reach_every_switch_and_nic_together(bench: Bench) -> None:
+    review = bench.review(POD, ("dscp: 26", "dscp: 34"))
+    assert {g.kind: len(g.devices) for g in review.groups} == {"tor": 32, "spine": 16, "host": 128}
+    assert review.gpus_affected == 1024
+    assert "DSCP 26 to class 3 → 0; DSCP 34 to class 0 → 4" in said(review, "spine")
+    assert any("one window with RDMA stopped" in step for step in drain_steps(review))
+
+
+def test_another_asn_block_counts_every_asn_and_no_address(bench: Bench) -> None:
+    review = bench.review(ZONE, ("addressing:", "routing: {asn_base: 4210000000}\naddressing:"))
+    assert (review.renumbering.addresses, review.renumbering.asns, review.renumbering.ports) == (0, 40, 0)
+    assert [len(group.devices) for group in review.groups] == [32, 8]
+    assert review.sessions == 1024
+    assert "renumbers" in labels(review)
+
+
+def test_another_host_pool_counts_both_ends_of_every_host_link(bench: Bench) -> None:
+    review = bench.review(ZONE, ("{family: dual}", "{family: dual, hosts: 10.192.0.0/11}"))
+    assert review.renumbering.addresses == 2 * 512
+    assert review.gpus_affected == 512
+    assert "rack001-tor1a to rack001-host01 10.0.0.0/31 → 10.192.0.0/31" in said(review, "tor")
+
+
+def test_draining_a_switch_is_hitless(bench: Bench) -> None:
+    review = bench.review(ZONE, more="overrides: {spine03a: {drain: true}}\n")
+    (group,) = review.groups
+    assert (group.devices, group.impact, review.gpus_affected) == (("spine03a",), Impact.HITLESS, 0)
+    assert "drains" in said(review, "spine")
+    assert review.risk == "low"
+
+
+def test_one_port_shut_is_one_gpu(bench: Bench) -> None:
+    review = bench.review(ZONE, more="overrides: {rack003-tor1a: {ports: {Ethernet0: {shutdown: true}}}}\n")
+    (group,) = review.groups
+    assert (review.gpus_affected, review.hosts_affected, review.rails_affected) == (1, 1, (0,))
+    assert group.ports_only
+    assert review.drain_hosts == ("rack003-host01",)
+
+
+def test_a_port_that_comes_back_costs_nothing(bench: Bench) -> None:
+    shut = "overrides: {rack003-tor1a: {ports: {Ethernet0: {shutdown: true}}}}\n"
+    review = compared(bench.spec(ZONE, "base", more=shut), bench.spec(ZONE, "head"))
+    assert (review.risk, review.gpus_affected) == ("low", 0)
+
+
+def test_an_up_link_shut_ends_a_session_of_each_family_and_no_rail(bench: Bench) -> None:
+    base = bench.spec(ZONE, "base")
+    from tests.review.diff.ports import first_uplink
+
+    port = first_uplink(base, "rack003-tor1a")
+    head = bench.spec(
+        ZONE, "head", more=f"overrides: {{rack003-tor1a: {{ports: {{{port}: {{shutdown: true}}}}}}}}\n"
+    )
+    review = compared(base, head)
+    assert (review.gpus_affected, review.sessions) == (0, 2)
+
+
+def test_an_upgrade_restarts_switches_and_renumbers_nothing(bench: Bench) -> None:
+    review = bench.review(ZONE, ("sonic-202411", "sonic-202505"))
+    (group,) = review.groups
+    assert (group.impact, len(group.devices), review.renumbering.total) == (Impact.RELOAD, 32, 0)
+    assert "software sonic 202411 → sonic 202505" in said(review, "tor")
+
+
+def test_another_system_on_the_same_box_moves_no_cable(bench: Bench) -> None:
+    """Its ports get other names, and stay where they are."""
+    review = bench.review("superpod-b200-4su", more="overrides: {spine01a: {nos: cumulus-5.11}}\n")
+    assert {(g.kind, g.impact) for g in review.groups} == {("spine", Impact.RELOAD), ("tor", Impact.NONE)}
+    assert review.renumbering.total == 0
+    assert "software sonic 202505 → cumulus 5.11" in said(review, "spine")
+    assert "another port" not in said(review, "spine")
+
+
+def test_another_spine_model_moves_cables_and_touches_no_tor_hard(bench: Bench) -> None:
+    review = bench.review(
+        ZONE, ("7060dx5-64s", "7060x6-64pe"), ("nos: sonic-202411,", "nos: sonic-202411, uplink_gbps: 400,")
+    )
+    assert {g.kind: g.impact for g in review.groups} == {"spine": Impact.RELOAD, "tor": Impact.HITLESS}
+    assert review.renumbering.ports == 504
+    assert review.renumbering.addresses == 0
+    assert review.groups[0].causes[0] == "spines.model"
+
+
+def named_racks(bench: Bench, side: str, *, without: int = 0) -> tuple[str, str]:
+    racks = "".join(f"    r{i:02d}: [gpu{i:02d}a, gpu{i:02d}b]\n" for i in range(1, 33) if i != without)
+    return "  racks: 32\n", f"  racks:\n{racks}"
+
+
+def test_a_rack_that_leaves_renumbers_nobody(bench: Bench) -> None:
+    from fabricc.compiler.front import run_front
+
+    base = bench.spec(ZONE, "base", named_racks(bench, "base"), lock=False)
+    front = run_front(base)
+    head = bench.spec(ZONE, "head", named_racks(bench, "head", without=7), lock=False)
+    for spec in (base, head):
+        (spec.parent / "fabricc.lock").write_text(front.lock_text, "utf-8")
+    review = compared(base, head)
+    assert dict(review.removed.names) == {"tor": ("r07-tor1a",), "host": ("gpu07a", "gpu07b")}
+    assert (review.removed.gpus, review.renumbering.total, review.risk) == (16, 0, "high")
+    assert [(g.kind, len(g.devices)) for g in review.groups] == [("spine", 8)]
+    assert said(review, "spine") == "16 down-links gone, to r07-tor1a"
+    assert review.lock == ()
+
+
+def test_overrides_alone_are_found_without_looking_at_the_rest(bench: Bench) -> None:
+    base = bench.spec(ZONE, "base")
+    head = bench.spec(ZONE, "head", more="overrides: {rack003-tor1a: {drain: true}}\n")
+    with_suspects = compared(base, head)
+    from fabricc.review.diff.inputs import inputs
+    from fabricc.review.diff.run import compare_device
+
+    with inputs(base, head, None, None) as sides:
+        suspects = sides.head.suspects(sides.base)
+        assert suspects is not None
+        assert len(suspects) < 20
+        found = [n for n in sides.head.kinds if compare_device(sides.base, sides.head, n) is not None]
+    assert found == ["rack003-tor1a"] == list(with_suspects.groups[0].devices)

@@ -1,0 +1,56 @@
+"""Built trees compare like the specs that made them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.compiler.driver import build
+from fabricc.review.diff.inputs import InputError
+from tests.review.diff.conftest import compared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.review.diff.conftest import Bench
+
+EDITS = [
+    ("rack-zone-512", "{family: dual}", "{family: dual, hosts: 10.192.0.0/11}"),
+    ("superpod-b200-4su", "dscp: 26", "dscp: 34"),
+    ("lab-smallest", "dscp: 26", "dscp: 34"),
+]
+
+
+def built(spec: Path) -> Path:
+    result, _ = build(spec, spec.parent / "out", jobs=1)
+    assert result.tree is not None
+    return result.tree
+
+
+@pytest.mark.parametrize(("inventory", "old", "new"), EDITS)
+def test_trees_and_specs_tell_the_same(bench: Bench, inventory: str, old: str, new: str) -> None:
+    base, head = bench.spec(inventory, "base"), bench.spec(inventory, "head", (old, new))
+    of_specs, of_trees = compared(base, head), compared(built(base), built(head))
+    assert of_trees.differs
+    told = [
+        {(g.kind, g.devices, g.impact, g.gpus, g.sessions, g.lines, g.files) for g in review.groups}
+        for review in (of_specs, of_trees)
+    ]
+    assert told[0] == told[1]
+    assert of_trees.renumbering == of_specs.renumbering
+
+
+@pytest.mark.parametrize("inventory", ["rack-zone-512", "superpod-b200-4su", "lab-smallest"])
+def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> None:
+    spec = bench.spec(inventory, "base")
+    tree = built(spec)
+    assert not compared(tree, spec).differs
+    assert not compared(spec, tree).differs
+    assert not compared(tree, tree).differs
+
+
+def test_a_folder_that_is_no_tree_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        compared(tmp_path, tmp_path)
+    assert [d.code for d in raised.value.diagnostics] == ["FAB6013"]

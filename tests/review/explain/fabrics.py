@@ -1,0 +1,82 @@
+"""Devices of every kind for explanations: all inventories, every back end's samples, every setting it expresses."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import back_end as host_files
+from fabricc.back.hosts.systems import SYSTEMS
+from fabricc.catalog.load import load_catalog
+from fabricc.compiler.front import run_front
+from fabricc.review.explain.ask import subject_of
+from tests.back.hosts.variants import VARIANTS as HOSTS
+from tests.back.nos import feature_table
+from tests.review.explain.support import ROOT, known_of_front
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.subject import Subject
+
+INVENTORIES = sorted(
+    path.parent.name
+    for path in (ROOT / "inventories").glob("*/cluster.yaml")
+    if "fabric: infiniband" not in path.read_text()
+)
+
+
+def samples(nos: str) -> Iterator[Switch]:
+    """The switches that the back end's own tests render."""
+    module = importlib.import_module(f"tests.back.nos.{nos}.variants")
+    variants = module.VARIANTS
+    yield from variants.values() if isinstance(variants, dict) else map(module.variant, variants)
+    yield from getattr(module, "SPINES", {}).values()
+
+
+def settings_of(nos: str) -> Iterator[Switch]:
+    """One switch of each kind that asks for each feature, under each release that expresses it."""
+    back_end = back_ends.load(nos)
+    for feature in feature_table.FEATURES.values():
+        try:
+            fabric = feature_table.fabric_of(nos, dict(feature_table.MODELS)[nos], feature)
+        except AssertionError:  # the model cannot be planned so
+            continue
+        for at in fabric.kinds():
+            for release in back_end.releases:
+                switch = replace(fabric.switch(at), release=release)
+                if not any(gap.fatal for gap in back_end.gaps(switch)):
+                    yield switch
+
+
+def host_facts() -> Iterator[Facts]:
+    """The facts of hosts of every shape, system and NIC."""
+    for host in HOSTS.values():
+        for system in SYSTEMS:
+            yield host_files.planned(replace(host, os=system))
+    catalog, _ = load_catalog()
+    for nic in catalog.nics.values():
+        host = HOSTS["dual-port"]
+        yield host_files.planned(replace(host, model=replace(host.model, nic=nic)))
+
+
+def inventory(name: str) -> Known:
+    """The plan of an inventory."""
+    return known_of_front(run_front(ROOT / "inventories" / name / "cluster.yaml", gaps=False))
+
+
+def subjects(known: Known) -> Iterator[Subject]:
+    """One switch of each kind, and one host of each group."""
+    for at in known.fabric.kinds():
+        yield subject_of(known, at)
+    groups: set[int] = set()
+    for unit, slot in known.fabric.host_ids():
+        group = known.fabric.units[unit].group
+        if group not in groups:
+            groups.add(group)
+            yield subject_of(known, (unit, slot))

@@ -1,0 +1,103 @@
+"""Devices and ports: their own numbers, their counts, and facts chosen by a word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.fabric.model import Direction, Switch
+from fabricc.front.planning.strides import power_of_two
+from fabricc.review.explain.ask import explain, subject_of
+from fabricc.review.explain.counts import spines, uplinks
+from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
+from fabricc.review.explain.facts import Explainer
+from fabricc.review.explain.model import SubjectError
+from tests.front.planning.support import document
+from tests.review.explain.fabrics import INVENTORIES, inventory, subjects
+from tests.review.explain.support import assert_formulas_hold, known_of
+
+if TYPE_CHECKING:
+    from fabricc.review.explain.origins import Known
+
+
+@pytest.fixture(scope="module", params=INVENTORIES)
+def known(request: pytest.FixtureRequest) -> Known:
+    return inventory(request.param)
+
+
+def test_a_device_is_explained_by_its_own_numbers(known: Known) -> None:
+    explainer = Explainer(known)
+    for subject in subjects(known):
+        explanation = explain_device(explainer, subject)
+        assert explanation.subject == subject.device.name
+        values = {statement.name: statement.value for statement in explanation.statements}
+        if not isinstance(subject.device, Switch):
+            assert values == {"name": subject.device.name}
+            continue
+        assert values["bgp/asn"] == str(subject.device.bgp.asn)
+        assert values["management/address"] == subject.device.management.address
+        assert subject.device.bgp.router_id in " ".join(values.values())
+        for statement in explanation.statements:
+            assert_formulas_hold(statement)
+
+
+def test_the_counts_are_those_of_the_plan(known: Known) -> None:
+    tor = known.fabric.switch(next(known.fabric.switch_ids()))
+    up = [port for port in tor.ports if port.direction is Direction.UP]
+    assert uplinks(known).value == str(len(up))
+    assert_formulas_hold(uplinks(known))
+    per_plane = len({port.peer.device for port in up if port.peer})
+    assert spines(known).value == str(per_plane)
+    steps = {row.label: row.value for row in uplinks(known).steps}
+    assert steps.get("uplinks that it needs", steps.get("uplinks asked for", 0)) <= len(up)
+
+
+def test_the_maximum_of_paths_follows_from_its_figures(known: Known) -> None:
+    subject = next(subjects(known))
+    steps = [row.value for row in Explainer(known).fact(subject, "bgp/maximum_paths").steps]
+    of_tor, of_spine, stride, held, planned = map(int, steps)
+    paths = max(of_tor, of_spine, known.fabric.shape.links_per_spine)
+    assert planned == min(held, max(64, power_of_two(paths), stride)) == subject.planned["bgp/maximum_paths"]
+
+
+def test_a_port_is_explained_with_all_that_is_stated_of_it(known: Known) -> None:
+    explainer = Explainer(known)
+    for subject in subjects(known):
+        name = next(iter(subject.ports))
+        explanation = explain_port(explainer, subject, name)
+        told = {statement.name for statement in explanation.statements}
+        assert {path for path in subject.planned if path.startswith(f"interface[{name}]/")} <= told
+        peer = subject.ports[name].peer
+        assert peer is None or dict(explanation.details)["far end"] == f"{peer.device} {peer.port}"
+
+
+KNOWN = known_of(document())
+
+
+def test_a_word_or_a_path_chooses_facts() -> None:
+    whole = explain(KNOWN, "su001-tor1a", ["bgp/hold_s"])
+    assert [statement.name for statement in whole.statements] == ["bgp/hold_s"]
+    timers = explain(KNOWN, "su001-tor1a", ["HOLD"])
+    assert "bgp/hold_s" in [statement.name for statement in timers.statements]
+    port = explain(KNOWN, "su001-tor1a", ["swp1", "mtu"])
+    assert port.subject == "su001-tor1a:swp1 mtu"
+
+
+def test_what_a_system_does_not_express_is_explained_all_the_same() -> None:
+    subject = subject_of(KNOWN, next(KNOWN.fabric.switch_ids()))
+    explanation = explain_facts(Explainer(KNOWN), subject, "swp1", "xoff")
+    (statement,) = explanation.statements
+    assert statement.value == str(subject.waist["interface[swp1]/headroom/xoff_bytes"])
+    assert statement.rule.endswith("frr does not express it.")
+    assert statement.steps[-1].label == "xoff"
+
+
+@pytest.mark.parametrize(
+    "name", ["su001-tor1", "SU001-TOR1A", "", "10.0.0.0/99", "su001-tor1a:swp999", "fe80::zz"]
+)
+def test_a_name_that_nothing_has_is_a_diagnostic(name: str) -> None:
+    with pytest.raises(SubjectError) as refused:
+        explain(KNOWN, name)
+    assert [diagnostic.code for diagnostic in refused.value.diagnostics] == ["FAB9270"]
+    assert refused.value.diagnostics[0].help

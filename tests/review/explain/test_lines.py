@@ -1,0 +1,140 @@
+"""Lines of every back end's files: the facts that they state, and what those without facts are there for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import back_end as host_files
+from fabricc.review.explain.ask import subject_of
+from fabricc.review.explain.facts import Explainer
+from fabricc.review.explain.lines import Place, Texts, explain_line
+from fabricc.review.explain.text import lines as text_of
+from tests.back.nos.feature_table import BASE, FEATURES, MODELS
+from tests.front.planning.support import document
+from tests.review.explain.support import known_of
+
+if TYPE_CHECKING:
+    from fabricc.review.explain.model import Explanation
+    from fabricc.review.explain.subject import Subject
+
+ALMOST_ALL = 4
+"""Every fourth line is explained without a second thought; all of them take too long."""
+
+
+def subject_on(nos: str) -> Subject:
+    """The first ToR of a fabric of that operating system, with lossless classes where it has them; or a host."""
+    name, model = ("sonic", "sn5600") if nos == "host" else (nos, dict(MODELS)[nos])
+    tier = {"model": model, "nos": name}
+    quality = {} if nos == "frr" else FEATURES["ECN marking"]
+    known = known_of({**BASE, "routing": {}, **quality, "tors": tier, "spines": tier})
+    at = next(known.fabric.host_ids()) if nos == "host" else next(known.fabric.switch_ids())
+    return subject_of(known, at)
+
+
+def texts_of(subject: Subject, nos: str) -> Texts:
+    if nos == "host":
+        files = host_files.render(subject.device)  # type: ignore[arg-type]
+        return Texts(files, files, host_files.read)
+    back_end = back_ends.load(nos)
+    files = back_end.render(subject.device)  # type: ignore[arg-type]
+    return Texts(files, files, back_end.read)
+
+
+def explained(subject: Subject, texts: Texts, file: str, number: int) -> Explanation:
+    return explain_line(Explainer(subject.known), subject, texts, Place(file, number), f"{file}:{number}")
+
+
+def found(subject: Subject, texts: Texts, text: str) -> Explanation:
+    """The explanation of the first line that has some text."""
+    for file, content in texts.found.items():
+        for number, line in enumerate(content.splitlines(), 1):
+            if text in line:
+                return explained(subject, texts, file, number)
+    raise AssertionError(text)
+
+
+@pytest.mark.parametrize("nos", [*(name for name, _ in MODELS), "host"])
+def test_every_line_states_facts_as_planned_or_says_what_it_is_for(nos: str) -> None:
+    subject = subject_on(nos)
+    texts = texts_of(subject, nos)
+    reading = texts.reader(texts.found)
+    explainer = Explainer(subject.known)
+    stated = 0
+    for file, content in texts.found.items():
+        for number in range(1, len(content.splitlines()) + 1, ALMOST_ALL):
+            place = Place(file, number)
+            explanation = explain_line(explainer, subject, texts, place, f"{file}:{number}")
+            here = {path for path, where in reading.lines.items() if where == place and path in reading.facts}
+            told = {path for each in explanation.statements for path in (each.name, *each.also)}
+            if here:
+                assert told == here
+                stated += 1
+            else:
+                assert told or "meaning" in dict(explanation.details), content.splitlines()[number - 1]
+            assert all(each.planned is None for each in explanation.statements)
+            assert "build" not in dict(explanation.details)
+            assert all(line.text.strip() or not line.text for line in text_of(explanation))
+    assert stated > 10
+
+
+@pytest.mark.parametrize(
+    ("nos", "text", "path"),
+    [
+        ("eos", "ip address 10.64.0.1/31", "interface[Ethernet3/1]/ipv4"),
+        ("sonic", '|10.64.0.1/31"', "interface[Ethernet16]/ipv4"),
+        ("frr", "router bgp 4200524288", "bgp/asn"),
+        ("junos", "address 10.64.0.1/31", "interface[et-0/0/2]/ipv4"),
+        ("nxos", "router bgp 4200524288", "bgp/asn"),
+        ("cumulus", "10.64.0.1/31: {}", "interface[swp3]/ipv4"),
+        ("host", '"10.0.0.1/31"', "interface[rail0]/ipv4"),
+    ],
+)
+def test_an_address_or_asn_is_traced_from_its_line(nos: str, text: str, path: str) -> None:
+    subject = subject_on(nos)
+    statement = found(subject, texts_of(subject, nos), text).statements[0]
+    assert statement.name == path
+    assert statement.formulas
+    assert statement.origins
+
+
+def test_a_line_that_was_edited_shows_what_is_planned() -> None:
+    subject = subject_on("eos")
+    texts = texts_of(subject, "eos")
+    file, content = next(iter(texts.found.items()))
+    edited = texts._replace(found={file: content.replace("mtu 9100", "mtu 9000", 1)})
+    explanation = found(subject, edited, "mtu 9000")
+    assert (explanation.statements[0].value, explanation.statements[0].planned) == ("9000", "9100")
+    assert dict(explanation.details)["build"].startswith("a build of the spec as it is now does not write")
+
+
+def test_a_line_that_no_reader_knows_is_said_to_be_one() -> None:
+    subject = subject_on("eos")
+    texts = texts_of(subject, "eos")
+    file, content = next(iter(texts.found.items()))
+    edited = texts._replace(found={file: content + "daemon Other\n"})
+    details = dict(found(subject, edited, "daemon Other").details)
+    assert details["meaning"] == "the reader does not know this line, so `check` refuses it"
+
+
+def test_lines_without_facts_are_told_apart() -> None:
+    eos, sonic = subject_on("eos"), subject_on("sonic")
+    comment = found(eos, texts_of(eos, "eos"), "!")
+    assert dict(comment.details)["meaning"] == "none for the device: a comment or a separator"
+    opening = found(sonic, texts_of(sonic, "sonic"), '"BUFFER_PROFILE": {')
+    assert "structure" in dict(opening.details)["meaning"]
+    assert "pool/lossy_queue_alpha" in dict(opening.details)["its block"]
+    part = found(eos, texts_of(eos, "eos"), "bandwidth percent 90")
+    assert dict(part.details)["within"].endswith("> uc-tx-queue 3")
+    assert part.statements[0].value == "dwrr 90"
+
+
+def test_a_line_of_an_overlay_is_the_users_own() -> None:
+    known = known_of(document(overlays=[{"file": "own.conf", "nos": "frr", "into": "frr.conf"}]))
+    subject = subject_of(known, next(known.fabric.switch_ids()))
+    files = {"frr.conf": "hostname su001-tor1a\nlog file /var/log/frr.log\n"}
+    texts = Texts(files, {}, back_ends.load("frr").read, {("frr.conf", 2)})
+    assert dict(explained(subject, texts, "frr.conf", 2).details)["overlay"].endswith("the user's own")
+    assert "overlay" not in dict(explained(subject, texts, "frr.conf", 1).details)
