@@ -11,12 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from fabricc.back import nos as back_ends
+from fabricc.back.nos.sonic.platform import Platform
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.library import Library
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.support import counted, oldest, runs
 from fabricc.cli.catalog import command
 from fabricc.compiler.front import run_front
+from tests.back.nos.sonic.variants import tor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,6 +132,20 @@ def test_a_release_older_than_the_platform_is_refused_until_accepted(
     assert tor.position.line == 3
     accepted = found(tmp_path, "FAB5653", model, nos, accept="FAB5653")
     assert {d.severity for d in accepted} == {Severity.NOTE}
+
+
+def test_no_release_with_other_port_labels_builds_on_the_7060x6(tmp_path: Path) -> None:
+    """`port_config.ini` of Arista-7060X6-64PE-O128S2 by branch: `Ethernet1/1` in 202405 and 202411, then `etp1a`."""
+    labels = {"202405": "Ethernet1/1", "202411": "Ethernet1/1", "202505": "etp1a", "202511": "etp1a"}
+    port = replace(tor().ports[0], cage=1, child=1, children=2, lanes=4)
+    ours = Platform.of(MODELS["7060x6-64pe"]).port_alias(port)
+    assert labels.keys() < set(back_ends.load("sonic").releases)
+    for release in back_ends.load("sonic").releases:  # the older ones have no such SKU
+        refused = found(tmp_path, "FAB5653", "7060x6-64pe", f"sonic-{release}")
+        severities = [] if labels.get(release) == ours else [Severity.ERROR] * 2
+        assert [d.severity for d in refused] == severities
+        said = "labels ports Ethernet1/1 up to 202411 and etp1a from 202505"
+        assert all(said in d.message for d in refused)
 
 
 def test_a_release_that_is_not_stated_is_one_that_runs(tmp_path: Path) -> None:
