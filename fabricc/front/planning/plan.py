@@ -26,6 +26,7 @@ from fabricc.front.planning.out_of_band import out_of_band_findings
 from fabricc.front.planning.quality import quality
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.front.planning.shape import Sizing, size
+from fabricc.front.planning.tors import REPIN
 from fabricc.front.planning.units import digits, identities
 from fabricc.front.spec.load import softened
 from fabricc.front.spec.lock import Lock
@@ -114,11 +115,11 @@ def _strides(
     spec: ClusterSpec, sizing: Sizing, units: int, addresses: AddressPlan, pins: Mapping[str, int]
 ) -> Strides:
     shape = sizing.shape
+    _check_pinned(spec, pins, shape, units)
     if all(name in pins for name in stride_plan.NAMES):
         strides = Strides(**{name: pins[name] for name in stride_plan.NAMES})
-        _check_pinned(spec, strides, shape, units)
     else:
-        strides = stride_plan.choose(shape, units, sizing.most_uplinks, addresses)
+        strides = stride_plan.choose(shape, units, sizing.most_uplinks, addresses, pins)
     if shortage := stride_plan.shortage(strides, shape, addresses):
         full = 128 if shortage.pool.endswith("6") else 32
         raise UnfitError(
@@ -152,7 +153,7 @@ def _above(shape: Shape) -> str:
     return f"{spines}, {plural(shape.cores * shape.planes, 'core')}" if shape.cores else spines
 
 
-def _check_pinned(spec: ClusterSpec, strides: Strides, shape: Shape, units: int) -> None:
+def _check_pinned(spec: ClusterSpec, pins: Mapping[str, int], shape: Shape, units: int) -> None:
     needs = {
         "host": (shape.hosts_per_unit, "hosts per unit"),
         "rail": (shape.rails_per_tor, "rails per ToR"),
@@ -167,12 +168,12 @@ def _check_pinned(spec: ClusterSpec, strides: Strides, shape: Shape, units: int)
     broken = [
         spec.error(
             "FAB3020",
-            f"the lock pins the stride {name} to {getattr(strides, name)}, but there are now {needed} {what}",
+            f"the lock pins the stride {name} to {pins[name]}, but there are now {needed} {what}",
             "gpus" if name in ("host", "rail", "unit") else "spines",
-            help="Undo the change, or accept renumbering with `fabricc build --repin`.",
+            help=REPIN,
         )
         for name, (needed, what) in needs.items()
-        if needed > getattr(strides, name)
+        if name in pins and needed > pins[name]
     ]
     if broken:
         raise UnfitError(*broken)

@@ -10,7 +10,7 @@ from fabricc.front.planning import topology
 from fabricc.front.planning.layout import Block, arrange, cages_for, ports_at
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.refusals import beyond_capacity, cores_too_small, spine_too_small
-from fabricc.front.planning.tors import bottom_of, link_speed
+from fabricc.front.planning.tors import REPIN, bottom_of, link_speed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,7 +108,11 @@ def _two_tiers(
     uplinks, count, links = _spread(spec, bottom, pins)
     tors = units * bottom.sides
     if count is None or links is None:
-        most = uplinks if spec.tors.uplinks else bottom.most_uplinks
+        most = (
+            uplinks
+            if spec.tors.uplinks
+            else min(bottom.most_uplinks, pins.get("uplink", bottom.most_uplinks))
+        )
         layer = topology.fewest_spines(tors, uplinks, most, ports) if ports > 0 else None
         if layer is None:
             raise UnfitError(spine_too_small(spec, models, catalog, bottom, tors, ports))
@@ -227,6 +231,8 @@ def _pod(
     """(units, spines, links per spine, uplinks per spine, first uplink cage) of the fitting pod of fewest spines."""
     options = [(count, links)] if count and links else [(n, uplinks // n) for n in topology.divisors(uplinks)]
     for spines, parallel in options:
+        if links is None and spines > pins.get("spine", spines):
+            continue
         down = per_pod * bottom.sides * parallel
         end = cages_for(model, Block(bottom.up_gbps, down + spec.spines.reserved_ports))
         if end is None:
@@ -234,6 +240,8 @@ def _pod(
         start = pins.get("spine_up_cage", end)
         ratio = spec.spines.oversubscription or 1.0
         ups = spec.spines.uplinks or topology.uplinks_needed(down * bottom.up_gbps, ratio, core_gbps)
+        if links is None and ups > pins.get("spine_uplink", ups):
+            continue
         if start >= end and cages_for(model, Block(core_gbps, ups), start) is not None:
             return per_pod, spines, parallel, ups, start
     return None
@@ -243,10 +251,18 @@ def _cores(
     spec: ClusterSpec, pods: int, spines: int, uplinks: int, ports: int, pins: Mapping[str, int]
 ) -> topology.CoreLayer | None:
     per_group, links = pins.get("spines_per_core_group"), pins.get("links_per_core")
-    if per_group and links and spines % per_group == 0 and uplinks % links == 0:
+    for name, value, number, what in (
+        ("spines_per_core_group", per_group, spines, "spines of a pod"),
+        ("links_per_core", links, uplinks, "uplinks of a spine"),
+    ):
+        if value and number % value:
+            message = f"the lock pins {name} to {value}, which does not divide the {number} {what}"
+            raise UnfitError(spec.error("FAB3020", message, "spines", help=REPIN))
+    if per_group and links:
         layer = topology.CoreLayer(spines // per_group, uplinks // links, per_group, links)
         return layer if pods * per_group * links <= ports else None
-    return topology.core_layer(pods, spines, uplinks, ports, spec.cores.count if spec.cores else None)
+    count = spec.cores.count if spec.cores else None
+    return topology.core_layer(pods, spines, uplinks, ports, count, per_group, links)
 
 
 def _sizing(

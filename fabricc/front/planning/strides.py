@@ -10,6 +10,8 @@ from fabricc.fabric import addresses as adr
 from fabricc.fabric.shape import Strides
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fabricc.fabric.fabric import AddressPlan
     from fabricc.fabric.shape import Shape
 
@@ -28,7 +30,9 @@ def power_of_two(number: int) -> int:
     return 1 << max(0, number - 1).bit_length()
 
 
-def choose(shape: Shape, units: int, most_uplinks: int, plan: AddressPlan) -> Strides:
+def choose(
+    shape: Shape, units: int, most_uplinks: int, plan: AddressPlan, pins: Mapping[str, int] | None = None
+) -> Strides:
     """Strides for a new fabric: as roomy as the pools and the management network allow, so that growth finds room.
 
     Where not even the tightest fit, those are returned: `shortage` or `management_shortage` then says what lacks.
@@ -38,7 +42,9 @@ def choose(shape: Shape, units: int, most_uplinks: int, plan: AddressPlan) -> St
         units: units to hold at least.
         most_uplinks: uplinks a ToR could physically have.
         plan: the pools.
+        pins: strides that are not to be chosen, by name.
     """
+    kept = {name: value for name, value in (pins or {}).items() if name in NAMES}
     tight = Strides(
         host=power_of_two(shape.hosts_per_unit),
         rail=power_of_two(shape.rails_per_tor),
@@ -54,16 +60,18 @@ def choose(shape: Shape, units: int, most_uplinks: int, plan: AddressPlan) -> St
     planes = replace(tight, nic_port=max(4, tight.nic_port), plane=max(4, tight.plane))
     roomy = replace(planes, uplink=uplink, spine=max(tight.spine, uplink))
     room = 4 * tight.unit
-    candidates = (roomy, replace(roomy, spine=tight.spine), planes, tight)
+    every = (roomy, replace(roomy, spine=tight.spine), planes, tight)
+    candidates = [replace(candidate, **kept) for candidate in every]
     bits = plan.management.bits
     fitting = [c for c in candidates if management_shortage(c, shape, units, bits) is None]
-    for candidate in fitting:
-        wide = replace(candidate, unit=room)
-        if shortage(wide, shape, plan) is None:
-            while shortage(replace(wide, unit=2 * wide.unit), shape, plan) is None:
-                wide = replace(wide, unit=2 * wide.unit)
-            return wide
-    return tight
+    for least in (room, tight.unit) if kept else (room,):
+        for candidate in fitting:
+            wide = replace(candidate, unit=kept.get("unit", least))
+            if shortage(wide, shape, plan) is None:
+                while "unit" not in kept and shortage(replace(wide, unit=2 * wide.unit), shape, plan) is None:
+                    wide = replace(wide, unit=2 * wide.unit)
+                return wide
+    return replace(tight, **kept)
 
 
 def shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage | None:

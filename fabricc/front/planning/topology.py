@@ -82,19 +82,27 @@ def fewest_spines(tors: int, uplinks: int, most_uplinks: int, spine_ports: int) 
 
 
 def core_layer(
-    pods: int, spines: int, uplinks: int, core_ports: int, count: int | None = None
+    pods: int,
+    spines: int,
+    uplinks: int,
+    core_ports: int,
+    count: int | None = None,
+    per_group: int | None = None,
+    links: int | None = None,
 ) -> CoreLayer | None:
     """Fewest cores for `pods` pods of `spines` spines (per plane) with `uplinks` uplinks each.
 
-    Among equals the fewest groups win: a spine then spreads over the most cores. With `count`, exactly that many.
+    Among equals the fewest groups win: a spine then spreads over the most cores. With `count`, exactly that many;
+    with `per_group` and `links`, so many spines of a pod in a group and so many links from a spine to a core.
     None when no arrangement has enough core ports.
     """
     best: CoreLayer | None = None
     for groups in divisors(spines):
-        per_group = spines // groups
         for cores in divisors(uplinks):
-            layer = CoreLayer(groups, cores, per_group, uplinks // cores)
-            if pods * per_group * layer.links_per_core > core_ports:
+            layer = CoreLayer(groups, cores, spines // groups, uplinks // cores)
+            if per_group not in (None, layer.spines_per_group) or links not in (None, layer.links_per_core):
+                continue
+            if pods * layer.spines_per_group * layer.links_per_core > core_ports:
                 continue
             if count is not None and layer.count != count:
                 continue

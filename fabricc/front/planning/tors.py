@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
+REPIN = "Undo the change, or renumber with `fabricc build --repin`; `fabricc plan --repin` shows what that touches."
+
+
 @dataclass(frozen=True, slots=True)
 class Bottom:
     """What the ToR tier decides: `sides` are ToRs per unit and plane, `uplinks` those that the ratio asks for."""
@@ -226,5 +229,5 @@ def pinned(spec: ClusterSpec, name: str, pinned: int, needed: int, what: str, *p
         "FAB3020",
         f"the lock pins {name} to {pinned}, but the {what} now need {needed}",
         *path,
-        help="Undo the change, or accept renumbering with `fabricc build --repin`.",
+        help=REPIN,
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -170,3 +172,20 @@ def test_outgrowing_the_lock_is_refused_with_what_it_would_take() -> None:
     assert "--repin" in problem.help
     assert "gpus.capacity" in problem.help
     assert fabric_of(document(gpus={"hosts": 256})).counts()["spines"] == 32
+
+
+@pytest.mark.parametrize("base", [RAIL, DUAL, PLANES, NAMED, ZONES])
+def test_a_pin_that_the_lock_lacks_is_chosen_and_the_others_stay(base: dict[str, Any]) -> None:
+    first = planned(base)
+    for name in first.lock.strides:
+        rest = {other: value for other, value in first.lock.strides.items() if other != name}
+        again = planned(base, replace(first.lock, strides=rest))
+        assert again.fabric is not None
+        assert rest.items() <= again.lock.strides.items(), name
+
+
+def test_groups_of_cores_are_not_cut_anew_in_silence() -> None:
+    first = planned(ZONES)
+    odd = replace(first.lock, strides=dict(first.lock.strides) | {"spines_per_core_group": 5})
+    (problem,) = planned(ZONES, odd).diagnostics
+    assert (problem.code, "to 5, which does not divide the 8 spines" in problem.message) == ("FAB3020", True)
