@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import click
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import output
+from fabricc.cli.repin import RepinningCommand, announce, repin_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +21,16 @@ if TYPE_CHECKING:
     from fabricc.compiler import BuildResult
 
 
-@click.command("build", short_help="Write every configuration, proved against the plan.")
+@click.command(
+    "build", cls=RepinningCommand, short_help="Write every configuration, proved against the plan."
+)
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("-o", "--output", "out", type=click.Path(path_type=Path), default=Path("build"), show_default=True,
               help="Folder of output trees; the tree is named after the cluster.")  # fmt: skip
 @click.option("--frozen", is_flag=True, help="Fail if fabricc.lock would change (for CI).")
-@click.option("--repin", is_flag=True, help="Choose the strides of fabricc.lock afresh: may renumber.")
+@repin_option(
+    "Change the fewest numbers of fabricc.lock that the spec has outgrown, or just KEY: may renumber."
+)
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
 @click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE",
               help="What devices accepted, if anything. [default: accepted.yaml beside the spec]")  # fmt: skip
@@ -35,7 +41,7 @@ def command(
     spec: Path,
     out: Path,
     frozen: bool,
-    repin: bool,
+    repin: tuple[str, ...] | None,
     no_check: bool,
     ledger: Path | None,
     jobs: int | None,
@@ -46,14 +52,23 @@ def command(
     The tree appears in one step and only when everything in it was read back and found to say what was planned;
     files that did not change are not touched.
     """
-    if frozen and repin:
+    if frozen and repin is not None:
         raise click.UsageError("--frozen and --repin exclude each other.")
     from fabricc.compiler.driver import build
 
     begin = time.perf_counter()
     with output.progress() as bar:
         result, sources = build(
-            spec, out, jobs=jobs, frozen=frozen, repin=repin, check=not no_check, progress=bar
+            spec,
+            out,
+            jobs=jobs,
+            frozen=frozen,
+            repin=repin,
+            check=not no_check,
+            progress=bar,
+            before=partial(announce, say=bar.say if bar is not None else output.err)
+            if format_ == "text"
+            else None,
         )
     found = (*result.diagnostics, *(_never_accepted(spec, ledger) if result.tree is not None else ()))
     output.tell(found, format_, sources)
@@ -106,12 +121,22 @@ def summary(
         ("files", files),
         ("proof", proof),
         ("lock", "fabricc.lock written: commit it with the spec" if result.lock_changed else "unchanged"),
+        *_repinned(result),
         ("findings", output.tally(found)),
         ("time", f"{seconds:.1f} s"),
     ]
     following = f"fabricc plan {shlex.quote(str(spec))}"
     next_step = f"Next: `{following}` shows the plan behind it."
     return [f"{result.cluster}: {result.tree}", *output.columns(rows), next_step]
+
+
+def _repinned(result: BuildResult) -> list[tuple[str, str]]:
+    if result.repinned is None:
+        return []
+    from fabricc.compiler.repinning import changes
+
+    done = result.repinned
+    return [("repinned", f"{changes(done.pins)}: {done.touched}" if done.pins else "nothing")]
 
 
 def _some(devices: int) -> str:

@@ -10,25 +10,28 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.cli import output
+from fabricc.cli.repin import RepinningCommand, announce, repin_option
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.front import Front
 
 
-@click.command("lock", short_help="Write the lock that a spec needs, or check that it is there.")
+@click.command(
+    "lock", cls=RepinningCommand, short_help="Write the lock that a spec needs, or check that it is there."
+)
 @click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs."
 )
-@click.option("--repin", is_flag=True, help="Choose the strides afresh: may renumber.")
+@repin_option("Change the fewest numbers that the spec has outgrown, or just KEY: may renumber.")
 @output.format_option
-def command(specs: tuple[Path, ...], check: bool, repin: bool, format_: str) -> int:
+def command(specs: tuple[Path, ...], check: bool, repin: tuple[str, ...] | None, format_: str) -> int:
     """Write fabricc.lock beside each SPEC: the numbers that addresses and names follow from.
 
     Growth adds lines and changes none, so that nothing that stays is renumbered.
     """
-    if check and repin:
+    if check and repin is not None:
         raise click.UsageError("--check and --repin exclude each other.")
     from fabricc.compiler.front import run_front
     from fabricc.compiler.result import exit_status
@@ -46,6 +49,8 @@ def command(specs: tuple[Path, ...], check: bool, repin: bool, format_: str) -> 
             told += [] if wrong else [f"{front.lock_path}: as it has to be"]
         elif not wrong:
             try:
+                if format_ == "text":
+                    announce(front, output.err)
                 told.append(_written(front))
             except EmitError as error:
                 wrong = [error.diagnostic]

@@ -11,12 +11,14 @@ import click
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import csv_text, json_document
-from fabricc.cli import output
+from fabricc.cli import growth, output
+from fabricc.cli.repin import RepinningCommand, repin_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.base.foreign.text import Rendered
+    from fabricc.compiler.front import Front
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.quality import Sheet
     from fabricc.front.spec.model import ClusterSpec
@@ -27,7 +29,9 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 """Programs that read SVG and write PNG, first choice first."""
 
 
-@click.command("plan", short_help="Show topology, addresses, BGP, QoS and the assumptions taken.")
+@click.command(
+    "plan", cls=RepinningCommand, short_help="Show topology, addresses, BGP, QoS and the assumptions taken."
+)
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Tables for people, or one JSON object with the plan and the findings.")  # fmt: skip
@@ -38,19 +42,33 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 )
 @click.option("--plot", "picture", type=click.Path(path_type=Path), metavar="FILE",
               help="Draw thresholds against buffer into FILE, .svg or .png.")  # fmt: skip
-def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, picture: Path | None) -> int:
+@repin_option(
+    "Plan with the fewest numbers of fabricc.lock changed that the spec has outgrown, or with just KEY."
+)
+def command(
+    spec: Path,
+    format_: str,
+    csv_folder: Path | None,
+    qos: bool,
+    picture: Path | None,
+    repin: tuple[str, ...] | None,
+) -> int:
     """Show what SPEC becomes, without writing a configuration."""
     from fabricc.compiler.front import run_front
     from fabricc.compiler.result import exit_status
 
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise click.BadParameter(f"{picture} ends neither in .svg nor in .png", param_hint="--plot")
-    front = run_front(spec, infiniband=True)
+    front = run_front(spec, repin=repin, infiniband=True)
     if front.infiniband is not None:
         from fabricc.cli.plan_infiniband import show_plan
 
         return show_plan(front, format_, csv_folder, ethernet_only=qos or picture is not None)
     fabric, found = front.fabric, front.diagnostics
+    if fabric is not None and front.spec is not None:
+        from fabricc.front.planning.room import full, rooms
+
+        found = (*found, *full(front.spec, fabric, rooms(fabric), pinned=front.lock_before is not None))
     sheets: tuple[Sheet, ...] = ()
     computed = fabric or front.draft
     if computed is not None and front.spec is not None and (qos or picture or csv_folder):
@@ -58,7 +76,7 @@ def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, pictur
 
         sheets = worksheets(front.spec, computed)
     if format_ == "json":
-        output.document(_json(fabric, front.spec, found, sheets if qos else None))
+        output.document(_json(front, found, sheets if qos else None))
     else:
         output.tell(found, "text", front.sources)
         if qos and computed is not None:
@@ -66,7 +84,7 @@ def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, pictur
             if fabric is not None and not sheets:
                 output.out("No lossless class: there is nothing to compute.")
         elif fabric is not None and front.spec is not None:
-            output.show(starmap(Table, _tables(fabric, front.spec)))
+            output.show(starmap(Table, chain(growth.repinned_tables(front), _tables(fabric, front.spec))))
             if front.lock_before is None:
                 output.out(
                     f"There is no {front.lock_path.name}: nothing is deployed yet, and every number may still change."
@@ -80,16 +98,18 @@ def command(spec: Path, format_: str, csv_folder: Path | None, qos: bool, pictur
     return exit_status(found)
 
 
-def _json(
-    fabric: Fabric | None, spec: ClusterSpec | None, found: Iterable[object], sheets: Sequence[Sheet] | None
-) -> Rendered:
+def _json(front: Front, found: Iterable[object], sheets: Sequence[Sheet] | None) -> Rendered:
     import dataclasses
 
     from fabricc.compiler import tables
+    from fabricc.front.planning.room import rooms
 
+    fabric, spec = front.fabric, front.spec
     plan = tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
     findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
-    whole = {"plan": plan, "findings": findings}
+    whole: dict[str, object] = {"plan": plan, "findings": findings}
+    if fabric is not None:
+        whole |= growth.summary(front, rooms(fabric))
     if sheets is not None:
         whole["worksheet"] = tables.worksheet_summary(sheets)
     return json_document(whole, sort_keys=True)
@@ -169,6 +189,8 @@ def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
 
 def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     """Every table: title, column names, rows."""
+    from fabricc.front.planning.room import rooms
+
     samples = [fabric.switch(switch_id) for switch_id in fabric.kinds()]
     counts, shape = fabric.counts(), fabric.shape
     hosts, planes = plural(counts["hosts"], "host"), plural(shape.planes, "plane")
@@ -223,6 +245,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     if profiles:
         head = ("tier", "profile", "xoff, bytes", "headroom, bytes", "ECN from", "ECN to", "from")
         yield "Lossless profiles", head, [profiles[key] for key in sorted(profiles)]
+    yield growth.room_table(rooms(fabric))
     assumed = [(path, str(value)) for path, value in spec.assumptions.items()]
     yield "Assumed, because the spec does not say", ("key", "value"), assumed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import starmap
+from itertools import chain, starmap
 from typing import TYPE_CHECKING
 
 import click
@@ -10,10 +10,10 @@ import click
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import json_document
-from fabricc.cli import output
+from fabricc.cli import growth, output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from fabricc.base.foreign.text import Rendered
@@ -37,17 +37,20 @@ def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_o
     """
     from fabricc.back.infiniband.tables import plan_files
     from fabricc.compiler.result import exit_status
+    from fabricc.front.planning.infiniband.plan import rooms
+    from fabricc.front.planning.room import full
 
     ib, spec = front.infiniband, front.spec
     if ib is None or spec is None:
         raise ValueError("not an InfiniBand fabric")
     if ethernet_only:
         raise click.UsageError("--qos and --plot are of lossless Ethernet; InfiniBand has link credits.")
+    found = (*front.diagnostics, *full(spec, ib.wiring, rooms(ib), pinned=front.lock_before is not None))
     if format_ == "json":
-        output.document(_json(ib, front))
+        output.document(_json(ib, front, found))
     else:
-        output.tell(front.diagnostics, "text", front.sources)
-        output.show(starmap(Table, _tables(ib, front)))
+        output.tell(found, "text", front.sources)
+        output.show(starmap(Table, chain(growth.repinned_tables(front), _tables(ib, front))))
     if csv_folder is not None:
         from fabricc.tree.file import make_folder, write_file
 
@@ -60,16 +63,17 @@ def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_o
     return exit_status(front.diagnostics)
 
 
-def _json(ib: InfinibandFabric, front: Front) -> Rendered:
+def _json(ib: InfinibandFabric, front: Front, found: Iterable[object]) -> Rendered:
     import dataclasses
 
     from fabricc.back.infiniband.tables import summary
+    from fabricc.front.planning.infiniband.plan import rooms
 
     assumptions = front.spec.assumptions if front.spec else {}
     whole = {
         "plan": summary(ib, assumptions),
-        "findings": [dataclasses.asdict(each) for each in front.diagnostics],
-    }
+        "findings": [dataclasses.asdict(each) for each in found],  # type: ignore[call-overload]
+    } | growth.summary(front, rooms(ib))
     return json_document(whole, sort_keys=True)
 
 
@@ -78,6 +82,7 @@ def _tables(ib: InfinibandFabric, front: Front) -> Iterator[_Table]:
     from fabricc.back.infiniband.tables import class_rows, partition_rows
     from fabricc.catalog.rates import generation_at
     from fabricc.fabric.infiniband.identity import MOST_LIDS
+    from fabricc.front.planning.infiniband.plan import rooms
 
     wiring, counts = ib.wiring, ib.counts()
     hosts, subnets = plural(counts["hosts"], "host"), plural(ib.planes, "subnet")
@@ -122,5 +127,6 @@ def _tables(ib: InfinibandFabric, front: Front) -> Iterator[_Table]:
             ("pool", "split into", "mode", "MTU"),
             [(str(ib.ipoib.pool), size, ib.ipoib.mode, ib.ipoib.mtu)],
         )
+    yield growth.room_table(rooms(ib))
     assumed = [(path, str(value)) for path, value in (front.spec.assumptions if front.spec else {}).items()]
     yield "Assumed, because the spec does not say", ("key", "value"), assumed

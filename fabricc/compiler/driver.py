@@ -19,7 +19,7 @@ from fabricc.tree import EmitError
 from fabricc.tree.patch import pending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from fabricc.compiler.front import Front
@@ -38,9 +38,10 @@ def build(
     *,
     jobs: int | None = None,
     frozen: bool = False,
-    repin: bool = False,
+    repin: Sequence[str] | None = None,
     check: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
+    before: Callable[[Front], None] | None = None,
 ) -> tuple[BuildResult, dict[str, str]]:
     """Build the spec's tree below `out`.
 
@@ -49,15 +50,16 @@ def build(
         out: folder that holds the tree, which is named after the cluster.
         jobs: worker processes; None for one per usable CPU.
         frozen: fail rather than change the lock.
-        repin: choose the strides of the lock afresh: addresses, names and ports may change.
+        repin: pins of the lock that may change, as for `run_front`.
         check: read every file back and prove it; without, the tree is written unproved.
         progress: called with what is being done, how much of it is done, and how much there is.
+        before: called with the sound front half before anything of a whole build is written.
 
     Returns:
         What came of it, and the text of the files that diagnostics point into, by name.
     """
     options = f"check={check}{_templates()}"
-    known = None if repin else record.last(out, spec_path, options)
+    known = None if repin is not None else record.last(out, spec_path, options)
     half = known is not None and pending(known.tree)
     front = None
     changed = known.changed_inputs() if known is not None else None
@@ -70,6 +72,7 @@ def build(
             return done, dict(front.sources) if front else {}
     from fabricc.compiler.front import lock_change, run_front
     from fabricc.compiler.ledger import kept
+    from fabricc.compiler.repinning import REPINNED
 
     front = front or run_front(spec_path, repin=repin, infiniband=True)
     sources = dict(front.sources)
@@ -79,6 +82,8 @@ def build(
     result = BuildResult(front.spec.cluster, None, front.diagnostics, fabric.counts())
     if frozen and front.lock_text != front.lock_before:
         return replace(result, diagnostics=(*front.diagnostics, lock_change(front))), sources
+    if before is not None:
+        before(front)
     try:
         result, files, ledger = _emit(front, front.spec, fabric, out, jobs, check, progress)
     except EmitError as error:
@@ -88,8 +93,10 @@ def build(
     if result.exit_status == 0:
         inputs = dict(front.inputs)
         inputs[str(front.lock_path.resolve())] = hashlib.sha256(front.lock_text.encode()).hexdigest()
+        lasting = [d for d in result.diagnostics if d.code not in REPINNED]
+        remembered = replace(result, diagnostics=tuple(lasting))
         with kept(out, front.spec.cluster, ledger) as digest:
-            record.save(out, result, spec_path, inputs, options, files, digest)
+            record.save(out, remembered, spec_path, inputs, options, files, digest)
     return result, sources
 
 
@@ -179,6 +186,7 @@ def _emit(
         written=done.written,
         removed=done.removed,
         lock_changed=changed,
+        repinned=front.repinned,
     )
     return result, [*run.gathered.sums, "manifest.json"], run.ledger if isinstance(run, _Run) else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -12,7 +12,7 @@ from fabricc.compiler.naming import Naming
 from fabricc.compiler.quoting import input_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fabricc.back.hosts.back_end import HostGap
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.fabric.model import Switch
+    from fabricc.front.planning.repin import Repinned
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 
@@ -40,6 +41,7 @@ class Front:
         inputs: file -> SHA-256 of its bytes, of everything that was read.
         draft: the fabric with its errors, to explain them by; None where none took shape.
         infiniband: the fabric of a spec with `fabric: infiniband`, in the place of `fabric`.
+        repinned: what a repinning changes, None where none was asked for or none helps.
     """
 
     spec: ClusterSpec | None
@@ -52,6 +54,7 @@ class Front:
     inputs: Mapping[str, str] = field(default_factory=dict)
     draft: Fabric | None = None
     infiniband: InfinibandFabric | None = None
+    repinned: Repinned | None = None
 
     @property
     def sound(self) -> bool:
@@ -60,18 +63,23 @@ class Front:
         return planned and not any(d.severity is Severity.ERROR for d in self.diagnostics)
 
 
-def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infiniband: bool = False) -> Front:
+def run_front(
+    spec_path: Path, *, repin: Sequence[str] | None = None, gaps: bool = True, infiniband: bool = False
+) -> Front:
     """Everything up to the fabric; problems are diagnostics, never exceptions.
 
     Args:
         spec_path: the spec.
-        repin: choose strides afresh, so that addresses, names and ports may change; identities stay.
+        repin: pins of the lock to choose afresh, so that addresses and ports may change, () for the least that
+            suffices; None keeps all. Identities stay.
         gaps: also ask every back end in use what it cannot express.
         infiniband: plan an InfiniBand spec too; without, it is refused (FAB5817).
     """
     from fabricc.catalog.load import load_catalog
     from fabricc.compiler.accept import settled
+    from fabricc.compiler.repinning import Repinning
     from fabricc.front.planning import plan
+    from fabricc.front.planning.touched import touched
     from fabricc.front.spec.load import load_spec
     from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renewed
 
@@ -94,17 +102,20 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
         lock, found = parse_lock(lock_before, str(lock_path), spec.cluster)
         diagnostics += found
         sources[str(lock_path)] = lock_before
-        if repin:
-            lock = replace(lock, strides={})
+    repinning = Repinning(lock, lock_path, lock_before or "", repin)
+    diagnostics += repinning.unknown()
     if any(d.severity is Severity.ERROR for d in diagnostics):
         return Front(spec, None, lock_path, "", lock_before, tuple(diagnostics), sources)
     if spec.infiniband is not None:
         from fabricc.compiler.infiniband import infiniband_front
 
         known = Front(spec, None, lock_path, "", lock_before, tuple(diagnostics), sources)
-        return infiniband_front(known, spec_path, catalog, lock, wanted=infiniband)
-    planned = plan(spec, catalog, lock, Naming())
-    diagnostics += planned.diagnostics
+        return infiniband_front(known, spec_path, catalog, repinning, wanted=infiniband)
+    planned, repinned = repinning.run(
+        lambda pinned: plan(spec, catalog, pinned, Naming()),
+        lambda after: touched(spec, catalog, lock, after.fabric),
+    )
+    diagnostics += [*planned.diagnostics, *repinning.told(repinned)]
     if planned.fabric is not None and gaps:
         diagnostics += capability_gaps(spec, planned.fabric)
     fabric = planned.fabric
@@ -129,6 +140,7 @@ def run_front(spec_path: Path, *, repin: bool = False, gaps: bool = True, infini
         sources,
         inputs,
         planned.draft,
+        repinned=repinned,
     )
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fabricc.back.infiniband.proof import Finding
     from fabricc.catalog.model import Catalog
     from fabricc.compiler.front import Front
+    from fabricc.compiler.repinning import Repinning
     from fabricc.fabric.infiniband.model import InfinibandFabric
-    from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.tree import Manifest, Stage
 
@@ -27,20 +27,22 @@ _TOLD = 5
 """Findings of one code told one by one; the rest are counted."""
 
 
-def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock, *, wanted: bool) -> Front:
+def infiniband_front(
+    front: Front, spec_path: Path, catalog: Catalog, repinning: Repinning, *, wanted: bool
+) -> Front:
     """The front half of an InfiniBand spec, from what every front half begins with.
 
     Args:
         front: spec, lock and diagnostics so far.
         spec_path: the spec's file.
         catalog: the models it may use.
-        lock: identities and strides of earlier builds.
+        repinning: identities and strides of earlier builds, and which of them may change.
         wanted: whether the caller can do something with an InfiniBand fabric.
     """
     from fabricc.compiler.accept import settled
     from fabricc.compiler.front import digests
     from fabricc.compiler.quoting import input_texts
-    from fabricc.front.planning.infiniband.plan import plan
+    from fabricc.front.planning.infiniband.plan import plan, touched
     from fabricc.front.spec.lock import renewed
 
     spec = front.spec
@@ -51,8 +53,11 @@ def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock
         help_ = "`validate`, `plan`, `report`, `lock`, `build` and `check` do."
         refused = spec.error("FAB5817", message, "fabric", help=help_)
         return replace(front, diagnostics=(*front.diagnostics, refused))
-    planned = plan(spec, catalog, lock, spec_path.parent)
-    found = [*front.diagnostics, *planned.diagnostics]
+    planned, repinned = repinning.run(
+        lambda pinned: plan(spec, catalog, pinned, spec_path.parent),
+        lambda after: touched(spec, catalog, repinning.lock, after.fabric),
+    )
+    found = [*front.diagnostics, *planned.diagnostics, *repinning.told(repinned)]
     if planned.fabric is not None:
         found = settled(spec, found)
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
@@ -65,6 +70,7 @@ def infiniband_front(front: Front, spec_path: Path, catalog: Catalog, lock: Lock
         diagnostics=tuple(found),
         sources={**input_texts(planned.diagnostics), **front.sources},
         inputs=inputs,
+        repinned=repinned,
     )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.front.planning.repin import Repinned
 
 OK, WRONG, ENVIRONMENT = 0, 1, 3
 
@@ -30,6 +31,7 @@ class BuildResult:
         up_to_date: True when the inputs and every file were as the last build left them.
         proved: devices that this build read back, the rest standing as it was proved before; None for all of them.
         lock_changed: True when the lock file was written.
+        repinned: which pins of the lock this build changed and what that touches; None when none was asked for.
     """
 
     cluster: str = ""
@@ -43,6 +45,7 @@ class BuildResult:
     up_to_date: bool = False
     proved: int | None = None
     lock_changed: bool = False
+    repinned: Repinned | None = None
 
     @property
     def exit_status(self) -> int:

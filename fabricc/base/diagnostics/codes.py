@@ -125,6 +125,11 @@ TITLES: dict[str, str] = {
     "FAB3027": "Uplinks that break the declared ratio",
     "FAB3028": "A sole spine",
     "FAB3029": "Uplinks added because they need fewer spines",
+    "FAB3035": "Pins that do not suffice",
+    "FAB3036": "No such pin in the lock",
+    "FAB3037": "Pins changed, and what that touches",
+    "FAB3038": "No pin to change",
+    "FAB3039": "No room for another unit",
     "FAB3041": "A NIC without a port of the host's speed",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.

@@ -27,7 +27,10 @@ from fabricc.front.planning.infiniband.refusals import (
     placeholders,
 )
 from fabricc.front.planning.models import UnfitError, models_of
+from fabricc.front.planning.room import Room, port_rooms
 from fabricc.front.planning.shape import Sizing, size
+from fabricc.front.planning.tors import REPIN
+from fabricc.front.planning.touched import Touched, as_pinned, compared
 from fabricc.front.planning.units import digits, identities
 from fabricc.front.spec.lock import Lock
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, SwitchModel
+    from fabricc.fabric.shape import Shape, SwitchId
     from fabricc.front.planning.models import Models
     from fabricc.front.planning.units import Identities
     from fabricc.front.spec.infiniband import Infiniband
@@ -80,6 +84,22 @@ class PanelNames:
         """The printed name: `7`, or `4/1` and `4/2` in a twin-port cage."""
         pattern = str(model.nos[nos]["port"]) if children > 1 else "{cage}"
         return pattern.format(cage=cage, child=child)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lids:
+    """The LIDs of one fabric as what identifies its devices."""
+
+    lids: LidPlan
+    shape: Shape
+
+    def switch(self, at: SwitchId) -> int:
+        """The LID of a switch."""
+        return self.lids.switch(self.shape, at)
+
+    def host(self, unit: int, slot: int) -> int:
+        """The first LID of a host; the others follow."""
+        return self.lids.host_port(self.shape, unit, slot, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +159,32 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
     return InfinibandPlan(None if worst(blocking) is Severity.ERROR else fabric, new_lock, tuple(findings))
 
 
+def touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: InfinibandFabric | None) -> Touched:
+    """What of a fabric with the lock's pins is another in `after`, LIDs being its numbers; as of any fabric."""
+    if after is None:
+        return Touched()
+    before = as_pinned(spec, catalog, lock, after.wiring)
+    pins = lock.strides
+    if before is None or not {"lid_spine", "lid_unit", "lid_slots"} <= pins.keys():
+        return compared(None, after.wiring)
+    then = LidPlan(pins["lid_spine"], pins["lid_unit"], pins["lid_slots"])
+    return compared(before, after.wiring, _Lids(then, before.shape), _Lids(after.lids, after.wiring.shape))
+
+
+def rooms(ib: InfinibandFabric) -> tuple[Room, ...]:
+    """The room of every pin."""
+    shape, lids = ib.wiring.shape, ib.lids
+    cores = [Room("lid_spine", "cores, by their LIDs", shape.cores, lids.spine - 1)] if shape.cores else []
+    return (
+        *port_rooms(ib.wiring),
+        *cores,
+        Room(
+            "lid_unit", "spines of a subnet, by their LIDs", shape.pods * shape.spines, lids.unit - lids.spine
+        ),
+        Room("lid_slots", "hosts of a unit, by their LIDs", shape.hosts_per_unit, lids.slots),
+    )
+
+
 def _lids(spec: ClusterSpec, sizing: Sizing, present: int, units: int, pins: Mapping[str, int]) -> LidPlan:
     """Where LIDs begin: as pinned, else with room for every pod the cores can join, and roomy units if they fit."""
     shape = sizing.shape
@@ -159,7 +205,7 @@ def _lids(spec: ClusterSpec, sizing: Sizing, present: int, units: int, pins: Map
             "FAB3020",
             f"the lock pins {name} to {pinned}, but the {what} now need {least}",
             "gpus" if name == "lid_slots" else "spines",
-            help="Undo the change, or accept other LIDs with `fabricc build --repin`.",
+            help=REPIN,
         )
         for name, (pinned, least, what) in needed.items()
         if pinned < least

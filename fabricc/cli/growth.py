@@ -1,0 +1,37 @@
+"""What `fabricc plan` says of growth: the room that pins leave, and what a repinning changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fabricc.compiler.front import Front
+    from fabricc.front.planning.room import Room
+
+    _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
+
+
+def repinned_tables(front: Front) -> Iterator[_Table]:
+    """The pins that a repinning changes; what it touches is a finding."""
+    if front.repinned is not None and front.repinned.pins:
+        rows = [(name, old, new) for name, (old, new) in front.repinned.pins.items()]
+        yield "Repinned", ("pin", "from", "to"), rows
+
+
+def room_table(rooms: Iterable[Room]) -> _Table:
+    """What is in use of what each pin allows."""
+    rows = [(room.pin, room.what, room.used, room.room, room.room - room.used) for room in rooms]
+    return "Room for growth", ("pin", "of what", "in use", "room", "left"), rows
+
+
+def summary(front: Front, rooms: Iterable[Room]) -> dict[str, object]:
+    """The same as JSON holds it."""
+    import dataclasses
+
+    found: dict[str, object] = {"room": [room._asdict() for room in rooms]}
+    if front.repinned is not None:
+        touched = dataclasses.asdict(front.repinned.touched)
+        found["repinned"] = {"pins": dict(front.repinned.pins), "touched": touched}
+    return found

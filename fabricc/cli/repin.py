@@ -1,0 +1,50 @@
+"""The option `--repin[=KEY]` of the verbs that plan with a lock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabricc.compiler.front import Front
+
+LEAST = ""
+"""What `--repin` without a key stands for."""
+
+
+class RepinningCommand(click.Command):
+    """A command whose `--repin` may stand without a value, so that the argument after it stays an argument."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Arguments with a bare `--repin` given its empty value."""
+        end = args.index("--") if "--" in args else len(args)
+        told = [f"--repin={LEAST}" if word == "--repin" else word for word in args[:end]]
+        return super().parse_args(ctx, [*told, *args[end:]])
+
+
+def _keys(
+    _context: click.Context, _option: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """None without the option, () for the least, else the keys."""
+    if not value:
+        return None
+    keys = tuple(key for key in value if key != LEAST)
+    if keys and len(keys) < len(value):
+        raise click.UsageError("--repin alone chooses the pins: give either it or keys.")
+    return keys
+
+
+def announce(front: Front, say: Callable[[str], None]) -> None:
+    """Say what the repinning touches, where there is one, before anything is written."""
+    if front.repinned is not None and front.repinned.pins:
+        from fabricc.compiler.repinning import changes
+
+        say(f"repinning {changes(front.repinned.pins)}: {front.repinned.touched}")
+
+
+def repin_option(help_: str) -> Callable[[Any], Any]:
+    """`--repin`, which chooses the fewest pins that must change, and `--repin=KEY`, repeatable, which names them."""
+    return click.option("--repin", multiple=True, metavar="[=KEY]", callback=_keys, help=help_)

@@ -1,0 +1,93 @@
+"""Pins of the lock that a build may change: asked for by key, told with what they touch and where they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.values import dataclass
+from fabricc.front.planning.repin import Planned, repin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from fabricc.front.planning.repin import Repinned
+    from fabricc.front.planning.touched import Touched
+    from fabricc.front.spec.lock import Lock
+
+P = TypeVar("P", bound=Planned)
+REPINNED = ("FAB3037", "FAB3038")
+"""Findings of the one run that repins; of no later one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repinning:
+    """A lock and which of its pins may change.
+
+    Attributes:
+        lock: the numbers, with the file and its text.
+        asked: None for no pin, () for the least that suffices, else names as `stride` lines have them.
+    """
+
+    lock: Lock
+    file: Path
+    text: str
+    asked: Sequence[str] | None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names asked for, without the word `stride`."""
+        return tuple(dict.fromkeys(key.removeprefix("stride ").strip() for key in self.asked or ()))
+
+    def unknown(self) -> Iterator[Diagnostic]:
+        """FAB3036 for every key that the lock does not pin."""
+        for key in self.keys:
+            if key in self.lock.strides:
+                continue
+            if key.removeprefix("unit ") in self.lock.units or key.removeprefix("host ").split()[:1] in (
+                [name] for name in self.lock.hosts
+            ):
+                message = f"{key!r} is the place of a unit or host, which no repinning changes"
+            else:
+                message = f"the lock has no pin {key!r}"
+            known = ", ".join(sorted(self.lock.strides))
+            help_ = f"Its pins are {known}." if known else "It pins nothing yet: build without `--repin`."
+            yield Diagnostic("FAB3036", Severity.ERROR, message, Position(str(self.file), 1), help_)
+
+    def run(self, plan: Callable[[Lock], P], touched: Callable[[P], Touched]) -> tuple[P, Repinned | None]:
+        """The plan with the lock as it is, or with the pins changed that may; see `planning.repin`."""
+        if self.asked is None or not self.lock.strides:
+            return plan(self.lock), None
+        return repin(self.lock, self.keys, plan, touched)
+
+    def told(self, found: Repinned | None) -> Iterator[Diagnostic]:
+        """FAB3037 with what changes, FAB3038 when nothing does, FAB3035 when what was asked for does not suffice."""
+        if found is None:
+            return
+        at = self._line(found.pins)
+        if not found.enough:
+            asked = ", ".join(found.asked)
+            what = f"changing {asked} does not suffice: it takes {changes(found.pins)}"
+            words = " ".join(f"--repin={key}" for key in found.pins)
+            help_ = f"Use `{words}`, or `--repin` alone, which touches {found.touched}."
+            yield Diagnostic("FAB3035", Severity.ERROR, what, at, help_)
+        elif found.pins:
+            what = f"--repin changes {changes(found.pins)}: {found.touched}"
+            help_ = "Counted is what the lock had room for. `fabricc diff` compares the trees in full."
+            yield Diagnostic("FAB3037", Severity.NOTE, what, at, help_)
+        else:
+            what = "--repin changes nothing: the lock holds what the spec needs"
+            yield Diagnostic("FAB3038", Severity.NOTE, what, at, "Build without it.")
+
+    def _line(self, pins: Mapping[str, object]) -> Position:
+        """Where the first of some pins stands in the lock."""
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if line.startswith("stride ") and line.split()[1:2] == [next(iter(pins), None)]:
+                return Position(str(self.file), number, 1)
+        return Position(str(self.file), 1)
+
+
+def changes(pins: Mapping[str, tuple[int, int]]) -> str:
+    """`host from 32 to 64, tor_up_cage from 16 to 32`."""
+    return ", ".join(f"{name} from {old} to {new}" for name, (old, new) in pins.items())

@@ -1,0 +1,110 @@
+"""Room for growth: how much of what every pin of the lock, and every tier's ports, allow is in use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.model import TierName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import PortLayout
+    from fabricc.front.spec.model import ClusterSpec
+
+
+class Room(NamedTuple):
+    """What one pin allows.
+
+    Attributes:
+        pin: its name in the lock.
+        what: what is counted.
+        used: how many there are.
+        room: how many there can be while the pin stays.
+    """
+
+    pin: str
+    what: str
+    used: int
+    room: int
+
+
+def rooms(fabric: Fabric) -> tuple[Room, ...]:
+    """The room of every pin but the digits of names, which bound nothing."""
+    return *port_rooms(fabric), *stride_rooms(fabric)
+
+
+def stride_rooms(fabric: Fabric) -> Iterator[Room]:
+    """The room that strides give, in the order of `Strides`."""
+    shape, strides = fabric.shape, fabric.strides
+    yield Room("host", "hosts of a unit", shape.hosts_per_unit, strides.host)
+    yield Room("rail", "rails that share a ToR", shape.rails_per_tor, strides.rail)
+    yield Room("nic_port", "ports of a NIC", shape.nic_ports, strides.nic_port)
+    yield Room("group", "ToRs of a unit for one NIC port", shape.groups, strides.group)
+    yield Room("unit", "units, by their numbers", max(fabric.units) + 1, strides.unit)
+    yield Room("uplink", "uplinks of a ToR", shape.uplinks, strides.uplink)
+    yield Room("spine", "spines of a plane" + " and pod" * bool(shape.cores), shape.spines, strides.spine)
+    yield Room("plane", "planes", shape.planes, strides.plane)
+    if shape.cores:
+        yield Room("spine_uplink", "uplinks of a spine", shape.spine_uplinks, strides.spine_uplink)
+
+
+def port_rooms(fabric: Fabric) -> Iterator[Room]:
+    """The room that cabling pins leave on the ports of each tier."""
+    shape, present = fabric.shape, max(fabric.units) + 1
+    busiest = max(fabric.tor_layouts, key=_down_cages)
+    yield Room("tor_up_cage", "cages of a ToR before its uplinks", _down_cages(busiest), _up_cage(busiest))
+    if not shape.cores or fabric.core_layout is None:
+        yield Room("links_per_spine", "units that the spines have ports for", present, shape.units_per_pod)
+        return
+    last = present - (shape.pods - 1) * shape.units_per_pod
+    yield Room("units_per_pod", "units of the last pod", last, shape.units_per_pod)
+    spine = fabric.spine_layout
+    yield Room("spine_up_cage", "cages of a spine before its uplinks", _down_cages(spine), _up_cage(spine))
+    pods = len(fabric.core_layout.down) // (shape.spines_per_core_group * shape.links_per_core)
+    yield Room("links_per_core", "pods that the cores have ports for", shape.pods, pods)
+
+
+def _down_cages(layout: PortLayout) -> int:
+    """Cages from the first to the last that has a link down."""
+    return len({slot.cage for slot in layout.slots[: max(layout.down) + 1]})
+
+
+def _up_cage(layout: PortLayout) -> int:
+    """Cages before the first with an uplink; all, where there is none."""
+    end = min(layout.up, default=len(layout.slots))
+    return len({slot.cage for slot in layout.slots[:end]})
+
+
+def full(spec: ClusterSpec, fabric: Fabric, found: Iterable[Room], *, pinned: bool) -> Iterator[Diagnostic]:
+    """FAB3039 where one more unit would be refused, unless the spec declares as its capacity what is there.
+
+    Args:
+        spec: the spec.
+        fabric: its plan.
+        found: the room of its pins.
+        pinned: whether there is a lock; without one a larger capacity can still be declared.
+    """
+    if spec.gpus.capacity_units is not None:
+        return
+    left = {room.pin: room.room - room.used for room in found}
+    pods_full = not left.get("links_per_core", 0) and not left.get("units_per_pod", 1)
+    tier = TierName.CORE if fabric.shape.cores else TierName.SPINE
+    units = max(fabric.units) + 1
+    reasons = {
+        f"the {tier.value}s have ports for {plural(units, 'unit')}, and all are taken": pods_full
+        or not left.get("links_per_spine", 1),
+        f"the lock has numbers for {plural(units, 'unit')}, and all are taken": not left.get("unit", 1),
+    }
+    help_ = (
+        "Another unit would be refused: with it in the spec, `fabricc plan --repin` shows what it takes."
+        if pinned
+        else "Declare with `gpus.capacity`, before the first build, how many hosts there will be."
+    )
+    help_ += f" `gpus.capacity: {fabric.counts()['hosts']}` says that there will be no more."
+    for reason, holds in reasons.items():
+        if holds:
+            yield spec.warning("FAB3039", reason, "gpus", help=help_)

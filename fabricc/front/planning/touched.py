@@ -1,0 +1,214 @@
+"""What of a fabric becomes another when pins change: devices, cables and addresses, counted on both fabrics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import dataclass
+from fabricc.fabric import links
+from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.shape import Strides
+from fabricc.front.planning.models import UnfitError, models_of
+from fabricc.front.planning.shape import size
+from fabricc.front.planning.strides import NAMES
+from fabricc.front.planning.units import digits, identities
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from fabricc.catalog.model import Catalog
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import PortLayout, SwitchId
+    from fabricc.front.spec.lock import Lock
+    from fabricc.front.spec.model import ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What of a fabric becomes another.
+
+    Attributes:
+        gpus: GPUs whose host, or a ToR of theirs, is renumbered or recabled.
+        switches, hosts: devices with another number, address, cable or name; of a switch above, also at a far end.
+        cables: cables that move at one end at least.
+        links: links that stay where they are and get other addresses or AS numbers.
+    """
+
+    gpus: int = 0
+    switches: int = 0
+    hosts: int = 0
+    cables: int = 0
+    links: int = 0
+
+    @property
+    def weight(self) -> tuple[int, ...]:
+        """By which two are compared: what carries jobs first."""
+        return self.gpus, self.switches + self.hosts, self.cables, self.links
+
+    def __str__(self) -> str:
+        if not any(self.weight):
+            return "nothing that is there becomes another"
+        parts = [
+            plural(count, noun)
+            for count, noun in ((self.gpus, "GPU"), (self.hosts, "host"), (self.switches, "switch"))
+            if count
+        ]
+        parts += [f"{plural(self.cables, 'cable')} moved"] * bool(self.cables)
+        parts += [f"{plural(self.links, 'link')} readdressed"] * bool(self.links)
+        return ", ".join(parts)
+
+
+class Identity(Protocol):
+    """What identifies the devices of one fabric besides their names: numbers that follow from pins."""
+
+    def switch(self, at: SwitchId) -> Hashable:
+        """The numbers of a switch."""
+
+    def host(self, unit: int, slot: int) -> Hashable:
+        """The numbers of a host that are not those of its links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers that strides give: of a switch its own (loopback, router ID), ASN and management address."""
+
+    fabric: Fabric
+
+    def switch(self, at: SwitchId) -> Hashable:
+        """Its number, ASN and management address."""
+        fabric = self.fabric
+        return links.number(fabric, at), links.asn(fabric, at), links.management_offset(fabric, at)
+
+    def host(self, unit: int, slot: int) -> Hashable:
+        """None: a host has the addresses of its links alone."""
+
+
+def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) -> Fabric | None:
+    """As much of the fabric `after` as the lock's pins have room for, with those pins.
+
+    The lock does not say how far its fabric had grown; what it had no room for cannot be there. None when the ports of
+    today's ToRs and spines cannot be laid out as the lock pins them.
+    """
+    models = models_of(spec, catalog)
+    try:
+        sizing = size(spec, models, 1, 1, lock.strides, catalog)
+    except UnfitError:
+        return None
+    strides = Strides(**{name: lock.strides.get(name, getattr(after.strides, name)) for name in NAMES})
+    room = min(sizing.capacity_units, lock.strides.get("unit", sizing.capacity_units))
+    known = identities(spec, lock.units, lock.hosts, digits(spec, lock.strides)).units
+    slots = lock.strides.get("host", sizing.shape.hosts_per_unit)
+    units = {
+        coordinate: replace(unit, hosts={slot: name for slot, name in unit.hosts.items() if slot < slots})
+        for coordinate, unit in known.items()
+        if coordinate < room
+    }
+    pods = -(-(max(units, default=0) + 1) // sizing.shape.units_per_pod)
+    return replace(
+        after,
+        shape=replace(sizing.shape, pods=pods),
+        strides=strides,
+        units=units,
+        tor_layouts=sizing.tor_layouts,
+        spine_layout=sizing.spine_layout,
+        core_layout=sizing.core_layout,
+    )
+
+
+def touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric | None) -> Touched:
+    """What of a fabric with the lock's pins is another in `after`; None is no fabric and touches nothing."""
+    return Touched() if after is None else compared(as_pinned(spec, catalog, lock, after), after)
+
+
+def compared(
+    before: Fabric | None, after: Fabric, was: Identity | None = None, becomes: Identity | None = None
+) -> Touched:
+    """What of `before` is another in `after`; None is a fabric of which everything is.
+
+    Args:
+        before: the fabric that the pins had room for.
+        after: the fabric of today's spec.
+        was: what identifies the devices of `before`; by default the numbers of its strides.
+        becomes: the same of `after`.
+    """
+    if before is None:
+        counts = after.counts()
+        switches = counts["tors"] + counts["spines"] + counts["cores"]
+        cables = counts["spine_cables"] + counts["core_cables"]
+        return Touched(counts["gpus"], switches, counts["hosts"], cables, 0)
+    old, new = _by_place(before), _by_place(after)
+    was, becomes = was or Numbers(old), becomes or Numbers(new)
+    remaining = {_place(at): at for at in new.switch_ids()}
+    switches, moved, readdressed = 0, 0, 0
+    hosts: set[str] = set()
+    behind: set[str] = set()
+    for at in old.switch_ids():
+        then = _links(old, at)
+        there = remaining.get(_place(at))
+        now = _links(new, there) if there else {}
+        changed = {place for place, link in then.items() if now.get(place) != link}
+        for place in changed:
+            direction, end, _ = then[place]
+            if direction is Direction.DOWN:
+                continue
+            stays = place in now and now[place][1] == end
+            moved, readdressed = moved + (not stays), readdressed + stays
+            if direction is Direction.HOST:
+                hosts.add(end[0])
+        other = there is None or (old.name(at), was.switch(at)) != (new.name(there), becomes.switch(there))
+        switches += other or bool(changed)
+        if at.tier is TierName.TOR and (other or any(then[p][0] is not Direction.HOST for p in changed)):
+            behind.update(old.units[at.unit].hosts.values())
+    gpus = 0
+    for unit in old.units.values():
+        at_unit = unit.coordinate
+        hosts |= {
+            name
+            for slot, name in unit.hosts.items()
+            if (_host(new, at_unit, slot), becomes.host(at_unit, slot)) != (name, was.host(at_unit, slot))
+        }
+        gpus += len((hosts | behind) & set(unit.hosts.values())) * old.host_models[unit.group].gpus
+    return Touched(gpus, switches, len(hosts), moved, readdressed)
+
+
+def _host(fabric: Fabric, unit: int, slot: int) -> str | None:
+    return fabric.units[unit].hosts.get(slot) if unit in fabric.units else None
+
+
+def _place(at: SwitchId) -> tuple[int | str, ...]:
+    """A switch without its pod where that follows from its unit."""
+    pod = -1 if at.tier is TierName.TOR else at.pod
+    return at.tier.value, at.plane, pod, at.unit, at.index, at.nic_port
+
+
+def _links(
+    fabric: Fabric, at: SwitchId
+) -> dict[str, tuple[Direction, tuple[str, str], tuple[str | int | None, ...]]]:
+    """Port -> direction, far end, addresses of both ends with the far end's ASN."""
+    names = links.port_names(fabric, at)
+    return {
+        names[link.slot]: (
+            link.direction,
+            (link.peer, link.peer_port),
+            (link.local4, link.remote4, link.local6, link.remote6, link.peer_asn),
+        )
+        for link in links.links(fabric, at)
+    }
+
+
+def _by_place(fabric: Fabric) -> Fabric:
+    """The fabric with every port named by cage and part of it, the same for every NOS and every layout."""
+    layouts: dict[TierName, Mapping[str, PortLayout]] = {
+        TierName.TOR: {f"tor{index}": layout for index, layout in enumerate(fabric.tor_layouts)},
+        TierName.SPINE: {"spine": fabric.spine_layout},
+    }
+    if fabric.core_layout is not None:
+        layouts[TierName.CORE] = {"core": fabric.core_layout}
+    named = {
+        (fabric.tiers[tier].nos, key): tuple(f"{s.cage}/{s.child}/{s.children}" for s in layout.slots)
+        for tier, group in layouts.items()
+        for key, layout in group.items()
+    }
+    return replace(fabric, port_names=named, changes={})

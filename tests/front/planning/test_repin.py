@@ -1,0 +1,259 @@
+"""Repinning changes the least that suffices: what growth did not outgrow keeps its number, and nothing more moves."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from fabricc.front.planning import plan
+from fabricc.front.planning.repin import Repinned, minimal_sets, repin
+from fabricc.front.planning.touched import Touched, compared, touched
+from tests.front.planning.support import CATALOG, AnyNos, document, planned, spec_of
+from tests.front.planning.test_growth import GROWTH, ZONES, identity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning import Plan
+    from fabricc.front.spec.lock import Lock
+
+PLAIN = document(gpus={"hosts": 56, "hosts_per_unit": 8, "rails_per_tor": 4})
+TIGHT = document(
+    gpus={"hosts": 20, "hosts_per_unit": 5, "rails_per_tor": 2},
+    addressing={"hosts": "10.0.0.0/21", "links": "10.1.0.0/20", "loopbacks": "10.2.0.0/24"},
+    management={"network": "10.3.0.0/24"},
+)
+PLANES = document(
+    gpus={"model": "hgx-2x200", "hosts": 24, "hosts_per_unit": 16},
+    planes=2,
+    tors={"model": "sn5600", "uplink_gbps": 400},
+    spines={"model": "sn5600"},
+)
+PODS = deepcopy(ZONES)
+PODS["gpus"] |= {"racks": 24, "capacity": 48}
+
+
+def repinned(text: dict[str, Any], lock: Lock, *keys: str) -> tuple[Plan, Repinned | None]:
+    spec = spec_of(text)
+    return repin(
+        lock,
+        keys,
+        lambda pins: plan(spec, CATALOG, pins, AnyNos()),
+        lambda after: touched(spec, CATALOG, lock, after.fabric),
+    )
+
+
+def changed(spec: dict[str, Any], **sections: Any) -> dict[str, Any]:
+    text = deepcopy(spec)
+    for name, section in sections.items():
+        text[name] = {**text.get(name, {}), **section}
+    return text
+
+
+def moved(before: Fabric, after: Fabric) -> set[str]:
+    """Names of what is another afterwards, by everything that tells devices, ports and cables apart."""
+    old, new = identity(before), identity(after)
+    return {key for key in old if new.get(key) != old[key]}
+
+
+def test_one_pin_that_touches_nothing_is_all_that_changes() -> None:
+    """56 hosts of 8 GPUs: the strides are as tight as an earlier build left them, and the spines outgrow theirs."""
+    eight = changed(PLAIN, spines={"count": 8}, tors={"oversubscription": 4})
+    first = planned(eight)
+    lock = replace(first.lock, strides=dict(first.lock.strides) | {"spine": 8, "unit": 64})
+    before = planned(eight, lock)
+    assert before.fabric is not None
+    more = changed(eight, spines={"count": 10})
+    refused = planned(more, lock)
+    assert refused.fabric is None
+    assert "--repin" in refused.diagnostics[0].help
+    after, found = repinned(more, lock)
+    assert found is not None
+    assert after.fabric is not None
+    assert found.pins.keys() == {"spine"}
+    assert found.touched == Touched()
+    assert moved(before.fabric, after.fabric) == set()
+    afresh = planned(more)
+    assert afresh.fabric is not None
+    assert {
+        name for name in moved(before.fabric, afresh.fabric) if "host" in name
+    }  # what choosing all anew would touch
+
+
+def test_spines_that_are_full_take_one_pin() -> None:
+    first = planned(document(gpus={"hosts": 64}))
+    after, found = repinned(document(gpus={"hosts": 256}), first.lock)
+    assert found is not None
+    assert found.pins == {"links_per_spine": (4, 1)}
+    assert first.fabric is not None
+    assert after.fabric is not None
+    gone = moved(first.fabric, after.fabric)
+    assert not any("host" in name for name in gone)
+    assert found.touched.gpus == 512
+    assert found.touched.hosts == 0
+
+
+def test_what_outgrew_nothing_changes_nothing() -> None:
+    first = planned(PLAIN)
+    after, found = repinned(PLAIN, first.lock)
+    assert (after.lock, found) == (first.lock, Repinned({}, Touched()))
+
+
+def test_keys_change_those_pins_and_no_others() -> None:
+    first = planned(document(gpus={"hosts": 64}))
+    more = document(gpus={"hosts": 256})
+    asked, found = repinned(more, first.lock, "links_per_spine")
+    assert found is not None
+    assert asked.lock == repinned(more, first.lock)[0].lock
+    assert found.asked == ("links_per_spine",)
+    _, short = repinned(more, first.lock, "unit", "spine")
+    assert short is not None
+    assert not short.enough
+    assert short.pins == {"links_per_spine": (4, 1)}
+
+
+def test_a_spec_that_no_lock_can_hold_says_what_is_wrong_with_it() -> None:
+    first = planned(document(gpus={"hosts": 64}))
+    after, found = repinned(document(gpus={"hosts": 8192}), first.lock)
+    assert found is None
+    assert {d.code for d in after.diagnostics} == {"FAB3009"}
+
+
+def test_pinned_groups_of_cores_are_not_cut_anew_in_silence() -> None:
+    first = planned(PODS)
+    pins = first.lock.strides
+    assert pins["spines_per_core_group"] == 8
+    odd = replace(first.lock, strides=dict(pins) | {"spines_per_core_group": 5})
+    refused = planned(PODS, odd)
+    (problem,) = refused.diagnostics
+    assert (problem.code, "to 5, which does not divide the 8 spines" in problem.message) == ("FAB3020", True)
+    after, found = repinned(PODS, odd)
+    assert found is not None
+    assert after.fabric is not None
+    assert found.pins == {"spines_per_core_group": (5, 8)}
+
+
+def wider_units(spec: dict[str, Any], amount: int) -> None:
+    for group in spec["gpus"].get("groups", [spec["gpus"]]):
+        for key in ("hosts_per_unit", "hosts_per_rack"):
+            if key in group:
+                group[key] += min(amount, 4)
+
+
+def finer(spec: dict[str, Any], amount: int) -> None:
+    spec["tors"]["oversubscription"] = 1 + amount / 4
+
+
+def coarser_pods(spec: dict[str, Any], amount: int) -> None:
+    if "cores" in spec:
+        spec["spines"]["oversubscription"] = 1 + amount / 4
+
+
+CHANGES: list[Callable[[dict[str, Any], int], None]] = [*GROWTH, wider_units, finer, coarser_pods]
+
+
+def subsets(keys: Iterator[str] | set[str], most: int) -> Iterator[frozenset[str]]:
+    ordered = sorted(keys)
+    return map(frozenset, chain.from_iterable(combinations(ordered, size) for size in range(most + 1)))
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+)
+@given(
+    base=st.sampled_from([PLAIN, TIGHT, PLANES, PODS]),
+    steps=st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(1, 40)), min_size=1, max_size=3),
+)
+def test_the_least_repin_suffices_and_nothing_less_does(
+    base: dict[str, Any], steps: list[tuple[Callable[[dict[str, Any], int], None], int]]
+) -> None:
+    text = deepcopy(base)
+    first = planned(text)
+    assert first.fabric is not None
+    text["gpus"].pop("capacity", None)
+    for change, amount in steps:
+        change(text, amount)
+    spec = spec_of(text)
+
+    def without(keys: frozenset[str]) -> Plan:
+        kept = {name: value for name, value in first.lock.strides.items() if name not in keys}
+        return plan(spec, CATALOG, replace(first.lock, strides=kept), AnyNos())
+
+    def works(keys: frozenset[str]) -> bool:
+        pinned = first.lock.strides
+        result = without(keys)
+        stay = all(result.lock.strides.get(k, v) == v for k, v in pinned.items() if k not in keys)
+        return result.fabric is not None and stay
+
+    after, found = repinned(text, first.lock)
+    if found is None:
+        assert not works(frozenset(first.lock.strides))
+        return
+    assert after.fabric is not None
+    pins = {name: value for name, value in after.lock.strides.items() if name in first.lock.strides}
+    kept = {name: value for name, value in first.lock.strides.items() if name not in found.pins}
+    assert {name: pins[name] for name in kept if name in pins} == {n: v for n, v in kept.items() if n in pins}
+    least = frozenset(found.pins)
+    assert works(least)
+    sufficient = [keys for keys in subsets(set(first.lock.strides), 2) if works(keys)]
+    assert not any(keys < least for keys in sufficient)
+    for keys in sufficient:
+        fabric = without(keys).fabric
+        if fabric is not None and not any(other < keys for other in sufficient):
+            assert found.touched.weight <= touched(spec, CATALOG, first.lock, fabric).weight, (found, keys)
+    again, settled = repinned(text, after.lock)
+    assert settled is not None
+    assert (again.lock, settled.pins) == (after.lock, {})
+
+
+@given(
+    conflicts=st.lists(st.frozensets(st.sampled_from("abcdef"), min_size=1, max_size=4), max_size=5),
+)
+def test_minimal_sets_are_all_of_them(conflicts: list[frozenset[str]]) -> None:
+    def hits(chosen: frozenset[str]) -> bool:
+        return all(chosen & conflict for conflict in conflicts)
+
+    every = [keys for keys in subsets(set("abcdef"), 6) if hits(keys)]
+    least = {keys for keys in every if not any(other < keys for other in every)}
+    found = minimal_sets("abcdef", hits)
+    assert set(found) == least
+    assert len(found) == len(least)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        changed(TIGHT, gpus={"hosts": 28, "hosts_per_unit": 9}),
+        changed(TIGHT, gpus={"hosts": 48}),
+        changed(PLAIN, gpus={"hosts": 250}),
+        changed(PLANES, gpus={"hosts": 250}),
+        changed(PODS, gpus={"racks": 200, "capacity": 400}),
+    ],
+)
+def test_what_is_counted_as_touched_is_what_comes_out_otherwise(more: dict[str, Any]) -> None:
+    """Counted by links and numbers; the reference compares whole devices of the two fabrics."""
+    base = {"10.0.0.0/21": TIGHT, 2: PLANES}.get(
+        more.get("addressing", {}).get("hosts", more.get("planes")), PLAIN
+    )
+    first = planned(PODS if "cores" in more else base)
+    after, found = repinned(more, first.lock)
+    assert found is not None
+    assert found.pins
+    assert first.fabric is not None
+    assert after.fabric is not None
+    counted = compared(first.fabric, after.fabric)
+    others = {key.split()[0] for key in moved(first.fabric, after.fabric)}
+    hosts = {name for unit in first.fabric.units.values() for name in unit.hosts.values()}
+    assert counted.hosts == len(others & hosts)
+    assert counted.switches == len(others - hosts)
+    assert counted.weight <= found.touched.weight

@@ -1,0 +1,67 @@
+"""The room of every pin is what growth really finds, and a tier that is full is told before growth fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricc.front.planning.room import full, rooms
+from tests.front.planning.support import document, fabric_of, planned, spec_of
+from tests.front.planning.test_growth import ZONES
+
+PLAIN = document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4})
+PODS = {**ZONES, "gpus": {key: value for key, value in ZONES["gpus"].items() if key != "capacity"}}
+
+
+@pytest.mark.parametrize("spec", [PLAIN, PODS])
+def test_every_pin_that_bounds_something_has_its_row(spec: dict[str, Any]) -> None:
+    first = planned(spec)
+    assert first.fabric is not None
+    found = {room.pin for room in rooms(first.fabric)}
+    cores = {"links_per_spine", "spines_per_core_group"}  # told by spine_up_cage and by links_per_core
+    alike = cores if "cores" in spec else {"spine_uplink"}
+    assert found | alike | {"unit_digits", "host_digits"} == set(first.lock.strides)
+    assert all(0 < room.used <= room.room for room in rooms(first.fabric))
+
+
+@pytest.mark.parametrize("declared", [None, 64])
+def test_growth_goes_as_far_as_the_room_and_no_further(declared: int | None) -> None:
+    text = document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4, "capacity": declared})
+    first = planned(text)
+    assert first.fabric is not None
+    units = {room.pin: room.room for room in rooms(first.fabric)}
+    most = min(units["unit"], units["links_per_spine"])
+    assert (most > 4) == (declared is not None)
+    grown = document(gpus={"hosts": 8 * most, "hosts_per_unit": 8, "rails_per_tor": 4})
+    there = planned(grown, first.lock)
+    assert there.fabric is not None
+    (warning,) = full(spec_of(grown), there.fabric, rooms(there.fabric), pinned=True)
+    assert (warning.code, f"ports for {most} units" in warning.message) == ("FAB3039", True)
+    grown["gpus"]["hosts"] += 1
+    assert planned(grown, first.lock).fabric is None
+
+
+def test_pods_that_are_full_are_told() -> None:
+    first = planned(PODS)
+    assert first.fabric is not None
+    pods = {room.pin: room.room for room in rooms(first.fabric)}["links_per_core"]
+    text = {**PODS, "gpus": {**PODS["gpus"], "racks": 16 * pods}}
+    there = planned(text, first.lock)
+    assert there.fabric is not None
+    assert [d.code for d in full(spec_of(text), there.fabric, rooms(there.fabric), pinned=True)] == [
+        "FAB3039"
+    ]
+    text["gpus"] |= {"racks": 16 * pods - 1}
+    almost = planned(text, first.lock)
+    assert almost.fabric is not None
+    assert list(full(spec_of(text), almost.fabric, rooms(almost.fabric), pinned=True)) == []
+
+
+def test_a_capacity_that_is_declared_and_reached_is_no_warning() -> None:
+    text = document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4, "capacity": 32})
+    fabric = fabric_of(text)
+    assert list(full(spec_of(text), fabric, rooms(fabric), pinned=False)) == []
+    text["gpus"].pop("capacity")
+    (warning,) = full(spec_of(text), fabric, rooms(fabric), pinned=False)
+    assert "gpus.capacity" in warning.help
