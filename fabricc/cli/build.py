@@ -99,6 +99,8 @@ def summary(
     result: BuildResult, spec: Path, checked: bool, seconds: float, found: Sequence[Diagnostic]
 ) -> list[str]:
     """The lines at the end of a build."""
+    from fabricc.compiler.front import lock_of
+
     counts = result.counts
     switches = ", ".join(
         plural(counts[name], noun)
@@ -120,7 +122,10 @@ def summary(
         ("cables", f"{cables:,}"),
         ("files", files),
         ("proof", proof),
-        ("lock", "fabricc.lock written: commit it with the spec" if result.lock_changed else "unchanged"),
+        (
+            "lock",
+            f"{lock_of(spec).name} written: commit it with the spec" if result.lock_changed else "unchanged",
+        ),
         *_repinned(result),
         ("findings", output.tally(found)),
         ("time", f"{seconds:.1f} s"),

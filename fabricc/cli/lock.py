@@ -25,15 +25,21 @@ if TYPE_CHECKING:
     "--check", is_flag=True, help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs."
 )
 @repin_option("Change the fewest numbers that the spec has outgrown, or just KEY: may renumber.")
+@click.option(
+    "--own", is_flag=True, help="Write NAME.lock beside NAME.yaml, for one of several specs in a folder."
+)
 @output.format_option
-def command(specs: tuple[Path, ...], check: bool, repin: tuple[str, ...] | None, format_: str) -> int:
+def command(
+    specs: tuple[Path, ...], check: bool, repin: tuple[str, ...] | None, own: bool, format_: str
+) -> int:
     """Write fabricc.lock beside each SPEC: the numbers that addresses and names follow from.
 
+    A spec that has a lock of its own, NAME.lock beside NAME.yaml, is locked there.
     Growth adds lines and changes none, so that nothing that stays is renumbered.
     """
-    if check and repin is not None:
-        raise click.UsageError("--check and --repin exclude each other.")
-    from fabricc.compiler.front import run_front
+    if check and (own or repin is not None):
+        raise click.UsageError(f"--check and {'--own' if own else '--repin'} exclude each other.")
+    from fabricc.compiler.front import own_lock, run_front, second_lock
     from fabricc.compiler.result import exit_status
     from fabricc.tree import EmitError
 
@@ -41,8 +47,12 @@ def command(specs: tuple[Path, ...], check: bool, repin: tuple[str, ...] | None,
     sources: dict[str, str] = {}
     told: list[str] = []
     for spec in specs:
-        front = run_front(spec, repin=repin, gaps=False, infiniband=True)
+        place = own_lock(spec) if own else None
+        front = run_front(spec, repin=repin, gaps=False, infiniband=True, lock_path=place)
         sources.update(front.sources)
+        if own and (second := second_lock(front)) is not None:
+            found.append(second)
+            continue
         wrong = [d for d in front.diagnostics if exit_status((d,))]
         if not wrong and check:
             wrong = _stale(front, spec)

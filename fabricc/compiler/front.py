@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 LOCK_NAME = "fabricc.lock"
+"""The lock of the specs of a folder that have none of their own."""
 _SHOWN = 3
 
 
@@ -63,8 +65,24 @@ class Front:
         return planned and not any(d.severity is Severity.ERROR for d in self.diagnostics)
 
 
+def own_lock(spec_path: Path) -> Path:
+    """Where the lock of a spec alone is: `zone-b.lock` beside `zone-b.yaml`."""
+    return spec_path.with_suffix(".lock")
+
+
+def lock_of(spec_path: Path) -> Path:
+    """The lock of a spec: its own where there is one, else that of its folder."""
+    own = own_lock(spec_path)
+    return own if os.path.lexists(own) else spec_path.parent / LOCK_NAME
+
+
 def run_front(
-    spec_path: Path, *, repin: Sequence[str] | None = None, gaps: bool = True, infiniband: bool = False
+    spec_path: Path,
+    *,
+    repin: Sequence[str] | None = None,
+    gaps: bool = True,
+    infiniband: bool = False,
+    lock_path: Path | None = None,
 ) -> Front:
     """Everything up to the fabric; problems are diagnostics, never exceptions.
 
@@ -74,6 +92,7 @@ def run_front(
             suffices; None keeps all. Identities stay.
         gaps: also ask every back end in use what it cannot express.
         infiniband: plan an InfiniBand spec too; without, it is refused (FAB5817).
+        lock_path: the lock; by default as `lock_of` has it.
     """
     from fabricc.catalog.load import load_catalog
     from fabricc.compiler.accept import settled
@@ -85,7 +104,7 @@ def run_front(
 
     loaded = load_spec(spec_path)
     sources = {str(spec_path): loaded.text}
-    lock_path = spec_path.parent / LOCK_NAME
+    lock_path = lock_path or lock_of(spec_path)
     diagnostics = list(loaded.diagnostics)
     spec = loaded.spec
     if spec is None:
@@ -226,6 +245,28 @@ def _gap(spec: ClusterSpec, gap: Gap | HostGap, who: str, at: tuple[str | int, .
     severity = Severity.ERROR if gap.fatal else Severity.WARNING
     message = f"{who}: {gap.feature}: {gap.reason}"
     return Diagnostic(gap.code, severity, message, spec.position(*at), gap.remedy)
+
+
+def second_lock(front: Front) -> Diagnostic | None:
+    """FAB2075 when a lock of its own would be new and the folder's lock holds, or may hold, the cluster's numbers."""
+    from fabricc.front.spec.lock import parse_lock
+
+    shared = front.lock_path.with_name(LOCK_NAME)
+    if front.spec is None or front.lock_before is not None or shared == front.lock_path:
+        return None
+    text, unread = read_lock(shared)
+    if text is None:
+        return unread[0] if unread else None
+    owner = parse_lock(text, str(shared))[0].cluster
+    if owner and owner != front.spec.cluster:
+        return None
+    cluster = front.spec.cluster
+    known = f"the numbers of cluster '{cluster}' stand in {shared.name}"
+    message = (
+        known if owner else f"{shared.name} names no cluster, so its numbers may be those of '{cluster}'"
+    )
+    remedy = f"Rename it: `git mv {shared.name} {front.lock_path.name}`; no number changes."
+    return Diagnostic("FAB2075", Severity.ERROR, message, Position(str(shared), 1), remedy)
 
 
 def lock_change(front: Front) -> Diagnostic:

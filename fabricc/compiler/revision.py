@@ -9,7 +9,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign import git
 from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass
-from fabricc.compiler.front import LOCK_NAME
+from fabricc.compiler.front import LOCK_NAME, own_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ class SpecHistory:
         target = folder / spec.name
         target.write_bytes(text)
         room = _LARGEST
-        for name in dict.fromkeys((LOCK_NAME, *_named(text))):
+        for name in dict.fromkeys((LOCK_NAME, own_lock(spec).name, *_named(text))):
             if (content := self.file(commit, name)) is not None:
                 room -= len(content)
                 if room < 0:

@@ -31,7 +31,7 @@ def test_models() -> None:
 
 
 def test_codes() -> None:
-    assert completed("explain", "fab207") == ["FAB2070"]
+    assert completed("explain", "fab207") == ["FAB2070", "FAB2075"]
     (item,) = BashComplete(cli, {}, "fabricc", "_X").get_completions(["explain"], "clu")
     assert item.type == "file"
 

@@ -288,6 +288,47 @@ def test_two_specs_do_not_share_one_lock(repo: Path, fabricc: Fabricc) -> None:
     assert fabricc("lock", "--check", "other.yaml").status == 0
 
 
+def test_two_specs_share_a_folder_each_with_its_lock(repo: Path, fabricc: Fabricc) -> None:
+    assert fabricc("build", "cluster.yaml").status == 0
+    lock = (repo / "fabricc.lock").read_bytes()
+    (repo / "other.yaml").write_text(
+        (repo / "cluster.yaml")
+        .read_text()
+        .replace("cluster: lab", "cluster: storage")
+        .replace("hosts: 4", "hosts: 6")
+    )
+    assert "fabricc lock --own" in fabricc("build", "other.yaml").err
+    assert fabricc("lock", "--own", "other.yaml").status == 0
+    own = (repo / "other.lock").read_bytes()
+    assert b"cluster storage" in own
+    for name in ("cluster.yaml", "other.yaml"):
+        assert fabricc("build", "--frozen", name).status == 0
+        assert fabricc("lock", "--check", name).status == 0
+        assert fabricc("lock", "--own", "other.yaml").status == 0
+    assert {folder.name for folder in (repo / "build").iterdir() if folder.is_dir()} == {"lab", "storage"}
+    assert ((repo / "fabricc.lock").read_bytes(), (repo / "other.lock").read_bytes()) == (lock, own)
+    manifest = json.loads((repo / "build" / "storage" / "manifest.json").read_text())
+    assert "other.lock" in manifest["inputs"]
+    assert fabricc("check", "build/storage").status == 0
+
+
+@pytest.mark.parametrize("owner", [b"cluster lab\n", b""])
+def test_a_cluster_gets_no_second_lock(repo: Path, fabricc: Fabricc, owner: bytes) -> None:
+    assert fabricc("lock", "cluster.yaml").status == 0
+    lock = repo / "fabricc.lock"
+    lock.write_bytes(lock.read_bytes().replace(b"cluster lab\n", owner))
+    ran = fabricc("lock", "--own", "cluster.yaml")
+    assert (ran.status, "FAB2075" in ran.err, "git mv fabricc.lock cluster.lock" in ran.err) == (
+        1,
+        True,
+        True,
+    )
+    assert not (repo / "cluster.lock").exists()
+    lock.rename(repo / "cluster.lock")
+    assert fabricc("lock", "--check", "cluster.yaml").status == 0
+    assert not lock.exists()
+
+
 def test_a_missing_catalog_file_is_told_where_the_spec_names_it(repo: Path, fabricc: Fabricc) -> None:
     spec = repo / "cluster.yaml"
     spec.write_text(spec.read_text() + "catalog:\n  - there.yaml\n  - gone.yaml\n")

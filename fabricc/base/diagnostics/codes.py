@@ -83,6 +83,7 @@ TITLES: dict[str, str] = {
     "FAB2062": "A code that cannot be accepted",
     "FAB2063": "A code accepted twice",
     "FAB2070": "The lock of another cluster",
+    "FAB2075": "A second lock for one cluster",
     # Catalog files of the user.
     "FAB2101": "The catalog file cannot be read",
     "FAB2102": "The catalog file is not plain YAML",

@@ -150,8 +150,8 @@ class _Reader:
                 "FAB2070",
                 f"this is the lock of cluster '{cluster}', and the spec is of '{self.wanted}'",
                 number,
-                "Give each spec a folder of its own, with its lock. If the cluster was renamed, write "
-                f"`cluster {self.wanted}` in this line: no number changes.",
+                "Give this spec a lock of its own with `fabricc lock --own SPEC`, or a folder of its own. If the "
+                f"cluster was renamed, write `cluster {self.wanted}` in this line: no number changes.",
             )
 
     def _item(self, match: re.Match[str], number: int) -> None:

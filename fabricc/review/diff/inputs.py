@@ -187,7 +187,7 @@ def _specs(before: Front | None, after: Front, base: str, head: str, spec: str =
     stale = after.lock_before != after.lock_text
     known = {(d.code, d.message) for d in before.diagnostics} if before else set()
     new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
-    context = Context(spec, changes, lock, stale, new)
+    context = Context(spec, changes, lock, stale, after.lock_path.name, new)
     if before is None or before.fabric is None:
         return Inputs(Nothing(base), SpecSide.of(head, after, after.fabric), context, None, rules)
     old = SpecSide.of(base, before, before.fabric)

@@ -206,7 +206,7 @@ class Review:
         spine_share: part of a ToR's bandwidth upwards that one spine carries.
         lock_stale: whether the lock file lacks what this spec needs.
         violations: policy findings; `findings`: those of the new plan that the old one lacks.
-        lock: lock lines that go (`-`) and come (`+`).
+        lock: lock lines that go (`-`) and come (`+`); `lock_name`: name of that file, beside the spec.
     """
 
     cluster: str
@@ -232,6 +232,7 @@ class Review:
     spec_changes: tuple[SpecChange, ...]
     lock: tuple[str, ...]
     lock_stale: bool = False
+    lock_name: str = "fabricc.lock"
     findings: tuple[Diagnostic, ...] = ()
     violations: tuple[Diagnostic, ...] = ()
 

@@ -36,6 +36,7 @@ class Context:
     spec_changes: tuple[SpecChange, ...] = ()
     lock: tuple[str, ...] = ()
     lock_stale: bool = False
+    lock_name: str = "fabricc.lock"
     findings: tuple[Diagnostic, ...] = ()
 
 
@@ -111,6 +112,7 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         spec_changes=context.spec_changes,
         lock=context.lock,
         lock_stale=context.lock_stale,
+        lock_name=context.lock_name,
         findings=context.findings,
     )
 

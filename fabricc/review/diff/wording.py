@@ -196,15 +196,15 @@ def next_command(review: Review) -> str:
         return ""
     spec = shlex.quote(review.spec)
     if review.lock_stale:
-        return f"fabricc build {spec} && git add {shlex.quote(_beside(review.spec))}"
+        return f"fabricc build {spec} && git add {shlex.quote(_beside(review.spec, review.lock_name))}"
     if not review.differs:
         return f"fabricc validate {spec}"
     return f"fabricc build {spec} --frozen"
 
 
-def _beside(spec: str) -> str:
+def _beside(spec: str, name: str) -> str:
     folder, slash, _ = spec.rpartition("/")
-    return f"{folder}{slash}fabricc.lock"
+    return f"{folder}{slash}{name}"
 
 
 LABELS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -69,6 +70,27 @@ def test_two_revisions_without_the_work_tree(repo: Path, fabricc: Callable[..., 
     edit(repo, "dscp: 34", "dscp: 35")
     _, out, _ = fabricc("diff", "site/cluster.yaml", "--base", "main", "--head", "topic")
     assert "priorities.rdma.dscp: 26 → 34" in out
+
+
+def test_a_lock_renamed_to_that_of_its_spec_changes_no_number(
+    repo: Path, fabricc: Callable[..., Ran]
+) -> None:
+    lock = repo / "site" / "fabricc.lock"
+    other = re.sub(
+        r"(?m)^stride nic_port 4$", "stride nic_port 2", lock.read_text()
+    )  # as no fresh lock would have it
+    assert other != lock.read_text()
+    lock.write_text(other)
+    git(repo, "commit", "-qam", "other")
+    git(repo, "branch", "-f", "main")
+    git(repo, "mv", "site/fabricc.lock", "site/cluster.lock")
+    git(repo, "commit", "-qam", "renamed")
+    for head in (["--head", "topic"], []):
+        status, out, err = fabricc(
+            "diff", "site/cluster.yaml", "--base", "main", "--detailed-exitcode", *head
+        )
+        assert not err, err
+        assert (status, out.splitlines()[0]) == (0, "no device changes, 0 numbers change")
 
 
 @pytest.mark.parametrize("revision", ["nowhere", "--upload-pack=touch hacked", "-h", "main:site", ""])
