@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.back.hosts.back_end import HostGap
-    from fabricc.back.nos.base import Gap, Nos
+    from fabricc.back.nos.base import Nos
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.gap import Gap
     from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.fabric.model import Switch
     from fabricc.front.planning.repin import Repinned
@@ -211,8 +211,8 @@ def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
 
 def unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator[Gap]:
     """Settings of the switch that its back end states no fact of, unless one of its `known` gaps says why."""
-    from fabricc.back.nos.base import Gap
     from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
+    from fabricc.fabric.gap import Gap
 
     told = {gap.feature for gap in known}
     wanted = setting_facts(switch) | congestion_facts(switch.qos)
@@ -241,7 +241,7 @@ def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
                 yield _gap(spec, gap, host.model.name, spec.gpus.groups[group].path)
 
 
-def _gap(spec: ClusterSpec, gap: Gap | HostGap, who: str, at: tuple[str | int, ...]) -> Diagnostic:
+def _gap(spec: ClusterSpec, gap: Gap, who: str, at: tuple[str | int, ...]) -> Diagnostic:
     severity = Severity.ERROR if gap.fatal else Severity.WARNING
     message = f"{who}: {gap.feature}: {gap.reason}"
     return Diagnostic(gap.code, severity, message, spec.position(*at), gap.remedy)

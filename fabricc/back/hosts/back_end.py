@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts import gpus, keyfile, naming, nccl, netplan, nics, roce, system_files, systems
 from fabricc.back.hosts.facts import host_facts
 from fabricc.back.hosts.templating import is_word, template
-from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Reading
+from fabricc.fabric.gap import Gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,32 +33,15 @@ _ALWAYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HostGap:
-    """Something that a host is to have and its files cannot state.
-
-    Attributes:
-        code: diagnostic code, `FAB56…`.
-        feature: what was asked; `reason`: why it cannot be; `remedy`: what can be done.
-        fatal: False when the files work after the remedy is applied on the host.
-    """
-
-    code: str
-    feature: str
-    reason: str
-    remedy: str
-    fatal: bool
-
-
-def gaps(host: Host) -> list[HostGap]:
+def gaps(host: Host) -> list[Gap]:
     """What this host asks for and its files cannot state; call it once per host model."""
-    return [*_name_gaps(host), *(HostGap(*limit) for limit in nics.limits(host))]
+    return [*_name_gaps(host), *nics.gaps(host)]
 
 
-def _name_gaps(host: Host) -> Iterator[HostGap]:
+def _name_gaps(host: Host) -> Iterator[Gap]:
     unplaced = [port.name for port in host.ports if not port.pci]
     if unplaced:
-        yield HostGap(
+        yield Gap(
             "FAB5601",
             f"fixed names for {', '.join(unplaced)}",
             f"the catalog gives host model {host.model.name} no PCI addresses",
@@ -73,13 +56,12 @@ def _name_gaps(host: Host) -> Iterator[HostGap]:
     if management and not is_word(management):
         unusable.append(management)
     if unusable:
-        yield HostGap(
+        yield Gap(
             "FAB5602",
             f"the names {', '.join(map(repr, unusable))}",
             f"an interface name has at most {MAX_NAME_CHARACTERS} characters, these files take letters, digits and "
             "`_.:@-` only, and a PCI address reads 0000:18:00.0",
             "choose shorter or plainer names in the host model",
-            fatal=True,
         )
 
 

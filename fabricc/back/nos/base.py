@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from fabricc.base.values import dataclass
+from fabricc.fabric.gap import Gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,26 +14,10 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
 
+__all__ = ["THIRD_PARTY", "Capability", "Gap", "Nos"]
 
 THIRD_PARTY = "FAB5900"
 """Code of the gaps of a back end that does not come with fabricc: a spec can accept only codes that are known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Something that a switch is to do and its NOS release cannot express on this model.
-
-    Attributes:
-        code: diagnostic code, `FAB5…`.
-        feature: what was asked, a few words; `reason`: why it cannot be, with the source; `remedy`: what can be done.
-        fatal: False when the configuration works without it, less well.
-    """
-
-    code: str
-    feature: str
-    reason: str
-    remedy: str
-    fatal: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fabricc.back.nos.base import Gap
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
 
 
