@@ -4,41 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from fabricc.base.values import dataclass
 from fabricc.fabric.gap import Gap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
 
-__all__ = ["THIRD_PARTY", "Capability", "Gap", "Nos"]
+__all__ = ["THIRD_PARTY", "Gap", "Nos"]
 
 THIRD_PARTY = "FAB5900"
 """Code of the gaps of a back end that does not come with fabricc: a spec can accept only codes that are known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Capability:
-    """What releases of an operating system can do, and since when.
-
-    Attributes:
-        code: of the gap where one cannot; empty for what all releases do.
-        feature: as a gap calls it; `words`: commands, tables or files that carry it, empty where there are none.
-        since: the first release with it, of those that are known; None where none has it.
-        source: who says so; `remedy`: what to do without.
-        asked: whether a switch needs it.
-    """
-
-    code: str
-    feature: str
-    words: str
-    since: str | None
-    source: str
-    remedy: str
-    asked: Callable[[Switch], bool]
 
 
 class Nos(Protocol):

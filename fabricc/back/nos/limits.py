@@ -1,121 +1,372 @@
-"""Gaps that back ends have alike, each at its own figures: the back end gives the code, the range and the reason."""
+"""What systems and their releases cannot do, as data: a row a limit, one order of releases, one evaluation.
+
+A back end has its rows in its own `limits.py`, under the same names in each: `RELEASES`, `DEFAULT_RELEASE`, `LIMITS`,
+`has` and `gaps`. Rows that several have alike, each at its own figures, are made by the functions here.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import field
+from functools import partial
+from itertools import groupby
+from math import inf
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.back.nos.base import Gap
-from fabricc.fabric.facts import setting_facts
+from fabricc.base.values import dataclass
+from fabricc.catalog.support import counted
+from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
+from fabricc.fabric.gap import Gap
 from fabricc.fabric.logins import refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 
-    from fabricc.fabric.model import Switch
-    from fabricc.fabric.qos import PortProfile, TrafficClass, Watchdog
-    from fabricc.fabric.routing import Bgp
+    from fabricc.fabric.model import Management, Switch
+    from fabricc.fabric.qos import Watchdog
+
+    Asking = Callable[[Switch], bool | Iterable[Any]]
 
 
-def mtu(code: str, switch: Switch, most: int, reason: str) -> Iterator[Gap]:
+class Range(NamedTuple):
+    """Figures that are taken, both ends included; None, which asks for nothing, is among them."""
+
+    low: float
+    high: float = inf
+
+    def __contains__(self, figure: Any) -> bool:
+        return figure is None or self.low <= figure <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.low} to {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Something that a system cannot do, or its releases before one.
+
+    `feature`, `reason` and `remedy` are formats. Their fields are `it`, the thing that is asked, or its names where it
+    has some, and `allowed`, `release` (the switch's), `since` (for the switch's family), `family`, `words`, `source`.
+
+    Attributes:
+        code: of the gap; empty for what no release lacks, which is stated with its source, and for what needs no gap.
+        setting: what it is about, where that is one of `fabric.facts.SETTINGS`: its words are the feature, and what a
+            switch states of it says whether it asks, unless `feature` and `asked` say otherwise.
+        feature: what is asked, a few words.
+        asked: whether a switch asks for it; or the things that it asks for, of which each may be too much.
+        allowed: what may be asked of `it`, or of what is so called of it; where there is none, all is too much.
+        reason: why it cannot be, with the source; empty where the system's sentence about releases says it.
+        since: the first release without the limit, where families differ by family; None where none is known.
+        where: the limit is there only where the switch's release has this.
+        words: commands, tables or files that carry it, empty where there are none; `source`: who says so.
+        fatal: False when the configuration works without, less well.
+    """
+
+    code: str = ""
+    setting: str = ""
+    feature: str = ""
+    asked: Asking | None = None
+    allowed: Mapping[str, Container[Any]] = field(default_factory=dict)
+    reason: str = ""
+    remedy: str = ""
+    since: str | Mapping[str, str | None] | None = None
+    where: Limit | None = None
+    words: str = ""
+    source: str = ""
+    fatal: bool = True
+
+    def title(self) -> str:
+        """What is asked, a few words."""
+        return self.feature or SETTINGS[self.setting]
+
+    def things(self, switch: Switch) -> tuple[Any, ...]:
+        """What the switch asks for; the limit itself where it asks for the whole."""
+        if self.asked:
+            found = self.asked(switch)
+        else:
+            stated = setting_facts(switch) | congestion_facts(switch.qos)
+            found = bool(self.setting) and any(path.startswith(self.setting) for path in stated)
+        return ((self,) if found else ()) if isinstance(found, bool) else tuple(found)
+
+    def exceeded(self, thing: Any) -> bool:
+        """Whether the thing is more than the system takes."""
+        return not self.allowed or any(_of(thing, name) not in taken for name, taken in self.allowed.items())
+
+
+def _of(thing: Any, name: str) -> Any:
+    if name == "it":
+        return thing
+    return thing[name] if isinstance(thing, dict) else attrgetter(name)(thing)
+
+
+Reservation = partial(Limit, fatal=False)
+"""A limit that a configuration works with, less well."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A network operating system: its releases and what they cannot do.
+
+    Attributes:
+        releases: those that are known, oldest first; `default` is that of a switch that names none of them.
+        limits: in the order in which gaps are told; of one thing together where neighbours are asked alike.
+        later, never: reason and remedy, formats as of a `Limit`, with the row's `remedy` as a field, where a later
+            release has something, and where none is known to.
+        family: the families of switches whose releases differ in what they can do.
+        unknown: code of the gap of a release that is not known; empty where none can come so far.
+    """
+
+    name: str
+    releases: tuple[str, ...]
+    default: str
+    limits: tuple[Limit, ...]
+    later: tuple[str, str] = ("", "")
+    never: tuple[str, str] = ("", "")
+    family: Callable[[Switch], str] = lambda _: ""
+    unknown: str = ""
+
+    def release(self, at: Switch | str) -> str:
+        """The release of a switch, or the one that a file names; the default where that is not known."""
+        name = at if isinstance(at, str) else at.release
+        return name if name in self.releases else self.default
+
+    def first(self, at: Switch | str, limit: Limit) -> str | None:
+        """The first release without the limit, of the switch's family."""
+        if limit.since is None or isinstance(limit.since, str):
+            return limit.since
+        return limit.since["" if isinstance(at, str) else self.family(at)]
+
+    def has(self, at: Switch | str, limit: Limit) -> bool:
+        """Whether the release of a switch, or one that a file names, is without the limit."""
+        first = self.first(at, limit)
+        return first is not None and counted(self.release(at)) >= counted(first)
+
+    def gaps(self, switch: Switch) -> list[Gap]:
+        """What the switch asks for and its release cannot do, each thing once."""
+        release = switch.release or self.default
+        if self.unknown and release not in self.releases:
+            known = ", ".join(self.releases)
+            reason, remedy = f"the releases known are {known}", f"use one of {known}"
+            return [Gap(self.unknown, f"{self.name} {release}", reason, remedy)]
+        told = (limit for limit in self.limits if limit.code and self._holds(switch, limit))
+        return list(
+            dict.fromkeys(
+                self._gap(switch, limit, thing)
+                for limits in (tuple(alike) for _, alike in groupby(told, _asking))
+                for thing in limits[0].things(switch)
+                for limit in limits
+                if limit.exceeded(thing)
+            )
+        )
+
+    def _holds(self, switch: Switch, limit: Limit) -> bool:
+        return not self.has(switch, limit) and (limit.where is None or self.has(switch, limit.where))
+
+    def _gap(self, switch: Switch, limit: Limit, thing: Any) -> Gap:
+        since = self.first(switch, limit)
+        reason, remedy = self.later if since else self.never
+        if limit.reason:
+            reason, remedy = limit.reason, limit.remedy
+        values = {
+            "allowed": limit.allowed,
+            "release": self.release(switch),
+            "since": since,
+            "family": self.family(switch),
+            "words": limit.words,
+            "source": limit.source,
+            "remedy": limit.remedy,
+            **(thing if isinstance(thing, dict) else {"it": thing}),
+        }
+        feature, reason, remedy = (text.format_map(values) for text in (limit.title(), reason, remedy))
+        return Gap(limit.code, feature, reason, remedy, limit.fatal)
+
+
+def _asking(limit: Limit) -> tuple[Asking | None, str]:
+    return limit.asked, "" if limit.asked else limit.setting
+
+
+def had(since: str | Mapping[str, str | None], *rows: tuple[str, str, str]) -> tuple[Limit, ...]:
+    """What no known release lacks, each with its words and its source."""
+    return tuple(
+        Limit(feature=feature, since=since, words=words, source=source) for feature, words, source in rows
+    )
+
+
+def speeds(switch: Switch) -> list[int]:
+    """The speeds of ports in Gb/s, ascending."""
+    return sorted({port.speed_gbps for port in switch.ports})
+
+
+def classes(switch: Switch) -> Iterator[dict[str, Any]]:
+    """Name, priority and, of a weighted class, share in percent."""
+    for c in switch.qos.classes:
+        yield {"name": c.name, "priority": c.priority, "share": None if c.strict else c.weight_percent}
+
+
+def marks(switch: Switch) -> Iterator[dict[str, Any]]:
+    """Profile, thresholds, how far they are apart, and probability of each profile that marks."""
+    for profile in switch.qos.profiles:
+        if ecn := profile.ecn:
+            thresholds = {
+                "min_bytes": ecn.min_bytes,
+                "max_bytes": ecn.max_bytes,
+                "max_percent": ecn.max_percent,
+            }
+            yield {"profile": profile.name, **thresholds, "ramp_bytes": ecn.max_bytes - ecn.min_bytes}
+
+
+def watchdogs(switch: Switch) -> list[Watchdog]:
+    """The watchdog, where there is one."""
+    return [switch.qos.watchdog] if switch.qos.watchdog else []
+
+
+def managed_over_ipv6(switch: Switch) -> list[Management]:
+    """How the switch is managed, where that is over IPv6."""
+    return [switch.management] if ":" in switch.management.address else []
+
+
+def mtu(code: str, most: int, reason: str) -> Limit:
     """A port in use has an IP MTU of more than `most` bytes."""
-    asked = max((port.mtu for port in switch.ports if port.enabled), default=0)
-    if asked > most:
-        yield Gap(code, f"IP MTU {asked}", reason, f"set the fabric's MTU to {most} or less")
+    return Limit(
+        code,
+        feature="IP MTU {it}",
+        asked=lambda switch: [max((p.mtu for p in switch.ports if p.enabled), default=None)],
+        allowed={"it": Range(0, most)},
+        reason=reason,
+        remedy=f"set the fabric's MTU to {most} or less",
+    )
 
 
-def weight(code: str, traffic_class: TrafficClass, reason: str) -> Iterator[Gap]:
+def priorities(code: str, reason: str, remedy: str, asked: Asking = classes) -> Limit:
+    """A class has no priority from 0 to 7."""
+    feature, taken = "class {name} on priority {priority}", Range(0, 7)
+    return Limit(
+        code, feature=feature, asked=asked, allowed={"priority": taken}, reason=reason, remedy=remedy
+    )
+
+
+def shares(code: str, reason: str, asked: Asking = classes) -> Limit:
     """A weighted class has no share from 1 to 100 %."""
-    if not traffic_class.strict and not 1 <= traffic_class.weight_percent <= 100:
-        yield Gap(
-            code,
-            f"class {traffic_class.name} with {traffic_class.weight_percent} % of the bandwidth",
-            reason,
-            "give the class at least one percent",
-        )
+    return Limit(
+        code,
+        feature="class {name} with {share} % of the bandwidth",
+        asked=asked,
+        allowed={"share": Range(1, 100)},
+        reason=reason,
+        remedy="give the class at least one percent",
+    )
 
 
-def marking(code: str, profile: PortProfile, reason: str, *, least_percent: int = 1) -> Iterator[Gap]:
+def marking(code: str, reason: str, asked: Asking = marks, *, least_percent: int = 1) -> Limit:
     """ECN thresholds that do not ascend from 1 byte, or a probability below `least_percent` or above 100 %."""
-    ecn = profile.ecn
-    if ecn and not (least_percent <= ecn.max_percent <= 100 and 1 <= ecn.min_bytes <= ecn.max_bytes):
-        yield Gap(
-            code,
-            f"ECN from {ecn.min_bytes} to {ecn.max_bytes} bytes at {ecn.max_percent} % on {profile.name}",
-            reason,
-            "set ECN thresholds and probability within these ranges",
-        )
+    return Limit(
+        code,
+        feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
+        asked=asked,
+        allowed={"min_bytes": Range(1), "ramp_bytes": Range(0), "max_percent": Range(least_percent, 100)},
+        reason=reason,
+        remedy="set ECN thresholds and probability within these ranges",
+    )
 
 
-def watchdog_timers(
-    code: str, watchdog: Watchdog, held_ms: tuple[int, int, int], reason: str
-) -> Iterator[Gap]:
-    """The NOS holds other timers (detect, restore, poll) than were asked for."""
-    asked = (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)
-    if asked != held_ms:
-        yield Gap(
-            code,
-            "PFC watchdog timers of {} / {} / {} ms (detect, restore, poll)".format(*asked),
-            reason + "; written are {} / {} / {} ms".format(*held_ms),
-            "none needed, or ask for the figures that are written",
-            fatal=False,
-        )
+def watchdog_timers(code: str, held: Callable[[Watchdog], tuple[int, int, int]], reason: str) -> Limit:
+    """The NOS has other timers (detect, restore, poll; milliseconds) than were asked for: those of `held`."""
+    return Reservation(
+        code,
+        feature="PFC watchdog timers of {it[0]} / {it[1]} / {it[2]} ms (detect, restore, poll)",
+        asked=lambda switch: [
+            (*asked, *held(watchdog))
+            for watchdog in watchdogs(switch)
+            if (asked := (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)) != held(watchdog)
+        ],
+        reason=reason + "; written are {it[3]} / {it[4]} / {it[5]} ms",
+        remedy="none needed, or ask for the figures that are written",
+    )
 
 
-def watchdog_action(code: str, watchdog: Watchdog, reason: str) -> Iterator[Gap]:
+def watchdog_action(code: str, reason: str) -> Limit:
     """The watchdog is to do anything but drop what a stuck queue holds."""
-    if watchdog.action != "drop":
-        yield Gap(code, f"PFC watchdog action {watchdog.action}", reason, "use the action drop", fatal=False)
+    return Reservation(
+        code,
+        feature="PFC watchdog action {it.action}",
+        asked=watchdogs,
+        allowed={"action": ("drop",)},
+        reason=reason,
+        remedy="use the action drop",
+    )
 
 
-def paths(code: str, bgp: Bgp, most: int, reason: str) -> Iterator[Gap]:
-    """More equal-cost paths than `most`, or none."""
-    if not 1 <= bgp.maximum_paths <= most:
-        yield Gap(
-            code, f"{bgp.maximum_paths} equal-cost paths", reason, f"use at most {most} uplinks per switch"
-        )
+def paths(
+    code: str,
+    most: Callable[[Switch], int],
+    reason: str,
+    remedy: str = "use at most {most} uplinks per switch",
+) -> Limit:
+    """More equal-cost paths than the NOS takes on the switch, or none; texts have `most` as a field."""
+    return Limit(
+        code,
+        feature="{paths} equal-cost paths",
+        asked=lambda switch: [
+            {"paths": count, "most": most(switch), "model": switch.model.title}
+            for count in (switch.bgp.maximum_paths,)
+            if not 1 <= count <= most(switch)
+        ],
+        reason=reason,
+        remedy=remedy,
+    )
 
 
 def bfd(
-    code: str,
-    bgp: Bgp,
-    nos: str,
-    interval_ms: tuple[int, int],
-    multiplier: tuple[int, int],
-    source: str = "",
-) -> Iterator[Gap]:
+    code: str, nos: str, interval_ms: tuple[int, int], multiplier: tuple[int, int], source: str = ""
+) -> Limit:
     """BFD timers outside the ranges that the NOS takes, both ends included; `source` follows the reason."""
-    (low, high), (few, many) = interval_ms, multiplier
-    interval = bgp.bfd_interval_ms
-    if interval is not None and not (low <= interval <= high and few <= bgp.bfd_multiplier <= many):
-        yield Gap(
-            code,
-            f"BFD every {interval} ms, {bgp.bfd_multiplier} times",
-            f"{nos} takes {low} to {high} ms and a multiplier from {few} to {many}{source}",
-            "set BFD within these ranges",
-        )
+    interval, lost = Range(*interval_ms), Range(*multiplier)
+    return Limit(
+        code,
+        feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} times",
+        asked=lambda switch: [switch.bgp] if switch.bgp.bfd_interval_ms is not None else [],
+        allowed={"bfd_interval_ms": interval, "bfd_multiplier": lost},
+        reason=f"{nos} takes {interval} ms and a multiplier from {lost}{source}",
+        remedy="set BFD within these ranges",
+    )
 
 
-def login(code: str, switch: Switch, transport: str, proofs: Collection[str]) -> Iterator[Gap]:
+def access_over_ipv6(code: str, reason: str, remedy: str) -> Limit:
+    """Access networks, which are IPv4, of a switch that is managed over IPv6: `it.address` of the texts."""
+    return Limit(
+        code,
+        setting="management/access",
+        asked=lambda switch: [m for m in managed_over_ipv6(switch) if m.access],
+        reason=reason,
+        remedy=remedy,
+    )
+
+
+def login(code: str, transport: str, proofs: Collection[str]) -> Limit:
     """No account could log in as the driver does, which proves a login by `proofs` over `transport`."""
-    users = switch.management.users
-    facts = setting_facts(switch) | {f"user[{user.name}]/ssh_key": user.ssh_key for user in users}
-    if users and all(refusal(facts, user.name, proofs) for user in users):
-        yield Gap(
-            code,
-            f"a login of `fabricc push` over {transport}",
-            f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",
-            "name TACACS+ servers under `management`, which check the password, or load the files over SSH",
-            fatal=False,
-        )
+
+    def refused(switch: Switch) -> bool:
+        users = switch.management.users
+        facts = setting_facts(switch) | {f"user[{user.name}]/ssh_key": user.ssh_key for user in users}
+        return bool(users) and all(refusal(facts, user.name, proofs) for user in users)
+
+    return Reservation(
+        code,
+        feature=f"a login of `fabricc push` over {transport}",
+        asked=refused,
+        reason=f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",
+        remedy="name TACACS+ servers under `management`, which check the password, or load the files over SSH",
+    )
 
 
-def accounts(code: str, switch: Switch, reason: str, *, fatal: bool = False) -> Iterator[Gap]:
+def accounts(
+    code: str, reason: str, remedy: str = "name at least one user with a key under `management`"
+) -> Limit:
     """Nobody could log in: no user is named."""
-    if not switch.management.users:
-        yield Gap(
-            code,
-            "no account with an SSH key",
-            reason,
-            "name at least one user with a key under `management`",
-            fatal=fatal,
-        )
+    return Reservation(
+        code,
+        feature="no account with an SSH key",
+        asked=lambda switch: not switch.management.users,
+        reason=reason,
+        remedy=remedy,
+    )

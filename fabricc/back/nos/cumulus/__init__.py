@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import document, naming, release
-from fabricc.back.nos.cumulus.gaps import gaps, unknown_release
+from fabricc.back.nos.cumulus import document, naming
+from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.cumulus.planned import planned_facts
 from fabricc.back.nos.cumulus.reader import read_startup
 from fabricc.fabric.facts import Reading
@@ -13,9 +13,9 @@ from fabricc.fabric.facts import Reading
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.base import Gap
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
+    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
 
 
@@ -23,8 +23,8 @@ class Cumulus:
     """NVIDIA Cumulus Linux; see `fabricc.back.nos.base.Nos`."""
 
     name = "cumulus"
-    releases = tuple(release.RELEASES)
-    default_release = release.DEFAULT
+    releases = tuple(RELEASES)
+    default_release = DEFAULT_RELEASE
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has Cumulus settings for the model."""
@@ -36,10 +36,7 @@ class Cumulus:
 
     def gaps(self, switch: Switch) -> list[Gap]:
         """What the switch's release cannot express; codes FAB5701 to FAB5724."""
-        name = switch.release or self.default_release
-        if name not in release.RELEASES:
-            return [unknown_release(name)]
-        return list(gaps(switch, release.RELEASES[name]))
+        return gaps(switch)
 
     def render(self, switch: Switch) -> dict[str, str]:
         """`startup.yaml` for `nv config replace`."""

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cumulus.limits import release_of
 from fabricc.back.nos.cumulus.ports import interfaces
 from fabricc.back.nos.cumulus.qos import packet_trim, qos_tree
-from fabricc.back.nos.cumulus.release import (
-    ADMINISTRATOR,
-    CONTROL_PLANE_LISTS,
-    OWN_ACCOUNT,
-    factory,
-    release_of,
-)
 from fabricc.back.nos.cumulus.routing import adaptive_routing, router, vrf
 from fabricc.back.nos.cumulus.services import access_lists, access_rules, login, services
+from fabricc.back.nos.cumulus.words import ADMINISTRATOR, CONTROL_PLANE_LISTS, OWN_ACCOUNT, ssh_key
 from fabricc.back.nos.cumulus.yaml_text import write
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.cumulus.release import Release
+    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.yaml_text import Tree
     from fabricc.fabric.model import Account, Switch
 
@@ -60,6 +55,40 @@ def render(switch: Switch) -> str:
     return write([{"header": header}, {"set": content}])
 
 
+def factory(release: Release) -> Tree:
+    """What a new switch has below `system` beside its accounts, which `nv config replace` would drop if it were absent.
+
+    Roles and their commands, the filters of the control plane, SSH, the API, automatic saving and drop monitoring.
+    """
+    everything: Tree = {"action": "allow", "command-path": {"/": {"permission": "all"}}}
+    key, word = release.auto_save
+    tree: Tree = {
+        "aaa": {
+            "class": {
+                "nvapply": everything,
+                "nvshow": {"action": "allow", "command-path": {"/": {"permission": "ro"}}},
+                "sudo": everything,
+            },
+            "role": {
+                "nvue-admin": {"class": {"nvapply": {}}},
+                "nvue-monitor": {"class": {"nvshow": {}}},
+                ADMINISTRATOR: {"class": {"nvapply": {}, "sudo": {}}},
+            },
+        },
+        "api": {"state": "enabled"},
+        "config": {"auto-save": {key: word}},
+        "control-plane": {"acl": {name: {"inbound": {}} for name in CONTROL_PLANE_LISTS}},
+        "ssh-server": {"state": "enabled"},
+        "wjh": {
+            "channel": {"forwarding": {"trigger": {"l2": {}, "l3": {}, "tunnel": {}}}},
+            release.enable: release.on,
+        },
+    }
+    if release.reboot_mode:
+        tree["reboot"] = {"mode": "cold"}
+    return tree
+
+
 def _system(switch: Switch, release: Release, services: Tree) -> Tree:
     tree = {**factory(release), **services}
     aaa = tree["aaa"]
@@ -90,9 +119,3 @@ def _users(accounts: tuple[Account, ...]) -> Tree:
         kind, key = ssh_key(account)
         user["ssh"] = {"authorized-key": {KEY_NAME: {"key": key, "type": kind}}}
     return {**users}
-
-
-def ssh_key(account: Account) -> tuple[str, str]:
-    """The type and the key of an account's public key, without its comment."""
-    kind, _, rest = account.ssh_key.partition(" ")
-    return kind, rest.partition(" ")[0]

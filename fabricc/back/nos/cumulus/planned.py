@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.document import hash_seed, ssh_key
+from fabricc.back.nos.cumulus.document import hash_seed
+from fabricc.back.nos.cumulus.limits import TRIMMING, has, release_of
 from fabricc.back.nos.cumulus.naming import cage_name
-from fabricc.back.nos.cumulus.ports import FABRIC, MANAGEMENT_VRF, fec
+from fabricc.back.nos.cumulus.ports import MANAGEMENT_VRF, fec
 from fabricc.back.nos.cumulus.qos import (
     GLOBAL,
     LOSSY_PERCENT,
@@ -15,11 +16,7 @@ from fabricc.back.nos.cumulus.qos import (
     port_default,
     profile_name,
     resume_distance_bytes,
-    shared_alpha,
-    timers,
-    used_profiles,
 )
-from fabricc.back.nos.cumulus.release import ADMINISTRATOR, OWN_ACCOUNT, release_of
 from fabricc.back.nos.cumulus.routing import (
     TTL_SECURITY_HOPS,
     activated,
@@ -37,11 +34,20 @@ from fabricc.back.nos.cumulus.services import (
     numbered,
     snmp_sources,
 )
+from fabricc.back.nos.cumulus.words import (
+    ADMINISTRATOR,
+    FABRIC,
+    OWN_ACCOUNT,
+    shared_alpha,
+    ssh_key,
+    timers,
+    used_profiles,
+)
 from fabricc.fabric.facts import boolean, congestion_facts, neighbor_key, setting_facts, switch_facts
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.cumulus.release import Release
+    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp
@@ -181,7 +187,7 @@ def _add_balancing(facts: Facts, switch: Switch) -> None:
     """Adaptive routing, trimming and the TTL check, which say more than the waist has."""
     if adapts(switch):
         facts["load_balancing/mode"] = switch.load_balancing.mode.value
-    cut = switch.qos.trimming if release_of(switch.release).trimming else None
+    cut = switch.qos.trimming if has(switch, TRIMMING) else None
     if cut:
         wanted = congestion_facts(switch.qos)
         facts.update((path, value) for path, value in wanted.items() if path.startswith("trimming/"))

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.naming import cage_name
 from fabricc.back.nos.cumulus.qos import port_qos
 from fabricc.back.nos.cumulus.routing import adaptive_routing
+from fabricc.back.nos.cumulus.words import FABRIC
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.cumulus.release import Release
+    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.yaml_text import Tree
     from fabricc.fabric.model import Port, Switch
 
 MANAGEMENT = "eth0"
 LOOPBACK = "lo"
 MANAGEMENT_VRF = "mgmt"
-SPEEDS = (1, 10, 25, 40, 50, 100, 200, 400, 800)
-"""Speeds of `link speed` in Gb/s, spelled `400G`."""
-
-FABRIC = (Direction.UP, Direction.DOWN)
-"""Where ports of equal cost lead: to other switches."""
-
-MTU_RANGE = (552, 9216)
-LANES_PER_PORT = (1, 2, 4, 8)
 
 
 def fec(port: Port) -> str:
@@ -53,7 +47,7 @@ def interfaces(switch: Switch, release: Release) -> Tree:
     }
     profiles = port_qos(switch)
     adaptive = adaptive_routing(switch, release)
-    trimmed = switch.qos.trimming if release.trimming else None
+    trimmed = switch.qos.trimming if has(switch, TRIMMING) else None
     eligible: Tree = {str(queue): {} for queue in trimmed.queues} if trimmed else {}
     for port in switch.ports:
         if port.children > 1:

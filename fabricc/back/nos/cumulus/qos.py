@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.back.nos.cumulus.limits import TRIMMING, has
+from fabricc.back.nos.cumulus.words import ALPHAS, pause_bytes, shared_alpha, timers, used_profiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.back.nos.cumulus.release import Release
+    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.yaml_text import Tree
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos, Watchdog
+    from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos
 
 GLOBAL = "default-global"
 """The profile of all ports that name no other; the only one of some nodes."""
@@ -22,60 +23,15 @@ LOSSY_POOL = "default-lossy"
 LOSSY_PERCENT = 10
 """Memory of the lossy pool; the lossless one has the rest, as in NVIDIA's reference configurations of GPU fabrics."""
 
-ALPHAS = {
-    **{-exponent: f"alpha_1_{2**exponent}" for exponent in range(7, 0, -1)},
-    **{exponent: f"alpha_{2**exponent}" for exponent in range(7)},
-}
-"""Exponent of alpha -> NVUE's word (`shared-alpha`)."""
-
 EGRESS_ALPHA = "alpha_infinity"
 """Lossless queues are held back by PFC alone, never by their own share of the buffer."""
 
-POLLING_RANGE_MS = (100, 5000)
-ROBUSTNESS_RANGE = (1, 1000)
 PRIORITIES = range(8)
-
-
-@dataclass(frozen=True, slots=True)
-class Timers:
-    """A PFC watchdog as NVUE has it: a storm is `robustness` polls long."""
-
-    polling_ms: int
-    robustness: int
-
-    @property
-    def detect_ms(self) -> int:
-        """The shortest storm that is acted on."""
-        return self.polling_ms * self.robustness
-
-
-def timers(watchdog: Watchdog) -> Timers:
-    """The poll nearest to the one asked for, and as many of them as last at least the detection time."""
-    low, high = POLLING_RANGE_MS
-    polling = min(max(watchdog.poll_ms, low), high)
-    return Timers(polling, max(1, -(-watchdog.detect_ms // polling)))
 
 
 def profile_name(profile: PortProfile) -> str:
     """The name of a port profile's PFC and marking profiles."""
     return f"roce-{profile.name}"
-
-
-def used_profiles(switch: Switch) -> tuple[PortProfile, ...]:
-    """The profiles that ports have, in the order of the switch; none without a lossless class."""
-    used = {port.profile for port in switch.ports} if switch.qos.lossless else set()
-    return tuple(profile for profile in switch.qos.profiles if profile.name in used)
-
-
-def shared_alpha(profiles: Iterable[PortProfile]) -> int | None:
-    """The exponent of the one alpha of all lossless priority groups: the smallest asked for, within NVUE's range."""
-    exponents = [profile.headroom.dynamic_th for profile in profiles]
-    return min(max(min(exponents), min(ALPHAS)), max(ALPHAS)) if exponents else None
-
-
-def pause_bytes(headroom: Headroom) -> int:
-    """What lies below the headroom: where pausing begins."""
-    return headroom.size_bytes - headroom.xoff_bytes
 
 
 def resume_distance_bytes(headroom: Headroom) -> int:
@@ -158,7 +114,7 @@ def qos_tree(switch: Switch) -> Tree:
 
 def packet_trim(qos: SwitchQos, release: Release) -> Tree:
     """What trims packets switch-wide, below `system forwarding`; which queues' packets is said at each port."""
-    cut = qos.trimming if release.trimming else None
+    cut = qos.trimming if has(release.name, TRIMMING) else None
     if cut is None:
         return {}
     return {

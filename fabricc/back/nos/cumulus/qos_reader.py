@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.qos import ALPHAS, EGRESS_ALPHA, GLOBAL, LOSSLESS_POOL, LOSSY_POOL
+from fabricc.back.nos.cumulus.limits import TRIMMING, has
+from fabricc.back.nos.cumulus.qos import EGRESS_ALPHA, GLOBAL, LOSSLESS_POOL, LOSSY_POOL
 from fabricc.back.nos.cumulus.source import members, number
+from fabricc.back.nos.cumulus.words import ALPHAS
 from fabricc.fabric.facts import boolean
 
 if TYPE_CHECKING:
@@ -77,7 +79,8 @@ def read_qos(source: Source) -> None:
 
 
 def _read_trimming(source: Source) -> None:
-    trim = source.root.get("system", "forwarding", "packet-trim") if source.release.trimming else None
+    trims = has(source.release.name, TRIMMING)
+    trim = source.root.get("system", "forwarding", "packet-trim") if trims else None
     source.expect(source.root, ("system", "forwarding"), "trimming/size_bytes")
     if trim is None:
         return

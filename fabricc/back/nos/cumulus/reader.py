@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.consumers import read_consumers
-from fabricc.back.nos.cumulus.document import HASH_FIELDS
+from fabricc.back.nos.cumulus.document import HASH_FIELDS, factory
+from fabricc.back.nos.cumulus.limits import RELEASES, Release, release_of
 from fabricc.back.nos.cumulus.ports import LOOPBACK, MANAGEMENT, MANAGEMENT_VRF
 from fabricc.back.nos.cumulus.qos_reader import read_port_qos, read_qos
-from fabricc.back.nos.cumulus.release import OWN_ACCOUNT, RELEASES, Release, factory, release_of
 from fabricc.back.nos.cumulus.routing_reader import read_port_balancing, read_routing
 from fabricc.back.nos.cumulus.services_reader import read_services
 from fabricc.back.nos.cumulus.source import Source, members, number
+from fabricc.back.nos.cumulus.words import OWN_ACCOUNT
 from fabricc.back.nos.cumulus.yaml_nodes import Node, parse
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.fabric.facts import boolean

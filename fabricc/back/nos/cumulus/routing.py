@@ -10,7 +10,7 @@ from fabricc.fabric.routing import Spreading, Transport
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.nos.cumulus.release import Release
+    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.yaml_text import Tree
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixRule, Session

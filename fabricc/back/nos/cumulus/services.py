@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cumulus.limits import GNMI_SERVER, has
 from fabricc.back.nos.cumulus.ports import MANAGEMENT_VRF
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.back.nos.cumulus.release import Release
+    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.yaml_text import Tree
     from fabricc.fabric.model import Management, Snmp
 
@@ -84,7 +85,7 @@ def host_address(management: Management) -> str:
 
 def gnmi_port(management: Management, release: Release) -> int | None:
     """The port of the gNMI server; None where there is none."""
-    return management.gnmi_port if release.gnmi else None
+    return management.gnmi_port if has(release.name, GNMI_SERVER) else None
 
 
 def _lldp(management: Management, release: Release) -> Tree:

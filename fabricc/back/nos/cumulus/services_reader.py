@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cumulus.limits import GNMI_SERVER, has
 from fabricc.back.nos.cumulus.ports import MANAGEMENT_VRF
-from fabricc.back.nos.cumulus.release import CONTROL_PLANE_LISTS
 from fabricc.back.nos.cumulus.services import (
     ACCESS,
     ITSELF,
@@ -15,6 +15,7 @@ from fabricc.back.nos.cumulus.services import (
     login_switches,
 )
 from fabricc.back.nos.cumulus.source import Source, number
+from fabricc.back.nos.cumulus.words import CONTROL_PLANE_LISTS
 
 if TYPE_CHECKING:
     from fabricc.back.nos.cumulus.yaml_nodes import Node
@@ -152,7 +153,7 @@ def _need_address(source: Source, service: Node) -> None:
 
 def _read_gnmi(source: Source) -> None:
     source.expect(source.root, ("system", "gnmi-server"), "management/gnmi_port", "gnmi/listening")
-    server = source.root.get("system", "gnmi-server") if source.release.gnmi else None
+    server = source.root.get("system", "gnmi-server") if has(source.release.name, GNMI_SERVER) else None
     if server is None:
         return
     source.require(server, "state", "enabled")

@@ -13,7 +13,7 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.back.nos.cumulus.release import Release
+    from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.yaml_nodes import Node
     from fabricc.back.nos.cumulus.yaml_text import Tree
     from fabricc.fabric.facts import Reading, Value

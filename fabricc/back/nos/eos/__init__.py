@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.capabilities import DEFAULT_RELEASE, RELEASES
-from fabricc.back.nos.eos.gaps import gaps
+from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.eos.naming import port_name
 from fabricc.back.nos.eos.planned import planned
 from fabricc.back.nos.eos.view import switch_view

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.capabilities import HASH_SEED, has
+from fabricc.back.nos.eos.limits import HASH_SEED, has
 from fabricc.back.nos.eos.marking import delay_us, marked, step_us, thresholds
 from fabricc.back.nos.eos.naming import service_ports
 from fabricc.back.nos.eos.vocabulary import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.order import in_address_order, natural
 from fabricc.back.nos.eos.bgp_view import BgpView, bgp_view
-from fabricc.back.nos.eos.capabilities import HASH_SEED, has
+from fabricc.back.nos.eos.limits import HASH_SEED, has
 from fabricc.back.nos.eos.marking import delay_us, delay_words, step_us
 from fabricc.back.nos.eos.naming import service_ports
 from fabricc.back.nos.eos.vocabulary import (

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.base import Gap
-from fabricc.back.nos.frr.capabilities import find_gaps, next_hop_lines, planned_facts
 from fabricc.back.nos.frr.conf import render_frr_conf
+from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.linux import READERS, read_isolation, render_linux
+from fabricc.back.nos.frr.planned import next_hop_lines, planned_facts
 from fabricc.back.nos.frr.reader import read_frr_conf
-from fabricc.back.nos.frr.release import DEFAULT_RELEASE, RELEASES
 from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
+    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
 
 __all__ = ["FRR", "FrrLinux", "read_frr_conf", "render_frr_conf"]
@@ -41,17 +41,11 @@ class FrrLinux:
 
     def gaps(self, switch: Switch) -> list[Gap]:
         """What plain Linux cannot express of this switch; codes FAB5201 to FAB5209."""
-        release = switch.release or self.default_release
-        if release not in self.releases:
-            known = ", ".join(self.releases)
-            return [
-                Gap("FAB5206", f"FRR {release}", f"the releases known are {known}", f"use one of {known}")
-            ]
-        return find_gaps(switch)
+        return gaps(switch)
 
     def render(self, switch: Switch) -> dict[str, str]:
         """`frr.conf` and the box's own files by name."""
-        head = next_hop_lines(switch.release)
+        head = next_hop_lines(switch)
         return {"frr.conf": render_frr_conf(switch, extra_head=head), **render_linux(switch)}
 
     def read(self, files: Mapping[str, str]) -> Reading:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fabricc.back.nos.junos.capabilities import DEFAULT_RELEASE, RELEASES
-from fabricc.back.nos.junos.gaps import gaps
+from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.junos.naming import port_name
 from fabricc.back.nos.junos.planned import planned
 from fabricc.back.nos.junos.reading import read

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.routing import PrefixRule
 
 MANAGEMENT_INSTANCE = "mgmt_junos"
-EVOLVED = "evo"
+EVOLVED, CLASSIC = "evo", "classic"
 # The out-of-band port: Junos OS Evolved names it by routing engine, classic QFX switches have em0.
-MANAGEMENT_INTERFACES = {EVOLVED: "re0:mgmt-0", "classic": "em0"}
+MANAGEMENT_INTERFACES = {EVOLVED: "re0:mgmt-0", CLASSIC: "em0"}
 
 # Enumeration of `interfaces speed` in Juniper's YANG 24.4R1, as far as it concerns et- ports.
 SPEEDS = {speed: f"{speed}g" for speed in (10, 25, 40, 50, 100, 200, 400, 800)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabricc.back.nos.nxos.gaps import gaps
+from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.nxos.naming import port_name
 from fabricc.back.nos.nxos.planned import planned
 from fabricc.back.nos.nxos.reading import read
@@ -14,8 +14,8 @@ FILE = "running-config.cfg"
 
 NXOS = SingleFileNos(
     name="nxos",
-    releases=("10.3", "10.4", "10.5", "10.6"),
-    default_release="10.4",
+    releases=RELEASES,
+    default_release=DEFAULT_RELEASE,
     file=FILE,
     template="running-config.j2",
     port_name=port_name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.order import in_address_order, natural
-from fabricc.back.nos.nxos.capabilities import DYNAMIC_LOAD_BALANCING, has
+from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
 from fabricc.back.nos.nxos.vocabulary import (
     AAA,
     ACCESS_LIST,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.base import Gap
 from fabricc.back.nos.frr.reader import read_frr_conf
 from fabricc.back.nos.sonic import document
-from fabricc.back.nos.sonic import gaps as capability
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread_lines
 from fabricc.back.nos.sonic.facts import planned_facts
+from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, MULTIPATH_LIMIT, RELEASES, gaps
 from fabricc.back.nos.sonic.platform import port_name
 from fabricc.back.nos.sonic.qos_reader import read_qos
 from fabricc.back.nos.sonic.reader import (
@@ -20,8 +19,7 @@ from fabricc.back.nos.sonic.reader import (
     read_started,
     read_system,
 )
-from fabricc.back.nos.sonic.release import DEFAULT, RELEASES
-from fabricc.back.nos.sonic.routing import MULTIPATH_LIMIT, as_run, frr_conf
+from fabricc.back.nos.sonic.routing import as_run, frr_conf
 from fabricc.back.nos.sonic.services import read_services
 from fabricc.back.nos.sonic.tables import config_db
 from fabricc.fabric.facts import Reading, switch_facts
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
+    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
 
 
@@ -39,7 +38,7 @@ class Sonic:
 
     name = "sonic"
     releases = tuple(RELEASES)
-    default_release = DEFAULT
+    default_release = DEFAULT_RELEASE
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has SONiC settings for the model."""
@@ -51,13 +50,7 @@ class Sonic:
 
     def gaps(self, switch: Switch) -> list[Gap]:
         """What the switch's SONiC release cannot express; codes FAB5301 to FAB5326 and FAB5630 to FAB5635."""
-        release = switch.release or self.default_release
-        if release not in RELEASES:
-            known = ", ".join(self.releases)
-            return [
-                Gap("FAB5301", f"SONiC {release}", f"the releases known are {known}", f"use one of {known}")
-            ]
-        return list(capability.gaps(switch, release))
+        return gaps(switch)
 
     def render(self, switch: Switch) -> dict[str, str]:
         """`config_db.json` for /etc/sonic and `frr.conf` for /etc/sonic/frr."""

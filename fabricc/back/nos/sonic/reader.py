@@ -11,8 +11,8 @@ from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.sonic.consumers import unread
 from fabricc.back.nos.sonic.document import FILE, Lines
 from fabricc.back.nos.sonic.known import ALLOWED, FIELDS, IGNORED, MAPS, ROWS, STATED
+from fabricc.back.nos.sonic.limits import RELEASES
 from fabricc.back.nos.sonic.qos import MAP
-from fabricc.back.nos.sonic.release import RELEASES, release_from
 from fabricc.back.nos.sonic.tables import MARKS_GROUP, SOFTWARE_BFD
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
@@ -81,7 +81,7 @@ def read_config_db(text: str, reading: Reading) -> Source:
         reading.unknown.append((FILE, line, f"not JSON: {error}"))
         return Source({}, Lines(text), reading, {})
     raw = parsed if isinstance(parsed, dict) else {}
-    source = Source({}, Lines(text, parsed), reading, raw, release_from(_schema(parsed)))
+    source = Source({}, Lines(text, parsed), reading, raw, _release(_schema(parsed)))
     if not isinstance(parsed, dict):
         reading.unknown.append((FILE, 1, "not a JSON object of tables"))
         return source
@@ -98,6 +98,12 @@ def read_config_db(text: str, reading: Reading) -> Source:
         if key not in source.rows(table):
             source.strange(f"{table}|{key} is missing", table)
     return source
+
+
+def _release(schema: str) -> str:
+    """The release of a `VERSIONS` entry such as `version_202405_01`; empty where it is not known."""
+    name = schema.removeprefix("version_").partition("_")[0]
+    return name if name in RELEASES else ""
 
 
 def _schema(parsed: Any) -> str:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr.capabilities import routing_facts as frr_facts
-from fabricc.back.nos.frr.capabilities import ttl_security_facts
 from fabricc.back.nos.frr.conf import GracefulRestart, render_frr_conf
 from fabricc.back.nos.frr.defaults import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROFILE
-from fabricc.back.nos.sonic.release import BFD, has, release_name, release_of
+from fabricc.back.nos.frr.planned import routing_facts as frr_facts
+from fabricc.back.nos.frr.planned import ttl_security_facts
+from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp
 
-MULTIPATH_LIMIT = 514
-"""Next hops that SONiC builds FRR for (`constants.yml`, `maximum_paths`)."""
 LOG_FACILITY = "local4"  # common/daemons.common.conf.j2 of all branches
 SOURCE_MAPS = {"ip": "RM_SET_SRC", "ipv6": "RM_SET_SRC6"}
 """Route maps that bgpcfgd pushes into FRR in every routing mode, as soon as Loopback0 has an address of that family
@@ -29,7 +27,7 @@ GRACEFUL_RESTART = GracefulRestart(restart_s=240, defer_s=45)
 def as_run(switch: Switch) -> Switch:
     """The switch without BFD where its release starts no bfdd, or no session needs it."""
     bgp = switch.bgp
-    if bgp.bfd_interval_ms is None or (bgp.sessions and has(BFD, release_name(switch))):
+    if bgp.bfd_interval_ms is None or (bgp.sessions and has(switch, BFD)):
         return switch
     return replace(switch, bgp=replace(bgp, bfd_interval_ms=None))
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.sonic.limits import MARKS, has, release_of
 from fabricc.back.nos.sonic.platform import Platform, lane_list
 from fabricc.back.nos.sonic.qos import qos_tables
-from fabricc.back.nos.sonic.release import MARKS, has, known_fields, release_name, release_of
 from fabricc.back.nos.sonic.routing import as_run
 from fabricc.back.nos.sonic.services import service_tables
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
     from fabricc.back.nos.sonic.document import Row, Table, Tables
+    from fabricc.back.nos.sonic.limits import Release
     from fabricc.fabric.model import Port, Switch
 
 ROLES = ("ToRRouter", "LeafRouter", "SpineRouter")
@@ -62,12 +63,21 @@ def config_db(switch: Switch) -> Tables:
         tables["FLEX_COUNTER_TABLE"] = {MARKS_GROUP: {"FLEX_COUNTER_STATUS": "enable"}}
     if as_run(switch).bgp.bfd_interval_ms is not None:
         tables["SYSTEM_DEFAULTS"] = {SOFTWARE_BFD: {"status": "enabled"}}
-    return {name: rows for name, rows in known_fields(tables, release).items() if rows}
+    return {name: rows for name, rows in _known_fields(tables, release).items() if rows}
+
+
+def _known_fields(tables: Tables, release: Release) -> Tables:
+    """The tables without the fields that the release's models do not know."""
+    kept = dict(tables)
+    for table, fields in release.absent.items():
+        rows = tables.get(table, {})
+        kept[table] = {key: {f: v for f, v in row.items() if f not in fields} for key, row in rows.items()}
+    return kept
 
 
 def counts_marks(switch: Switch) -> bool:
     """Whether the switch is told to count the packets that it marks."""
-    return MARKS.asked(switch) and has(MARKS, release_name(switch))
+    return bool(MARKS.things(switch)) and has(switch, MARKS)
 
 
 def _metadata(switch: Switch, platform: Platform) -> Row:

@@ -15,8 +15,8 @@ from fabricc.fabric.routing import CommunityList, LoadBalancing, Spreading
 from tests.back.nos.cumulus.variants import VARIANTS, tor, variant
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.base import Gap
     from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.gap import Gap
 
 PLAIN = tor()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fabricc.back.nos.cumulus.release import release_of
+from fabricc.back.nos.cumulus.limits import GNMI_SERVER, TRIMMING, has
 from fabricc.fabric.model import Account, Switch, TierName
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import LoadBalancing, Spreading
@@ -90,9 +90,8 @@ VARIANTS: dict[str, Switch] = {
 def variant(name: str, release: str = "") -> Switch:
     """A variant for a release, without the settings that the release does not have."""
     switch = replace(VARIANTS[name], release=release)
-    known = release_of(release)
-    if not known.gnmi:
+    if not has(switch, GNMI_SERVER):
         switch = replace(switch, management=replace(switch.management, gnmi_port=None))
-    if not known.trimming:
+    if not has(switch, TRIMMING):
         switch = replace(switch, qos=replace(switch.qos, trimming=None))
     return switch

@@ -8,7 +8,6 @@ import pytest
 
 from fabricc.back.nos import load
 from fabricc.back.nos.frr import FRR
-from fabricc.back.nos.frr.release import CAPABILITIES, Capability
 from fabricc.fabric.qos import Trimming
 from tests.back.nos.frr.variants import MODEL, VARIANTS, sample
 from tests.samples import switch_model
@@ -88,13 +87,6 @@ def test_services_of_the_installation_are_named_and_load_balancing_is_refused() 
         ("load balancing other than by flow", True),
         ("hashing of RoCE queue pairs", True),
     ]
-
-
-@pytest.mark.parametrize("entry", CAPABILITIES, ids=lambda each: each.feature)
-def test_every_entry_of_the_table_has_a_source_and_a_known_release(entry: Capability) -> None:
-    assert len(entry.source) > 20
-    assert entry.since is None or entry.since in FRR.releases
-    assert bool(entry.code) == bool(entry.remedy) == (entry.since is None)
 
 
 def test_trimming_and_link_layer_retry_are_refused() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.back.nos.sonic import SONIC
 from fabricc.back.nos.sonic.consumers import consumers
-from fabricc.back.nos.sonic.release import RELEASES
+from fabricc.back.nos.sonic.limits import RELEASES
 from tests.back.nos.sonic.variants import VARIANTS
 
 if TYPE_CHECKING:

@@ -1,0 +1,434 @@
+"""Cumulus Linux's releases, how NVUE spells things in each, and what it cannot express, with the sources."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.nos import limits
+from fabricc.back.nos.cumulus.words import (
+    ALPHAS,
+    FABRIC,
+    LANES_PER_PORT,
+    MTU_RANGE,
+    OWN_ACCOUNT,
+    POLLING_RANGE_MS,
+    ROBUSTNESS_RANGE,
+    SPEEDS,
+    pause_bytes,
+    shared_alpha,
+    ssh_key,
+    timers,
+    used_profiles,
+)
+from fabricc.back.nos.limits import Limit, Range, Reservation, System
+from fabricc.base.values import dataclass
+from fabricc.fabric.routing import Spreading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.model import Switch
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One release of Cumulus Linux (source: NVIDIA's NVUE OpenAPI documents, as PyPI `nvueschema` 0.1.0 has them).
+
+    Attributes:
+        on, off: the words of most switches; `enable`: the key of most of them.
+        auto_save: key and word below `system config auto-save`.
+        dns, syslog, ntp: whether the servers are below `service <name> <vrf>` or `system <name>`.
+        lldp, snmp: whether they are below `service` or `system`.
+        lldp_state: LLDP can be switched on and off.
+        snmp_switch: key and word that switch the SNMP agent on.
+        tacacs_by_address: TACACS+ servers are named by their addresses and have a priority; before, they are
+            named by it and have a host, and TACACS+ has a switch of its own.
+        login_list: the order of login methods is a list, not a mapping by number.
+        family_addresses: interfaces have `ipv4` and `ipv6` and a `vrf` beside them, not one `ip` around all three.
+        bfd_profiles: BFD timers are in a profile of `router bfd`, not in the peer group.
+        ebgp_paths: largest number of equal-cost paths.
+        reboot_mode: whether the factory configuration has `system reboot mode`.
+        key_types: SSH public keys that an account may have.
+    """
+
+    name: str
+    on: str = "on"
+    off: str = "off"
+    enable: str = "enable"
+    auto_save: tuple[str, str] = ("state", "enabled")
+    dns: str = "service"
+    syslog: str = "service"
+    ntp: str = "service"
+    lldp: str = "service"
+    lldp_state: bool = False
+    snmp: str = "service"
+    snmp_switch: tuple[str, str] = ("enable", "on")
+    tacacs_by_address: bool = False
+    login_list: bool = False
+    family_addresses: bool = False
+    bfd_profiles: bool = False
+    ebgp_paths: int = 128
+    reboot_mode: bool = True
+    key_types: frozenset[str] = frozenset(
+        {
+            "ecdsa-sha2-nistp256",
+            "ecdsa-sha2-nistp384",
+            "ecdsa-sha2-nistp521",
+            "ssh-ed25519",
+            "ssh-rsa",
+        }
+    )
+
+    @property
+    def version(self) -> str:
+        """What the header of a switch of this release says."""
+        return f"Cumulus Linux {self.name}.0"
+
+
+_5_10 = Release("5.10")
+_5_11 = replace(
+    _5_10, name="5.11", dns="system", lldp_state=True, snmp="system", snmp_switch=("state", "enabled")
+)
+_5_12 = replace(_5_11, name="5.12", tacacs_by_address=True)
+_5_13 = replace(_5_12, name="5.13", syslog="system")
+_5_15 = replace(
+    _5_13,
+    name="5.15",
+    on="enabled",
+    off="disabled",
+    enable="state",
+    ntp="system",
+    lldp="system",
+    login_list=True,
+    family_addresses=True,
+    bfd_profiles=True,
+    ebgp_paths=256,
+    reboot_mode=False,
+)
+RELEASES: dict[str, Release] = {
+    release.name: release
+    for release in (
+        replace(_5_10, name="5.9", auto_save=("enable", "on")),
+        _5_10,
+        _5_11,
+        _5_12,
+        _5_13,
+        replace(_5_13, name="5.14"),
+        _5_15,
+    )
+}
+DEFAULT_RELEASE = "5.14"
+
+_HOST_NAME = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?")
+_DESCRIPTION_LENGTH = 255
+_BFD_MS, _BFD_MULTIPLIER, _HOLD_S = Range(50, 60_000), Range(2, 255), Range(3, 65_535)
+_ADAPTIVE_ASICS, _ADAPTIVE_SPEEDS = ("spectrum4",), (200, 400)
+"""Where adaptive routing works (NVIDIA, Equal Cost Multipath Load Sharing, Cumulus Linux 5.14)."""
+
+_TRIMMING_ASICS, _TRIMMED_BYTES, _TRIMMED_STEP = ("spectrum4", "spectrum5"), Range(256, 1024), 4
+"""Where packets are trimmed, and to what (NVIDIA, Packet Trimming, Cumulus Linux 5.14)."""
+
+
+def release_of(name: str) -> Release:
+    """The release of that name, the default one when there is none of it."""
+    return RELEASES.get(name, RELEASES[DEFAULT_RELEASE])
+
+
+def _descriptions(switch: Switch) -> list[str]:
+    """The first text that is no description, of ports and of BGP's neighbours."""
+    of_ports = [port.description for port in switch.ports if not _fits(port.description)]
+    of_peers = [session.peer for session in switch.bgp.sessions if not _fits(session.peer)]
+    return [text[:40] for text in of_ports[:1] + of_peers[:1]]
+
+
+def _fits(text: str) -> bool:
+    return 1 <= len(text) <= _DESCRIPTION_LENGTH and text.isascii() and text.isprintable()
+
+
+def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
+    """Headroom and marking of the profiles that ports have."""
+    marks = {mark["profile"]: mark for mark in limits.marks(switch)}
+    unmarked = dict.fromkeys(("min_bytes", "ramp_bytes", "max_percent"))
+    for profile in used_profiles(switch):
+        headroom = profile.headroom
+        yield {
+            **marks.get(profile.name, {"profile": profile.name, **unmarked}),
+            "headroom": headroom,
+            "pause_bytes": pause_bytes(headroom),
+            "offset_bytes": headroom.xon_offset_bytes or 0,
+            "cable_m": headroom.cable_m,
+        }
+
+
+def _alphas(switch: Switch) -> Iterator[tuple[str, str]]:
+    """The thresholds that are asked for and the one that is written, where it is another."""
+    profiles = used_profiles(switch)
+    alpha = shared_alpha(profiles)
+    asked = sorted({profile.headroom.dynamic_th for profile in profiles})
+    if alpha is not None and asked != [alpha]:
+        yield ", ".join(f"2^{exponent}" for exponent in asked), ALPHAS[alpha]
+
+
+def _watchdog(switch: Switch) -> Iterator[dict[str, Any]]:
+    """Timers of the watchdog as asked and as NVUE holds them."""
+    for asked in limits.watchdogs(switch):
+        held = timers(asked)
+        same = (asked.poll_ms, asked.detect_ms) == (held.polling_ms, held.detect_ms)
+        exact = same or held.robustness not in Range(*ROBUSTNESS_RANGE)
+        yield {"asked": asked, "held": held, "polls": held.robustness, "exact": exact}
+
+
+def _most_paths(switch: Switch) -> int:
+    return min(release_of(switch.release).ebgp_paths, int(switch.model.nos["cumulus"]["ecmp_paths"]))
+
+
+def _replaced_communities(switch: Switch) -> list[str]:
+    named = {community_list.community for community_list in switch.bgp.community_lists}
+    added = {c.add_community for rows in switch.bgp.route_maps for c in rows.clauses if c.add_community}
+    return [", ".join(sorted(added))] if added and named - added else []
+
+
+def _keys(switch: Switch) -> Iterator[tuple[str, str, str]]:
+    """Accounts, the kind of their keys and those that there are, where a key is of no such kind."""
+    types = release_of(switch.release).key_types
+    for account in switch.management.users:
+        kind, key = ssh_key(account)
+        if kind not in types or not key:
+            yield account.name, kind, ", ".join(sorted(types))
+
+
+def _beside_adaptive_routing(switch: Switch) -> list[str]:
+    """Where adaptive routing is asked for and does not work: the speed of a port, or the ASIC."""
+    speeds = {port.speed_gbps for port in switch.ports if port.direction in FABRIC}
+    beside = sorted(speeds.difference(_ADAPTIVE_SPEEDS))
+    works = switch.model.asic_family in _ADAPTIVE_ASICS and not beside
+    if works or switch.load_balancing.mode is not Spreading.PACKET:
+        return []
+    return [f"ports of {beside[0]} Gb/s" if beside else switch.model.asic]
+
+
+def _trims(switch: Switch) -> bool:
+    return switch.model.asic_family in _TRIMMING_ASICS
+
+
+def _odd_sizes(switch: Switch) -> list[int]:
+    sizes = [switch.qos.trimming.size_bytes] if switch.qos.trimming and _trims(switch) else []
+    return [size for size in sizes if size not in _TRIMMED_BYTES or size % _TRIMMED_STEP]
+
+
+_PER_PACKET = "adaptive routing decides for every packet (NVIDIA, Equal Cost Multipath), NVUE has no flowlets"
+GNMI_SERVER = Limit(
+    "FAB5719",
+    setting="management/gnmi_port",
+    reason="`system gnmi-server` is there from {since} on; with {release} gNMI belongs to NetQ's agent, which NVUE "
+    "does not configure",
+    remedy="use release {since} or later, or enable it in NetQ's agent and leave it out here",
+    since="5.13",
+)
+TRIMMING = Limit(
+    "FAB5723",
+    setting="trimming/",
+    reason="`packet-trim` is there from {since} on, this is {release}",
+    remedy="use release {since} or later",
+    since="5.14",
+)
+LIMITS = (
+    Limit(
+        "FAB5702",
+        feature="ports of {it} Gb/s",
+        asked=limits.speeds,
+        allowed={"it": SPEEDS},
+        reason="`link speed` has no word for it (NVUE object model)",
+        remedy="use one of " + ", ".join(f"{speed}G" for speed in SPEEDS),
+    ),
+    Limit(
+        "FAB5703",
+        feature="IP MTU {it}",
+        asked=lambda switch: sorted({port.mtu for port in switch.ports}),
+        allowed={"it": Range(*MTU_RANGE)},
+        reason="`link mtu` takes {allowed[it]}",
+        remedy="set an MTU from {allowed[it]}",
+    ),
+    Limit(
+        "FAB5704",
+        feature="{it[0]} ports of {it[1]} lanes out of one cage",
+        asked=lambda switch: sorted(
+            {
+                (port.children, port.lanes)
+                for port in switch.ports
+                if port.children not in LANES_PER_PORT
+                or (port.children > 1 and port.lanes not in LANES_PER_PORT)
+            }
+        ),
+        reason="`link breakout` has 1x, 2x, 4x and 8x, of 1, 2, 4 or 8 lanes each",
+        remedy="use such a breakout",
+    ),
+    Limit(
+        "FAB5714",
+        feature="description {it!r}",
+        asked=_descriptions,
+        reason=f"a description has 1 to {_DESCRIPTION_LENGTH} printable ASCII characters",
+        remedy="use shorter names, of ASCII characters",
+    ),
+    Limit(
+        "FAB5714",
+        feature="host name {it}",
+        asked=lambda switch: [] if _HOST_NAME.fullmatch(switch.name) else [switch.name],
+        reason="`system hostname` has letters, digits and hyphens, at most 63, and ends in no hyphen",
+        remedy="name the switch so",
+    ),
+    Limit(
+        "FAB5705",
+        feature="class {it.name} on priority {it.priority} with {it.weight_percent} % of the bandwidth",
+        asked=lambda switch: [
+            c
+            for c in switch.qos.classes
+            if not 0 <= c.priority <= 7 or not (c.strict or 1 <= c.weight_percent <= 100)
+        ],
+        reason="switch priorities and traffic classes are 0 to 7, `bw-percent` 1 to 100",
+        remedy="choose both within these ranges",
+    ),
+    Limit(
+        "FAB5705",
+        feature="{it} % of the bandwidth",
+        asked=lambda switch: [sum(c.weight_percent for c in switch.qos.classes if not c.strict)],
+        allowed={"it": Range(0, 100)},
+        reason="the shares of an egress scheduler are 100 % at most",
+        remedy="lower the weights",
+    ),
+    Limit(
+        "FAB5706",
+        feature="headroom of {profile}: {headroom.size_bytes} bytes, {headroom.xoff_bytes} of them behind the pause",
+        asked=_profiles,
+        allowed={"pause_bytes": Range(2), "offset_bytes": (0,), "cable_m": Range(1, 100_000)},
+        reason="`qos pfc` takes a port buffer of which less than all is behind `xoff-threshold`: the model of Spectrum "
+        "ASICs",
+        remedy="correct the row of the model's headroom table",
+    ),
+    limits.marking(
+        "FAB5708",
+        "`congestion-control` takes thresholds from 1 byte, ascending, and a probability up to 100 %",
+        _profiles,
+        least_percent=0,
+    ),
+    Reservation(
+        "FAB5707",
+        feature="alpha {it[0]} for lossless priority groups",
+        asked=_alphas,
+        reason=f"NVUE has one alpha for all of them, from {ALPHAS[min(ALPHAS)]} to {ALPHAS[max(ALPHAS)]}; "
+        "written is {it[1]}",
+        remedy="give every cable class the same dynamic threshold, within the range",
+    ),
+    Limit(
+        "FAB5709",
+        feature="PFC watchdog detection {asked.detect_ms} ms with polls of {held.polling_ms} ms",
+        asked=_watchdog,
+        allowed={"polls": Range(*ROBUSTNESS_RANGE)},
+        reason=f"`robustness` is {ROBUSTNESS_RANGE[1]} polls at most",
+        remedy="shorten the detection time or lengthen the polls",
+    ),
+    Reservation(
+        "FAB5710",
+        feature="PFC watchdog detection {asked.detect_ms} ms with polls of {asked.poll_ms} ms",
+        asked=_watchdog,
+        allowed={"exact": (True,)},
+        reason=f"NVUE polls every {Range(*POLLING_RANGE_MS)} ms and detects after a whole number of polls; "
+        "written are {held.detect_ms} and {held.polling_ms} ms",
+        remedy="none needed, or ask for the figures that are written",
+    ),
+    limits.watchdog_action("FAB5711", "Cumulus Linux drops what a storm holds up and does nothing else"),
+    limits.paths(
+        "FAB5712",
+        _most_paths,
+        "Cumulus Linux {release} takes {most} on {model} (`multipaths ebgp`)",
+        "at most {most} uplinks per switch",
+    ),
+    Limit(
+        "FAB5713",
+        feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} times, hold time {it.hold_s} s",
+        asked=lambda switch: [
+            bgp
+            for bgp in (switch.bgp,)
+            if bgp.hold_s not in _HOLD_S
+            or bgp.bfd_interval_ms not in _BFD_MS
+            or (bgp.bfd_interval_ms is not None and bgp.bfd_multiplier not in _BFD_MULTIPLIER)
+        ],
+        reason=f"NVUE takes BFD intervals of {_BFD_MS} ms, multipliers of {_BFD_MULTIPLIER} and hold times from "
+        f"{_HOLD_S.low} s",
+        remedy="set the timers within these ranges",
+    ),
+    Reservation(
+        "FAB5717",
+        feature="adding the community {it} to those of a route",
+        asked=_replaced_communities,
+        reason="`set community` of a route map puts it in place of all others",
+        remedy="none for the fabric's own graceful shutdown; else match the community before it is replaced",
+    ),
+    Limit(
+        "FAB5715",
+        feature="account {it[0]} with a key of type {it[1]}",
+        asked=_keys,
+        reason="an authorized key is one of {it[2]}",
+        remedy="give the account such a key",
+    ),
+    limits.accounts(
+        "FAB5716",
+        f"the account `{OWN_ACCOUNT}` is kept without a usable password, so nobody could log in",
+        f"name at least one user with a key under `management`, be it `{OWN_ACCOUNT}`",
+    ),
+    GNMI_SERVER,
+    Limit(
+        "FAB5720",
+        setting="load_balancing/mode",
+        asked=_beside_adaptive_routing,
+        reason="adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, and this switch has {it}",
+        remedy="use `mode: hash`, or links of 400 or 200 Gb/s between Spectrum-4 switches",
+    ),
+    Limit(
+        "FAB5721",
+        setting="load_balancing/mode",
+        asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET,
+        reason=_PER_PACKET,
+        remedy="use `mode: packet` or `hash`",
+    ),
+    Limit(
+        "FAB5721",
+        setting="load_balancing/flowlet_idle_us",
+        reason=_PER_PACKET,
+        remedy="leave `flowlet_idle_us` out",
+    ),
+    Limit(
+        "FAB5722",
+        setting="load_balancing/queue_pairs",
+        reason="`ecmp-hash` has no field of the RoCE transport header (NVUE object model)",
+        remedy="leave it out; more queue pairs per connection spread by their UDP source ports",
+    ),
+    TRIMMING,
+    Limit(
+        "FAB5723",
+        setting="trimming/",
+        asked=lambda switch: [switch.model.asic] if switch.qos.trimming and not _trims(switch) else [],
+        reason="it is for Spectrum-4 and Spectrum-5, this is {it}",
+        remedy="leave it out",
+        where=TRIMMING,
+    ),
+    Limit(
+        "FAB5723",
+        setting="trimming/",
+        asked=_odd_sizes,
+        reason=f"`size` is {_TRIMMED_BYTES} bytes in steps of {_TRIMMED_STEP}, and not {{it}}",
+        remedy="choose such a size",
+        where=TRIMMING,
+    ),
+    Limit(
+        "FAB5724",
+        setting="link_retry",
+        reason="no object model of NVUE has it, from 5.0 to 5.18 (nvueschema 0.1.0); NVIDIA documents it for "
+        "InfiniBand ports of MLNX-OS only",
+        remedy="leave it out",
+    ),
+)
+_SYSTEM = System("Cumulus Linux", tuple(RELEASES), DEFAULT_RELEASE, LIMITS, unknown="FAB5701")
+has, gaps = _SYSTEM.has, _SYSTEM.gaps

@@ -1,0 +1,82 @@
+"""NVUE's words and figures, and what it makes of those that it does not take as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.fabric.model import Account, Switch
+    from fabricc.fabric.qos import Headroom, PortProfile, Watchdog
+
+OWN_ACCOUNT = "cumulus"
+"""The account every switch has; a configuration that replaces all others and lacks it deletes it."""
+
+ADMINISTRATOR = "system-admin"
+CONTROL_PLANE_LISTS = ("acl-default-dos", "acl-default-whitelist")
+"""The filters of the control plane since 5.9: they shape and drop what attacks it, and open the usual ports."""
+
+SPEEDS = (1, 10, 25, 40, 50, 100, 200, 400, 800)
+"""Speeds of `link speed` in Gb/s, spelled `400G`."""
+
+FABRIC = (Direction.UP, Direction.DOWN)
+"""Where ports of equal cost lead: to other switches."""
+
+MTU_RANGE = (552, 9216)
+LANES_PER_PORT = (1, 2, 4, 8)
+
+ALPHAS = {
+    **{-exponent: f"alpha_1_{2**exponent}" for exponent in range(7, 0, -1)},
+    **{exponent: f"alpha_{2**exponent}" for exponent in range(7)},
+}
+"""Exponent of alpha -> NVUE's word (`shared-alpha`)."""
+
+POLLING_RANGE_MS = (100, 5000)
+ROBUSTNESS_RANGE = (1, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """A PFC watchdog as NVUE has it: a storm is `robustness` polls long."""
+
+    polling_ms: int
+    robustness: int
+
+    @property
+    def detect_ms(self) -> int:
+        """The shortest storm that is acted on."""
+        return self.polling_ms * self.robustness
+
+
+def timers(watchdog: Watchdog) -> Timers:
+    """The poll nearest to the one asked for, and as many of them as last at least the detection time."""
+    low, high = POLLING_RANGE_MS
+    polling = min(max(watchdog.poll_ms, low), high)
+    return Timers(polling, max(1, -(-watchdog.detect_ms // polling)))
+
+
+def used_profiles(switch: Switch) -> tuple[PortProfile, ...]:
+    """The profiles that ports have, in the order of the switch; none without a lossless class."""
+    used = {port.profile for port in switch.ports} if switch.qos.lossless else set()
+    return tuple(profile for profile in switch.qos.profiles if profile.name in used)
+
+
+def shared_alpha(profiles: Iterable[PortProfile]) -> int | None:
+    """The exponent of the one alpha of all lossless priority groups: the smallest asked for, within NVUE's range."""
+    exponents = [profile.headroom.dynamic_th for profile in profiles]
+    return min(max(min(exponents), min(ALPHAS)), max(ALPHAS)) if exponents else None
+
+
+def pause_bytes(headroom: Headroom) -> int:
+    """What lies below the headroom: where pausing begins."""
+    return headroom.size_bytes - headroom.xoff_bytes
+
+
+def ssh_key(account: Account) -> tuple[str, str]:
+    """The type and the key of an account's public key, without its comment."""
+    kind, _, rest = account.ssh_key.partition(" ")
+    return kind, rest.partition(" ")[0]

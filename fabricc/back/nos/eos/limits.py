@@ -1,0 +1,343 @@
+"""What EOS and its releases cannot express, with the source of every entry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.nos import limits
+from fabricc.back.nos.eos.marking import delay_us, delay_words, thresholds
+from fabricc.back.nos.eos.vocabulary import (
+    ALPHAS,
+    BFD_INTERVAL_RANGE_MS,
+    BFD_MULTIPLIER_RANGE,
+    GRPC_PORT,
+    HEADROOM_POOL_BYTES,
+    MAXIMUM_MTU,
+    MAXIMUM_PATHS,
+    MAXIMUM_PRIORITY,
+    POLLING_RANGE_MS,
+    SAND,
+    SPEEDS,
+    SSL_PROFILE,
+    TRIDENT,
+    WATCHDOG_RANGE_MS,
+    control_plane,
+    family,
+    is_trident,
+    watchdog_timers,
+)
+from fabricc.back.nos.limits import Limit, Range, Reservation, System
+from fabricc.fabric.facts import SETTINGS
+from fabricc.fabric.routing import Spreading
+from fabricc.operate.drivers import PROOFS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import PortProfile, Watchdog
+
+RELEASES = ("4.30", "4.31", "4.32", "4.33", "4.34")
+DEFAULT_RELEASE = "4.32"
+
+_ALL = {TRIDENT: RELEASES[0], SAND: RELEASES[0]}
+_TRIDENT = {TRIDENT: RELEASES[0], SAND: None}
+_AVD = "Arista AVD 6.4, which names no first release: assumed for all of these"
+_MANUAL = "EOS user manual 4.35.2F, IPv4"
+_TRY = "type the line on one switch before you load the configuration, which it may fail"
+
+
+def _classes(switch: Switch) -> Iterator[dict[str, Any]]:
+    for c in limits.classes(switch):
+        yield {**c, "control": c["priority"] == MAXIMUM_PRIORITY}
+
+
+def _buffered(switch: Switch) -> bool:
+    return bool(switch.qos.lossless) and is_trident(switch)
+
+
+def _delays(switch: Switch) -> list[tuple[PortProfile, int]]:
+    """Where EOS marks by delay: the profiles that mark, and their one threshold in microseconds."""
+    return [(p, us) for p in switch.qos.profiles if (us := delay_us(switch, p)) is not None]
+
+
+def _ramps(switch: Switch) -> list[str]:
+    said = ", ".join(f"{profile.name} {delay_words(us)}" for profile, us in _delays(switch))
+    return [said] if said else []
+
+
+def _late_marks(switch: Switch) -> Iterator[tuple[PortProfile, str, int]]:
+    """Profiles whose marks come later than asked, with their delay in words and in bytes."""
+    for profile, us in _delays(switch):
+        late_bytes = thresholds(us, profile.speed_gbps).min_bytes
+        if profile.ecn and late_bytes > profile.ecn.max_bytes:
+            yield profile, delay_words(us), late_bytes
+
+
+def _timers(switch: Switch) -> Iterator[dict[str, int]]:
+    """Timers of the watchdog as asked and as EOS holds them."""
+    for asked in limits.watchdogs(switch):
+        timeout_ms, recovery_ms, polling_ms = _held_timers(asked)
+        wanted = {"detect_ms": asked.detect_ms, "restore_ms": asked.restore_ms}
+        yield {**wanted, "timeout_ms": timeout_ms, "recovery_ms": recovery_ms, "polling_ms": polling_ms}
+
+
+def _held_timers(watchdog: Watchdog) -> tuple[int, int, int]:
+    held = watchdog_timers(watchdog)
+    return held.timeout_ms, held.recovery_ms, held.polling_ms
+
+
+HASH_SEED = Limit(
+    feature="a hash seed per tier",
+    words="ip load-sharing trident SEED",
+    since=_TRIDENT,
+    source=f"{_MANUAL}: seeds 0 to 5 for `trident`, assumed for all of these releases; of the sand family it names "
+    "`arad`, an older chip than the catalog's",
+)
+FLOWLETS = Limit(
+    "FAB5117",
+    setting="load_balancing/mode",
+    asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET,
+    remedy="use `mode: hash`",
+    since={TRIDENT: "4.30", SAND: None},
+    words="ip hardware fib load-balance distribution dynamic",
+    source="Arista's list of new features of EOS 4.30.0F; documented for fixed switches of the trident family "
+    "(AVD 6.4)",
+)
+PACKETS = Limit(
+    "FAB5117",
+    setting="load_balancing/mode",
+    asked=lambda switch: switch.load_balancing.mode is Spreading.PACKET,
+    remedy="use `mode: hash`",
+    since={TRIDENT: "4.30", SAND: None},
+    words="ip hardware fib load-balance distribution dynamic member-selection optimal always",
+    source=f"{_MANUAL}; that it came with dynamic load balancing is assumed",
+)
+PAUSE = Limit(
+    "FAB5118",
+    setting="load_balancing/flowlet_idle_us",
+    remedy="leave `flowlet_idle_us` out",
+    since=_TRIDENT,
+    words="ip hardware fib load-balance distribution dynamic inactivity-threshold … microseconds",
+    source="RoCE templates for 7060X6 (michaely-cb/cluster-cp, commit 5cd969f); release and range are in no public "
+    "document",
+)
+LIMITS = (
+    Limit(
+        "FAB5101",
+        feature="{it[0]} Gb/s over {it[1]} lanes",
+        asked=lambda switch: sorted({(p.speed_gbps, p.lanes) for p in switch.ports}),
+        allowed={"it": SPEEDS},
+        reason="EOS has no `speed` word for this rate and number of lanes (Arista AVD 6.4, ethernet_interfaces.speed)",
+        remedy="use one of " + ", ".join(SPEEDS.values()),
+    ),
+    limits.mtu("FAB5102", MAXIMUM_MTU, f"the largest that EOS takes on a routed port is {MAXIMUM_MTU}"),
+    limits.priorities(
+        "FAB5103",
+        "EOS has traffic classes, priorities and transmit queues 0 to 7",
+        "choose a priority from 0 to 6",
+        _classes,
+    ),
+    Reservation(
+        "FAB5104",
+        feature="class {name} on priority 7",
+        asked=_classes,
+        allowed={"control": (False,)},
+        reason="EOS keeps traffic class 7 for its own control traffic, which would share the queue",
+        remedy="choose a priority from 0 to 6",
+    ),
+    limits.shares("FAB5105", "`bandwidth percent` takes 1 to 100", _classes),
+    limits.marking(
+        "FAB5106", "EOS takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %"
+    ),
+    Reservation(
+        "FAB5107",
+        feature="headroom and thresholds of lossless priority groups",
+        asked=lambda switch: bool(switch.qos.lossless),
+        reason="EOS sets the ingress buffers of the sand family itself; `platform trident mmu` does not exist there",
+        remedy="check the cable lengths against Arista's figures for the line card",
+        since=_TRIDENT,
+        words="platform trident mmu queue profile",
+        source=_AVD,
+    ),
+    Reservation(
+        "FAB5108",
+        feature="alpha 2^{it} for lossless priority groups",
+        asked=lambda s: sorted({p.headroom.dynamic_th for p in s.qos.profiles}) if _buffered(s) else [],
+        allowed={"it": ALPHAS},
+        reason=f"EOS has thresholds from {ALPHAS[min(ALPHAS)]} to {ALPHAS[max(ALPHAS)]}; the nearest of them is "
+        "written",
+        remedy=f"choose a dynamic threshold from {min(ALPHAS)} to {max(ALPHAS)}",
+    ),
+    Reservation(
+        "FAB5673",
+        feature="a headroom pool of {it.headroom_bytes} bytes",
+        asked=lambda switch: [switch.qos.pools] if _buffered(switch) and switch.qos.pools else [],
+        allowed={"headroom_bytes": Range(0, HEADROOM_POOL_BYTES)},
+        reason=f"EOS's help has `headroom-pool limit` up to {HEADROOM_POOL_BYTES} bytes, and no document has the "
+        "range of this switch (aristanetworks/avd issue 4921)",
+        remedy=_TRY,
+    ),
+    Reservation(
+        "FAB5674",
+        feature="a ramp between two thresholds for one class",
+        asked=_ramps,
+        reason="this line card marks by delay, all packets above one threshold, in every queue that can wait: {it}, "
+        "the time in which the port sends Kmax",
+        remedy="none needed; `congestion: {{profile: dctcp}}` plans with one threshold",
+    ),
+    Reservation(
+        "FAB5675",
+        feature="a delay in microseconds",
+        asked=lambda switch: any(us % 1000 for _, us in _delays(switch)),
+        reason="the one public text of `random-detect ecn delay threshold` has milliseconds; microseconds are a unit "
+        "of other ECN thresholds of this family (AVD 6.4, qos_profiles.tx_queues)",
+        remedy="type the line on one switch first; where it is refused, give its model `ecn_delay: {{step_us: 1000}}`",
+    ),
+    Reservation(
+        "FAB5676",
+        feature="marks from {it[0].ecn.max_bytes} bytes on {it[0].name}",
+        asked=_late_marks,
+        reason="the shortest delay that is written is {it[1]}, {it[2]} bytes at {it[0].speed_gbps}G",
+        remedy="where the switch takes microseconds, give its model `ecn_delay: {{step_us: 1}}`",
+    ),
+    Limit(
+        "FAB5109",
+        feature="PFC watchdog detection {detect_ms} ms and restoration {restore_ms} ms",
+        asked=_timers,
+        allowed=dict.fromkeys(("timeout_ms", "recovery_ms"), Range(*WATCHDOG_RANGE_MS)),
+        reason="EOS takes 0.01 to 60 seconds for both",
+        remedy="set both from {allowed[timeout_ms]} ms",
+    ),
+    Limit(
+        "FAB5110",
+        feature="PFC watchdog polling every {polling_ms} ms",
+        asked=_timers,
+        allowed={"polling_ms": Range(*POLLING_RANGE_MS)},
+        reason="EOS polls every 0.005 to 30 seconds, at most half of the shorter timer",
+        remedy="set the poll interval from {allowed[polling_ms]} ms and the timers to at least twice that",
+    ),
+    limits.watchdog_timers(
+        "FAB5111", _held_timers, "EOS has steps of 10 ms and polls at most at half of the shorter timer"
+    ),
+    limits.watchdog_action(
+        "FAB5112", "EOS drops, disables the port or only notifies; `notify-only` is written"
+    ),
+    Reservation(
+        "FAB5113",
+        feature="PFC watchdog for the strict class {it.name}",
+        asked=lambda s: [c for c in s.qos.lossless if c.strict] if s.qos.watchdog else [],
+        reason="EOS watches queues with guaranteed bandwidth only, and a strict queue has none",
+        remedy="give the lossless class a weight",
+    ),
+    limits.paths("FAB5114", lambda _: MAXIMUM_PATHS, "`maximum-paths` takes 1 to {most}"),
+    limits.bfd("FAB5116", "EOS", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE),
+    FLOWLETS,
+    PACKETS,
+    PAUSE,
+    Limit(
+        "FAB5119",
+        setting="load_balancing/queue_pairs",
+        remedy="use release 4.33 (4.33.1F or later), or leave `queue_pairs` out",
+        since={TRIDENT: RELEASES[0], SAND: "4.33"},
+        words="port-channel load-balance trident udf … / load-balance sand profile … fields udp … payload bytes",
+        source="Arista AVD 6.4: `load_balance.policies.sand_profiles.fields.udp` from EOS 4.33.1F; for `trident` it "
+        "names no release, assumed for all of these",
+    ),
+    Limit(
+        "FAB5120",
+        setting="trimming/",
+        remedy="leave it out, or use another NOS",
+        source="Arista's description of October 2025, newer than these releases, picks packets by an ingress traffic "
+        "policy; its commands are in no public document",
+    ),
+    Limit(
+        "FAB5120",
+        setting="link_retry",
+        remedy="leave it out",
+        source="no public document of EOS has it, nor has Arista AVD 6.4",
+    ),
+    Limit(
+        "FAB5677",
+        feature="marking by delay",
+        asked=lambda switch: bool(_delays(switch)),
+        remedy="use release 4.33 or later, or leave `ecn_delay` out of the catalog entry",
+        since={TRIDENT: None, SAND: "4.33"},
+        words="random-detect ecn delay threshold … / random-detect ecn count",
+        source="RoCE templates for 7800R4C-36PE (michaely-cb/cluster-cp, commit 1206bbe); Arista's description of ECN "
+        "by latency is of July 2024, so 4.33 is assumed",
+    ),
+    Reservation(
+        "FAB5121",
+        setting="load_balancing/mode",
+        asked=PACKETS.asked,
+        reason="the manual's syntax has `member-selection` before `optimal always`, its example has not, and no "
+        f"switch was at hand ({PACKETS.source})",
+        remedy=_TRY,
+        where=PACKETS,
+    ),
+    Reservation(
+        "FAB5121",
+        setting="load_balancing/flowlet_idle_us",
+        reason=f"the manual names `inactivity` and neither its unit nor its range ({PAUSE.source})",
+        remedy=_TRY,
+        where=PAUSE,
+    ),
+    Reservation(
+        "FAB5670",
+        feature="a certificate for gNMI",
+        setting="management/gnmi_port",
+        reason=f"without a TLS profile EOS serves gNMI in the clear; the one written, `{SSL_PROFILE}`, names a "
+        "certificate of the device's own store, which is no part of a configuration (AVD 6.4, management_security)",
+        remedy=f"put it there once: `copy … certificate:{SSL_PROFILE}.crt` and `copy … sslkey:{SSL_PROFILE}.key`",
+    ),
+    Limit(
+        "FAB5671",
+        feature="gNMI at port {it.gnmi_port} over IPv6",
+        asked=lambda switch: [m for m in limits.managed_over_ipv6(switch) if control_plane(m)],
+        reason=f"EOS lets gNMI through to its CPU at port {GRPC_PORT} alone, and the list that is written for another "
+        "port is of IPv4 (Arista openmgmt, Securing Management Services)",
+        remedy=f"use port {GRPC_PORT}, or give switches an IPv4 management address",
+    ),
+    limits.access_over_ipv6(
+        "FAB5122",
+        "they are IPv4 networks and {it.address} is not: the lists would guard nothing",
+        "give switches an IPv4 management address, or leave `access` out",
+    ),
+    limits.accounts(
+        "FAB5115",
+        "a full replace leaves only EOS's own `admin`, which without a password logs in at the console only",
+    ),
+    limits.login("FAB5672", "eAPI", PROOFS["eos"]),
+    HASH_SEED,
+    *limits.had(
+        _ALL,
+        (
+            "BGP over unnumbered links",
+            "neighbor interface … / next-hop address-family ipv6 originate",
+            _AVD,
+        ),
+        (SETTINGS["bgp/ttl_security"], "neighbor … ttl maximum-hops", _AVD),
+        (
+            "a watchdog for PFC",
+            "priority-flow-control pause watchdog",
+            "Arista's description of June 2022, older than these releases; commands from AVD 6.4",
+        ),
+        (SETTINGS["management/gnmi_port"], "management api gnmi", _AVD),
+        (
+            "the source of syslog",
+            "logging vrf … source-interface",
+            "Arista AVD 6.4: replaced by `local-interface` in EOS 4.35.1, later than these releases",
+        ),
+    ),
+)
+_SYSTEM = System(
+    "EOS",
+    RELEASES,
+    DEFAULT_RELEASE,
+    LIMITS,
+    later=("begins with EOS {since} ({source})", "{remedy}"),
+    never=("no EOS release is known to have it on {family} ({source})", "{remedy}"),
+    family=family,
+)
+has, gaps = _SYSTEM.has, _SYSTEM.gaps

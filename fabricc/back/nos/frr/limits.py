@@ -1,0 +1,99 @@
+"""What plain FRR on Linux and its releases cannot express, with the source of every entry."""
+
+from __future__ import annotations
+
+from fabricc.back.nos.frr.defaults import MULTIPATH_LIMIT
+from fabricc.back.nos.limits import Limit, Range, Reservation, System, had
+from fabricc.fabric.facts import SETTINGS
+
+RELEASES = ("8.4", "9.1", "10.0", "10.3")
+DEFAULT_RELEASE = "10.0"
+
+_LOADED = "loaded into FRR 8.4.4's own daemons by the tests; later releases by FRR's user guide 10.3"
+_HASH = "Linux hashes addresses, protocol and ports of a flow and nothing else (ip-sysctl, fib_multipath_hash_fields)"
+_QUEUES = "no words for it in iproute2 6.1 (tc, dcb, devlink) and ethtool 6.1 of Debian 12, and FRR leaves queues alone"
+
+
+RECOVERING_GROUPS = Limit(
+    feature="kernel next-hop groups that recover from a port flap",
+    since="9.1",
+    source="FRRouting pull request 13413; 8.4 is told not to use them (`no zebra nexthop kernel enable`)",
+)
+LIMITS = (
+    Limit(
+        "FAB5201",
+        feature="lossless class {it}",
+        asked=lambda s: [", ".join(c.name for c in s.qos.lossless)] if s.qos.lossless else [],
+        reason="plain FRR on Linux has no PFC: priorities, headroom and watchdog are the ASIC driver's affair, "
+        "and iproute2's dcb works only where a driver implements it",
+        remedy="use sonic or eos, or accept FAB5201 with a reason, as a lab does",
+    ),
+    Limit(
+        "FAB5205",
+        feature="{it} equal-cost paths",
+        asked=lambda switch: [switch.bgp.maximum_paths],
+        allowed={"it": Range(0, MULTIPATH_LIMIT)},
+        reason=f"FRR packages are built with --enable-multipath={MULTIPATH_LIMIT} and refuse a larger number",
+        remedy=f"lower the maximum to {MULTIPATH_LIMIT}, or use a NOS with its own build of FRR",
+    ),
+    Reservation(
+        "FAB5202",
+        feature="classification, scheduling and ECN",
+        asked=lambda switch: len(switch.qos.classes) > 1,
+        reason="queues of the switching ASIC have no setting common to Linux drivers",
+        remedy="use sonic or eos where the classes matter; routing works without them",
+    ),
+    Reservation(
+        "FAB5203",
+        feature="breakout and speed of ports",
+        asked=lambda switch: any(port.children > 1 for port in switch.ports),
+        reason="a cage is split with `devlink port split` by the driver's own indexes, before interfaces exist",
+        remedy="split the cages once when the switch is installed; names follow as swp3s0, swp3s1",
+    ),
+    Reservation(
+        "FAB5204",
+        feature="local accounts",
+        asked=lambda switch: bool(switch.management.users),
+        reason="accounts and their keys belong to the Debian installation, not to FRR",
+        remedy="create them with the installer, for instance preseed or cloud-init",
+    ),
+    *(
+        Reservation(
+            "FAB5207",
+            setting=setting,
+            reason="it is a package of the Debian installation, configured apart from FRR",
+            remedy="install and configure it with the system, for instance by the same means as the accounts",
+        )
+        for setting in ("management/tacacs/", "management/snmp/", "management/gnmi_port")
+    ),
+    *(
+        Limit(
+            "FAB5208",
+            setting=setting,
+            remedy="leave it out, or use a NOS that programs the ASIC's load balancing",
+            source=_HASH,
+        )
+        for setting in (
+            "load_balancing/mode",
+            "load_balancing/flowlet_idle_us",
+            "load_balancing/queue_pairs",
+        )
+    ),
+    Limit(
+        "FAB5209",
+        setting="trimming/",
+        remedy="leave it out, or use sonic or cumulus on a switch that trims",
+        source=_QUEUES,
+    ),
+    Limit("FAB5209", setting="link_retry", remedy="leave it out", source=_QUEUES),
+    RECOVERING_GROUPS,
+    *had(
+        RELEASES[0],
+        ("BGP over unnumbered links", "neighbor … interface, no ipv6 nd suppress-ra", _LOADED),
+        ("BFD of BGP sessions", "bfd profile, neighbor … bfd profile", _LOADED),
+        (SETTINGS["bgp/ttl_security"], "neighbor … ttl-security hops 1", _LOADED),
+        (SETTINGS["management/access"], "nftables.conf", "nft of Debian 12, which the tests ask"),
+    ),
+)
+_SYSTEM = System("FRR", RELEASES, DEFAULT_RELEASE, LIMITS, never=("{source}", "{remedy}"), unknown="FAB5206")
+has, gaps = _SYSTEM.has, _SYSTEM.gaps
