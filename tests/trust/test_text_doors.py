@@ -14,7 +14,7 @@ SINK = "cli/output.py"
 ALLOWED = {
     SINK: "the sink itself",
     "cli/starter/gitlab.py": "runs in a job of CI and prints numbers and the names of Python's exceptions",
-    "operate/drivers/frr_agent.py": "runs alone on a switch and prints its answer, one line of JSON in ASCII, to the driver",
+    "operate/drivers/frr_agent.py": "runs alone on a switch and prints its answer to the driver, JSON in ASCII",
 }
 PRINTS = {"echo", "secho", "echo_via_pager", "print", "pprint", "print_json", "print_exc", "print_exception"}
 OF = {"", "click", "rich", "console", "traceback", "pprint"}

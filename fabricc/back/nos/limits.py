@@ -17,10 +17,10 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.support import counted
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
 from fabricc.fabric.gap import Gap
-from fabricc.fabric.logins import refusal
+from fabricc.fabric.logins import PASSWORD, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from fabricc.fabric.model import Management, Switch
     from fabricc.fabric.qos import Watchdog
@@ -342,13 +342,13 @@ def access_over_ipv6(code: str, reason: str, remedy: str) -> Limit:
     )
 
 
-def login(code: str, transport: str, proofs: Collection[str]) -> Limit:
-    """No account could log in as the driver does, which proves a login by `proofs` over `transport`."""
+def login(code: str, transport: str) -> Limit:
+    """No account could log in as the driver does, over a transport that takes nothing but a password."""
 
     def refused(switch: Switch) -> bool:
         users = switch.management.users
         facts = setting_facts(switch) | {f"user[{user.name}]/ssh_key": user.ssh_key for user in users}
-        return bool(users) and all(refusal(facts, user.name, proofs) for user in users)
+        return bool(users) and all(refusal(facts, user.name, {PASSWORD}) for user in users)
 
     return Reservation(
         code,

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos import BUILT_IN
 from fabricc.back.nos.eos import EOS
 from fabricc.fabric.logins import KEY, PASSWORD, refusal
 from fabricc.operate.drivers import DRIVERS, PROOFS
 from tests.back.nos.eos.variants import variant
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.limits import Limit
 
 ACCOUNT = {"user[netops]/ssh_key": "ssh-ed25519 AAAA"}
 SERVERS = {"management/tacacs/servers": "172.16.0.5"}
@@ -37,6 +44,17 @@ def test_a_configuration_without_accounts_says_nothing_about_logins() -> None:
 def test_every_driver_says_what_it_proves_a_login_by() -> None:
     assert PROOFS.keys() == DRIVERS.keys()
     assert all(proofs and proofs <= {KEY, PASSWORD} for proofs in PROOFS.values())
+
+
+def test_the_back_ends_that_warn_of_keys_are_those_whose_drivers_take_passwords_alone() -> None:
+    warning = {
+        name for name in BUILT_IN if any(limit.feature.startswith("a login of") for limit in _limits(name))
+    }
+    assert warning == {name for name, proofs in PROOFS.items() if proofs == {PASSWORD}}
+
+
+def _limits(nos: str) -> tuple[Limit, ...]:
+    return tuple(import_module(f"fabricc.back.nos.{nos}.limits").LIMITS)
 
 
 def test_what_a_device_runs_is_judged_as_what_is_planned() -> None:

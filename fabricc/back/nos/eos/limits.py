@@ -29,7 +29,6 @@ from fabricc.back.nos.eos.vocabulary import (
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.routing import Spreading
-from fabricc.operate.drivers import PROOFS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -308,7 +307,7 @@ LIMITS = (
         "FAB5115",
         "a full replace leaves only EOS's own `admin`, which without a password logs in at the console only",
     ),
-    limits.login("FAB5672", "eAPI", PROOFS["eos"]),
+    limits.login("FAB5672", "eAPI"),
     HASH_SEED,
     *limits.had(
         _ALL,

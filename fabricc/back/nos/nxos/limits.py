@@ -26,7 +26,6 @@ from fabricc.back.nos.nxos.vocabulary import (
     family,
     watchdog_timers,
 )
-from fabricc.operate.drivers import PROOFS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,7 +221,7 @@ LIMITS = (
         remedy=f"use cables up to {DEFAULT_PAUSE_M} m, or add Cisco's figures for your switch as `pause` to the "
         "model's NX-OS settings",
     ),
-    limits.login("FAB9045", "NX-API", PROOFS["nxos"]),
+    limits.login("FAB9045", "NX-API"),
 )
 _SYSTEM = System(
     "NX-OS",
