@@ -106,7 +106,7 @@ class Outcome:
         if self.work.check:
             fabric = self.work.fabric
             counts, rails = fabric.counts(), fabric.shape.rails_per_tor
-            self.findings.add(self.census.findings(counts, rails, declared))
+            self.findings.add(self.census.findings(counts, rails, fabric.groups(), declared))
         return list(self.findings.diagnostics(tree))
 
     def _broken(self) -> dict[int, tuple[str, ...]]:

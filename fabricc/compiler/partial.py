@@ -226,7 +226,8 @@ class _Part:
             changed = changed_attributes(before, now)
         grouped = Grouped()
         counts, rails = self._fabric.counts(), self._fabric.shape.rails_per_tor
-        grouped.add(ledger.census.findings(counts, rails, declared_ratios(self._spec), changed))
+        groups, declared = self._fabric.groups(), declared_ratios(self._spec)
+        grouped.add(ledger.census.findings(counts, rails, groups, declared, changed))
         told = softened(grouped.diagnostics(str(self._last.tree)), self._spec)
         found = accepted(told, self._spec.accept)
         if any(d.severity is Severity.ERROR for d in found):

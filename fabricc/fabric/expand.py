@@ -256,7 +256,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         classes=fabric.qos["spine"].classes,
         fabric_prefixes4=(str(addresses.hosts4),) if addresses.hosts4 else (),
         fabric_prefixes6=(str(addresses.hosts6),) if addresses.hosts6 else (),
-        recommended_qps=queue_pairs(shape, fabric.load_balancing),
+        recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
         planes=shape.planes,
         spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,
         os=fabric.host_systems[unit.group],

@@ -125,6 +125,8 @@ class Fabric:
         host_models: host group index -> model.
         host_systems: host group index -> operating system of its hosts.
         tor_layouts: host group index -> port layout of its ToRs.
+        tor_links: host group index -> links of its ToRs to each spine, of the shape's `links_per_spine` at most. The
+            positions of the others are kept free, on ToRs, on spines and in the links pool.
         port_names: (nos, layout key) -> name of each slot; the key is `tor` and the group index, `spine` or `core`.
         qos: layout key -> policy of such switches, and name -> that of a switch whose cables differ.
         profiles: (layout key, speed, cable length) -> lossless profile, where there is a lossless class.
@@ -139,6 +141,7 @@ class Fabric:
     host_models: tuple[HostModel, ...]
     tiers: Mapping[TierName, TierPlan]
     tor_layouts: tuple[PortLayout, ...]
+    tor_links: tuple[int, ...]
     spine_layout: PortLayout
     core_layout: PortLayout | None
     port_names: Mapping[tuple[str, str], tuple[str, ...]]
@@ -229,6 +232,23 @@ class Fabric:
                 if switch.tier is TierName.SPINE:
                     yield from expand.spine_cables(self, switch)
 
+    def groups(self) -> dict[int, int]:
+        """Unit -> index of its host group."""
+        return {coordinate: unit.group for coordinate, unit in self.units.items()}
+
+    @property
+    def even(self) -> bool:
+        """Whether ToRs of all host groups have as many uplinks."""
+        return len({self.tor_links[unit.group] for unit in self.units.values()}) < 2
+
+    def uplinks(self, group: int) -> int:
+        """Uplinks of a ToR of a host group."""
+        return self.shape.spines * self.tor_links[group]
+
+    def paths(self, group: int) -> int:
+        """Equal-cost ways from a ToR of a host group to one of another unit, of another pod where there are cores."""
+        return self.uplinks(group) * max(1, self.shape.spine_uplinks)
+
     def counts(self) -> dict[str, int]:
         """Totals: devices, GPUs, and cables of each kind."""
         shape = self.shape
@@ -243,7 +263,8 @@ class Fabric:
             "spines": spines,
             "cores": shape.planes * shape.cores,
             "host_cables": sum(count * shape.rails * shape.nic_ports for count, _ in sizes),
-            "spine_cables": tors * shape.uplinks,
+            "spine_cables": shape.tors_per_unit
+            * sum(self.uplinks(unit.group) for unit in self.units.values()),
             "core_cables": spines * shape.spine_uplinks,
         }
 

@@ -132,7 +132,7 @@ def links(fabric: Fabric, at: SwitchId) -> Iterator[Link]:
         per_tor = fabric.shape.rails_per_tor
         rails = range(at.index * per_tor, (at.index + 1) * per_tor)
         yield from host_links(fabric, at, fabric.units[at.unit].hosts, rails)
-        yield from _between(fabric, "spine", UP, at, _tor_up(fabric, at))
+        yield from _between(fabric, "spine", UP, at, uplinks(fabric, at))
     elif at.tier is SPINE:
         yield from _between(fabric, "spine", DOWN, at, _spine_down(fabric, at))
         yield from _between(fabric, "core", UP, at, _spine_up(fabric, at))
@@ -173,21 +173,22 @@ class End(NamedTuple):
     offset: int
 
 
-def _tor_up(fabric: Fabric, tor: SwitchId) -> Iterator[End]:
+def uplinks(fabric: Fabric, tor: SwitchId) -> Iterator[End]:
+    """The uplinks of a ToR, spine by spine: to each the first of the positions that the shape keeps."""
     shape, strides = fabric.shape, fabric.strides
     up, down = layout(fabric, tor).up, fabric.spine_layout.down
     parallel, first = shape.links_per_spine, _spine_port(fabric, tor)
-    number_ = number(fabric, tor)
+    cables, number_ = range(fabric.tor_links[fabric.units[tor.unit].group]), number(fabric, tor)
     for spine in range(shape.spines):
         peer = _spine_id(tor.plane, tor.pod, spine)
-        for cable in range(parallel):
+        for cable in cables:
             uplink = spine * parallel + cable
             offset = adr.tor_link_offset(strides, number_, uplink)
             yield End(up[uplink], peer, down[first + cable], offset)
 
 
 def _spine_port(fabric: Fabric, tor: SwitchId) -> int:
-    """The first of the spine ports that a ToR is connected to; on each spine the same."""
+    """The first of the spine ports that are kept for a ToR; on each spine the same."""
     shape = fabric.shape
     in_unit = tor.index * shape.sides + tor.nic_port // shape.planes
     in_pod = (tor.unit % shape.units_per_pod) * shape.tors_per_unit_plane + in_unit
@@ -201,11 +202,12 @@ def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
     for unit in range(first, first + shape.units_per_pod):
         if unit not in fabric.units:
             continue
+        cables = range(fabric.tor_links[fabric.units[unit].group])
         for group in range(shape.groups):
             for side in range(shape.sides):
                 tor = tor_id(fabric, unit, group, side * shape.planes + spine.plane)
                 up, port, number_ = layout(fabric, tor).up, _spine_port(fabric, tor), number(fabric, tor)
-                for cable in range(parallel):
+                for cable in cables:
                     uplink = spine.index * parallel + cable
                     offset = adr.tor_link_offset(strides, number_, uplink)
                     yield End(down[port + cable], tor, up[uplink], offset)

@@ -8,7 +8,6 @@ from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
     from fabricc.fabric.routing import LoadBalancing
-    from fabricc.fabric.shape import Shape
 
 MOST = 4
 """Queue pairs of a connection at most (assumed: no document gives a figure for a path count).
@@ -18,10 +17,14 @@ memory in the NIC for each peer: the manual of Ascend's HCCL, for the same setti
 """
 
 
-def queue_pairs(shape: Shape, balancing: LoadBalancing) -> int:
+def queue_pairs(paths: int, balancing: LoadBalancing) -> int:
     """Queue pairs per connection, for NCCL_IB_QPS_PER_CONNECTION and UCX_IB_NUM_PATHS.
 
     A queue pair has one UDP source port, and so takes one path where switches hash flows or flowlets: there are as
     many as paths, at most `MOST`. Where switches spread packets, one queue pair takes every path already.
+
+    Args:
+        paths: equal-cost ways from the host's ToRs to others, see `Fabric.paths`.
+        balancing: how switches spread.
     """
-    return 1 if balancing.mode is Spreading.PACKET else min(MOST, shape.paths)
+    return 1 if balancing.mode is Spreading.PACKET else min(MOST, paths)

@@ -69,7 +69,8 @@ class Shape:
         hosts_per_unit: slots of a unit.
         pods: sets of spines; 1 in a two-tier fabric.
         units_per_pod: units behind one set of spines; in a two-tier fabric, as many as the spines can hold.
-        spines: per plane and pod. Every ToR has `links_per_spine` links to each.
+        spines: per plane and pod. A ToR of the busiest host group has `links_per_spine` links to each; every ToR has
+            the positions of so many, see `Fabric.tor_links`.
         cores: per plane; 0 in a two-tier fabric. Spine i of every pod is connected to core group
             i // `spines_per_core_group`: to each of its `cores_per_group` cores by `links_per_core` links.
     """
@@ -112,18 +113,13 @@ class Shape:
 
     @property
     def uplinks(self) -> int:
-        """Uplinks of a ToR."""
+        """Uplinks of a ToR of the busiest host group; every ToR has room for as many."""
         return self.spines * self.links_per_spine
 
     @property
     def spine_uplinks(self) -> int:
         """Uplinks of a spine; 0 in a two-tier fabric."""
         return self.cores_per_group * self.links_per_core
-
-    @property
-    def paths(self) -> int:
-        """Equal-cost ways from a ToR to one of another unit, of another pod where there are cores."""
-        return self.uplinks * max(1, self.spine_uplinks)
 
 
 @dataclass(frozen=True, slots=True)

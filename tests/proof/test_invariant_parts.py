@@ -184,7 +184,7 @@ def test_a_rule_of_the_whole_reads_no_attribute_but_those_it_is_asked_again_for(
     attributes, rule = RULES_OF_THE_WHOLE[number]
     read: set[str] = set()
     watched: Any = [Watched(digest, read) for digest in sorted(census.switches, key=lambda s: s.name)]
-    list(rule(Whole(census, watched, built.counts(), 1, {0: Ratio(Fraction(1))})))
+    list(rule(Whole(census, watched, built.counts(), 1, built.groups(), {0: Ratio(Fraction(1))})))
     assert not attributes or read <= attributes | {"name", "file", "line"}
 
 

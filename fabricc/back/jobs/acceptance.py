@@ -186,7 +186,7 @@ def _cross_spines(fabric: Fabric, hosts: Roster[Host]) -> bool:
 
 
 def _spine_rounds(fabric: Fabric, smallest: int, fastest: int) -> list[dict[str, Any]]:
-    """Rounds through the spines: as many hosts of each unit at once as a ToR's uplinks take.
+    """Rounds through the spines: as many hosts of each unit at once as the uplinks of any ToR take, at either end.
 
     Args:
         fabric: the fabric.
@@ -195,8 +195,9 @@ def _spine_rounds(fabric: Fabric, smallest: int, fastest: int) -> list[dict[str,
     """
     shape, cables = fabric.shape, fabric.counts()["spine_cables"]
     capacity = QUEUE_PAIRS * shape.uplink_gbps / fastest
-    at_once = min(smallest, senders_without_overload(shape.uplinks, cables, capacity))
-    covering = math.ceil(flows_to_cover(shape.uplinks, cables) / (QUEUE_PAIRS * at_once))
+    uplinks = {fabric.uplinks(group) for group in fabric.groups().values()}
+    at_once = min(smallest, senders_without_overload(min(uplinks), cables, capacity))
+    covering = math.ceil(flows_to_cover(max(uplinks), cables) / (QUEUE_PAIRS * at_once))
     turns = max(covering, shape.rails_per_tor if smallest == 1 else 1, 2)
     return [{"kind": "spine", "turn": turn, "hosts": at_once} for turn in range(turns)]
 

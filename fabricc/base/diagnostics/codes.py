@@ -126,6 +126,7 @@ TITLES: dict[str, str] = {
     "FAB3027": "Uplinks that break the declared ratio",
     "FAB3028": "A sole spine",
     "FAB3029": "Uplinks added because they need fewer spines",
+    "FAB3030": "More uplinks to a host group's ToRs than they need",
     "FAB3035": "Pins that do not suffice",
     "FAB3036": "No such pin in the lock",
     "FAB3037": "Pins changed, and what that touches",

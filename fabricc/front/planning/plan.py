@@ -28,6 +28,7 @@ from fabricc.front.planning.resilience import ratio_findings, resilience_finding
 from fabricc.front.planning.shape import Sizing, size
 from fabricc.front.planning.tors import REPIN
 from fabricc.front.planning.units import digits, identities
+from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
 from fabricc.front.spec.load import softened
 from fabricc.front.spec.lock import Lock
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Shape
     from fabricc.front.planning.models import Models, Naming
     from fabricc.front.planning.units import Identities
+    from fabricc.front.planning.uplinks import Spread
     from fabricc.front.spec.model import ClusterSpec
 
 
@@ -82,10 +84,15 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         addresses = _addresses(spec)
         strides = _strides(spec, sizing, units, addresses, lock.strides)
         routing = _routing(spec, sizing, strides, models, findings)
-        fabric = _assemble(spec, found, models, tiers, sizing, strides, addresses, routing, naming, findings)
+        uplinks = spread(spec, sizing, lock)
+        findings.extend(spread_findings(spec, sizing, uplinks))
+        fabric = _assemble(
+            spec, found, models, tiers, sizing, uplinks, strides, addresses, routing, naming, findings
+        )
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
     pinned = _pins(sizing, strides) | {"unit_digits": width.unit, "host_digits": width.host}
+    pinned |= spread_pins(sizing, uplinks, lock)
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
     failed = worst(softened(findings, spec.accept)) is Severity.ERROR
     return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
@@ -221,6 +228,7 @@ def _assemble(
     models: Models,
     tiers: dict[TierName, TierPlan],
     sizing: Sizing,
+    uplinks: Spread,
     strides: Strides,
     addresses: AddressPlan,
     routing: RoutingPlan,
@@ -237,6 +245,7 @@ def _assemble(
         host_systems=tuple(group.os for group in spec.gpus.groups),
         tiers=tiers,
         tor_layouts=sizing.tor_layouts,
+        tor_links=uplinks.links,
         spine_layout=sizing.spine_layout,
         core_layout=sizing.core_layout,
         port_names=_port_names(spec, sizing, tiers, models, naming),

@@ -166,7 +166,7 @@ def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierNam
     for group, layout in enumerate(fabric.tor_layouts):
         kinds: LinkKinds = Counter()
         kinds[layout.slots[layout.down[0]].speed_gbps, host] += len(layout.down) - layout.reserved
-        kinds[shape.uplink_gbps, spine] += shape.uplinks
+        kinds[shape.uplink_gbps, spine] += fabric.uplinks(group)
         found[f"tor{group}"] = (TierName.TOR, kinds)
     kinds = Counter({(shape.uplink_gbps, spine): len(fabric.spine_layout.down)})
     if shape.cores and fabric.core_layout:

@@ -30,6 +30,7 @@ class Sizing:
         capacity_units: units that the spines can hold.
         tor_up_cage, spine_up_cage: cage position where the uplinks begin.
         most_uplinks: uplinks a ToR could physically have.
+        needed_uplinks: host group index -> uplinks that its ToRs need.
     """
 
     shape: Shape
@@ -40,6 +41,7 @@ class Sizing:
     tor_up_cage: int
     spine_up_cage: int
     most_uplinks: int
+    needed_uplinks: tuple[int, ...]
 
 
 def size(
@@ -295,4 +297,5 @@ def _sizing(
         bottom.up_cage,
         spine_up_cage,
         bottom.most_uplinks,
+        bottom.needed,
     )

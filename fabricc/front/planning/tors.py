@@ -23,7 +23,12 @@ REPIN = "Undo the change, or renumber with `fabricc build --repin`; `fabricc pla
 
 @dataclass(frozen=True, slots=True)
 class Bottom:
-    """What the ToR tier decides: `sides` are ToRs per unit and plane, `uplinks` those that the ratio asks for."""
+    """What the ToR tier decides.
+
+    Attributes:
+        sides: ToRs per unit and plane.
+        needed: host group index -> uplinks that the ratio asks for, or that the spec does of every ToR.
+    """
 
     rails: int
     nic_ports: int
@@ -32,9 +37,14 @@ class Bottom:
     sides: int
     hosts: tuple[Block, ...]
     up_gbps: int
-    uplinks: int
+    needed: tuple[int, ...]
     up_cage: int
     most_uplinks: int
+
+    @property
+    def uplinks(self) -> int:
+        """Uplinks that the busiest ToR needs."""
+        return max(self.needed)
 
 
 def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
@@ -146,8 +156,8 @@ def _tor_uplinks(
     per_tor: int,
     up_gbps: int,
     pins: Mapping[str, int],
-) -> tuple[int, int, int]:
-    """(uplinks by the ratio, cage position of the first, most uplinks that fit) of a ToR."""
+) -> tuple[tuple[int, ...], int, int]:
+    """(uplinks by the ratio of each host group, cage position of the first, most uplinks that fit) of a ToR."""
     tier, tor = spec.tors, models.tor
     ends = []
     for index, block in enumerate(hosts):
@@ -173,11 +183,14 @@ def _tor_uplinks(
             pinned(spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus")
         )
     most = _room(tor, up_gbps, start)
-    busiest = max(hosts, key=lambda block: block.count * block.speed_gbps)
-    down = busiest.count * busiest.speed_gbps
-    uplinks = tier.uplinks or topology.uplinks_needed(down, tier.oversubscription or 1.0, up_gbps)
-    if uplinks > most:
-        raise UnfitError(too_many_uplinks(spec, tor, busiest, per_tor, up_gbps, uplinks, most))
+    ratio = tier.oversubscription or 1.0
+    uplinks = tuple(
+        tier.uplinks or topology.uplinks_needed(block.count * block.speed_gbps, ratio, up_gbps)
+        for block in hosts
+    )
+    if max(uplinks) > most:
+        busiest = max(hosts, key=lambda block: block.count * block.speed_gbps)
+        raise UnfitError(too_many_uplinks(spec, tor, busiest, per_tor, up_gbps, max(uplinks), most))
     return uplinks, start, most
 
 

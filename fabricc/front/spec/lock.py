@@ -22,7 +22,7 @@ HEADER = """\
 # Written by fabricc; commit it. Addresses, ASNs and names follow from these numbers: changing one renumbers
 # what it stands for. After a merge, keep the lines of both sides; the next build tells which cannot both stay.
 """
-_COUNTS = re.compile(r"(?P<digits>[a-z]+_digits)|links_per_[a-z]+")
+_COUNTS = re.compile(r"(?P<digits>[a-z]+_digits)|links_per_[a-z]+|spread_spines")
 _MOST_DIGITS = 9
 CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 

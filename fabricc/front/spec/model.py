@@ -80,7 +80,7 @@ class Tier:
     Attributes:
         oversubscription: down Gb/s over up Gb/s at most; 1.0 is non-blocking. None on the topmost tier.
         count: pinned number of switches per plane (and per pod for spines of a three-tier fabric), or None.
-        uplinks: pinned number of uplinks per switch, or None (from `oversubscription`).
+        uplinks: pinned number of uplinks of every switch of the tier, or None (from `oversubscription`).
         uplink_gbps: speed of the uplinks, or None for the fastest both ends share.
         reserved_ports: ports at host-port speed (ToR) or down-link speed (spine, core) kept free.
         units_per_pod: units behind one set of spines in a three-tier fabric, or None.

@@ -61,7 +61,9 @@ def _uplinks(fabric: Fabric, at: SwitchId) -> int:
         return 0
     if fabric.changes:
         return sum(1 for link in links(fabric, at) if link.direction is Direction.UP and not link.shutdown)
-    return fabric.shape.uplinks if at.tier is TierName.TOR else fabric.shape.spine_uplinks
+    if at.tier is TierName.TOR:
+        return fabric.uplinks(fabric.units[at.unit].group)
+    return fabric.shape.spine_uplinks
 
 
 def _redundancy(fabric: Fabric, at: SwitchId) -> str:

@@ -1,7 +1,8 @@
 """How many equal-cost next hops every prefix must have on a switch, in closed form from the shape of the fabric.
 
-Holds where nothing is drained or shut on purpose: then every switch of a tier is like the others, and a route leads
-straight up to what both ends share and straight down (RFC 7938, section 5.2.3).
+Holds where nothing is drained or shut on purpose: then every switch of a tier is like the others, but for the links of
+ToRs to each spine, which their host group sets, and a route leads straight up to what both ends share and straight down
+(RFC 7938, section 5.2.3).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Widths:
         limit = self.fabric.routing.maximum_paths
         found = {}
         for prefix, owner in self.owners.items():
-            if owner.plane == at.plane and owner != at and (width := _width(self.fabric.shape, at, owner)):
+            if owner.plane == at.plane and owner != at and (width := _width(self.fabric, at, owner)):
                 found[prefix] = min(width, limit)
         return found
 
@@ -75,29 +76,36 @@ def _disturbed(fabric: Fabric) -> bool:
     return shut or any(not unit.hosts for unit in fabric.units.values())
 
 
-def _width(shape: Shape, at: SwitchId, owner: SwitchId) -> int:
+def _width(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
     """Links that lead towards a switch of the same plane; 0 where no route may lead."""
+    shape = fabric.shape
     if at.tier is TierName.TOR:
-        return _from_tor(shape, at, owner)
+        return _from_tor(shape, _links(fabric, at), at, owner)
     if at.tier is TierName.SPINE:
-        return _from_spine(shape, at, owner)
+        return _from_spine(fabric, at, owner)
     if owner.tier is TierName.TOR:
         return shape.spines_per_core_group * shape.links_per_core
     joined = owner.tier is TierName.SPINE and _spine_group(shape, owner) == _core_group(shape, at)
     return shape.links_per_core if joined else 0
 
 
-def _from_tor(shape: Shape, at: SwitchId, owner: SwitchId) -> int:
+def _links(fabric: Fabric, tor: SwitchId) -> int:
+    """Links of a ToR to each spine."""
+    return fabric.tor_links[fabric.units[tor.unit].group]
+
+
+def _from_tor(shape: Shape, links: int, at: SwitchId, owner: SwitchId) -> int:
     if owner.tier is TierName.TOR:
-        return shape.uplinks
+        return shape.spines * links
     if owner.tier is TierName.SPINE and owner.pod == at.pod:
-        return shape.links_per_spine
-    return shape.spines_per_core_group * shape.links_per_spine
+        return links
+    return shape.spines_per_core_group * links
 
 
-def _from_spine(shape: Shape, at: SwitchId, owner: SwitchId) -> int:
+def _from_spine(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
+    shape = fabric.shape
     if owner.tier is TierName.TOR:
-        return shape.links_per_spine if owner.pod == at.pod else shape.spine_uplinks
+        return _links(fabric, owner) if owner.pod == at.pod else shape.spine_uplinks
     if owner.tier is TierName.CORE:
         return shape.links_per_core if _core_group(shape, owner) == _spine_group(shape, at) else 0
     apart = owner.pod != at.pod and _spine_group(shape, owner) == _spine_group(shape, at)

@@ -75,6 +75,7 @@ class Census:
         self,
         planned: Mapping[str, int],
         rails_per_tor: int,
+        groups: Mapping[int, int],
         declared: Mapping[int, Ratio],
         changed: Collection[str] | None = None,
     ) -> Iterator[Finding]:
@@ -83,10 +84,12 @@ class Census:
         Args:
             planned: totals in closed form, see `Fabric.counts`.
             rails_per_tor: rails that share a ToR.
+            groups: unit -> host group.
             declared: tier -> oversubscription that the spec declares; none for a tier without one.
             changed: attributes of switches that are other than when all rules were last kept; None to ask every rule.
         """
-        whole = Whole(self, sorted(self.switches, key=lambda s: s.name), planned, rails_per_tor, declared)
+        switches = sorted(self.switches, key=lambda s: s.name)
+        whole = Whole(self, switches, planned, rails_per_tor, groups, declared)
         for attributes, rule in RULES_OF_THE_WHOLE:
             if changed is None or not attributes or not attributes.isdisjoint(changed):
                 yield from rule(whole)
@@ -99,6 +102,7 @@ class Whole(NamedTuple):
     switches: Sequence[SwitchDigest]
     planned: Mapping[str, int]
     rails_per_tor: int
+    groups: Mapping[int, int]
     declared: Mapping[int, Ratio]
 
 
@@ -146,7 +150,7 @@ def _counts(whole: Whole) -> Iterator[Finding]:
 
 
 RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Finding]]], ...] = (
-    (frozenset({"tier", "plane", "pod", "above"}), lambda w: clos.degrees(w.switches)),
+    (frozenset({"tier", "plane", "pod", "unit", "above"}), lambda w: clos.degrees(w.switches, w.groups)),
     (frozenset({"tier", "above", "below", "host_links"}), _counts),
     (frozenset(), lambda w: clos.oversubscription(w.switches, w.declared)),
     (frozenset({"tier", "plane", "pod", "above"}), lambda w: clos.planes(w.switches)),

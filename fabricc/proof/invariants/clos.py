@@ -17,17 +17,27 @@ if TYPE_CHECKING:
 TIERS = ("tor", "spine", "core")
 
 
-def degrees(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
-    """Invariant 2: every switch has as many links to each switch above it as any other of its tier and plane."""
-    usual: dict[tuple[int, int, int], Counter[tuple[int, ...]]] = {}
+def degrees(switches: Sequence[SwitchDigest], groups: Mapping[int, int]) -> Iterator[Finding]:
+    """Invariant 2: a switch has as many links to each switch above it as any other of its tier, plane and host group.
+
+    To how many switches above it they lead is the same for all host groups.
+
+    Args:
+        switches: all of them.
+        groups: unit -> host group.
+    """
+    above: dict[tuple[int, int, int], Counter[int]] = {}
+    usual: dict[tuple[int, int, int, int], Counter[tuple[int, ...]]] = {}
     for s in switches:
         if s.above:
-            usual.setdefault((s.tier, s.plane, s.pod), Counter())[_shape(s)] += 1
+            above.setdefault((s.tier, s.plane, s.pod), Counter())[len(s.above)] += 1
+            usual.setdefault(_kind(s, groups), Counter())[_shape(s)] += 1
     for s in switches:
         if not s.above:
             continue
         counts = _shape(s)
-        expected = usual[s.tier, s.plane, s.pod].most_common(1)[0][0]
+        expected = usual[_kind(s, groups)].most_common(1)[0][0]
+        number = above[s.tier, s.plane, s.pod].most_common(1)[0][0]
         if len(set(counts)) > 1:
             few = min(s.above, key=lambda each: each[1])
             message = f"{s.name} has {few[1]} links to {few[0]} and {max(counts)} to others"
@@ -38,6 +48,16 @@ def degrees(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
                 f"{len(expected)} x {expected[0]}"
             )
             yield finding(2, message, s.file, s.line)
+        elif len(counts) != number:
+            message = (
+                f"{s.name} has links up to {len(counts)} switches, others of its tier and plane to {number}"
+            )
+            yield finding(2, message, s.file, s.line)
+
+
+def _kind(switch: SwitchDigest, groups: Mapping[int, int]) -> tuple[int, int, int, int]:
+    """Switches of one kind have the same links up."""
+    return switch.tier, switch.plane, switch.pod, groups.get(switch.unit, -1)
 
 
 def _shape(switch: SwitchDigest) -> tuple[int, ...]:

@@ -123,8 +123,12 @@ def _last(found: Found, offset: int) -> Formula:
 
 def uplink_of(fabric: Fabric, place: Place) -> Link:
     """The link that the coordinates of an uplink stand for, from its lower switch."""
-    up = (link for link in links.links(fabric, place.switch) if link.direction is Direction.UP)
-    return next(islice(up, place.uplink, None))
+    at, number = place.switch, place.uplink
+    if at.tier is TierName.TOR:
+        parallel = fabric.shape.links_per_spine
+        number = number // parallel * fabric.tor_links[fabric.units[at.unit].group] + number % parallel
+    up = (link for link in links.links(fabric, at) if link.direction is Direction.UP)
+    return next(islice(up, number, None))
 
 
 def _link_address(known: Known, address: Address, found: Found, where: tuple[str, str]) -> Explanation:

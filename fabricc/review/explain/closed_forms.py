@@ -134,7 +134,7 @@ def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
     shape = fabric.shape
     least = min((plan.model for plan in fabric.tiers.values()), key=lambda model: model.ecmp_max_paths)
     rows = (
-        Row("uplinks of a ToR", shape.uplinks, "", "plan"),
+        Row("uplinks of a ToR" if fabric.even else "uplinks of the busiest ToR", shape.uplinks, "", "plan"),
         Row("uplinks of a spine", shape.spine_uplinks, "", "plan"),
         Row("stride of uplinks", fabric.strides.uplink, "", "lock: room that a ToR's uplinks have"),
         Row(f"{least.title} holds", least.ecmp_max_paths, "", least.sources.get("ecmp_max_paths", "catalog")),
@@ -199,9 +199,10 @@ def _table(subject: Subject, path: str, _value: Value) -> Closed:
 
 
 def _queue_pairs(subject: Subject, _path: str, _value: Value) -> Closed:
-    shape = subject.known.fabric.shape
+    fabric, unit = subject.known.fabric, subject.device.unit
+    group = fabric.units[unit].group if unit is not None else 0
     rows = (
-        Row("equal-cost paths", shape.paths, "", "plan"),
+        Row("equal-cost paths", fabric.paths(group), "", "plan"),
         Row("most", MOST, "", "assumed; more cost NIC memory for each peer"),
     )
     return Closed((), rows)

@@ -76,6 +76,7 @@ def fabric_link(fabric: Fabric, offset: int) -> Place:
         link, end = divmod(offset, 2)
         number, uplink = divmod(link, strides.uplink)
         place, most = _tor_of(fabric, number), shape.uplinks
+        place = place._replace(missing=place.missing or _kept_free(fabric, place.switch, uplink))
     else:
         link, end = divmod(offset - half, 2)
         number, uplink = divmod(link, strides.spine_uplink)
@@ -85,6 +86,17 @@ def fabric_link(fabric: Fabric, offset: int) -> Place:
         have = f"has {plural(most, 'uplink')}" if most else "has no uplinks: there are no cores"
         missing = f"{fabric.name(place.switch)} {have}" + (f", not number {uplink + 1}" if most else "")
     return place._replace(uplink=uplink, end=end, missing=missing)
+
+
+def _kept_free(fabric: Fabric, tor: SwitchId, uplink: int) -> str:
+    """Why a position among a ToR's uplinks has no link although others do; "" where it has one."""
+    parallel = fabric.shape.links_per_spine
+    spine, cable = divmod(uplink, parallel)
+    links = fabric.tor_links[fabric.units[tor.unit].group]
+    if spine >= fabric.shape.spines or cable < links:
+        return ""
+    each = f"{plural(links, 'link')} to each spine"
+    return f"{fabric.name(tor)} has {each}; positions for {parallel} are kept, number {uplink + 1} is free"
 
 
 def loopback(fabric: Fabric, pool: Pool, offset: int) -> Place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.front.planning import topology
+from fabricc.front.planning.uplinks import PIN
 from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain.formulas import formula
 from fabricc.review.explain.model import Statement
@@ -19,6 +20,7 @@ _UPLINKS = (
     "As many as the ratio of bandwidth down to bandwidth up needs, and so many that every spine gets the same "
     "number of them."
 )
+_OWN = "A ToR has as many of these as its own host group needs, the same number to every spine."
 _SPINES = (
     "Every ToR has the same number of links to every spine, so the count is the smallest divisor of a ToR's uplinks "
     "that gives the spines ports enough."
@@ -26,22 +28,35 @@ _SPINES = (
 DOCS = "fabricc docs architecture"
 
 
-def uplinks(known: Known) -> Statement:
-    """The uplinks of every ToR."""
-    shape = known.fabric.shape
-    numbers: Numbers = {"spines": shape.spines, "links_per_spine": shape.links_per_spine}
-    closed = formula("uplinks", "spines * links_per_spine", numbers, shape.uplinks)
+def uplinks(known: Known, group: int = 0) -> Statement:
+    """The uplinks of every ToR of a host group."""
+    fabric, shape = known.fabric, known.fabric.shape
+    own, count = fabric.tor_links[group], fabric.uplinks(group)
+    numbers: Numbers = {"spines": shape.spines, "links_per_spine": own}
+    closed = formula("uplinks", "spines * links_per_spine", numbers, count)
     keys = ("tors.oversubscription", "tors.uplinks", "tors.uplink_gbps", "spines.count")
     origins = (*known.all_of(keys), known.lock_origin("stride links_per_spine", shape.links_per_spine))
-    rows = tuple(_ratio(known))
-    return Statement("uplinks of a ToR", str(shape.uplinks), _UPLINKS, (closed,), rows, origins, docs=DOCS)
+    rows, rule = tuple(_ratio(known, group)), _UPLINKS
+    if own < shape.links_per_spine:
+        rule = f"{_UPLINKS} {_OWN}"
+        origins = (*origins, known.lock_origin(f"stride {PIN}", shape.spines))
+        rows = (
+            *rows,
+            Row("links to each spine", own, "", "uplinks needed / spines that the lock tells, rounded up"),
+            Row(
+                "positions kept for each spine", shape.links_per_spine, "", "lock; the busiest group's links"
+            ),
+        )
+    return Statement("uplinks of a ToR", str(count), rule, (closed,), rows, origins, docs=DOCS)
 
 
-def _ratio(known: Known) -> Iterator[Row]:
+def _ratio(known: Known, group: int) -> Iterator[Row]:
     fabric, tier = known.fabric, known.spec.tors
-    layouts = fabric.tor_layouts
+    own = fabric.tor_links[group] < fabric.shape.links_per_spine
+    layouts = (fabric.tor_layouts[group],) if own else fabric.tor_layouts
     down = max((len(each.down) - each.reserved) * each.slots[each.down[0]].speed_gbps for each in layouts)
-    yield Row("to hosts, with every slot taken", down, "Gb/s", "host ports * speed, of the busiest ToR")
+    of = "" if own else ", of the busiest ToR"
+    yield Row("to hosts, with every slot taken", down, "Gb/s", f"host ports * speed{of}")
     yield Row(
         "speed of an uplink",
         fabric.shape.uplink_gbps,
@@ -61,7 +76,12 @@ def spines(known: Known) -> Statement:
     """The spines of a plane, and of a pod where there are cores."""
     shape = known.fabric.shape
     rows = (
-        Row("uplinks of a ToR", shape.uplinks, "", "plan"),
+        Row(
+            "uplinks of a ToR" if known.fabric.even else "uplinks of the busiest ToR",
+            shape.uplinks,
+            "",
+            "plan",
+        ),
         Row("links of a ToR to each spine", shape.links_per_spine, "", "lock"),
         Row("spines", shape.spines, "", "uplinks / links to each"),
     )

@@ -51,9 +51,11 @@ def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
     if "loopback/ipv4" in facts:
         facts.remove("bgp/router_id")
     statements = tuple(explainer.fact(subject, path) for path in facts)
+    fabric = subject.known.fabric
     if switch.tier is not TierName.CORE:
-        count = uplinks if switch.tier is TierName.TOR else spines
-        statements = (*statements, count(subject.known))
+        unit = switch.unit
+        own = spines(subject.known) if unit is None else uplinks(subject.known, fabric.units[unit].group)
+        statements = (*statements, own)
     tier = TIERS[switch.tier]
     return Explanation(
         "device", switch.name, f"a {tier}", tuple(_switch_details(subject, switch)), statements

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction, TierName
 from fabricc.fabric.shape import SwitchId
@@ -14,7 +15,7 @@ from fabricc.review.report.failure import AS_BEFORE, AT_NIC, BEYOND, Part, above
 from fabricc.review.report.losses import tor_share, usable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.review.report.capacity import Capacity
@@ -22,19 +23,21 @@ if TYPE_CHECKING:
     from fabricc.review.report.losses import Place
 
 
-def above(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
-    """What fails above the ToRs; `at` is where these have the most hosts."""
+def above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[Failure]:
+    """What fails above the ToRs, in the pod where a ToR carries the most; `places` has one of each host group."""
     shape, counts = fabric.shape, fabric.counts()
+    at = max(places, key=lambda each: each.down_gbps)
+    groups = _groups_of_pod(fabric, at.pod)
+    here = [each for each in places if each.group in groups]
     spine = SwitchId(TierName.SPINE, 0, at.pod, -1, 0, -1)
-    yield from _spine_cage(fabric, whole, at, spine)
-    uplinks = shape.uplinks - shape.links_per_spine
-    kept = 1 - Fraction(1, shape.planes) * (1 - at.beyond(uplinks * shape.uplink_gbps))
-    after = whole.narrowed(
-        at.pod, 0, shape.links_per_spine * shape.uplink_gbps, shape.spine_uplinks * shape.core_link_gbps
-    )
-    tors = sum(whole.cells[at.pod, 0].tors.values())
-    width = f"{uplinks} of {shape.uplinks} at every ToR{_of_its(fabric)}"
-    lost = tors * shape.links_per_spine + shape.spine_uplinks
+    yield from _spine_cage(fabric, whole, at.pod, here, spine)
+    share = Fraction(1, shape.spines)
+    beyond = min(each.beyond(int(each.up_gbps * (1 - share))) for each in here)
+    kept = 1 - Fraction(1, shape.planes) * (1 - beyond)
+    after = whole.narrowed(at.pod, 0, share, shape.spine_uplinks * shape.core_link_gbps)
+    width = f"{_of_each(fabric, groups, shape.spines - 1)} at every ToR{_of_its(fabric)}"
+    lost = shape.tors_per_unit_plane * sum(units * fabric.tor_links[group] for group, units in groups.items())
+    lost += shape.spine_uplinks
     part = Part("Spine", fabric.name(spine), counts["spines"])
     gpus = _gpus_of_pod(fabric, at.pod)
     rest = one_half(whole, after) if shape.pods > 1 else both_halves(whole, after)
@@ -45,7 +48,7 @@ def above(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
         lost = (counts["host_cables"] + counts["spine_cables"] + counts["core_cables"]) // shape.planes
         kept = 1 - Fraction(1, shape.planes)
         part = Part("A whole plane: all its ToRs, spines and cores", "plane a", shape.planes)
-        width = f"0 of {shape.uplinks} in that plane, {AS_BEFORE} in the others"
+        width = f"{_of_each(fabric, groups, 0)} in that plane, {AS_BEFORE} in the others"
         rest = both_halves(whole, whole.without_plane(0))
         yield replace(above_nics(part, lost, counts["gpus"], (kept, kept), AT_NIC, width, rest), device=False)
 
@@ -57,8 +60,22 @@ def _of_its(fabric: Fabric) -> str:
     return f" of its {' and '.join(names)}" if names else ""
 
 
-def _spine_cage(fabric: Fabric, whole: Capacity, at: Place, spine: SwitchId) -> Iterator[Failure]:
-    """The cage of a spine with the most links down, where cages are split."""
+def _groups_of_pod(fabric: Fabric, pod: int) -> Counter[int]:
+    """Host group -> its units in a pod."""
+    per_pod = fabric.shape.units_per_pod
+    return Counter(unit.group for coordinate, unit in fabric.units.items() if coordinate // per_pod == pod)
+
+
+def _of_each(fabric: Fabric, groups: Iterable[int], spines: int) -> str:
+    """`30 of 32`: the uplinks of a ToR that lead to so many spines, for each number that a ToR has."""
+    numbers = sorted({fabric.tor_links[group] for group in groups}, reverse=True)
+    return " or ".join(f"{spines * links} of {fabric.shape.spines * links}" for links in numbers)
+
+
+def _spine_cage(
+    fabric: Fabric, whole: Capacity, pod: int, places: Iterable[Place], spine: SwitchId
+) -> Iterator[Failure]:
+    """The cage of a spine with the most links down, where cages are split; `places` are those of the pod's groups."""
     shape, slots = fabric.shape, fabric.spine_layout.slots
     cages: dict[int, Counter[str]] = {}
     for link in links.links(fabric, spine):
@@ -67,19 +84,41 @@ def _spine_cage(fabric: Fabric, whole: Capacity, at: Place, spine: SwitchId) -> 
     cage = max(cages.values(), key=lambda tors: tors.total(), default=Counter())
     if cage.total() < 2:
         return
-    each = max(cage.values())
-    share, uplinks = tor_share(fabric, at.group), shape.uplinks - each
-    hashed = usable(shape.spines, shape.links_per_spine, Counter({0: each}))
-    kept = [1 - share * (1 - at.beyond(number * shape.uplink_gbps)) for number in (uplinks, hashed)]
-    whole_tor = (at.down_gbps, at.up_gbps)
-    count = min(len(cage), whole.cells[at.pod, 0].tors.get(whole_tor, 0))
-    narrower = (at.down_gbps, uplinks * shape.uplink_gbps)
-    after = whole.changed(at.pod, 0, {whole_tor: -count, narrower: count})
+    tors = _by_group(fabric, spine, cage)
+    kept, widths, gpus, after = [Fraction(1), Fraction(1)], [], 0, whole
+    for at in places:
+        if at.group not in tors:
+            continue
+        of_group, every = tors[at.group], fabric.uplinks(at.group)
+        each = max(of_group.values())
+        share, uplinks = tor_share(fabric, at.group), every - each
+        hashed = usable(shape.spines, fabric.tor_links[at.group], Counter({0: each}))
+        left = [1 - share * (1 - at.beyond(number * shape.uplink_gbps)) for number in (uplinks, hashed)]
+        kept = [min(pair) for pair in zip(kept, left, strict=True)]
+        whole_tor = (at.down_gbps, at.up_gbps)
+        count = min(len(of_group), whole.cells[pod, 0].tors.get(whole_tor, 0))
+        narrower = (at.down_gbps, uplinks * shape.uplink_gbps)
+        after = after.changed(pod, 0, {whole_tor: -count, narrower: count})
+        widths.append(f"{uplinks} of {every} at {plural(len(of_group), 'ToR')}")
+        gpus += at.served * len(of_group)
     name = "Split cage of a spine, ToR side: its transceiver"
     part = Part(name, fabric.name(spine), len(cages) * fabric.counts()["spines"])
-    width = f"{uplinks} of {shape.uplinks} at {len(cage)} ToR{'s' if len(cage) > 1 else ''}"
-    gpus = at.served * len(cage)
+    width = ", ".join(widths)
     yield above_nics(part, cage.total(), gpus, (kept[0], kept[1]), BEYOND, width, one_half(whole, after))
+
+
+def _by_group(fabric: Fabric, spine: SwitchId, tors: Counter[str]) -> dict[int, Counter[str]]:
+    """Host group -> its ToRs among these of a spine's pod and plane, with their links to the spine."""
+    group_of = {
+        fabric.name(tor): unit.group
+        for coordinate, unit in fabric.units.items()
+        for tor in fabric.tor_ids(coordinate)
+        if (tor.plane, tor.pod) == (spine.plane, spine.pod)
+    }
+    found: dict[int, Counter[str]] = {}
+    for tor, count in tors.items():
+        found.setdefault(group_of[tor], Counter())[tor] = count
+    return found
 
 
 def _cores(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Failure]:
@@ -106,12 +145,12 @@ def _cores(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Fa
         counts["core_cables"],
     )
     width = f"{shape.spine_uplinks - 1} of {shape.spine_uplinks} at that spine"
-    rest = one_half(whole, whole.narrowed(at.pod, 0, 0, gbps))
+    rest = one_half(whole, whole.narrowed(at.pod, 0, Fraction(0), gbps))
     yield above_nics(part, 1, gpus, (kept(total - 1), kept(min(out, back))), where, width, rest)
     after = whole
     for pod, plane in whole.cells:
         if plane == 0:
-            after = after.narrowed(pod, 0, 0, into_pod * gbps)
+            after = after.narrowed(pod, 0, Fraction(0), into_pod * gbps)
     group = Counter(dict.fromkeys(range(shape.spines_per_core_group), shape.links_per_core))
     hashed = usable(shape.spines, shape.spine_uplinks, group)
     width = f"{shape.spine_uplinks - shape.links_per_core} of {shape.spine_uplinks} at its spines"

@@ -13,9 +13,9 @@ from fabricc.review.report.losses import (
     at_nics,
     first_name,
     shared_host_ports,
-    shared_uplinks,
     tor_ports,
     tor_share,
+    uplink_cages,
     usable,
 )
 
@@ -35,7 +35,7 @@ def below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
     tors = len(alike) * shape.tors_per_unit
     tor = first_name(fabric, at.unit)
     yield from _cables(fabric, whole, at, sum(len(each.hosts) for each in alike), tors)
-    links = len(at.slots) * shape.rails_per_tor + shape.uplinks
+    links = len(at.slots) * shape.rails_per_tor + fabric.uplinks(at.group)
     hit = at_nics(fabric, at.group, tor_ports(fabric, at.slots))
     after = whole.without_tors(at.pod, 0, at.down_gbps, at.up_gbps)
     yield at_access(Part("ToR", tor, tors), links, hit, one_half(whole, after))
@@ -78,23 +78,24 @@ def _cables(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -
 
 def _uplinks(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator[Failure]:
     """A single uplink of a ToR, and all uplinks on one of its cages; `tors` are those of the host group."""
-    shape, layout = fabric.shape, fabric.tor_layouts[at.group]
+    shape, uplinks = fabric.shape, fabric.uplinks(at.group)
     share = tor_share(fabric, at.group)
     uplink = "ToR uplink: cable, or transceiver at either end"
-    cases = [(replace(tors, name=uplink, number=tors.number * shape.uplinks), Counter({0: 1}))]
-    cage = shared_uplinks(layout, shape.links_per_spine)
+    cases = [(replace(tors, name=uplink, number=tors.number * uplinks), Counter({0: 1}))]
+    cages = uplink_cages(fabric, at)
+    cage = max(cages, key=lambda above: above.total())
     if cage.total() > 1:
-        number = tors.number * len({layout.slots[slot].cage for slot in layout.up})
+        number = tors.number * len(cages)
         cases.append(
             (replace(tors, name="Split cage of a ToR, uplinks: its transceiver", number=number), cage)
         )
     for part, lost in cases:
-        links = shape.uplinks - lost.total()
-        hashed = usable(shape.spines, shape.links_per_spine, lost)
+        links = uplinks - lost.total()
+        hashed = usable(shape.spines, fabric.tor_links[at.group], lost)
         kept = [1 - share * (1 - at.beyond(number * shape.uplink_gbps)) for number in (links, hashed)]
         narrower = (at.down_gbps, links * shape.uplink_gbps)
         after = whole.changed(at.pod, 0, {(at.down_gbps, at.up_gbps): -1, narrower: 1})
-        width = f"{links} of {shape.uplinks} at that ToR"
+        width = f"{links} of {uplinks} at that ToR"
         yield above_nics(
             part, lost.total(), at.served, (kept[0], kept[1]), BEYOND, width, one_half(whole, after)
         )

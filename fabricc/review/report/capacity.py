@@ -78,12 +78,12 @@ class Capacity:
             counted[kind] = counted.get(kind, 0) + difference
         return self._with(pod, plane, Cell(counted, cell.spine_up_gbps + spine_up))
 
-    def narrowed(self, pod: int, plane: int, tor_up_gbps: int, spine_up_gbps: int) -> Capacity:
-        """Every ToR of a cell with `tor_up_gbps` less up, its spines with `spine_up_gbps` less."""
+    def narrowed(self, pod: int, plane: int, tor_share: Fraction, spine_up_gbps: int) -> Capacity:
+        """Every ToR of a cell with `tor_share` less of its bandwidth up, its spines with `spine_up_gbps` less."""
         cell = self.cells[pod, plane]
         tors: dict[tuple[int, int], int] = {}
         for (down, up), count in cell.tors.items():
-            kind = (down, max(0, up - tor_up_gbps))
+            kind = (down, int(up * (1 - tor_share)))
             tors[kind] = tors.get(kind, 0) + count
         return self._with(pod, plane, Cell(tors, max(0, cell.spine_up_gbps - spine_up_gbps)))
 
@@ -102,7 +102,7 @@ def capacity(fabric: Fabric) -> Capacity:
     for kind, count in tor_kinds(fabric).items():
         down = kind.hosts * shape.rails_per_tor * host_port_gbps(fabric, kind.group)
         cell = tors.setdefault((kind.pod, kind.plane), {})
-        widths = (down, shape.uplinks * shape.uplink_gbps)
+        widths = (down, fabric.uplinks(kind.group) * shape.uplink_gbps)
         cell[widths] = cell.get(widths, 0) + count
     spine_up = shape.spines * shape.spine_uplinks * shape.core_link_gbps
     cells = {at: Cell(found, spine_up) for at, found in sorted(tors.items())}

@@ -30,7 +30,7 @@ def failures(fabric: Fabric, *, hashed: bool) -> tuple[Failure, ...]:
         of = f" ({fabric.host_models[at.group].title})" if len(places) > 1 else ""
         found += [replace(each, part=each.part + of) for each in below(fabric, whole, at)]
     if places:
-        found += above(fabric, whole, max(places, key=lambda at: at.down_gbps))
+        found += above(fabric, whole, places)
     return tuple(each if hashed else replace(each, evenly=None) for each in found)
 
 

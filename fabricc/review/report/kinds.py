@@ -52,12 +52,14 @@ class Kind:
 def kinds(fabric: Fabric) -> tuple[Kind, ...]:
     """Every kind of switch, ToRs first; the numbers of all kinds add up to all switches.
 
-    A ToR is told by its host group and the slots with hosts, a spine by the units of its pod. Switches that overrides
-    change, and the ends of their cables, are kinds of their own.
+    A ToR is told by its host group and the slots with hosts, a spine by its links to the units of its pod. Switches
+    that overrides change, and the ends of their cables, are kinds of their own.
     """
     touched = _touched(fabric)
     slots = {coordinate: (unit.group, tuple(unit.hosts)) for coordinate, unit in fabric.units.items()}
-    pods = Counter(coordinate // fabric.shape.units_per_pod for coordinate in fabric.units)
+    pods: Counter[int] = Counter()
+    for coordinate, unit in fabric.units.items():
+        pods[coordinate // fabric.shape.units_per_pod] += fabric.tor_links[unit.group]
     counts: dict[object, int] = {}
     samples: dict[object, SwitchId] = {}
     for at in fabric.switch_ids():

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import PortLayout
 
 NicPort = tuple[int, int, int]
 """Slot of the host in its unit, rail, and port of that NIC."""
@@ -103,7 +102,7 @@ def place(fabric: Fabric, group: int) -> Place:
         unit // shape.units_per_pod,
         slots,
         down,
-        shape.uplinks * shape.uplink_gbps,
+        fabric.uplinks(group) * shape.uplink_gbps,
         hit.gpus + hit.reduced,
     )
 
@@ -124,12 +123,13 @@ def shared_host_ports(fabric: Fabric, at: Place) -> list[NicPort]:
     return max(found.values(), key=len)
 
 
-def shared_uplinks(layout: PortLayout, parallel: int) -> Counter[int]:
-    """Switch above -> links to it on the cage that has the most uplinks; `parallel` go to each."""
+def uplink_cages(fabric: Fabric, at: Place) -> list[Counter[int]]:
+    """Of each cage with uplinks of a unit's first ToR: spine -> links to it."""
+    layout, tor = fabric.tor_layouts[at.group], links.tor_id(fabric, at.unit, 0, 0)
     found: dict[int, Counter[int]] = {}
-    for uplink, slot in enumerate(layout.up):
-        found.setdefault(layout.slots[slot].cage, Counter())[uplink // parallel] += 1
-    return max(found.values(), key=lambda above: above.total())
+    for number, end in enumerate(links.uplinks(fabric, tor)):
+        found.setdefault(layout.slots[end.slot].cage, Counter())[number // fabric.tor_links[at.group]] += 1
+    return list(found.values())
 
 
 def usable(count: int, parallel: int, lost: Counter[int]) -> int:

@@ -205,7 +205,7 @@ def _pod(
         centres = _squares(at, each, tors)
         yield svg.rect(at, y, each, HEIGHT - 4, "unit", 4)
         if few and len(centres) == tors and all(strip.whole for strip in spines):
-            yield from _single_links(fabric, centres, spines, y)
+            yield from _single_links(fabric.shape.planes, unit.links, centres, spines, y)
         else:
             for strip in spines:
                 left, part = at + each * strip.plane / len(spines), each / len(spines)
@@ -217,16 +217,15 @@ def _pod(
 
 
 def _single_links(
-    fabric: Fabric, centres: Sequence[float], spines: Sequence[Strip], y: float
+    planes: int, parallel: int, centres: Sequence[float], spines: Sequence[Strip], y: float
 ) -> Iterator[str]:
     """Every link between a unit's ToRs and the spines of their planes; parallel ones as a thicker line."""
-    shape = fabric.shape
-    width = "thick" if shape.links_per_spine > 1 else "thin"
+    width = "thick" if parallel > 1 else "thin"
     for strip in spines:
         pairs = [
             ((x, y + TORS), (spine, strip.y + _SQUARES + SQUARE))
             for number, x in enumerate(centres)
-            if plane_of(number, centres, shape.planes) == strip.plane
+            if plane_of(number, centres, planes) == strip.plane
             for spine in strip.squares
         ]
         yield svg.lines(pairs, f"link {width} plane{strip.plane % COLOURS}")

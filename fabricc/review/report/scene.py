@@ -24,11 +24,12 @@ _CROSSING = 4
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit drawn: its name, its hosts by name, and GPUs."""
+    """A unit drawn: its name, its hosts by name, GPUs, and links of its ToRs to each spine."""
 
     name: str
     hosts: tuple[str, ...]
     gpus: int
+    links: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ def _pod(fabric: Fabric, pod: int, coordinates: Sequence[int], most: int) -> Pod
 def _unit(fabric: Fabric, coordinate: int) -> Unit:
     unit = fabric.units[coordinate]
     hosts = tuple(unit.hosts.values())
-    return Unit(unit.name, hosts, len(hosts) * fabric.host_models[unit.group].gpus)
+    gpus = len(hosts) * fabric.host_models[unit.group].gpus
+    return Unit(unit.name, hosts, gpus, fabric.tor_links[unit.group])
 
 
 def _heading(tier: TierName, count: int) -> str:
@@ -119,9 +121,17 @@ def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Itera
     if kind == "host" and found:
         yield f"{shape.nic_ports * shape.rails} per host"
     if kind == "spine" and found:
-        yield f"{shape.uplinks} per ToR, {shape.links_per_spine} per spine"
+        most, *fewer = (f"{shape.spines * links} per ToR, {links} per spine" for links in _tor_links(fabric))
+        yield most
+        if fewer:
+            yield f"{'or' if len(fewer) == 1 else 'to'} {fewer[-1]}"
     if kind == "core" and found:
         yield f"{shape.spine_uplinks} per spine, {shape.links_per_core} per core"
+
+
+def _tor_links(fabric: Fabric) -> list[int]:
+    """Links of a ToR to each spine: the numbers that there are, the largest first."""
+    return sorted({fabric.tor_links[group] for group in fabric.groups().values()}, reverse=True)
 
 
 def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
@@ -145,7 +155,10 @@ def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
         yield f"The NIC ports spread over {shape.planes} planes ({letters}) that share no switch."
     of = "its plane" if shape.planes > 1 else "the fabric"
     where = f"its pod{' and plane' if shape.planes > 1 else ''}" if shape.cores else of
-    each = f"{plural(shape.uplinks, 'uplink')} of {shape.uplink_gbps}G, {shape.links_per_spine} to each"
+    each = ", or by its hosts ".join(
+        f"{plural(shape.spines * links, 'uplink')} of {shape.uplink_gbps}G, {links} to each"
+        for links in _tor_links(fabric)
+    )
     yield (
         f"{plural(counts['tors'], 'ToR')}, {shape.tors_per_unit} in each unit; a ToR has {each} "
         f"of the {plural(shape.spines, 'spine')} of {where}."

@@ -81,21 +81,34 @@ def oversubscriptions(kinds: tuple[Kind, ...]) -> dict[TierName, Fraction]:
 
 
 def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
-    counts, ratios = fabric.counts(), oversubscriptions(kinds)
     wanted = {TierName.TOR: spec.tors, TierName.SPINE: spec.spines, TierName.CORE: spec.cores}
-    for tier, plan in fabric.tiers.items():
-        busiest = max((kind for kind in kinds if kind.tier is tier), key=lambda kind: len(kind.links))
-        asked = wanted[tier]
+    for title, alike in _parts(fabric, kinds):
+        busiest = max(alike, key=lambda kind: len(kind.links))
+        tier, ratios = busiest.tier, oversubscriptions(alike)
+        plan, asked = fabric.tiers[tier], wanted[tier]
         declared = asked.oversubscription if asked and tier in ratios else None
         free = len(busiest.layout.slots) - len(busiest.links)
         kept = busiest.layout.reserved
         yield (
-            tier_title(tier), counts[f"{tier.value}s"], plan.model.title, f"{plan.nos} {plan.release}".strip(),
+            title, sum(kind.count for kind in alike), plan.model.title, f"{plan.nos} {plan.release}".strip(),
             _ports(busiest, _DOWN), _ports(busiest, (Direction.UP,)),
             f"{free}, {kept} kept for you" if kept else str(free),
             ratio(ratios[tier]) if tier in ratios else NONE,
             NONE if declared is None else ratio(declared) + (", one lost" if asked and asked.n_minus_1 else ""),
         )  # fmt: skip
+
+
+def _parts(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[tuple[str, tuple[Kind, ...]]]:
+    """The kinds of every tier; ToRs by their host group where these have different numbers of uplinks."""
+    groups = fabric.groups()
+    for tier in fabric.tiers:
+        of_tier = tuple(kind for kind in kinds if kind.tier is tier)
+        if tier is not TierName.TOR or fabric.even:
+            yield tier_title(tier), of_tier
+            continue
+        for group in sorted({groups[kind.at.unit] for kind in of_tier}):
+            alike = tuple(kind for kind in of_tier if groups[kind.at.unit] == group)
+            yield f"{tier_title(tier)} of {fabric.host_models[group].title}", alike
 
 
 def _ports(kind: Kind, ways: tuple[Direction, ...]) -> str:

@@ -58,7 +58,7 @@ def test_every_library_uses_the_lossless_class_and_the_real_devices(name: str) -
     assert (
         nccl["NCCL_IB_QPS_PER_CONNECTION"]
         == ucx["UCX_IB_NUM_PATHS"]
-        == str(queue_pairs(built.shape, built.load_balancing))
+        == str(queue_pairs(built.paths(0), built.load_balancing))
     )
 
 
@@ -69,14 +69,14 @@ def test_pxn_matters_where_rails_have_their_own_tors() -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_more_queue_pairs_than_paths_are_never_advised(name: str) -> None:
-    shape = fabric(name).shape
+    paths = fabric(name).paths(0)
     for mode in (Spreading.HASH, Spreading.FLOWLET):
-        assert queue_pairs(shape, LoadBalancing(mode)) == min(MOST, shape.paths)
-    assert shape.paths >= shape.uplinks
+        assert queue_pairs(paths, LoadBalancing(mode)) == min(MOST, paths)
+    assert paths >= fabric(name).uplinks(0)
 
 
 def test_one_queue_pair_is_enough_where_switches_spread_packets() -> None:
-    assert queue_pairs(fabric("rails").shape, LoadBalancing(Spreading.PACKET)) == 1
+    assert queue_pairs(fabric("rails").paths(0), LoadBalancing(Spreading.PACKET)) == 1
 
 
 def test_libraries_use_sockets_where_rdma_runs_over_tcp() -> None:

@@ -80,12 +80,19 @@ def another_group(spec: dict[str, Any], amount: int) -> None:
     gpus["groups"].append({**gpus["groups"][0], "name": f"late{len(gpus['groups'])}", "hosts": amount})
 
 
+def faster_group(spec: dict[str, Any], amount: int) -> None:
+    """As above, of hosts that send twice as much."""
+    another_group(spec, amount)
+    if "groups" in spec["gpus"] and spec["tors"]["model"] == "sn5600" and "planes" not in spec:
+        spec["gpus"]["groups"][-1]["model"] = "dgx-b300"
+
+
 def nothing(spec: dict[str, Any], amount: int) -> None:
     """Nothing: a step without growth must change nothing either."""
 
 
 GROWTH: list[Callable[[dict[str, Any], int], None]] = [
-    more_hosts, more_racks, more_spines, more_priorities, another_group, nothing
+    more_hosts, more_racks, more_spines, more_priorities, another_group, faster_group, nothing
 ]  # fmt: skip
 
 RAIL = document(gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 32}, spines={"count": 4})
@@ -103,6 +110,16 @@ NAMED = document(
     },
     spines={"count": 4},
 )  # fmt: skip
+MIXED = document(
+    gpus={
+        "groups": [
+            {"name": "old", "model": "dgx-h100", "hosts": 10, "hosts_per_unit": 8},
+            {"name": "new", "model": "dgx-b300", "hosts": 10, "hosts_per_unit": 8},
+        ],
+        "model": None, "hosts": None, "hosts_per_unit": None, "capacity": 64,
+    },
+    tors={"model": "sn5600", "uplink_gbps": 400, "oversubscription": 2}, spines={"model": "sn5600", "count": 4},
+)  # fmt: skip
 ZONES = document(
     gpus={
         "model": "grand-teton", "racks": 24, "hosts_per_rack": 2, "wiring": "rack", "capacity": 160,
@@ -115,7 +132,7 @@ ZONES = document(
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    base=st.sampled_from([RAIL, DUAL, PLANES, NAMED, ZONES]),
+    base=st.sampled_from([RAIL, DUAL, PLANES, NAMED, MIXED, ZONES]),
     steps=st.lists(st.tuples(st.sampled_from(GROWTH), st.integers(1, 12)), min_size=1, max_size=4),
 )
 def test_growth_changes_nothing_that_exists(

@@ -277,6 +277,7 @@ def _wiring(spec: ClusterSpec, found: Identities, models: Models, sizing: Sizing
         host_models=models.hosts,
         tiers={tier: TierPlan(model, NOS, "") for tier, model in switches.items() if model},
         tor_layouts=sizing.tor_layouts,
+        tor_links=(shape.links_per_spine,) * len(sizing.tor_layouts),
         spine_layout=sizing.spine_layout,
         core_layout=sizing.core_layout,
         port_names=names,

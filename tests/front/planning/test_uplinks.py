@@ -1,0 +1,263 @@
+"""Uplinks follow what a ToR's own hosts send: the ratio of each group, links that stand where they would, growth."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from fabricc.back.jobs.acceptance import QUEUE_PAIRS, flows_to_cover, rounds
+from fabricc.back.jobs.roster import roster
+from fabricc.fabric.model import Direction
+from fabricc.front.planning.uplinks import PIN
+from fabricc.front.spec.lock import Lock, format_lock
+from fabricc.operate.verify.widths import Widths
+from tests.front.planning.support import document, fabric_of, planned
+from tests.front.planning.test_growth import identity
+
+if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Switch
+
+
+def group(name: str, model: str, hosts: int, per_unit: int) -> dict[str, Any]:
+    return {"name": name, "model": model, "hosts": hosts, "hosts_per_unit": per_unit}
+
+
+OLD, NEW = group("old", "dgx-h100", 64, 32), group("new", "dgx-b300", 64, 32)
+RACKS = group("old", "dgx-h100", 8, 4), group("new", "dgx-b300", 8, 4)
+"""16 and 32 uplinks of 800G; racks have one ToR each."""
+
+
+def mixed(*groups: dict[str, Any], wiring: str = "rail", **sections: Any) -> dict[str, Any]:
+    """Host groups below switches of 64 ports of 800G, or 128 of 400G."""
+    tiers = {tier: {"model": "sn5600", **sections.pop(tier, {})} for tier in ("tors", "spines")}
+    gpus = {"groups": list(groups), "wiring": wiring, "model": None, "hosts": None, "hosts_per_unit": None}
+    return document(gpus=gpus | sections.pop("gpus", {}), **tiers, **sections)
+
+
+def tors(fabric: Fabric) -> list[Switch]:
+    return [fabric.switch(at) for unit in fabric.units for at in fabric.tor_ids(unit)]
+
+
+def gbps(switch: Switch, *ways: Direction) -> int:
+    return sum(port.speed_gbps for port in switch.ports if port.direction in ways)
+
+
+def above(switch: Switch) -> dict[str, int]:
+    """Spine -> links to it."""
+    found: dict[str, int] = {}
+    for port in switch.ports:
+        if port.direction is Direction.UP and port.peer:
+            found[port.peer.device] = found.get(port.peer.device, 0) + 1
+    return found
+
+
+def as_if_alike(fabric: Fabric) -> Fabric:
+    """The same with the busiest group's links at every ToR."""
+    return replace(fabric, tor_links=(fabric.shape.links_per_spine,) * len(fabric.tor_links))
+
+
+def test_hosts_of_400g_and_800g_have_each_the_uplinks_of_their_own_ratio() -> None:
+    fabric = fabric_of(mixed(OLD, NEW))
+    for tor in tors(fabric):
+        new = fabric.units[tor.unit or 0].group == 1
+        assert gbps(tor, Direction.HOST) == gbps(tor, Direction.UP) == (25_600 if new else 12_800)
+        assert set(above(tor).values()) == {2 if new else 1}
+    assert fabric.counts()["spine_cables"] == 16 * 16 + 16 * 32
+    assert as_if_alike(fabric).counts()["spine_cables"] == 32 * 32
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.5, 2.0, 3.0])
+def test_the_ratio_is_kept_by_the_fewest_whole_links(ratio: float) -> None:
+    fabric = fabric_of(mixed(OLD, NEW, tors={"oversubscription": ratio}))
+    spines = fabric.shape.spines
+    for tor in tors(fabric):
+        down, up = gbps(tor, Direction.HOST), gbps(tor, Direction.UP)
+        assert down <= Fraction(str(ratio)) * up
+        fewer = up - spines * fabric.shape.uplink_gbps
+        if fabric.units[tor.unit or 0].group == 0:
+            assert down > Fraction(str(ratio)) * fewer
+
+
+def test_pinned_uplinks_are_those_of_every_tor() -> None:
+    fabric = fabric_of(mixed(OLD, NEW, tors={"uplinks": 32}))
+    assert {sum(above(tor).values()) for tor in tors(fabric)} == {32}
+
+
+def test_the_ratio_of_a_group_holds_with_a_spine_lost_where_that_is_asked_for() -> None:
+    """Racks of two hosts need 8 uplinks, one to each of 8 spines; with a spine lost these are 7."""
+    pair = group("small", "dgx-h100", 4, 2), group("large", "dgx-h100", 6, 3)
+    assert fabric_of(mixed(*pair, wiring="rack", spines={"count": 8})).tor_links == (1, 2)
+    fabric = fabric_of(mixed(*pair, wiring="rack", tors={"n_minus_1": True}, spines={"count": 8}))
+    assert fabric.tor_links == (2, 2)
+    for tor in tors(fabric):
+        lost = max(above(tor).values()) * fabric.shape.uplink_gbps
+        assert gbps(tor, Direction.HOST) <= gbps(tor, Direction.UP) - lost
+
+
+def test_uplinks_that_divide_badly_are_told() -> None:
+    odd = group("odd", "dgx-h100", 18, 18)
+    plan = planned(mixed(odd, group("new", "dgx-b300", 32, 32), spines={"count": 8}))
+    assert plan.fabric is not None
+    assert plan.fabric.tor_links == (2, 4)
+    (note,) = [each for each in plan.diagnostics if each.code == "FAB3030"]
+    assert note.severity == "note"
+    assert "host group odd needs 9 uplinks and gets 16: 2 links to each of 8 spines" in note.message
+    assert not [each for each in planned(mixed(OLD, NEW)).diagnostics if each.code == "FAB3030"]
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> dict[str, Any]:
+    """Racks of one to three host groups; few enough switches to expand each."""
+    groups = [
+        group(name, draw(st.sampled_from(["dgx-h100", "dgx-b300"])), draw(st.integers(1, 8)), per_unit)
+        for name, per_unit in draw(
+            st.dictionaries(st.sampled_from("abc"), st.integers(1, 4), min_size=1)
+        ).items()
+    ]
+    planes = draw(st.sampled_from([1, 1, 2])) if all(g["model"] == "dgx-b300" for g in groups) else 1
+    return mixed(
+        *groups, wiring="rack", planes=planes,
+        tors={"oversubscription": draw(st.sampled_from([0.8, 1.0, 1.5, 2.0])),
+              "uplink_gbps": draw(st.sampled_from([400, 800]))},
+        spines=draw(st.sampled_from([{}, {"count": 2}, {"count": 3}, {"count": 8}])),
+    )  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(spec=mixtures())
+def test_any_mix_keeps_its_ratio_and_moves_nothing(spec: dict[str, Any]) -> None:
+    plan = planned(spec)
+    assume(plan.fabric is not None)
+    fabric = plan.fabric
+    assert fabric is not None
+    limit = Fraction(str(spec["tors"]["oversubscription"]))
+    for tor in tors(fabric):
+        layout = fabric.tor_layouts[fabric.units[tor.unit or 0].group]
+        whole = sum(layout.slots[slot].speed_gbps for slot in layout.down)
+        assert whole <= limit * gbps(tor, Direction.UP)
+        assert len(above(tor)) == fabric.shape.spines
+        assert len(set(above(tor).values())) == 1
+    switches = [fabric.switch(at) for at in fabric.switch_ids()]
+    ends = {
+        (switch.name, port.name): (port.peer.device, port.peer.port)
+        for switch in switches
+        for port in switch.ports
+        if port.peer and port.direction in (Direction.UP, Direction.DOWN)
+    }
+    assert all(ends[far] == near for near, far in ends.items())
+    assert len(ends) == 2 * fabric.counts()["spine_cables"]
+    alike, own = identity(as_if_alike(fabric)), identity(fabric)
+    assert own.items() <= alike.items()
+    again = planned(spec, plan.lock)
+    assert again.fabric is not None
+    assert again.lock == plan.lock
+    assert identity(again.fabric) == own
+
+
+@pytest.mark.parametrize("cores", [False, True])
+def test_next_hops_are_those_that_the_policy_leads_to(cores: bool) -> None:
+    from fabricc.operate.lab.predict import predict
+
+    above_them: dict[str, Any] = {"cores": {"model": "sn5600", "nos": "frr"}} if cores else {}
+    racks = group("old", "dgx-h100", 6, 2), group("new", "dgx-b300", 6, 2)
+    pods = {"units_per_pod": 3} if cores else {}
+    fabric = fabric_of(mixed(*racks, wiring="rack", spines={"count": 4, **pods}, **above_them))
+    assert fabric.tor_links == (2, 4)
+    widths = Widths.of(fabric)
+    assert widths is not None
+    predicted = predict(fabric.switch(at) for at in fabric.switch_ids()).widths
+    for at in fabric.switch_ids():
+        assert widths.expected(at) == predicted[fabric.name(at)]
+
+
+def test_the_acceptance_test_covers_the_uplinks_of_every_tor() -> None:
+    fabric = fabric_of(mixed(group("old", "dgx-h100", 8, 4), group("new", "dgx-b300", 8, 4)))
+    through = [entry for entry in rounds(fabric, roster(fabric, fabric.host)) if entry["kind"] == "spine"]
+    sent = len(through) * through[0]["hosts"] * QUEUE_PAIRS
+    for index in range(2):
+        assert sent >= flows_to_cover(fabric.uplinks(index), fabric.counts()["spine_cables"])
+
+
+def without_pin(lock: Lock) -> Lock:
+    """The lock as it was before groups had their own links."""
+    return replace(lock, strides={name: value for name, value in lock.strides.items() if name != PIN})
+
+
+def test_a_lock_of_before_loses_cables_and_nothing_else() -> None:
+    plan = planned(mixed(OLD, NEW))
+    assert plan.fabric is not None
+    before = as_if_alike(plan.fabric)
+    after = fabric_of(mixed(OLD, NEW), without_pin(plan.lock))
+    assert after.tor_links == (1, 2)
+    old, new = identity(before), identity(after)
+    gone = old.keys() - new.keys()
+    assert {key: old[key] for key in new} == new
+    lost = 16 * 16
+    assert len(gone) == 2 * lost * 2  # a port and a session at both ends of each
+    units = {fabric_tor.name for fabric_tor in tors(after) if (fabric_tor.unit or 0) < 2}
+    assert all(key.split()[0] in units or key.startswith("spine") for key in gone)
+
+
+def test_hosts_alike_have_a_lock_without_a_word_of_it() -> None:
+    for spec in (
+        mixed(OLD),
+        mixed(OLD, group("more", "dgx-h100", 64, 32)),
+        mixed(OLD, NEW, tors={"uplinks": 32}),
+    ):
+        assert PIN not in format_lock(planned(spec).lock)
+    assert f"stride {PIN} 16" in format_lock(planned(mixed(OLD, NEW)).lock)
+
+
+def grown(before: dict[str, Any], after: dict[str, Any]) -> tuple[Fabric, Fabric]:
+    first = planned(before)
+    assert first.fabric is not None
+    return first.fabric, fabric_of(after, first.lock)
+
+
+def test_a_group_that_becomes_faster_gets_links_beside_those_it_has() -> None:
+    before = mixed(*RACKS, group("mid", "dgx-h100", 8, 4), wiring="rack")
+    after = deepcopy(before)
+    after["gpus"]["groups"][2]["model"] = "dgx-b300"
+    was, now = grown(before, after)
+    parallel = was.shape.links_per_spine
+    assert was.tor_links == (parallel // 2, parallel, parallel // 2)
+    assert now.tor_links == (parallel // 2, parallel, parallel)
+    old, new = identity(was), identity(now)
+    changed = {key.split()[0] for key, value in old.items() if new.get(key) != value}
+    own = {tor.name for tor in tors(was) if was.units[tor.unit or 0].group == 2}
+    hosts = {host for unit in was.units.values() if unit.group == 2 for host in unit.hosts.values()}
+    assert changed <= own | hosts  # their host ports have another speed
+    ups = {f"{tor.name} {p.name}" for tor in tors(was) for p in tor.ports if p.direction is Direction.UP}
+    assert {key: new.get(key) for key in ups} == {key: old[key] for key in ups}
+
+
+@pytest.mark.parametrize("first", [RACKS[:1], (RACKS[0], group("less", "dgx-h100", 4, 2))])
+def test_a_faster_group_that_joins_takes_no_link_from_those_that_are_there(
+    first: tuple[dict[str, Any], ...],
+) -> None:
+    """Room was left on the ToRs for the hosts that come."""
+    before = mixed(*first, wiring="rack", tors={"reserved_ports": 32}, spines={"count": 8})
+    after = mixed(*first, RACKS[1], wiring="rack", spines={"count": 16})
+    was, now = grown(before, after)
+    assert now.shape.spines == 16
+    old, new = identity(was), identity(now)
+    assert {key: new.get(key) for key in old} == old
+    lock = planned(after, planned(before).lock).lock
+    assert identity(fabric_of(after, lock)) == new
+
+
+def test_more_spines_take_no_link_from_slower_hosts() -> None:
+    ratio = {"oversubscription": 2}
+    was, now = grown(*(mixed(*RACKS, wiring="rack", tors=ratio, spines={"count": count}) for count in (4, 8)))
+    assert was.tor_links == now.tor_links == (2, 4)
+    old, new = identity(was), identity(now)
+    assert {key: new.get(key) for key in old} == old
+    fresh = fabric_of(mixed(*RACKS, wiring="rack", tors=ratio, spines={"count": 8}))
+    assert fresh.tor_links == (1, 2)
