@@ -225,10 +225,7 @@ def in_chunks(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[str, object]:
-    """What `plan/fabric.json` says: counts, tiers, pools, classes, strides and the assumptions taken.
-
-    Where ToRs differ in their links to a spine, the shape has them by host group, in the order of the spec.
-    """
+    """What `plan/fabric.json` says: counts, tiers, pools, classes, strides and the assumptions taken."""
     tiers = {
         tier.value: {"model": p.model.name, "nos": p.nos, "release": p.release}
         for tier, p in fabric.tiers.items()
@@ -237,17 +234,14 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
     names = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
     pools = {name: str(pool) for name in names if (pool := getattr(plan, name)) is not None}
     first = fabric.switch(next(iter(fabric.switch_ids())))
-    strides, shape = fabric.strides, fabric.shape
-    counted = {name: getattr(shape, name) for name in shape.__slots__}
-    if not fabric.even:
-        counted["links_per_spine_of_groups"] = list(fabric.tor_links)
+    strides = fabric.strides
     return {
         "assumptions": {path: _plain(value) for path, value in assumptions.items()},
         "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],
         "cluster": fabric.cluster,
         "counts": fabric.counts(),
         "pools": pools,
-        "shape": counted,
+        "shape": fabric.figures(),
         "strides": {name: getattr(strides, name) for name in strides.__slots__},
         "tiers": tiers,
     }

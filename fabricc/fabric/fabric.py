@@ -249,6 +249,11 @@ class Fabric:
         """Equal-cost ways from a ToR of a host group to one of another unit, of another pod where there are cores."""
         return self.uplinks(group) * max(1, self.shape.spine_uplinks)
 
+    def figures(self) -> dict[str, object]:
+        """The shape by name; where ToRs differ in their links to a spine, also these by host group, as in the spec."""
+        found: dict[str, object] = {name: getattr(self.shape, name) for name in self.shape.__slots__}
+        return found if self.even else {**found, "links_per_spine_of_groups": list(self.tor_links)}
+
     def counts(self) -> dict[str, int]:
         """Totals: devices, GPUs, and cables of each kind."""
         shape = self.shape

@@ -15,10 +15,12 @@ from fabricc.back import nos
 from fabricc.back.nos.nxos.lossless import qos_groups
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import SwitchId
 from fabricc.proof.invariants import CODES, RULES, Survey
 from fabricc.proof.invariants.declared import Ratio
 from tests.back.nos.nxos.variants import variant
 from tests.proof.fabrics import Fault, codes, fabric, judge
+from tests.review.report.specs import MIXED_SPEEDS, front_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,6 +188,26 @@ def test_each_fault_breaks_the_invariant_it_is_about(
     breach = next(f for f in found if f.code in CODES)
     assert breach.severity is Severity.ERROR
     assert breach.help
+
+
+@pytest.mark.parametrize("links", [3, 8])
+def test_tors_are_compared_with_those_of_their_own_hosts(tmp_path: Path, links: int) -> None:
+    """Four links to each spine below 400G, eight below 800G; neither three nor eight at one of the first."""
+    built = front_of(tmp_path, MIXED_SPEEDS.replace("a2]", "a2, a3]")).fabric
+    assert built is not None
+    assert built.tor_links == (4, 8)
+    assert not codes(judge(built, Fault())) & CODES
+    other = replace(built, tor_links=(links, 8))
+    at = built.find("a1-tor1a")
+    assert isinstance(at, SwitchId)
+
+    def alter(switch: Switch) -> Switch:
+        return other.switch(at) if switch.name == "a1-tor1a" else switch
+
+    found = [each for each in judge(built, Fault(alter=alter)) if each.code == "FAB6202"]
+    assert f"a1-tor1a has 8 x {links} links up, others of its tier and plane 8 x 4" in {
+        f.message for f in found
+    }
 
 
 @pytest.mark.parametrize(

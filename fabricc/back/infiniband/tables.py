@@ -84,7 +84,7 @@ def class_rows(ib: InfinibandFabric) -> Iterator[Row]:
 
 def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str, object]:
     """What `plan/fabric.json` says."""
-    wiring, shape = ib.wiring, ib.wiring.shape
+    wiring = ib.wiring
     leaf = wiring.tiers[TierName.TOR]
     top = max(lid for _, _, _, _, _, lid in lid_rows(ib) if isinstance(lid, int))
     return {
@@ -104,7 +104,7 @@ def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str
         },
         "partitions": {each.name: each.pkey for each in ib.partitions},
         "routing": {"engines": list(ib.engine.names), "reason": ib.engine.reason},
-        "shape": {name: getattr(shape, name) for name in shape.__slots__},
+        "shape": wiring.figures(),
         "tiers": {tier.value: plan.model.name for tier, plan in wiring.tiers.items()},
     }
 

@@ -33,6 +33,23 @@ def test_512_adapters_and_two_tenants() -> None:
 
 
 @needs_opensm
+def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> None:
+    """248 adapters of other leaves over four uplinks or eight; no credit loop, and a pulled link is routed around."""
+    groups = [
+        {"name": name, "model": model, "hosts": 16, "hosts_per_unit": 8}
+        for name, model in (("old", "dgx-a100"), ("new", "dgx-h100"))
+    ]
+    ib = planned(document(gpus={"groups": groups}))
+    assert (ib.wiring.tor_links, ib.wiring.shape.spines) == ((1, 2), 4)
+    assert ib.counts()["spine_cables"] == 16 * 4 + 16 * 8
+    report = simulate(ib, rendered(ib))
+    assert report.findings == []
+    assert (report.adapters, report.engine, report.ibdm) == (256, "ftree", True)
+    assert report.loads == (248 // 8, 248 // 4)
+    assert report.reroute_s is not None
+
+
+@needs_opensm
 @pytest.mark.parametrize(
     ("more", "engine"),
     [

@@ -55,7 +55,18 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.booleans()):
         sections["spines"] = {"units_per_pod": draw(st.sampled_from([1, 2]))}
         sections["cores"] = {"model": "sn5400", "nos": "frr"}
+    elif draw(st.booleans()):
+        sections["gpus"] = uneven(per_unit)
     return document(**sections)
+
+
+def uneven(per_unit: int) -> dict[str, Any]:
+    """Two host groups, of which one sends twice as much to a ToR."""
+    groups = [
+        {"name": name, "model": "dgx-b200", "hosts": 2 * size, "hosts_per_unit": size}
+        for name, size in (("small", per_unit), ("large", 2 * per_unit))
+    ]
+    return {"groups": groups, "model": None, "hosts": None, "hosts_per_unit": None}
 
 
 def known(text: dict[str, Any]) -> Known:

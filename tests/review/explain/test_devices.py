@@ -16,6 +16,7 @@ from fabricc.review.explain.model import SubjectError
 from tests.front.planning.support import document
 from tests.review.explain.fabrics import INVENTORIES, inventory, subjects
 from tests.review.explain.support import assert_formulas_hold, known_of
+from tests.review.explain.test_addresses import uneven
 
 if TYPE_CHECKING:
     from fabricc.review.explain.origins import Known
@@ -51,6 +52,20 @@ def test_the_counts_are_those_of_the_plan(known: Known) -> None:
     assert spines(known).value == str(per_plane)
     steps = {row.label: row.value for row in uplinks(known).steps}
     assert steps.get("uplinks that it needs", steps.get("uplinks asked for", 0)) <= len(up)
+
+
+def test_uplinks_are_explained_by_the_hosts_of_their_own_tor() -> None:
+    known = known_of(document(gpus=uneven(4), spines={"count": 4}))
+    assert known.fabric.tor_links == (1, 2)
+    for group, own in enumerate(known.fabric.tor_links):
+        told = uplinks(known, group)
+        assert_formulas_hold(told)
+        steps = {row.label: row.value for row in told.steps}
+        assert told.value == str(4 * own) == str(steps["uplinks that it needs"])
+        assert steps["to hosts, with every slot taken"] == 400 * 4 * own
+        assert (steps.get("links to each spine"), steps.get("positions kept for each spine")) == (
+            (None, None) if own == 2 else (1, 2)
+        )
 
 
 def test_the_maximum_of_paths_follows_from_its_figures(known: Known) -> None:

@@ -60,6 +60,18 @@ overrides:
   su001-tor2a: {{drain: true, ports: {{Ethernet0: {{cable_m: 1, medium: dac}}, Ethernet4: {{medium: mmf}}}}}}
 {PRIORITIES}"""
 
+MIXED_SPEEDS = f"""\
+cluster: speeds
+gpus:
+  wiring: rack
+  groups:
+    - {{name: old, model: dgx-h100, racks: [a1, a2], hosts_per_rack: 4}}
+    - {{name: new, model: dgx-b300, racks: [b1, b2], hosts_per_rack: 4}}
+tors: {{model: sn5600, nos: sonic-202505, uplink_gbps: 400}}
+spines: {{model: sn5600, nos: sonic-202505, count: 8}}
+{PRIORITIES}"""
+"""Racks that send 12.8 and 25.6 Tb/s, to eight spines by four links of 400G each and by eight."""
+
 UNNUMBERED = lab(4, 2, 2, 2) + "addressing: {family: ipv6, fabric_links: unnumbered}\n"
 
 

@@ -13,12 +13,17 @@ from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.review.report.capacity import capacity, evenly
 from fabricc.review.report.failure import kept_text
 from fabricc.review.report.failures import failures, hardest_single
+from fabricc.review.report.kinds import kinds
+from fabricc.review.report.topology import topology
+from fabricc.review.report.values import Picture, Table
+from fabricc.review.report.wording import NONE
 from tests.review.report.flows import Graph, bisection
-from tests.review.report.specs import SMALL, front_of, lab
+from tests.review.report.specs import MIXED_SPEEDS, SMALL, front_of, lab
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fabricc.compiler.front import Front
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import CableRow
     from fabricc.review.report.failure import Failure
@@ -180,6 +185,69 @@ def test_even_hashing_over_parallel_links_is_told(tmp_path: Path) -> None:
     single = of(front_of(tmp_path, lab(8, 4, 4, 4)).fabric, "ToR uplink")  # type: ignore[arg-type]
     assert single is not None
     assert (single.kept, single.evenly) == (Fraction(3, 4), None)
+
+
+@pytest.fixture(scope="module")
+def speeds(tmp_path_factory: pytest.TempPathFactory) -> Front:
+    return front_of(tmp_path_factory.mktemp("speeds"), MIXED_SPEEDS)
+
+
+def test_tors_of_either_speed_lose_their_own_uplinks(speeds: Front) -> None:
+    fabric = speeds.fabric
+    assert fabric is not None
+    assert fabric.tor_links == (4, 8)
+    cables = list(fabric.cables())
+    for model, tor, links in (("H100", "a1-tor1a", 4), ("B300", "b1-tor1a", 8)):
+        rows = {
+            each.part.partition(":")[0]: each
+            for each in failures(fabric, hashed=True)
+            if each.example == tor and model in each.part
+        }
+        own = [cable for cable in cables if cable.kind == "spine" and cable.a_device == tor]
+        assert len(own) == 8 * links
+        uplink, split = rows["ToR uplink"], rows["Split cage of a ToR, uplinks"]
+        assert (uplink.number, uplink.width) == (2 * len(own), f"{len(own) - 1} of {len(own)} at that ToR")
+        in_cages = Counter(cages(fabric, tor)[cable.a_port] for cable in own)
+        assert (split.number, split.links) == (2 * len(in_cages), max(in_cages.values()))
+        assert uplink.kept == 1 - Fraction(1, len(own))
+        assert uplink.evenly == 1 - Fraction(1, links)
+
+
+def test_a_spine_below_which_tors_differ_takes_the_same_share_of_each(speeds: Front) -> None:
+    fabric = speeds.fabric
+    assert fabric is not None
+    cables = list(fabric.cables())
+    row, cage = exactly(fabric, "Spine"), of(fabric, "Split cage of a spine")
+    assert row is not None
+    assert row.links == len(touching(cables, "spine01a")) == 2 * 4 + 2 * 8
+    assert row.kept == row.bisection == Fraction(7, 8)
+    assert row.width == "56 of 64 or 28 of 32 at every ToR"
+    assert cage is not None
+    in_cages: dict[int, set[str]] = {}
+    for cable in touching(cables, "spine01a"):
+        in_cages.setdefault(cages(fabric, "spine01a")[cable.b_port], set()).add(cable.a_port)
+    assert cage.number == len(in_cages) * fabric.shape.spines
+    whole = capacity(fabric)
+    assert whole.hosts_gbps == whole.carried_gbps == 2 * 12_800 + 2 * 25_600
+
+
+def test_tiers_are_told_by_the_hosts_below_where_uplinks_differ(speeds: Front) -> None:
+    assert speeds.fabric is not None
+    assert speeds.spec is not None
+    section = topology(speeds.spec, speeds.fabric, kinds(speeds.fabric))
+    tiers = next(part for part in section.parts if isinstance(part, Table) and part.key == "tiers")
+    rows = {row[0]: (row[1], row[5], row[7]) for row in tiers.rows}
+    assert rows == {
+        "ToR of NVIDIA DGX H100": (2, "32 \N{MULTIPLICATION SIGN} 400G = 12.8 Tb/s", "1:1"),
+        "ToR of NVIDIA DGX B300": (2, "64 \N{MULTIPLICATION SIGN} 400G = 25.6 Tb/s", "1:1"),
+        "spine": (8, NONE, NONE),
+    }
+    shown = next(part for part in section.parts if isinstance(part, Picture))
+    words = " ".join(shown.words)
+    assert (
+        "64 uplinks of 400G, 8 to each, or by its hosts 32 uplinks of 400G, 4 to each of the 8 spines"
+        in words
+    )
 
 
 def test_hashing_evenly_is_bound_by_the_narrowest_next_hop() -> None:

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.review.report.kinds import cables, kinds
 from fabricc.review.report.picture import WIDTH, picture
 from fabricc.review.report.wording import percent, rate, ratio, shortened, span
-from tests.review.report.specs import MIXED, SMALL, front_of
+from tests.review.report.specs import MIXED, MIXED_SPEEDS, SMALL, front_of
 from tests.review.report.test_page import bench
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
 
-SPECS = {**SMALL, "mixed": MIXED, "large": bench(24_576), "largest": bench(131_072)}
+SPECS = {**SMALL, "mixed": MIXED, "speeds": MIXED_SPEEDS, "large": bench(24_576), "largest": bench(131_072)}
 
 
 @pytest.fixture(scope="module", params=SPECS)

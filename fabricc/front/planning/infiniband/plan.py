@@ -32,6 +32,7 @@ from fabricc.front.planning.shape import Sizing, size
 from fabricc.front.planning.tors import REPIN
 from fabricc.front.planning.touched import Touched, as_pinned, compared
 from fabricc.front.planning.units import digits, identities
+from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
 from fabricc.front.spec.lock import Lock
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Shape, SwitchId
     from fabricc.front.planning.models import Models
     from fabricc.front.planning.units import Identities
+    from fabricc.front.planning.uplinks import Spread
     from fabricc.front.spec.infiniband import Infiniband
     from fabricc.front.spec.model import ClusterSpec
 
@@ -135,7 +137,9 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
         present = max(found.units) + 1
         units = max(present, spec.gpus.capacity_units or 0)
         sizing = size(spec, models, present, units, lock.strides, catalog)
-        wiring = changes(spec, _wiring(spec, found, models, sizing, units), PanelNames(), findings)
+        uplinks = spread(spec, sizing, lock)
+        findings.extend(spread_findings(spec, sizing, uplinks))
+        wiring = changes(spec, _wiring(spec, found, models, sizing, uplinks, units), PanelNames(), findings)
         lids = _lids(spec, sizing, present, units, lock.strides)
         findings += check_lids(spec, models, sizing.shape, lids, units, NOS)
         findings += check_classes(spec, section, models, NOS)
@@ -154,6 +158,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
     engine = choose_engine(spec, section, wiring, findings)
     fabric = InfinibandFabric(wiring, lids, guids, engine, section.classes, partitions, ipoib)
     pinned = _pins(sizing, lids) | {"unit_digits": width.unit, "host_digits": width.host}
+    pinned |= spread_pins(sizing, uplinks, lock)
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
     blocking = [each for each in findings if each.code not in ACCEPTABLE]
     return InfinibandPlan(None if worst(blocking) is Severity.ERROR else fabric, new_lock, tuple(findings))
@@ -252,7 +257,9 @@ def _names(wiring: Fabric) -> set[str]:
     return named
 
 
-def _wiring(spec: ClusterSpec, found: Identities, models: Models, sizing: Sizing, units: int) -> Fabric:
+def _wiring(
+    spec: ClusterSpec, found: Identities, models: Models, sizing: Sizing, uplinks: Spread, units: int
+) -> Fabric:
     """The Fabric's topology and names; it has no addresses, no BGP and no buffers."""
     shape = sizing.shape
     addresses = AddressPlan(
@@ -277,7 +284,7 @@ def _wiring(spec: ClusterSpec, found: Identities, models: Models, sizing: Sizing
         host_models=models.hosts,
         tiers={tier: TierPlan(model, NOS, "") for tier, model in switches.items() if model},
         tor_layouts=sizing.tor_layouts,
-        tor_links=(shape.links_per_spine,) * len(sizing.tor_layouts),
+        tor_links=uplinks.links,
         spine_layout=sizing.spine_layout,
         core_layout=sizing.core_layout,
         port_names=names,
