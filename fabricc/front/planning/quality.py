@@ -159,14 +159,17 @@ def _round_trip_ns(spec: ClusterSpec, fabric: Fabric) -> int:
 
 
 def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierName, LinkKinds]]:
-    """Layout key -> tier and links of a switch with every planned link in place."""
+    """Layout key -> tier and links of a switch with a link in every position that the shape keeps for one.
+
+    Buffers are made for these, so that neither more units nor a host group that becomes faster takes a reload.
+    """
     shape = fabric.shape
     host, spine, core = (cable.length_m for cable in (spec.cables.host, spec.cables.spine, spec.cables.core))
     found: dict[str, tuple[TierName, LinkKinds]] = {}
     for group, layout in enumerate(fabric.tor_layouts):
         kinds: LinkKinds = Counter()
         kinds[layout.slots[layout.down[0]].speed_gbps, host] += len(layout.down) - layout.reserved
-        kinds[shape.uplink_gbps, spine] += fabric.uplinks(group)
+        kinds[shape.uplink_gbps, spine] += shape.uplinks
         found[f"tor{group}"] = (TierName.TOR, kinds)
     kinds = Counter({(shape.uplink_gbps, spine): len(fabric.spine_layout.down)})
     if shape.cores and fabric.core_layout:

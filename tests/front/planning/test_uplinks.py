@@ -112,6 +112,13 @@ def test_uplinks_that_divide_badly_are_told() -> None:
     assert not [each for each in planned(mixed(OLD, NEW)).diagnostics if each.code == "FAB3030"]
 
 
+def test_buffers_are_made_for_the_positions_so_that_no_link_that_comes_or_goes_takes_a_reload() -> None:
+    own, pinned = (fabric_of(mixed(OLD, NEW, tors=more)) for more in ({}, {"uplinks": 32}))
+    assert own.counts()["spine_cables"] < pinned.counts()["spine_cables"]
+    assert own.qos == pinned.qos
+    assert own.profiles == pinned.profiles
+
+
 @st.composite
 def mixtures(draw: st.DrawFn) -> dict[str, Any]:
     """Racks of one to three host groups; few enough switches to expand each."""

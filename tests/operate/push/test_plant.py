@@ -13,6 +13,7 @@ from fabricc.operate.devices.inventory import devices
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.waves import plan
+from tests.review.report.specs import MIXED_SPEEDS, front_of
 
 INVENTORIES = Path(__file__).parents[3] / "inventories"
 
@@ -34,6 +35,15 @@ def test_every_switch_of_an_inventory_can_be_exchanged_at_half_its_capacity(inve
     assert {one.address for one in known.values()} == {
         fabric.switch(at).management.address.partition("/")[0] for at in fabric.switch_ids()
     }
+
+
+def test_a_spine_takes_from_each_tor_its_own_share(tmp_path: Path) -> None:
+    fabric = front_of(tmp_path, MIXED_SPEEDS).fabric
+    assert fabric is not None
+    effects = {"spine01a": Effect.unknown(devices(fabric)["spine01a"])}
+    found = plant(fabric, {fabric.name(at): at for at in fabric.switch_ids()}, effects)
+    assert found.members["spine01a"].below == {"a1-tor1a": 4, "a2-tor1a": 4, "b1-tor1a": 8, "b2-tor1a": 8}
+    assert {tor: found.totals[tor] for tor in ("a1-tor1a", "b1-tor1a")} == {"a1-tor1a": 32, "b1-tor1a": 64}
 
 
 def test_a_switch_of_each_tier_is_a_canary() -> None:
