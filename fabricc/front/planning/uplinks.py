@@ -78,12 +78,11 @@ def spread_findings(spec: ClusterSpec, sizing: Sizing, chosen: Spread) -> Iterat
         has = links * shape.spines
         if needed == busiest or has <= needed or spec.tors.n_minus_1:
             continue
-        fewest = -(-needed // shape.spines)
         each = f"{plural(links, 'link')} to each of {plural(shape.spines, 'spine')}"
         kept = (
-            f"It was cabled for {plural(chosen.spines, 'spine')}: `fabricc build --repin` takes it down to "
-            f"{plural(fewest, 'link')} to each, and moves cables."
-            if fewest < links
+            f"It was cabled for {plural(chosen.spines, 'spine')}: `fabricc build --repin` chooses afresh, and moves "
+            "cables."
+            if links > -(-needed // shape.spines)
             else "Nothing to do: a ToR has the same number of links to every spine, so it takes whole ones."
         )
         yield spec.note(

@@ -262,9 +262,13 @@ def test_a_faster_group_that_joins_takes_no_link_from_those_that_are_there(
 
 def test_more_spines_take_no_link_from_slower_hosts() -> None:
     ratio = {"oversubscription": 2}
-    was, now = grown(*(mixed(*RACKS, wiring="rack", tors=ratio, spines={"count": count}) for count in (4, 8)))
+    few, more = (mixed(*RACKS, wiring="rack", tors=ratio, spines={"count": count}) for count in (4, 8))
+    was, now = grown(few, more)
     assert was.tor_links == now.tor_links == (2, 4)
     old, new = identity(was), identity(now)
     assert {key: new.get(key) for key in old} == old
-    fresh = fabric_of(mixed(*RACKS, wiring="rack", tors=ratio, spines={"count": 8}))
+    (note,) = [each for each in planned(more, planned(few).lock).diagnostics if each.code == "FAB3030"]
+    assert "host group old needs 8 uplinks and gets 16: 2 links to each of 8 spines" in note.message
+    assert "cabled for 4 spines" in note.help
+    fresh = fabric_of(more)
     assert fresh.tor_links == (1, 2)
