@@ -14,6 +14,7 @@ from fabricc.front.planning.models import UnfitError, models_of
 from fabricc.front.planning.shape import size
 from fabricc.front.planning.strides import NAMES
 from fabricc.front.planning.units import digits, identities
+from fabricc.front.planning.uplinks import spread
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -112,6 +113,7 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
         strides=strides,
         units=units,
         tor_layouts=sizing.tor_layouts,
+        tor_links=spread(spec, sizing, lock).links,
         spine_layout=sizing.spine_layout,
         core_layout=sizing.core_layout,
     )

@@ -80,8 +80,8 @@ def spread_findings(spec: ClusterSpec, sizing: Sizing, chosen: Spread) -> Iterat
             continue
         each = f"{plural(links, 'link')} to each of {plural(shape.spines, 'spine')}"
         kept = (
-            f"It was cabled for {plural(chosen.spines, 'spine')}: `fabricc build --repin` chooses afresh, and moves "
-            "cables."
+            f"It was cabled for {plural(chosen.spines, 'spine')}: `fabricc build --repin=links_per_spine "
+            "--repin=spread_spines` chooses afresh, and moves cables."
             if links > -(-needed // shape.spines)
             else "Nothing to do: a ToR has the same number of links to every spine, so it takes whole ones."
         )

@@ -11,6 +11,7 @@ from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.diagnostics.wording import plural
 from fabricc.compiler.outcome import manifest_inputs
 from fabricc.front.planning.quality import worksheets
+from fabricc.front.planning.room import full, rooms
 from fabricc.review.report import infiniband, origins, quality, topology
 from fabricc.review.report.addressing import addressing
 from fabricc.review.report.capacity import capacity
@@ -68,13 +69,16 @@ def compose(front: Front) -> Page:
         raise ValueError("nothing is planned")
     folder = spec.file.rpartition("/")[0]
     found = kinds(fabric)
+    pinned = front.lock_before is not None
     lost = failures(fabric, hashed=ib is None)
     sheets = () if ib else worksheets(spec, fabric)
     tree = f"build/{fabric.cluster}/plan"
     sections = [
         topology.topology(spec, fabric, found),
         topology.failure_section(fabric, lost, hashed=ib is None),
-        origins.findings(spec, front.diagnostics, folder),
+        origins.findings(
+            spec, (*front.diagnostics, *full(spec, fabric, rooms(fabric), pinned=pinned)), folder
+        ),
         materials(fabric, found, cables(found), f"{tree}/cabling.csv"),
     ]
     if ib:
