@@ -1,0 +1,169 @@
+"""A line matched against the trie of a back end's rows: what it says, and the blocks that it is in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.back.nos.reading.meaning import Captures, Entries, Meaning, Pairs
+    from fabricc.back.nos.reading.trie import Inner, State
+    from fabricc.back.nos.reading.types import Captured
+
+    Key = str | tuple[str, ...]
+
+
+class Match(NamedTuple):
+    """A line that rows know.
+
+    Attributes:
+        state: where it ends; `captures`: its own.
+        inners: the blocks that it is in or opens, from the outermost.
+        meaning: what it says beside that.
+    """
+
+    state: State
+    captures: Captures
+    inners: tuple[Inner, ...]
+    meaning: Meaning | None = None
+
+
+class Effect(NamedTuple):
+    """What a line says, its captures filled in.
+
+    Attributes:
+        match: None of a line that no row knows.
+        opens: the scopes that it is in or opens: (name, key).
+        facts, keeps: (path or name, value); `entries`: (table, key, value).
+        late: whether captures of the blocks around are wanted, so that each such line is to be filled in by itself.
+        plain: whether it keeps values in the scope where it stands and does nothing else, as most lines do.
+    """
+
+    match: Match | None
+    opens: tuple[tuple[str, Captured], ...] = ()
+    facts: Pairs = ()
+    keeps: Pairs = ()
+    entries: Entries = ()
+    late: bool = False
+    plain: bool = False
+
+
+UNKNOWN = Effect(None)
+
+
+def effect(start: State, key: Key, outer: Captures, *, joined: bool = False, leaf: bool = True) -> Effect:
+    """What a line says in a state, below blocks with captures `outer`.
+
+    Args:
+        start: where the line begins.
+        key: the line, see `Node`.
+        outer: captures of the blocks around.
+        joined: whether a block and what is in it may be parted anywhere, as in braces and `set` lines.
+        leaf: whether nothing is below the line.
+    """
+    words = key.split() if isinstance(key, str) else key
+    below = joined and not leaf
+    first = _first(start, key, words, joined)
+    found = _accepted(first, outer, joined, below) if first is not None else UNKNOWN
+    if found.match is not None:
+        return found
+    for match in _matches(start, key, words, joined):
+        found = _accepted(match, outer, joined, below)
+        if found.match is not None:
+            return found
+    return UNKNOWN
+
+
+def filled(match: Match, outer: Captures) -> Effect:
+    """What a matched line says below blocks with these captures."""
+    _, captures, inners, meaning = match
+    if outer:
+        captures = outer + captures
+    opens: tuple[tuple[str, Captured], ...] = ()
+    for inner in inners:
+        if inner.scope:
+            opens += ((inner.scope, captures[inner.key] if inner.key >= 0 else ""),)
+    if meaning is None:
+        return Effect(match, opens)
+    if meaning.alone is not None:
+        return Effect(match, opens, (), ((meaning.alone, captures[-1]),), (), False, not opens)  # type: ignore[arg-type]
+    said = meaning.said(captures)
+    if said is None:
+        return UNKNOWN
+    facts, keeps, entries = said
+    return Effect(match, opens, facts, keeps, entries, False, not (opens or facts or entries))
+
+
+def _accepted(match: Match, outer: Captures, joined: bool, below: bool) -> Effect:
+    """What the line says if it may end where the match does; `below`: it only leads to others."""
+    state, captures, inners, _ = match
+    meaning = None if below else state.meaning
+    inner = state.inner
+    if inner is not None and (joined or inner.below):
+        inners = (*inners, inner)
+    elif meaning is None and not below:
+        return UNKNOWN
+    found = Match(state, captures, inners, meaning)
+    around = len(outer)
+    late = meaning is not None and meaning.first < around
+    for each in inners:
+        late = late or (each.scope != "" and 0 <= each.key < around)
+    return Effect(found, late=True) if late else filled(found, outer)
+
+
+def _rest(key: Key, at: int) -> str:
+    return key.split(None, at)[at].rstrip() if isinstance(key, str) else " ".join(key[at:])
+
+
+def _first(state: State, key: Key, words: Sequence[str], joined: bool) -> Match | None:
+    """The first of `_matches`, where each word leaves one way to go on; most lines are of this kind."""
+    captures: list[Captured] = []
+    inners: tuple[Inner, ...] = ()
+    for at, word in enumerate(words):
+        following = state.words.get(word)
+        if following is None and state.inner is not None and at and (joined or state.inner.inline):
+            inners += (state.inner,)
+            state = state.inner.state
+            following = state.words.get(word)
+        if following is None:
+            for kind, behind in state.captures.values():
+                value = word if kind is None else kind(word)
+                if value is not None:
+                    captures.append(value)
+                    following = behind
+                    break
+            else:
+                if state.rest is None:
+                    return None
+                return Match(state.rest, (*captures, _rest(key, at)), inners)
+            if following.repeats is not None:
+                return None
+        state = following
+    return Match(state, tuple(captures), inners)
+
+
+def _matches(start: State, key: Key, words: Sequence[str], joined: bool) -> Iterator[Match]:
+    """Every way to take a line from a state; words that a row names go before what its captures would take."""
+    stack: list[tuple[State, int, Captures, tuple[Inner, ...]]] = [(start, 0, (), ())]
+    while stack:
+        state, at, captures, inners = stack.pop()
+        if at == len(words):
+            yield Match(state, captures, inners)
+            continue
+        word = words[at]
+        if state.rest is not None:
+            stack.append((state.rest, len(words), (*captures, _rest(key, at)), inners))
+        if state.repeats is not None and (value := state.repeats(word)) is not None:
+            several = (*captures[-1], value)  # type: ignore[misc]
+            stack.append((state, at + 1, (*captures[:-1], several), inners))
+        for kind, following in reversed(state.captures.values()):
+            value = word if kind is None else kind(word)
+            if value is not None:
+                captured = (value,) if following.repeats else value
+                stack.append((following, at + 1, (*captures, captured), inners))  # type: ignore[arg-type]
+        inner = state.inner
+        if inner is not None and at and (joined or inner.inline):
+            stack.append((inner.state, at, captures, (*inners, inner)))
+        if word in state.words:
+            stack.append((state.words[word], at + 1, captures, inners))

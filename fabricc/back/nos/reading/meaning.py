@@ -1,0 +1,139 @@
+"""What the row at the end of a line says, as a function of the line's captures."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.reading.rows import Entry, Fact, Keep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabricc.back.nos.reading.rows import Row, Said
+    from fabricc.back.nos.reading.types import Captured
+    from fabricc.fabric.facts import Value
+
+    Captures = tuple[Captured, ...]
+    Pairs = tuple[tuple[str, Value], ...]
+    Entries = tuple[tuple[str, Value, Value], ...]
+    States = tuple[Pairs, Pairs, Entries]
+    Maker = Callable[[Captures, Captures], Captured]
+
+_NUMBER = re.compile(r"\{(\d+)\}")
+
+
+class Meaning(NamedTuple):
+    """What a row says.
+
+    Attributes:
+        outer: how many captures of the blocks around come before its own.
+        slots: where each capture of the pattern is among those of the line, None where it is in a part left out.
+        plain: whether each is where it stands.
+        first: number of the first capture that it needs.
+        alone: the name of the one value that it keeps, its last capture; None where it says anything else.
+        states: (own captures, all captures) -> facts, kept values and entries; None where it is no such line.
+    """
+
+    row: Row
+    outer: int
+    slots: tuple[int | None, ...]
+    plain: bool
+    first: int
+    alone: str | None
+    states: Callable[[Captures, Captures], States | None]
+
+    def said(self, captures: Captures) -> States | None:
+        """Facts, kept values and entries of a line, by all captures of it and of the blocks around."""
+        if self.plain:
+            return self.states(captures[self.outer :], captures)
+        own = tuple([None if at is None else captures[self.outer + at] for at in self.slots])
+        return self.states(own, captures[: self.outer] + own)
+
+
+def meaning_of(row: Row, outer: int, slots: tuple[int | None, ...]) -> Meaning:
+    """What a row says behind so many captures of the blocks around it, its own being at `slots`."""
+    plain = slots == tuple(range(len(slots)))
+    if isinstance(row, Fact | Keep):
+        states, texts = _pairs(row, len(slots)), _texts(row)
+    elif isinstance(row, Entry):
+        states, texts = _entries(row, len(slots)), [row.value]
+    else:
+        states, texts = _nothing, []
+    named = [int(number) for text in texts if isinstance(text, str) for number in _NUMBER.findall(text)]
+    alone = row[1] if isinstance(row, Keep) and row.value is None and plain and slots else None
+    alone = alone if isinstance(alone, str) and "{" not in alone else None
+    return Meaning(row, outer, slots, plain, min([outer, *named]), alone, states)
+
+
+def _texts(row: Fact | Keep) -> list[Said]:
+    if callable(row[1]):
+        return []
+    return [row[1], row.value] if isinstance(row[1], str) else [*row[1], *row[1].values()]
+
+
+def _nothing(_own: Captures, _whole: Captures) -> States:
+    return (), (), ()
+
+
+def _pairs(row: Fact | Keep, count: int) -> Callable[[Captures, Captures], States | None]:
+    stated = row[1]
+    fact = isinstance(row, Fact)
+    if callable(stated):
+        function = stated
+
+        def made(own: Captures, _whole: Captures) -> States | None:
+            found = function(*own)
+            if found is None:
+                return None
+            pairs = tuple([(name, value) for name, value in found.items() if value is not None])
+            return (pairs, (), ()) if fact else ((), pairs, ())
+
+        return made
+    asked = {stated: row.value} if isinstance(stated, str) else stated
+    makers = [(_text(name), _maker(value, count), callable(value)) for name, value in asked.items()]
+
+    def filled(own: Captures, whole: Captures) -> States | None:
+        pairs = []
+        for name, maker, strict in makers:
+            value = maker(own, whole)
+            if value is not None:
+                pairs.append((name if isinstance(name, str) else str(name(own, whole)), value))
+            elif strict:
+                return None
+        found: Pairs = tuple(pairs)  # type: ignore[arg-type]
+        return (found, (), ()) if fact else ((), found, ())
+
+    return filled
+
+
+def _entries(row: Entry, count: int) -> Callable[[Captures, Captures], States | None]:
+    maker, table = _maker(row.value, count), row.table
+
+    def filled(own: Captures, whole: Captures) -> States | None:
+        value = maker(own, whole)
+        if value is None:
+            return None
+        keys = own[0] if isinstance(own[0], tuple) else own[:1]
+        return (), (), tuple([(table, key, value) for key in keys])  # type: ignore[misc]
+
+    return filled
+
+
+def _text(template: str) -> str | Maker:
+    """A text, or what fills it in."""
+    return _maker(template, 0) if "{" in template else template
+
+
+def _maker(said: Said, count: int) -> Maker:
+    """What gives a value by the row's own captures, of which there are so many, and by all."""
+    if said is None:
+        return (lambda own, _: own[-1]) if count else (lambda _own, _: "true")
+    if callable(said):
+        return lambda own, _: said(*own)
+    if isinstance(said, int) or "{" not in said:
+        return lambda _own, _: said
+    if alone := _NUMBER.fullmatch(said):
+        at = int(alone[1])
+        return lambda _, whole: whole[at]
+    return lambda _, whole: _NUMBER.sub(lambda number: str(whole[int(number[1])]), said)

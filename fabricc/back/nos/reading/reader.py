@@ -1,0 +1,194 @@
+"""Reads a configuration by a back end's rows: facts, values that wait in scopes, and the lines that nobody knows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.reading.matching import UNKNOWN, Effect, effect, filled
+from fabricc.back.nos.reading.scope import Document, Scope
+from fabricc.back.nos.reading.trie import State, compiled
+from fabricc.fabric.facts import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from fabricc.back.nos.reading.meaning import Captures
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.tree import Node, Tree
+    from fabricc.back.nos.reading.types import Types
+
+    Place = tuple[State, Scope, Captures, str]
+    """Where lines are read: state, scope, captures of the blocks around them, and the words above."""
+
+_LONGEST_LINE = 4096
+_LONGEST_KEPT = 200
+_MOST_KEPT = 2048
+"""Lines of one place that are remembered; then they are forgotten, all but what comes again."""
+
+
+_NEW = (-1, UNKNOWN)
+"""Where a line begins that was not met, and what it says."""
+
+
+class Topic(NamedTuple):
+    """What a back end reads of one subject: its rows, and what relates their values when all lines are read."""
+
+    rows: Sequence[Row]
+    finish: Callable[[Document], None] | None = None
+
+
+_BEFORE = Effect(None)
+"""What was said before the first line."""
+_NOWHERE = (State(), Scope(0), (), "")
+"""Below a line that opens no block: no row knows a line there."""
+
+
+class Reader:
+    """Reads texts of one syntax.
+
+    Lines by indentation, as EOS, NX-OS and vtysh print them, are read as they come: what is indented deeper belongs to
+    the line above, and `!` begins a comment. Any other syntax is a tree first. There a block may be parted anywhere, so
+    a node that leads to others states nothing, and an unknown one is told with the words above it.
+
+    Attributes:
+        topics: whose rows are compiled at the first reading, and whose `finish` are called in this order.
+        types: of the captures, beside those that every pattern knows.
+        tree: what makes the tree, one of `fabricc.back.nos.reading.tree`; None for lines by indentation.
+    """
+
+    def __init__(
+        self, topics: Sequence[Topic], types: Types, tree: Callable[[str], Tree] | None = None
+    ) -> None:
+        self.topics = topics
+        self.types = types
+        self.tree = tree
+
+    @cached_property
+    def start(self) -> State:
+        """The compiled rows of all topics."""
+        return compiled([row for topic in self.topics for row in topic.rows], self.types)
+
+    def read(self, files: Mapping[str, str]) -> Reading:
+        """The facts of a device's files; what no row knows is listed in `unknown`, by its line."""
+        reading = Reading()
+        for file, text in files.items():
+            self.read_file(file, text, reading)
+        return reading
+
+    def read_file(self, file: str, text: str, reading: Reading) -> None:
+        """Add the facts of one file."""
+        found = Reading(reading.facts, reading.lines)
+        document = Document(file, text, found)
+        place = (self.start, document.scope, (), "")
+        if self.tree is None:
+            _read_lines(document, place)
+        else:
+            tree = self.tree(text)
+            found.unknown += [(file, line, words) for line, words in tree.faults]
+            _read_nodes(document, tree.nodes, place)
+        for topic in self.topics:
+            if topic.finish is not None:
+                topic.finish(document)
+        reading.unknown += sorted(found.unknown, key=itemgetter(1))
+
+
+def _read_lines(document: Document, place: Place) -> None:
+    """Read lines by indentation; those met before in the same place cost one look-up.
+
+    That is why no tree is made of them: making it takes as long as all the rest.
+    """
+    file, unknown = document.file, document.reading.unknown
+    above: list[tuple[int, Place, Effect, Scope]] = []
+    column, said, inner = 0, _BEFORE, document.scope
+    state, scope, outer, _ = place
+    memo, values = state.memo, scope.values
+    for number, raw in enumerate(document.text.split("\n"), 1):
+        begins, known = memo.get(raw, _NEW)
+        if begins != column:
+            if raw == "!":
+                continue
+            key = raw.strip()
+            if not key or key[0] == "!":
+                continue
+            indent = raw.index(key[0])
+            if indent != column:
+                while above and indent < column:
+                    column, place, said, inner = above.pop()
+                if indent > column and (above or said is not _BEFORE):
+                    above.append((column, place, said, inner))
+                    place = _below(place, said, inner)
+                state, scope, outer, _ = place
+                memo, values, column = state.memo, scope.values, indent
+            begins, known = memo.get(raw, _NEW)
+            if begins != column:
+                known = effect(state, key, outer) if len(key) <= _LONGEST_LINE else UNKNOWN
+                _keep(state, raw, column, known)
+        said = known
+        if said.plain:
+            inner = scope
+            for name, value in said.keeps:
+                values[name] = (value, number)
+            continue
+        if said.late and said.match is not None:
+            said = filled(said.match, outer)
+        if said.match is None:
+            unknown.append((file, number, " ".join(raw.split())))
+        else:
+            inner = document.say(said, scope, number)
+
+
+def _below(place: Place, said: Effect, scope: Scope) -> Place:
+    """Where the lines below a line are read."""
+    block = said.match.state.inner if said.match else None
+    if said.match is None or block is None or not block.below:
+        return _NOWHERE
+    return block.state, scope, place[2] + said.match.captures, ""
+
+
+def _keep(state: State, key: str | tuple[str, ...], column: int, said: Effect) -> None:
+    """Remember what a line says in its place if it was met before."""
+    if len(key) > _LONGEST_KEPT:
+        return
+    if key in state.seen:
+        if len(state.memo) >= _MOST_KEPT:
+            state.memo.clear()
+        state.memo[key] = (column, said)
+    else:
+        if len(state.seen) >= _MOST_KEPT:
+            state.seen.clear()
+        state.seen.add(key)
+
+
+def _read_nodes(document: Document, nodes: Sequence[Node], place: Place) -> None:
+    """Read the nodes of a tree."""
+    state, scope, outer, above = place
+    for node in nodes:
+        key = node.key if node.children is None else (*node.key, "{")
+        begins, known = state.memo.get(key, _NEW)
+        if begins < 0:
+            known = effect(state, node.key, outer, joined=True, leaf=node.children is None)
+            _keep(state, key, 0, known)
+        said = filled(known.match, outer) if known.late and known.match else known
+        if said.match is None:
+            document.reading.unknown += _unknown(document.file, node, above)
+            continue
+        inner = document.say(said, scope, node.line)
+        if node.children is not None:
+            block = said.match.state.inner
+            ends = said.match.state if block is None else block.state
+            path = f"{above} {node.text}".lstrip()
+            _read_nodes(document, node.children, (ends, inner, outer + said.match.captures, path))
+
+
+def _unknown(file: str, node: Node, above: str) -> Iterator[tuple[str, int, str]]:
+    """The ends of a node that no row knows, each with the words on the way there."""
+    stack = [(node, above)]
+    while stack:
+        node, above = stack.pop()
+        text = f"{above} {node.text}".lstrip()
+        if node.children is None:
+            yield file, node.line, text
+        else:
+            stack += [(child, text) for child in reversed(node.children)]

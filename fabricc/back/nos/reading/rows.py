@@ -1,0 +1,92 @@
+"""What a back end says of its syntax: rows of patterns, in the order in which a manual would list them.
+
+A pattern is words as they stand in the text. `<integer>` captures a word of that type (`fabricc.back.nos.reading.types`),
+`<integer>...` one or more of them, `<rest>` what is left of the line as it stands. `[prefer]` may be missing; of
+`(tx-queue|uc-tx-queue)` there is one. Captures are numbered from 0 as they stand, those of the blocks around a row
+first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fabricc.fabric.facts import Value
+
+    Said = Value | Callable[..., Value | None] | None
+    States = str | Mapping[str, Value] | Callable[..., Mapping[str, Value | None] | None]
+
+
+class Fact(NamedTuple):
+    """A line that states facts by itself.
+
+    Attributes:
+        pattern: the line.
+        path: of the fact, with `{0}` for the first capture; or paths with the value of each; or a function of the row's
+            own captures that gives paths and values, or None where it is not such a line.
+        value: the fact's; without it the row's last capture, or `true` if it has none. `{0}` is a capture itself,
+            `{0} {1}` text; a function makes it of the row's own captures, or None where it is not such a line.
+            A capture that is missing (in brackets) states nothing.
+    """
+
+    pattern: str
+    path: States
+    value: Said = None
+
+
+class Keep(NamedTuple):
+    """A line whose value waits in its block's scope under a name, until the topic's `finish` makes facts of it.
+
+    `name` and `value` are as `path` and `value` of a `Fact`.
+    """
+
+    pattern: str
+    name: States
+    value: Said = None
+
+
+class Entry(NamedTuple):
+    """A line of a table in its block's scope: the row's first capture is the key, several keys where it is several.
+
+    `value` is as that of a `Fact`.
+    """
+
+    pattern: str
+    table: str
+    value: Said = None
+
+
+class Silent(NamedTuple):
+    """A line of known meaning that states nothing, such as a default of the system said aloud."""
+
+    pattern: str
+
+
+class Block(NamedTuple):
+    """A line with lines below it.
+
+    Attributes:
+        pattern: the line, without brackets around captures.
+        scope: name of the scope that it opens, one for each value of its last capture; "" for none of its own.
+        rows: the lines below.
+    """
+
+    pattern: str
+    scope: str
+    rows: Sequence[Row]
+
+
+class Each(NamedTuple):
+    """Lines that begin alike, each about the thing that the last capture of the beginning names.
+
+    As `Block`, and beside one of the same rows where a system takes them either way.
+    """
+
+    pattern: str
+    scope: str
+    rows: Sequence[Row]
+
+
+Row = Fact | Keep | Entry | Silent | Block | Each

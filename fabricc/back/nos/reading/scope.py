@@ -1,0 +1,118 @@
+"""What the lines of a text have said: values that wait in the scopes of their blocks, and facts."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.back.nos.reading.matching import Effect
+    from fabricc.back.nos.reading.types import Captured
+    from fabricc.fabric.facts import Reading, Value
+
+    Said = tuple[Value, int]
+
+
+class Scope:
+    """What the lines of a block said.
+
+    Attributes:
+        line: where it was first opened, 0 for a whole text.
+        values: name -> (value, line) of what was kept.
+        tables: name -> key -> (value, line) of entries.
+        scopes: name -> key -> scope of the blocks in it.
+    """
+
+    __slots__ = ("line", "scopes", "tables", "values")
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.values: dict[str, Said] = {}
+        self.tables: dict[str, dict[Value, Said]] = {}
+        self.scopes: dict[str, dict[Captured, Scope]] = {}
+
+    def table(self, name: str) -> dict[Value, Said]:
+        """The entries of a table, in the order of their first lines; none where no line has any."""
+        return self.tables.get(name, {})
+
+    def ordered(self, name: str) -> list[Said]:
+        """The entries of a table in the order of their keys, such as sequence numbers."""
+        return [said for _, said in sorted(self.table(name).items())]
+
+    def each(self, name: str) -> dict[Captured, Scope]:
+        """The scopes of that name by their keys; what is said of several at once is said of each."""
+        found = self.scopes.get(name, {})
+        if tuple not in map(type, found):
+            return found
+        single: dict[Captured, Scope] = {}
+        for key, scope in found.items():
+            for one in key if isinstance(key, tuple) else (key,):
+                single.setdefault(one, Scope(scope.line)).take(scope)
+        return single
+
+    def take(self, other: Scope) -> None:
+        """Add what another scope of the same thing said; of two values the one of the later line counts."""
+        for name, said in other.values.items():
+            self.values[name] = max(self.values.get(name, said), said, key=itemgetter(1))
+        for name, table in other.tables.items():
+            self.tables.setdefault(name, {}).update(table)
+        for name, scopes in other.scopes.items():
+            for key, scope in scopes.items():
+                self.scopes.setdefault(name, {}).setdefault(key, Scope(scope.line)).take(scope)
+
+
+class Document:
+    """One file while it is read.
+
+    Attributes:
+        scope: what its lines kept, outside of blocks that have scopes of their own.
+        reading: facts, their lines, and what is not known.
+    """
+
+    __slots__ = ("file", "reading", "scope", "text")
+
+    def __init__(self, file: str, text: str, reading: Reading) -> None:
+        self.file = file
+        self.text = text
+        self.reading = reading
+        self.scope = Scope(0)
+
+    def put(self, path: str, value: Value, line: int) -> None:
+        """State a fact; line 0 stands for a default that no line says."""
+        self.reading.facts[path] = value
+        if line:
+            self.reading.lines[path] = (self.file, line)
+
+    def say(self, said: Effect, scope: Scope, line: int) -> Scope:
+        """Take in what a line says in a scope; the scope that it ends in."""
+        _, opens, facts, keeps, entries, _, _ = said
+        for name, key in opens:
+            named = scope.scopes.setdefault(name, {})
+            known = named.get(key)
+            if known is None:
+                known = named[key] = Scope(line)
+            scope = known
+        for name, value in keeps:
+            scope.values[name] = (value, line)
+        for path, value in facts:
+            self.reading.facts[path] = value
+            self.reading.lines[path] = (self.file, line)
+        for name, key, value in entries:
+            scope.tables.setdefault(name, {})[key] = (value, line)
+        return scope
+
+    def default(self, path: str, value: Value) -> None:
+        """State what holds where no line says another."""
+        self.reading.facts.setdefault(path, value)
+
+    def put_set(self, path: str, table: Mapping[Value, Said]) -> None:
+        """State the keys of a table as one fact, at its last line, where it has any."""
+        if table:
+            self.put(path, ",".join(sorted(map(str, table))), max(line for _, line in table.values()))
+
+    def reject(self, line: int) -> None:
+        """List a line whose words are known and which has no known meaning beside all others."""
+        text = self.text.split("\n")[line - 1]
+        self.reading.unknown.append((self.file, line, " ".join(text.split())))

@@ -1,0 +1,224 @@
+"""One tree for the text of every syntax that is no list of lines: braces, `set` commands, YAML and JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.fabric.yaml_text import compose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yaml.nodes import Node as YamlNode
+
+_DEEPEST = 64
+_LONGEST_TOKEN = 65_536
+_MOST_NODES = 200_000
+# Words first, as most tokens are; comments are tokens too, for the lines that they take up.
+_TOKEN = re.compile(
+    r'[^\S\n]*([^\s{};\[\]"#/][^\s{};\[\]"]*|[{};\[\]\n]|"(?:[^"\\\n]|\\.)*"'
+    r'|/\*[\s\S]*?(?:\*/|\Z)|#.*|/[^\s{};\[\]"]*|")'
+)
+_ESCAPE = re.compile(r"\\(.)")
+_MARKERS = frozenset({"protect:", "active:"})
+_INACTIVE = "inactive:"
+
+
+class Node:
+    """A statement, or a part of one, with what is below it.
+
+    Attributes:
+        key: its words.
+        line: where it stands, from 1.
+        children: the nodes below; None where there are none, for most have none.
+    """
+
+    __slots__ = ("children", "key", "line")
+
+    def __init__(self, key: tuple[str, ...], line: int) -> None:
+        self.key = key
+        self.line = line
+        self.children: list[Node] | None = None
+
+    @property
+    def text(self) -> str:
+        """The words with a blank between each."""
+        return " ".join(self.key)
+
+    def add(self, node: Node) -> Node:
+        """Put a node below; that node."""
+        if self.children is None:
+            self.children = [node]
+        else:
+            self.children.append(node)
+        return node
+
+
+class Tree(NamedTuple):
+    """The nodes at the top of a text, and (line, text) of what is no part of a configuration in force."""
+
+    nodes: Sequence[Node]
+    faults: Sequence[tuple[int, str]] = ()
+
+
+def braces(text: str) -> Tree:
+    """Statements as Junos shows them: `words;` and `words { … }`; a list in brackets is one statement for each word.
+
+    What `inactive:` stands before does not count, nor what no mark ends.
+    """
+    root = Node((), 0)
+    faults: list[tuple[int, str]] = []
+    above: list[tuple[Node, bool]] = []
+    path: list[tuple[str, ...]] = []
+    node, active = root, True
+    words: list[str] = []
+    listed, begun, number = -1, True, 1
+    for token in _tokens(text):
+        if token == "\n":
+            number += 1
+        elif token == "[":
+            listed = len(words)
+        elif token == "]":
+            continue
+        elif token == "{":
+            above.append((node, active))
+            path.append(tuple(words))
+            active = active and begun
+            if active and len(above) < _DEEPEST:
+                node = node.add(Node(tuple(words), number))
+            words, listed, begun = [], -1, True
+        elif token == ";":
+            statements = _listed(words, listed)
+            if active and begun:
+                for each in statements:
+                    node.add(Node(each, number))
+            elif words:
+                faults.append((number, _inactive(path, words)))
+            words, listed, begun = [], -1, True
+        elif token == "}":
+            if words:
+                faults.append((number, _whole(path, words)))
+            elif not active and path and path[-1]:
+                faults.append((number, _inactive(path, ())))
+            if above:
+                node, active = above.pop()
+                path.pop()
+            words, listed, begun = [], -1, True
+        elif not words and token == _INACTIVE:
+            begun = False
+        elif words or token not in _MARKERS:
+            words.append(_unquoted(token))
+    if words:
+        faults.append((number, " ".join(words)))
+    return Tree(root.children or (), faults)
+
+
+def commands(text: str) -> Tree:
+    """`set` lines as Junos and NVUE print them, each one path of words; what `deactivate` names does not count."""
+    nodes: list[Node] = []
+    faults: list[tuple[int, str]] = []
+    off: set[tuple[str, ...]] = set()
+    words: list[str] = []
+    number, listed = 1, -1
+    for token in (*_tokens(text), "\n"):
+        if token == "[":
+            listed = len(words)
+        elif token not in ("\n", "]", "{", "}", ";"):
+            words.append(_unquoted(token))
+        elif token == "\n":
+            if words[:1] == ["set"] and len(words) > 1:
+                nodes += [Node(each[:_DEEPEST], number) for each in _listed(words[1:], listed - 1)]
+            elif words:
+                faults.append((number, " ".join(words)))
+                if words[0] == "deactivate":
+                    off.add(tuple(words[1:]))
+            words, listed = [], -1
+            number += 1
+    if not off:
+        return Tree(nodes, faults)
+    kept = []
+    for node in nodes:
+        if any(node.key[:end] in off for end in range(1, len(node.key) + 1)):
+            faults.append((node.line, f"{_INACTIVE} {node.text}"))
+        else:
+            kept.append(node)
+    return Tree(kept, faults)
+
+
+def _listed(words: list[str], at: int) -> list[tuple[str, ...]]:
+    """A statement, or one for each word from `at` on; -1 (or less) for no list."""
+    return [tuple(words)] if at < 0 else [(*words[:at], word) for word in words[at:]]
+
+
+def _whole(path: Sequence[tuple[str, ...]], words: Sequence[str]) -> str:
+    return " ".join([word for part in (*path, words) for word in part])
+
+
+def _inactive(path: Sequence[tuple[str, ...]], words: Sequence[str]) -> str:
+    return f"{_INACTIVE} {_whole(path, words)}"
+
+
+def _tokens(text: str) -> list[str]:
+    """The tokens of a text without comments, with every end of a line; an over-long line is one in quotes."""
+    lines = text.rstrip().split("\n")
+    if any(len(line) > _LONGEST_TOKEN for line in lines):
+        lines = [f'"{line[:80]}"' if len(line) > _LONGEST_TOKEN else line for line in lines]
+    tokens: list[str] = _TOKEN.findall("\n".join(lines))
+    if "#" not in text and "/*" not in text:
+        return tokens
+    found: list[str] = []
+    for token in tokens:
+        if token.startswith("/*"):
+            found += ["\n"] * token.count("\n")
+        elif token[0] != "#":
+            found.append(token)
+    return found
+
+
+def _unquoted(token: str) -> str:
+    """What a token says: a text in quotes without them."""
+    return token if token[0] != '"' or len(token) < 2 else _ESCAPE.sub(r"\1", token[1:-1])
+
+
+def structured(text: str) -> Tree:
+    """YAML, and JSON as a part of it: a key is a word, a scalar the last word, and items of a list stand side by side.
+
+    A mapping in a list is a node of no words: what is in it goes on where the list stands.
+
+    Of a key that is said twice, and where the text is no YAML, the lines are told.
+    """
+    import yaml
+
+    try:
+        composed = compose(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        return Tree((), [(min(line, text.count("\n") + 1), "no structured text from here on")])
+    except (yaml.YAMLError, RecursionError, UnicodeError):  # half a surrogate pair has no UTF-8
+        return Tree((), [(1, "no structured text")])
+    root, faults = Node((), 0), list[tuple[int, str]]()
+    budget = _MOST_NODES
+    stack: list[tuple[Node, YamlNode]] = [(root, composed)] if composed is not None else []
+    while stack:
+        above, value = stack.pop()
+        seen: set[str] = set()
+        below: list[tuple[Node, YamlNode]] = []
+        items = value.value if not isinstance(value, yaml.ScalarNode) else ()
+        budget -= len(items)
+        if budget < 0:  # aliases expand to more than any configuration holds
+            return Tree((), [(1, "no configuration is as large")])
+        for item in items:
+            key, member = item if isinstance(item, tuple) else (None, item)
+            name: tuple[str, ...] = () if key is None else (str(key.value),)
+            line = (key or member).start_mark.line + 1
+            if key is not None and (not isinstance(key, yaml.ScalarNode) or key.value in seen):
+                faults.append((line, f"key said twice or none: {' '.join(name)[:80]}"))
+                continue
+            seen.update(name)
+            if isinstance(member, yaml.ScalarNode):
+                above.add(Node((*name, member.value), line))
+            else:
+                below.append((above.add(Node(name, line)), member))
+        stack += reversed(below)
+    return Tree(root.children or (), faults)

@@ -1,0 +1,129 @@
+"""Rows compiled into a trie of words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.reading.meaning import meaning_of
+from fabricc.back.nos.reading.patterns import alternatives
+from fabricc.back.nos.reading.rows import Block, Each
+from fabricc.back.nos.reading.types import TYPES, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.matching import Effect, Key
+    from fabricc.back.nos.reading.meaning import Meaning
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.types import Type, Types
+
+REST = "rest"
+_CAPTURE = re.compile(r"<([^>]*)>(\.\.\.)?")
+
+
+class State:
+    """Where a line may be after some words.
+
+    Attributes:
+        words: next word -> state; `captures`: types of a next word -> state, in the order of the rows, None for any.
+        rest: state after all that is left of the line.
+        repeats: the type whose words may go on here, as one capture.
+        meaning: what a line that ends here says; `inner`: the block that it opens.
+        memo: lines met here with the column where they begin, so that those that repeat are matched twice at most.
+        seen: lines met here once: most of those never come again, and are not worth remembering.
+    """
+
+    __slots__ = ("captures", "inner", "meaning", "memo", "repeats", "rest", "seen", "words")
+
+    def __init__(self) -> None:
+        self.words: dict[str, State] = {}
+        self.captures: dict[str, tuple[Type | None, State]] = {}
+        self.rest: State | None = None
+        self.repeats: Type | None = None
+        self.meaning: Meaning | None = None
+        self.inner: Inner | None = None
+        self.memo: dict[Key, tuple[int, Effect]] = {}
+        self.seen: set[Key] = set()
+
+
+class Inner(NamedTuple):
+    """A block: the state in which the lines below begin, and which scope they belong to.
+
+    Attributes:
+        scope: "" for that of the line itself; `key`: number of the capture that names the scope, -1 for none.
+        below, inline: whether the lines are below, or the rest of the same line, or either.
+    """
+
+    state: State
+    scope: str
+    key: int
+    below: bool
+    inline: bool
+
+
+def compiled(rows: Sequence[Row], types: Types) -> State:
+    """The state in which a text begins.
+
+    Raises:
+        ValueError: a pattern is none, names no type, or says the same as another.
+    """
+    root = State()
+    _add_all(root, rows, types, 0)
+    return root
+
+
+def _add_all(root: State, rows: Sequence[Row], types: Types, outer: int) -> None:
+    for row in rows:
+        for tokens in alternatives(row.pattern):
+            state, slots = _path(root, tokens, types)
+            if isinstance(row, Block | Each):
+                _open(state, row, types, outer + len(slots))
+            elif state.meaning is None:
+                state.meaning = meaning_of(row, outer, slots)
+            elif state.meaning.row is not row:
+                raise ValueError(f"two rows say {row.pattern!r}")
+
+
+def _open(state: State, block: Block | Each, types: Types, captures: int) -> None:
+    below = isinstance(block, Block)
+    inner = state.inner
+    if inner is None:
+        inner = Inner(State(), block.scope, captures - 1 if "<" in block.pattern else -1, below, not below)
+    elif inner.scope != block.scope:
+        raise ValueError(f"two blocks {block.pattern!r}")
+    state.inner = inner._replace(below=inner.below or below, inline=inner.inline or not below)
+    _add_all(inner.state, block.rows, types, captures)
+
+
+def _path(
+    root: State, tokens: Sequence[tuple[str, int | None]], types: Types
+) -> tuple[State, tuple[int | None, ...]]:
+    """The state at the end of a pattern, made where it is missing, and where its captures are found."""
+    state = root
+    slots: dict[int, int | None] = {}
+    for text, number in tokens:
+        if number is None:
+            state = state.words.setdefault(text, State())
+        elif text:
+            slots[number] = sum(at is not None for at in slots.values())
+            state = _captured(state, text, types)
+        else:
+            slots[number] = None
+    return state, tuple([slots[number] for number in sorted(slots)])
+
+
+def _captured(state: State, text: str, types: Types) -> State:
+    found = _CAPTURE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no capture")
+    name, several = found.groups()
+    if name == REST:
+        state.rest = state.rest or State()
+        return state.rest
+    if text not in state.captures:
+        kind = type_of(name, types)
+        following = State()
+        following.repeats = kind if several else None
+        state.captures[text] = None if kind is TYPES["word"] and not several else kind, following
+    return state.captures[text][1]

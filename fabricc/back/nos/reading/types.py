@@ -1,0 +1,164 @@
+"""What a capture of a row's pattern takes: a word of some type -> its value, or None where the word is not of it."""
+
+from __future__ import annotations
+
+import re
+import socket
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fabricc.fabric.facts import Value
+
+    Captured = Value | tuple[Value, ...] | None
+    Type = Callable[[str], Captured]
+    Types = Mapping[str, Type | Mapping[str, Captured]]
+
+_DIGITS = 18
+_LONGEST_ASN = 11
+_LENGTHS4 = frozenset(map(str, range(33)))
+_LENGTHS6 = frozenset(map(str, range(129)))
+_MOST = 4096
+"""Members of the longest list that a range stands for."""
+_SPAN = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+_RANGE = re.compile(r"(\d+)-(\d+)")
+_PORT = re.compile(r"([A-Za-z][A-Za-z-]*)?((?:\d+/)*)(\d{1,6})(?:-((?:\d+/)*)(\d{1,6}))?")
+
+
+def word(text: str) -> str:
+    """Any word."""
+    return text
+
+
+def integer(text: str) -> int | None:
+    """A decimal number of up to 18 digits."""
+    return int(text) if text.isdigit() and len(text) <= _DIGITS and text.isascii() else None
+
+
+def between(low: int, high: int, text: str) -> int | None:
+    """A decimal number in a range, both ends included."""
+    number = integer(text)
+    return number if number is not None and low <= number <= high else None
+
+
+def asn(text: str) -> int | None:
+    """An AS number in plain or dotted notation (RFC 5396)."""
+    if len(text) > _LONGEST_ASN:
+        return None
+    high, dot, low = text.partition(".")
+    first, second = integer(high), integer(low)
+    if not dot:
+        return first
+    return None if first is None or second is None else first << 16 | second
+
+
+def _address(family: int, text: str) -> str | None:
+    try:
+        socket.inet_pton(family, text)
+    except (OSError, ValueError):
+        return None
+    return text
+
+
+def address4(text: str) -> str | None:
+    """An IPv4 address."""
+    return _address(socket.AF_INET, text)
+
+
+def address6(text: str) -> str | None:
+    """An IPv6 address."""
+    return _address(socket.AF_INET6, text)
+
+
+def address(text: str) -> str | None:
+    """An IPv4 or IPv6 address."""
+    return address6(text) if ":" in text else address4(text)
+
+
+def prefix4(text: str) -> str | None:
+    """An IPv4 address with the length of its prefix."""
+    host, _, length = text.partition("/")
+    return text if length in _LENGTHS4 and _address(socket.AF_INET, host) else None
+
+
+def prefix6(text: str) -> str | None:
+    """An IPv6 address with the length of its prefix."""
+    host, _, length = text.partition("/")
+    return text if length in _LENGTHS6 and _address(socket.AF_INET6, host) else None
+
+
+def prefix(text: str) -> str | None:
+    """An address with the length of its prefix."""
+    return prefix6(text) if ":" in text else prefix4(text)
+
+
+def numbers(text: str) -> tuple[int, ...] | None:
+    """Numbers and ranges of them: `1-4,7` is 1, 2, 3, 4, 7."""
+    found: list[int] = []
+    for part in text.split(","):
+        span = _SPAN.fullmatch(part)
+        if not span:
+            return None
+        first = int(span[1])
+        last = int(span[2] or first)
+        if not 0 <= last - first < _MOST - len(found):
+            return None
+        found += range(first, last + 1)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def ports(text: str) -> str | tuple[str, ...] | None:
+    """A port, or several: `Ethernet1/1-2,4` is `Ethernet1/1`, `Ethernet1/2`, `Ethernet1/4`."""
+    if "," not in text and not _RANGE.search(text):
+        return text
+    found: list[str] = []
+    kind = place = ""
+    for part in text.split(","):
+        span = _PORT.fullmatch(part)
+        if not span:
+            return None
+        if span[1]:
+            kind, place = span[1], span[2]
+        elif span[2]:
+            place = span[2]
+        first, last = int(span[3]), int(span[5] or span[3])
+        same_place = span[4] in (None, "", place)
+        if not kind or not same_place or not 0 <= last - first < _MOST - len(found):
+            return None
+        found += [f"{kind}{place}{number}" for number in range(first, last + 1)]
+    return tuple(found)
+
+
+TYPES: Mapping[str, Type] = {
+    "word": word,
+    "integer": integer,
+    "asn": asn,
+    "address": address,
+    "address4": address4,
+    "address6": address6,
+    "prefix": prefix,
+    "prefix4": prefix4,
+    "prefix6": prefix6,
+    "numbers": numbers,
+    "ports": ports,
+}
+"""The types that every pattern knows; a back end adds its own, such as a table of its words."""
+
+
+def type_of(name: str, own: Types) -> Type:
+    """The type of a capture: the back end's own, one of `TYPES`, a range `64-9214`, or a choice `in|out`.
+
+    Raises:
+        ValueError: there is no such type.
+    """
+    found = own.get(name) or TYPES.get(name)
+    if found is not None:
+        return found if callable(found) else found.get
+    if span := _RANGE.fullmatch(name):
+        return partial(between, int(span[1]), int(span[2]))
+    if "|" in name:
+        return {choice: choice for choice in name.split("|")}.get
+    raise ValueError(f"no type <{name}>")

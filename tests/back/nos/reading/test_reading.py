@@ -1,0 +1,376 @@
+"""The reading engine: rows state what lines say, in whatever order and syntax, and list what no row knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricc.back.nos.reading import tree
+from fabricc.back.nos.reading.reader import Reader, Topic
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.fabric.facts import Reading
+
+
+def alike(interval: int, again: int) -> dict[str, str | int] | None:
+    return {"bfd/interval_ms": interval} if interval == again else None
+
+
+def finish(document: Document) -> None:
+    for name, scope in document.scope.each("interface").items():
+        for port in name if isinstance(name, tuple) else (name,):
+            for leaf, (value, line) in scope.values.items():
+                document.put(f"interface[{port}]/{leaf}", value, line)
+    for bgp in document.scope.each("bgp").values():
+        for peer, scope in bgp.each("neighbor").items():
+            for leaf, (value, line) in scope.values.items():
+                document.put(f"neighbor[{peer}]/{leaf}", value, line)
+    for name, scope in document.scope.each("list").items():
+        for index, (value, line) in enumerate(scope.ordered("rule")):
+            document.put(f"list[{name}]/{index}", value, line)
+    if servers := document.scope.table("ntp"):
+        document.put("ntp", ",".join(sorted(map(str, servers))), max(line for _, line in servers.values()))
+
+
+ROWS: Sequence[Row] = (
+    Fact("hostname <word>", "hostname"),
+    Fact("user <word> [role <word>] key <rest>", {"user[{0}]/key": "{2}", "user[{0}]/role": "{1}"}),
+    Fact("interval <integer> min-rx <integer>", alike),
+    Fact("class <0-63>... to <0-7>", "classes", "{1} of {0}"),
+    Entry("ntp server <word> [iburst|prefer]", "ntp"),
+    Silent("(no|default) routing"),
+    Block(
+        "interface <ports>",
+        "interface",
+        (
+            Keep("description <rest>", "description"),
+            Keep("mtu <68-9214>", "mtu"),
+            Keep("speed <speed>", {"speed_gbps": "{1}"}),
+            Keep("shutdown", "enabled", "false"),
+            Keep("no shutdown", "enabled", "true"),
+            Keep("address <prefix>", "address"),
+        ),
+    ),
+    Block("list <word>", "list", (Entry("seq <integer> permit <prefix>", "rule"),)),
+    Block(
+        "bgp <asn>",
+        "bgp",
+        (
+            Each("neighbor <word>", "neighbor", (Keep("description <rest>", "description"), Keep("asn <asn>", "asn"))),
+            Block("family (ipv4|ipv6)", "", (Each("neighbor <word>", "neighbor", (Keep("activate", "active"),)),)),
+            Block("vrf <word>", "", (Fact("id <address4>", "id[{1}]"),)),
+        ),
+    ),
+    Fact("bgp <asn>", "asn"),
+)  # fmt: skip
+TYPES: Mapping[str, Mapping[str, int]] = {"speed": {"40g": 40, "400g": 400}}
+
+
+def reader(syntax: str = "indented") -> Reader:
+    return Reader((Topic(ROWS, finish),), TYPES, None if syntax == "indented" else getattr(tree, syntax))
+
+
+def read(text: str, syntax: str = "indented") -> Reading:
+    return reader(syntax).read({"f": text})
+
+
+TEXT = """\
+hostname  a
+user x role admin key ssh-ed25519  AAAA b
+user y key k
+class 0 1 8 to 3
+interval 300 min-rx 300
+ntp server b iburst
+ntp server a
+ntp server b
+no routing
+!
+interface e1
+   description to  the   host
+   mtu 9000
+   speed 400g
+   !
+   no shutdown
+interface e2/1-2,4
+   shutdown
+list l
+   seq 20 permit 10.1.0.0/16
+   seq 10 permit 10.0.0.0/16
+bgp 1.1
+   neighbor p asn 65001
+   neighbor p description a  peer
+   family ipv4
+      neighbor p activate
+   vrf red
+      id 10.0.0.1
+"""
+FACTS = {
+    "hostname": "a",
+    "user[x]/key": "ssh-ed25519  AAAA b",
+    "user[x]/role": "admin",
+    "user[y]/key": "k",
+    "classes": "3 of (0, 1, 8)",
+    "bfd/interval_ms": 300,
+    "ntp": "a,b",
+    "interface[e1]/description": "to  the   host",
+    "interface[e1]/mtu": 9000,
+    "interface[e1]/speed_gbps": 400,
+    "interface[e1]/enabled": "true",
+    "interface[e2/1]/enabled": "false",
+    "interface[e2/2]/enabled": "false",
+    "interface[e2/4]/enabled": "false",
+    "list[l]/0": "10.0.0.0/16",
+    "list[l]/1": "10.1.0.0/16",
+    "asn": 65537,
+    "neighbor[p]/asn": 65001,
+    "neighbor[p]/description": "a  peer",
+    "neighbor[p]/active": "true",
+    "id[red]": "10.0.0.1",
+}
+
+
+def test_rows_state_what_the_lines_of_a_text_say() -> None:
+    reading = read(TEXT)
+    assert reading.facts == FACTS
+    assert reading.unknown == []
+
+
+def test_every_fact_has_the_line_that_says_it() -> None:
+    lines = TEXT.split("\n")
+    reading = read(TEXT)
+    assert reading.lines.keys() == FACTS.keys()
+    at = {path: lines[line - 1].strip() for path, (_, line) in reading.lines.items()}
+    assert at["user[x]/role"].startswith("user x")
+    assert at["list[l]/0"] == "seq 10 permit 10.0.0.0/16"
+    assert at["neighbor[p]/active"] == "neighbor p activate"
+    assert at["ntp"] == "ntp server b"
+
+
+def blocks(text: str) -> list[list[str]]:
+    """The text as its top lines, each with the lines below."""
+    found: list[list[str]] = []
+    for line in text.splitlines():
+        if line[0] == " ":
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return found
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.permutations(blocks(TEXT)), st.randoms(use_true_random=False))
+def test_the_order_of_lines_says_nothing(order: list[list[str]], random: object) -> None:
+    shuffled = []
+    for block in order:
+        own = block[1:]
+        if not any(line.startswith("      ") for line in own):
+            random.shuffle(own)  # type: ignore[attr-defined]
+        shuffled += [block[0], *own]
+    reading = read("\n".join(shuffled))
+    assert reading.facts == FACTS
+    assert reading.unknown == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hostname", "hostname a b", "interval 300 min-rx 301", "interval x min-rx x", "class 64 to 3", "class to 3",
+        "interface e1\n   mtu 67", "interface e1\n   mtu ٩٩", "interface e1\n   speed 50g", "interface e1 mtu 9000",
+        "interface e1\n   address 10.0.0.0/33", "interface e1\n   address fd00::/129", "bgp 1.x",
+        "interface e9-1\n   mtu 9000", "bgp 1\n   neighbor p", "bgp 1\n   family ipv4\n      neighbor p asn 1",
+        "routing\n   mtu 9000",
+        "nothing\n   hostname b",
+        "interface e1\n   nothing\n      mtu 9000", "mtu 9000", "ntp server a prefer iburst", "hostname a\n   mtu 9000",
+        "bgp " + "9" * 100_000, "hostname " + "a" * 100_000,
+    ],
+)  # fmt: skip
+def test_what_no_row_knows_is_listed_with_its_line(line: str) -> None:
+    reading = read("hostname z\n" + line)
+    before = read("hostname z\n" + "\n".join(line.split("\n")[:-1]))
+    assert reading.unknown[-1][1:] == (line.count("\n") + 2, line.rpartition("\n")[2].strip())
+    assert reading.facts == before.facts or line.startswith("interface e9-1")
+
+
+BRACES = """\
+bgp 1.1 {
+    neighbor p {
+        asn 65001;
+        description "a  peer";
+    }
+    vrf red {
+        id 10.0.0.1;
+    }
+}
+interface e1 {
+    mtu 9000;
+    inactive: speed 40g;
+    nothing {
+        known here;
+    }
+}
+interface {
+    e2 {
+        mtu 1500;
+    }
+}
+ntp {
+    server [ a b ];
+}
+"""
+SET = """\
+set bgp 1.1 neighbor p asn 65001
+set bgp 1.1 neighbor p description "a  peer"
+set bgp 1.1 vrf red id 10.0.0.1
+set interface e1 mtu 9000
+set interface e1 speed 40g
+set interface e1 nothing known here
+set interface e2 mtu 1500
+set ntp server [ a b ]
+deactivate interface e1 speed
+"""
+YAML = """\
+bgp:
+  "1.1":
+    neighbor:
+      p:
+        asn: 65001
+        description: a  peer
+    vrf:
+      red:
+        id: 10.0.0.1
+interface:
+  e1:
+    mtu: 9000
+    nothing:
+      known: here
+  e2:
+    mtu: 1500
+ntp:
+  server:
+  - a
+  - b
+"""
+JSON = """\
+{
+  "bgp": {"1.1": {"neighbor": {"p": {"asn": 65001, "description": "a  peer"}},
+                  "vrf": {"red": {"id": "10.0.0.1"}}}},
+  "interface": {
+    "e1": {"mtu": "9000",
+      "nothing": {"known": "here"}},
+    "e2": {"mtu": 1500}
+  },
+  "ntp": {"server": ["a", "b"]}
+}
+"""
+STATED = {
+    "neighbor[p]/asn": 65001,
+    "neighbor[p]/description": "a  peer",
+    "id[red]": "10.0.0.1",
+    "interface[e1]/mtu": 9000,
+    "interface[e2]/mtu": 1500,
+    "ntp": "a,b",
+}
+
+
+@pytest.mark.parametrize(
+    ("syntax", "text", "unknown"),
+    [
+        (
+            "braces",
+            BRACES,
+            [(12, "inactive: interface e1 speed 40g"), (14, "interface e1 nothing known here")],
+        ),
+        (
+            "commands",
+            SET,
+            [
+                (5, "inactive: interface e1 speed 40g"),
+                (6, "interface e1 nothing known here"),
+                (9, "deactivate interface e1 speed"),
+            ],
+        ),
+        ("structured", YAML, [(14, "interface e1 nothing known here")]),
+        ("structured", JSON, [(6, "interface e1 nothing known here")]),
+    ],
+)
+def test_the_same_rows_read_every_syntax(syntax: str, text: str, unknown: list[tuple[int, str]]) -> None:
+    reading = read(text, syntax)
+    assert reading.facts == STATED
+    assert [(line, words) for _, line, words in reading.unknown] == unknown
+    mtu = next(number for number, line in enumerate(text.split("\n"), 1) if "1500" in line)
+    assert reading.lines["interface[e2]/mtu"] == ("f", mtu)
+
+
+def test_rows_that_say_the_same_are_refused() -> None:
+    rows = (Fact("mtu <integer>", "a"), Fact("mtu <integer>", "b"))
+    with pytest.raises(ValueError, match="two rows"):
+        Reader((Topic(rows),), {}).read({"f": ""})
+    with pytest.raises(ValueError, match="no type <number>"):
+        Reader((Topic((Fact("mtu <number>", "a"),)),), {}).read({"f": ""})
+
+
+MARKS = ["{", "}", ";", "[", "]", '"', "-", ":", "inactive:", "set", "deactivate", "#", "/*"]
+WORDS = [*sorted(set(TEXT.split())), *MARKS]
+LINES = st.builds(
+    lambda indent, words: indent + " ".join(words),
+    st.sampled_from(["", " ", "   ", "      ", "\t"]),
+    st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=7),
+)
+
+
+@pytest.mark.parametrize("syntax", ["indented", "braces", "commands", "structured"])
+def test_no_text_makes_a_reader_fail(syntax: str) -> None:
+    made = reader(syntax)
+
+    @settings(max_examples=150, deadline=None)
+    @given(st.lists(LINES, max_size=30) | st.text(max_size=200).map(lambda text: [text]))
+    def tried(lines: list[str]) -> None:
+        text = "\n".join(lines)
+        reading = made.read({"f": text})
+        assert all(1 <= line <= text.count("\n") + 1 for _, line, _ in reading.unknown)
+        assert all(1 <= line <= text.count("\n") + 1 for _, line in reading.lines.values())
+
+    tried()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(LINES, max_size=30))
+def test_a_line_of_a_command_line_is_known_or_listed_once(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    listed = [line for _, line, _ in read(text).unknown]
+    said = [
+        number for number, line in enumerate(text.split("\n"), 1) if line.strip() and line.strip()[0] != "!"
+    ]
+    assert len(set(listed)) == len(listed)
+    assert set(listed) <= set(said)
+
+
+@pytest.mark.parametrize(
+    ("syntax", "text"),
+    [
+        ("indented", "\n".join(" " * depth + "a" for depth in range(3000))),
+        ("braces", "a {" * 30_000),
+        ("braces", "}" * 30_000),
+        ("commands", "set " + "a " * 30_000),
+        ("structured", "{a: " * 30_000),
+        ("indented", "class " + "1 " * 2_000),
+        ("commands", "set class " + "1 " * 2_000),
+    ],
+)
+def test_depth_costs_no_stack(syntax: str, text: str) -> None:
+    assert read(text, syntax).facts == {}
+
+
+def test_a_line_met_before_says_the_same_below_another_block() -> None:
+    made = reader()
+    text = "bgp 1\n   vrf {}\n      id 10.0.0.1\n"
+    assert made.read({"f": text.format("a")}).facts == {"asn": 1, "id[a]": "10.0.0.1"}
+    assert made.read({"f": text.format("b")}).facts == {"asn": 1, "id[b]": "10.0.0.1"}
