@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.emulation import Emulation, PortMap, by_place
 from fabricc.back.nos.eos import FILE
-from fabricc.back.nos.eos.vocabulary import management_interface
+from fabricc.back.nos.eos.words import management_interface
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
-from fabricc.back.nos.eos.marking import delay_us, delay_words, thresholds
-from fabricc.back.nos.eos.vocabulary import (
+from fabricc.back.nos.eos.qos import delay_us, delay_words, thresholds, watchdog_timers
+from fabricc.back.nos.eos.words import (
     ALPHAS,
     BFD_INTERVAL_RANGE_MS,
     BFD_MULTIPLIER_RANGE,
@@ -24,7 +24,6 @@ from fabricc.back.nos.eos.vocabulary import (
     control_plane,
     family,
     is_trident,
-    watchdog_timers,
 )
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.fabric.facts import SETTINGS

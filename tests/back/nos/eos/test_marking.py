@@ -1,6 +1,6 @@
 """Marking by delay: bytes become time and time bytes in one place, and the proof holds on what the device will do.
 
-`UPDATE_GOLDEN=1 pytest tests/back/nos/eos/test_marking.py` rewrites the golden file of the whole spine.
+`UPDATE_GOLDEN=1 pytest tests/back/nos/eos/test_qos.py` rewrites the golden file of the whole spine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.back.nos.eos import EOS, FILE, marking
+from fabricc.back.nos.eos import EOS, FILE, qos
 from fabricc.cli.entry import run
 from fabricc.fabric.qos import Ecn
 from tests.back.nos.eos.variants import variant
@@ -69,10 +69,10 @@ speeds = st.sampled_from([25, 50, 100, 200, 400, 800, 1600])
 def test_marks_come_by_kmax_and_less_than_a_step_before_it(speed_gbps: int, kmax: int, step_us: int) -> None:
     switch = by_step(step_us)
     profile = replace(switch.qos.profiles[0], speed_gbps=speed_gbps, ecn=Ecn(1, kmax, 20))
-    threshold_us = marking.delay_us(switch, profile)
+    threshold_us = qos.delay_us(switch, profile)
     assert threshold_us is not None
     assert threshold_us % step_us == 0
-    held = marking.thresholds(threshold_us, speed_gbps)
+    held = qos.thresholds(threshold_us, speed_gbps)
     step_bytes = step_us * speed_gbps * 125
     if kmax >= step_bytes:
         assert kmax - step_bytes < held.min_bytes <= kmax
@@ -83,12 +83,12 @@ def test_marks_come_by_kmax_and_less_than_a_step_before_it(speed_gbps: int, kmax
 
 @given(st.integers(1, 10**9 - 1))
 def test_a_delay_reads_as_it_was_written(threshold_us: int) -> None:
-    assert marking.read(*marking.delay_words(threshold_us).split()) == threshold_us
+    assert qos.microseconds(*qos.delay_words(threshold_us).split()) == threshold_us
 
 
 def test_a_delay_is_spelled_in_the_largest_unit_that_holds_it_whole() -> None:
-    assert marking.delay_words(3000) == "3 milliseconds"
-    assert marking.delay_words(2500) == "2500 microseconds"
+    assert qos.delay_words(3000) == "3 milliseconds"
+    assert qos.delay_words(2500) == "2500 microseconds"
     strange = (
         "0 milliseconds",
         "3 seconds",
@@ -96,7 +96,7 @@ def test_a_delay_is_spelled_in_the_largest_unit_that_holds_it_whole() -> None:
         f"{'9' * 5000} milliseconds",
         "\u0663 milliseconds",
     )
-    assert [marking.read(*text.split()) for text in strange] == [None] * 5
+    assert [qos.microseconds(*text.split()) for text in strange] == [None] * 5
 
 
 def test_the_line_stands_on_the_port_and_no_queue_has_thresholds() -> None:

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.back.nos.eos import EOS, FILE
-from fabricc.back.nos.eos.vocabulary import SPEEDS
+from fabricc.back.nos.eos.words import SPEEDS
 from fabricc.fabric.model import Account, Switch
 from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
-from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
+from fabricc.fabric.routing import Clause, LoadBalancing, PrefixList, PrefixRule, RouteMap, Spreading
 from tests.back.nos.eos.variants import VARIANTS, large, variant
 
 
@@ -274,6 +274,81 @@ def test_marks_counted_on_an_interface_are_those_counted_in_its_profile() -> Non
     assert len({text, bare, counted}) == 3
     assert "interface[Ethernet1/1]/queue[3]/ecn_count" not in read(bare)
     assert read(counted) == read(text)
+
+
+def test_the_order_of_lines_in_a_block_says_nothing() -> None:
+    text = text_of("trident-dual-unnumbered")
+    turned = []
+    for block in text.split("\n!\n"):
+        first, *below = block.split("\n")
+        flat = below and all(line[:3] == "   " != line[3:6] for line in below)
+        turned.append("\n".join([first, *(reversed(below) if flat else below)]))
+    other = "\n!\n".join(turned)
+    assert other != text
+    assert read(other) == read(text)
+
+
+def test_lines_of_a_whole_configuration_may_come_in_any_order() -> None:
+    switch = replace(variant("trident-settings"), load_balancing=LoadBalancing(Spreading.PACKET, True, 128))
+    text = EOS.render(switch)[FILE]
+    turned = "\n!\n".join(
+        "\n".join(reversed(block.split("\n"))) if "\n " not in block else block
+        for block in text.split("\n!\n")
+    )
+    assert turned != text
+    assert read(turned) == read(text) == EOS.planned(switch)
+
+
+def test_what_is_said_of_several_interfaces_is_said_of_each() -> None:
+    text = text_of()
+    mtu = "   mtu 9100\n"
+    used = "Ethernet1/1,1/5,2/1,2/5,3/1"
+    ranged = text.replace(mtu, "") + f"interface {used}\n{mtu}"
+    ports = [f"Ethernet{place}" for place in ("1/1", "1/5", "2/1", "2/5", "3/1")]
+    facts = read(ranged)
+    assert {facts[f"interface[{port}]/mtu"] for port in ports} == {9100}
+    assert read(f"{ranged}interface Ethernet1/1\n   mtu 9000\n")["interface[Ethernet1/1]/mtu"] == 9000
+    bgp = "router bgp 1\n   neighbor G peer group\n   neighbor interface {} peer-group G remote-as 65001\n"
+    assert read(bgp.format("Ethernet1-3"))["bgp/neighbor[Ethernet2]/remote_asn"] == 65001
+
+
+def test_defaults_said_aloud_say_nothing_more() -> None:
+    text = text_of("trident-dual")
+    aloud = text.replace("   no switchport\n", "   no switchport\n   no priority-flow-control priority 1\n")
+    aloud += "no aaa root\nspanning-tree mode mstp\nlldp timer 30\nlldp hold-time 120\n"
+    assert read(aloud) == read(text)
+
+
+def test_a_neighbour_that_is_not_active_carries_no_family() -> None:
+    text = text_of("trident-dual")
+    off = text.replace("      neighbor UPSTREAM activate\n", "      no neighbor UPSTREAM activate\n")
+    assert off != text
+    facts, before = read(off), read(text)
+    changed = {path for path in before if facts[path] != before[path]}
+    assert changed == {
+        path for path, value in before.items() if path.endswith("/families") and value == "ipv4"
+    }
+    assert {facts[path] for path in changed} == {""}
+
+
+def test_a_line_of_another_vrf_is_not_taken_for_one_of_the_fabric() -> None:
+    text = text_of()
+    other = "   !\n   vrf OTHER\n      router-id 10.9.9.9\n      neighbor 10.9.9.1 remote-as 65001\n"
+    at = text.index("\n!\n", text.index("\nrouter bgp "))
+    reading = EOS.read({FILE: f"{text[:at]}\n{other.rstrip()}{text[at:]}"})
+    assert reading.facts == EOS.read({FILE: text}).facts
+    assert [line for _, _, line in reading.unknown] == [
+        "vrf OTHER",
+        "router-id 10.9.9.9",
+        "neighbor 10.9.9.1 remote-as 65001",
+    ]
+
+
+def test_a_prefix_list_may_stand_on_single_lines() -> None:
+    block = "ip prefix-list A\n   seq 20 permit 10.1.0.0/16\n   seq 10 permit 10.0.0.0/16 ge 17\n"
+    lines = "ip prefix-list A seq 20 permit 10.1.0.0/16\nip prefix-list A seq 10 permit 10.0.0.0/16 ge 17\n"
+    assert read(block) == read(lines)
+    assert read(block)["prefix_list[A]/0"] == "10.0.0.0/16 ge 17"
 
 
 def test_lines_of_unknown_meaning_are_listed_with_their_numbers() -> None:

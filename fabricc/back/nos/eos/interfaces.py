@@ -1,0 +1,293 @@
+"""Interfaces of EOS: ports of the fabric, ports for service, the loopback, the management port."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.eos import qos
+from fabricc.back.nos.eos.words import (
+    MANAGEMENT_VRF,
+    SPEED_OF,
+    SPEEDS,
+    management_interface,
+    service_ports,
+)
+from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Keep, Silent
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import alike, port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.departures import Departure
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.paths import Alike
+
+DEFAULT_MTU = 1500
+SERVICE_DESCRIPTION = "service port"
+UNUSED = Direction.UNUSED  # looking a member up costs more than what is done with it
+
+DEPARTURES: tuple[Departure, ...] = ()
+
+
+# --- what EOS makes of the Fabric's statements --------------------------------------------------------
+
+
+class PortView(NamedTuple):
+    """One Ethernet interface; `mtu` is None at the default, `speed`, `fec` and `ecn_delay` are EOS words.
+
+    `ecn_delay` is None where nothing is marked, or by the bytes of a queue.
+    """
+
+    name: str
+    description: str
+    shutdown: bool
+    ipv4: str | None
+    ipv6: str | None
+    unnumbered: bool
+    mtu: int | None
+    speed: str
+    fec: bool
+    qos_profile: str | None
+    ecn_delay: str | None
+    mmu_profile: str | None
+
+
+class _Alike(NamedTuple):
+    """What all ports of a kind have in common, the last fields of a `PortView`."""
+
+    mtu: int | None
+    speed: str
+    fec: bool
+    qos_profile: str | None
+    ecn_delay: str | None
+    mmu_profile: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class InterfacesView:
+    """All interfaces of a switch; `service` are the names of the cages that are not for the fabric."""
+
+    ports: list[PortView]
+    service: list[str]
+    service_description: str
+    loopback4: str | None
+    loopback6: str | None
+    management: str
+
+
+def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
+    """What EOS makes of a switch's ports."""
+    return InterfacesView(
+        ports=_ports(switch, buffers=bool(view.mmu_profiles)),
+        service=service_ports(switch.model),
+        service_description=SERVICE_DESCRIPTION,
+        loopback4=switch.loopback4,
+        loopback6=switch.loopback6,
+        management=management_interface(switch),
+    )
+
+
+def _ports(switch: Switch, buffers: bool) -> list[PortView]:
+    kinds: dict[tuple[bool, int, int, int, str | None], _Alike] = {}
+    delays = {profile: qos.delay_words(us) for profile, us in qos.delays(switch).items()}
+    views = []
+    for port in switch.ports:
+        kind = (port.direction is not UNUSED, port.mtu, port.speed_gbps, port.lanes, port.profile)
+        alike = kinds.get(kind)
+        if alike is None:
+            alike = kinds[kind] = _alike(port, delays, buffers)
+        own = (port.name, port.description, not port.enabled, port.ipv4, port.ipv6, port.unnumbered)
+        views.append(PortView(*own, *alike))
+    return views
+
+
+def _alike(port: Port, delays: Mapping[str, str], buffers: bool) -> _Alike:
+    """Made once for each kind."""
+    used = port.direction is not UNUSED
+    return _Alike(
+        port.mtu if used and port.mtu != DEFAULT_MTU else None,
+        _speed_word(port),
+        _fec(port) is not None,
+        qos.profile_name(port.profile) if used else None,
+        delays.get(port.profile or "") if used else None,
+        qos.mmu_name(port.profile) if used and buffers and port.profile else None,
+    )
+
+
+def _speed_word(port: Port) -> str:
+    """The speed as EOS spells it; `gaps` reports a combination that has no spelling."""
+    key = port.speed_gbps, port.lanes
+    return SPEEDS[key] if key in SPEEDS else f"{key[0]}g-{key[1]}"
+
+
+def _fec(port: Port) -> str | None:
+    """`rs` where a used port's lanes run at 25 Gb/s or more (IEEE 802.3 clauses 91, 119, 134 and 161), else None."""
+    return "rs" if port.direction is not UNUSED and port.speed_gbps >= 25 * port.lanes else None
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """Add what EOS says of ports beyond the Fabric: lanes, FEC, that they route, and marking by delay."""
+    delays = qos.delays(switch)
+    waiting = [c.priority for c in switch.qos.classes if qos.waits(strict=c.strict, stopped=c.lossless)]
+    for port in switch.ports:
+        paths = port_paths(port.name)
+        facts[paths["lanes"]] = port.lanes
+        facts[paths["routed"]] = "true"
+        if encoding := _fec(port):
+            facts[paths["fec"]] = encoding
+        if delays and port.direction is not UNUSED and (threshold_us := delays.get(port.profile or "")):
+            facts[paths["ecn_delay_us"]] = threshold_us
+            held = qos.queue_facts(threshold_us, port.speed_gbps) | {"ecn_count": "true"}
+            facts |= {paths[f"queue[{q}]/{leaf}"]: value for q in waiting for leaf, value in held.items()}
+    for name in service_ports(switch.model):
+        paths = port_paths(name)
+        facts |= {
+            paths["description"]: SERVICE_DESCRIPTION,
+            paths["enabled"]: "false",
+            paths["routed"]: "true",
+        }
+    facts["management/interface"] = management_interface(switch)
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_LOOPBACK = "Loopback0"
+_LEAK = re.compile(r"\bleak routes\b|\begress-vrf\b")
+TYPES = {"speed": SPEED_OF}
+
+
+def _speed(speed: tuple[int, int]) -> dict[str, Value]:
+    gbps, lanes = speed
+    return {"speed_gbps": gbps, "lanes": lanes}
+
+
+ROWS: Sequence[Row] = (
+    Block("interface <ports>", "interface", (
+        Keep("description <rest>", "description"),
+        Keep("shutdown", "enabled", "false"),
+        Keep("no shutdown", "enabled", "true"),
+        Keep("mtu <68-65535>", "mtu"),
+        Keep("speed <speed>", _speed),
+        Keep("error-correction encoding reed-solomon", "fec", "rs"),
+        Silent("no error-correction encoding"),
+        Keep("no switchport", "routed"),
+        Keep("vrf <word>", "vrf"),
+        Keep("ip address <prefix4>", "ipv4"),
+        Keep("ipv6 enable", "link_local"),
+        Keep("ipv6 address <prefix6>", "ipv6"),
+        Silent("no (ip|ipv6) address"),
+        Keep("service-profile <word>", "qos_profile"),
+        Keep("platform trident mmu queue interface-profile <word>", "mmu_profile"),
+        Keep("platform trident mmu queue profile <word> apply", "mmu_profile"),
+        *qos.DELAY_ROWS,
+        Block("(tx-queue|uc-tx-queue) <integer>", "", (
+            Keep("random-detect ecn count", "queue[{1}]/ecn_count"),
+            Silent("no (priority|bandwidth percent|bandwidth guaranteed|shape rate)"),
+            Silent("no random-detect (drop|ecn count|ecn minimum-threshold)"),
+        )),
+        Silent("no priority-flow-control priority <0-7>"),
+    )),
+    Silent("transceiver qsfp default-mode 4x10G"),
+)  # fmt: skip
+_KEPT = frozenset({"qos_profile", "mmu_profile", "vrf", "link_local", "ecn_count"})
+"""Names of what is no fact of an interface by itself."""
+_EXISTS = frozenset({"enabled", "mmu_profile", "vrf", "ecn_delay_us", "ecn_count"})
+"""What is said of an interface that does nothing."""
+_NONE = (None, 0)
+
+
+class _Copied(NamedTuple):
+    """What the profiles of an interface state about it, and where it stands."""
+
+    facts: Alike[Value]
+    lines: Alike[tuple[str, int]]
+    waiting: tuple[int, ...]
+
+
+def finish(document: Document) -> None:
+    """State the facts of all interfaces; those of a profile carry the profile's lines."""
+    facts, lines, file = document.reading.facts, document.reading.lines, document.file
+    used: dict[tuple[object, object], _Copied] = {}
+    for name, block in document.scope.each("interface").items():
+        port, values = str(name), block.values
+        if port == _LOOPBACK:
+            for leaf in ("ipv4", "ipv6"):
+                if leaf in values:
+                    document.put(f"loopback/{leaf}", *values[leaf])
+        elif port.startswith("Management"):
+            _management(document, port, block)
+        elif not values.keys() <= _EXISTS:
+            paths = port_paths(port)
+            lines[paths["enabled"]] = (file, block.line)
+            facts[paths["enabled"]] = "true"
+            for leaf, (value, line) in values.items():
+                if leaf not in _KEPT:
+                    path = paths[leaf]
+                    facts[path] = value
+                    lines[path] = (file, line)
+            if "mtu" not in values or "link_local" in values:
+                _addressed(document, paths, block)
+            profiles = (values.get("qos_profile", _NONE)[0], values.get("mmu_profile", _NONE)[0])
+            copied = used.get(profiles)
+            if copied is None:
+                copied = used[profiles] = _copied(document, *profiles)
+            facts.update(copied.facts[port])
+            lines.update(copied.lines[port])
+            if "ecn_delay_us" in values or "ecn_count" in values:
+                _delay(document, paths, block, copied.waiting)
+
+
+def _addressed(document: Document, paths: Mapping[str, str], block: Scope) -> None:
+    """What follows from an address: that the interface has the default MTU, or only its link-local address."""
+    values = block.values
+    if "ipv6" not in values and "link_local" in values:
+        document.put(paths["unnumbered"], *values["link_local"])
+    if "mtu" not in values and ("ipv4" in values or "ipv6" in values or "link_local" in values):
+        document.put(paths["mtu"], DEFAULT_MTU, block.line)
+
+
+def _management(document: Document, name: str, block: Scope) -> None:
+    values = block.values
+    address = values.get("ipv4") or values.get("ipv6")
+    if address is None:
+        return
+    managed = values.get("vrf", _NONE)[0] == MANAGEMENT_VRF
+    if managed:
+        document.put("management/address", *address)
+        document.put("management/interface", name, block.line)
+    apart = managed and "platform/management_vrf" in document.reading.facts
+    state_isolation(document.reading, apart, (document.file, address[1]), _LEAK)
+
+
+def _copied(document: Document, qos_profile: Value | None, mmu_profile: Value | None) -> _Copied:
+    profiles = qos.profiles_of(document, qos_profile, mmu_profile)
+    leaves = tuple([leaf for leaf, _, _ in profiles.stated])
+    values = tuple([value for _, value, _ in profiles.stated])
+    places = tuple([(document.file, line) for _, _, line in profiles.stated])
+    return _Copied(alike(leaves, values), alike(leaves, places), profiles.waiting)
+
+
+def _delay(document: Document, paths: Mapping[str, str], block: Scope, waiting: tuple[int, ...]) -> None:
+    """What marking by delay states of the port's queues, in bytes at its speed, and whether its marks are counted."""
+    values = block.values
+    for queue in waiting:
+        if "ecn_count" in values:
+            document.put(paths[f"queue[{queue}]/ecn_count"], *values["ecn_count"])
+        if "ecn_delay_us" in values and "speed_gbps" in values:
+            threshold_us, line = values["ecn_delay_us"]
+            for leaf, value in qos.queue_facts(int(threshold_us), int(values["speed_gbps"][0])).items():
+                document.put(paths[f"queue[{queue}]/{leaf}"], value, line)
+
+
+TOPIC = Topic(ROWS, finish)

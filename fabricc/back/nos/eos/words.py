@@ -1,0 +1,135 @@
+"""How EOS names ports and spells speeds, thresholds and communities; its names, ranges and defaults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from fabricc.catalog.model import CageGroup, SwitchModel
+    from fabricc.fabric.model import Management, Switch
+
+MANAGEMENT_VRF = "MGMT"
+MANAGEMENT_INTERFACE = "Management1"  # unless the catalog names another, as of two supervisors
+SSL_PROFILE = "FABRICC"  # of gNMI; the certificate is in the device's store, which a replace leaves alone
+GRPC_PORT = 6030  # of gNMI when no `port` says another
+# EOS's own list in front of its CPU, `default-control-plane-acl`, knows gNMI at that port alone and cannot be changed.
+# What stands for it in the management VRF lets in what that list does of the services there, and gNMI (Arista openmgmt,
+# Securing Management Services).
+CONTROL_PLANE = (
+    "permit icmp any any",
+    "permit ip any any tracked",
+    "permit tcp any any eq ssh",
+    "permit tcp any any eq https",
+    "permit udp any any eq snmp",
+    "permit udp any any eq ntp",
+)
+
+TRIDENT = "trident"
+SAND = "sand"
+QUEUE_KEYWORD = {TRIDENT: "uc-tx-queue", SAND: "tx-queue"}
+
+# Arista AVD 6.4, `ethernet_interfaces[].speed`; a single-lane 25G port and slower have no lane suffix.
+SPEEDS: dict[tuple[int, int], str] = {
+    (10, 1): "10g", (25, 1): "25g", (40, 4): "40g-4", (50, 1): "50g-1", (50, 2): "50g-2",
+    (100, 1): "100g-1", (100, 2): "100g-2", (100, 4): "100g-4",
+    (200, 1): "200g-1", (200, 2): "200g-2", (200, 4): "200g-4",
+    (400, 2): "400g-2", (400, 4): "400g-4", (400, 8): "400g-8",
+    (800, 4): "800g-4", (800, 8): "800g-8", (1600, 8): "1.6t-8",
+}  # fmt: skip
+SPEED_OF = {text: key for key, text in SPEEDS.items()}
+
+# Arista AVD 6.4, `platform.trident.mmu.queue_profiles[].ingress.threshold`: 2**exponent, nothing between.
+ALPHAS: dict[int, str] = {
+    -7: "1/128", -6: "1/64", -5: "1/32", -4: "1/16", -3: "1/8", -2: "1/4", -1: "1/2",
+    0: "1", 1: "2", 2: "4", 3: "8",
+}  # fmt: skip
+# The most that `headroom-pool limit bytes` takes, by EOS's help on some switch (aristanetworks/avd issue 4921).
+HEADROOM_POOL_BYTES = 33_554_432
+ALPHA_OF = {text: exponent for exponent, text in ALPHAS.items()}
+
+WATCHDOG_RANGE_MS = (10, 60_000)
+POLLING_RANGE_MS = (5, 30_000)
+BFD_INTERVAL_RANGE_MS = (50, 60_000)
+BFD_MULTIPLIER_RANGE = (3, 50)
+MAXIMUM_PATHS = 600
+MAXIMUM_MTU = 9214
+MAXIMUM_PRIORITY = 7
+
+# RFC 1997 and RFC 8326 values that EOS prints by name.
+COMMUNITY_NAMES = {
+    "65535:0": "GSHUT",
+    "65535:65281": "no-export",
+    "65535:65282": "no-advertise",
+    "65535:65283": "local-as",
+}
+COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()}
+
+
+def alpha_exponent(dynamic_th: int) -> int:
+    """The exponent of the enumerated alpha nearest to 2**dynamic_th."""
+    return max(min(ALPHAS), min(max(ALPHAS), dynamic_th))
+
+
+def settings(switch: Switch) -> Mapping[str, Any]:
+    """The catalog's EOS settings of the switch's model."""
+    return switch.model.nos["eos"]
+
+
+def family(switch: Switch) -> str:
+    """`trident` or `sand`, by which EOS spells what concerns the ASIC."""
+    return str(settings(switch)["family"])
+
+
+def management_interface(switch: Switch) -> str:
+    """The interface that carries the management address."""
+    return str(settings(switch).get("management_interface", MANAGEMENT_INTERFACE))
+
+
+def control_plane(management: Management) -> list[str]:
+    """The rules of the list in front of the CPU in the management VRF; none where EOS's own serves."""
+    port = management.gnmi_port
+    return [] if port in (None, GRPC_PORT) else [*CONTROL_PLANE, f"permit tcp any any eq {port}"]
+
+
+def is_trident(switch: Switch) -> bool:
+    """Whether the ASIC is of the family whose buffers EOS lets one set (Trident and Tomahawk)."""
+    return family(switch) == TRIDENT
+
+
+def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
+    """The name of child `child` (from 1) of `children` of front-panel cage `cage` (from 1).
+
+    A child is named after its first lane; a cage of a single lane has no lane in its name.
+
+    Raises:
+        KeyError: the catalog has no EOS settings for the model.
+        ValueError: the model has no such cage, or it has fewer lanes than children are asked of it.
+    """
+    nos = model.nos["eos"]
+    group = _group(model, cage)
+    if not 1 <= child <= children or children > group.lanes:
+        raise ValueError(f"{model.name}: cage {cage} has no child {child} of {children}")
+    lane = (child - 1) * (group.lanes // children) + 1
+    pattern = str(nos["port"])
+    if group.lanes == 1:
+        pattern = pattern.removesuffix("/{lane}")
+    if not model.chassis:
+        return pattern.format(cage=cage, lane=lane)
+    slot, position = divmod(cage - 1, int(nos["cages_per_slot"]))
+    return pattern.format(slot=int(nos["first_slot"]) + slot, cage=position + 1, lane=lane)
+
+
+def service_ports(model: SwitchModel) -> list[str]:
+    """The names of the cages that are not for the fabric, which stay shut."""
+    cages = (cage for g in model.cages if not g.fabric for cage in range(g.first, g.first + g.count))
+    return [port_name(model, cage, 1, 1) for cage in cages]
+
+
+def _group(model: SwitchModel, cage: int) -> CageGroup:
+    for group in model.cages:
+        if group.first <= cage < group.first + group.count:
+            return group
+    raise ValueError(f"{model.name} has no cage {cage}")

@@ -1,0 +1,106 @@
+"""What a NOS expresses is what the Fabric states, but for what it declares to round or to leave out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import translate
+from functools import cache
+from pathlib import Path
+from re import compile as pattern_of
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back.nos import BUILT_IN, load
+from fabricc.back.nos.departures import LEFT_OUT
+from fabricc.back.nos.eos import DEPARTURES as EOS_DEPARTURES
+from fabricc.compiler.front import run_front
+from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
+from fabricc.fabric.qos import Trimming, Watchdog
+from fabricc.fabric.routing import LoadBalancing, Spreading
+from tests.back.nos.eos.variants import VARIANTS as EOS_VARIANTS
+from tests.back.nos.eos.variants import variant as eos_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.back.nos.departures import Departure
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+DECLARED: dict[str, Sequence[Departure]] = {"eos": EOS_DEPARTURES}
+VARIANTS = {"eos": [eos_variant(name) for name in EOS_VARIANTS]}
+NOT_YET = {"cumulus", "frr", "junos", "nxos", "sonic"}
+"""Systems that do not declare their departures yet; the test below fails when one does and stays here."""
+INVENTORIES = sorted(Path(__file__).parents[3].glob("inventories/*/cluster.yaml"))
+
+
+def odd(switch: Switch) -> Iterator[Switch]:
+    """The switch with figures and settings that few systems can hold."""
+    qos = switch.qos
+    profiles = tuple(
+        replace(p, headroom=replace(p.headroom, dynamic_th=-8, xon_bytes=0)) for p in qos.profiles
+    )
+    yield replace(switch, qos=replace(qos, profiles=profiles, link_retry=True))
+    if qos.profiles:
+        watched = Watchdog(205, 401, 333, "forward")
+        strict = tuple(replace(c, strict=True) for c in qos.classes)
+        yield replace(switch, qos=replace(qos, watchdog=watched, trimming=Trimming(256, 10, 1, (3,))))
+        yield replace(switch, qos=replace(qos, watchdog=watched, classes=strict))
+    for mode in (Spreading.PACKET, Spreading.FLOWLET):
+        yield replace(switch, load_balancing=LoadBalancing(mode, True, 128))
+
+
+@cache
+def planned_inventories() -> tuple[Switch, ...]:
+    """A switch of each kind of every inventory."""
+    fabrics = [run_front(path, gaps=False).fabric for path in INVENTORIES]
+    return tuple(fabric.switch(kind) for fabric in fabrics if fabric for kind in fabric.kinds())
+
+
+def switches(nos: str) -> Iterator[Switch]:
+    for switch in VARIANTS[nos]:
+        yield switch
+        yield from odd(switch)
+    yield from (switch for switch in planned_inventories() if switch.nos == nos)
+
+
+def neutral(switch: Switch) -> Facts:
+    return switch_facts(switch) | setting_facts(switch) | congestion_facts(switch.qos)
+
+
+def differing(nos: str) -> Iterator[tuple[str, bool]]:
+    """(path, whether it is left out) of every neutral fact that the NOS does not hold as it is."""
+    for switch in switches(nos):
+        planned = load(nos).planned(switch)
+        for path, value in neutral(switch).items():
+            if planned.get(path) != value:
+                yield path, path not in planned
+
+
+def test_every_system_declares_or_is_named_here() -> None:
+    assert set(BUILT_IN) == DECLARED.keys() | NOT_YET
+    assert not DECLARED.keys() & NOT_YET
+
+
+@pytest.mark.parametrize("nos", sorted(BUILT_IN))
+def test_what_is_planned_is_what_the_fabric_states_but_for_what_is_declared(nos: str) -> None:
+    if nos in NOT_YET:
+        pytest.skip(f"{nos} does not declare its departures yet")
+    found = set(differing(nos))
+    shapes = {
+        departure: pattern_of(translate(departure.path.replace("[", "[[]"))) for departure in DECLARED[nos]
+    }
+    used = {
+        d
+        for d, shape in shapes.items()
+        for path, left in found
+        if left is (d.kind is LEFT_OUT) and shape.match(path)
+    }
+    undeclared = {
+        (path, left)
+        for path, left in found
+        if not any(left is (d.kind is LEFT_OUT) and shape.match(path) for d, shape in shapes.items())
+    }
+    assert undeclared == set()
+    assert [departure for departure in shapes if departure not in used] == []
