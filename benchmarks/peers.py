@@ -26,9 +26,9 @@ SMALL = Fabric(64)
 OURS = """
 import pathlib, sys, time
 from fabricc.back import nos
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 def compiled(spec, folder):
-    fabric = run_front(pathlib.Path(spec)).fabric
+    fabric = compile_spec(pathlib.Path(spec)).fabric
     for place in fabric.switch_ids():
         switch = fabric.switch(place)
         for text in nos.load(switch.nos).render(switch).values():

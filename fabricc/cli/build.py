@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.cli import output
+from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce, repin_option
+from fabricc.compiler.driver import build
+from fabricc.compiler.lock_file import lock_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler import BuildResult
+
+LEDGER = "accepted.yaml"
+"""As `build.accepted.NAME`."""
 
 
 @click.command(
@@ -34,9 +39,9 @@ if TYPE_CHECKING:
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
 @click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE",
               help="What devices accepted, if anything. [default: accepted.yaml beside the spec]")  # fmt: skip
-@output.templates_option
-@output.jobs_option
-@output.format_option
+@options.templates_option
+@options.jobs_option
+@options.format_option
 def command(
     spec: Path,
     out: Path,
@@ -54,8 +59,6 @@ def command(
     """
     if frozen and repin is not None:
         raise click.UsageError("--frozen and --repin exclude each other.")
-    from fabricc.compiler.driver import build
-
     begin = time.perf_counter()
     with output.progress() as bar:
         result, sources = build(
@@ -82,25 +85,18 @@ def command(
 
 def _never_accepted(spec: Path, ledger: Path | None) -> Sequence[Diagnostic]:
     """What the ledger of accepted lines says of this spec, nothing where there is none."""
-    from fabricc.compiler import accepted
-    from fabricc.compiler.front import run_front
-
-    path = ledger or spec.parent / accepted.NAME
+    path = ledger or spec.parent / LEDGER
     if ledger is None and not path.exists():
         return ()
-    tried, wrong = accepted.read(path)
-    if wrong:
-        return wrong
-    front = run_front(spec, gaps=False, infiniband=True)
-    return tuple(accepted.warnings(front.fabric, tried)) if front.fabric is not None else ()
+    from fabricc.compiler.accepted import never_accepted  # plans; a build that finds nothing to do does not
+
+    return never_accepted(spec, path)
 
 
 def summary(
     result: BuildResult, spec: Path, checked: bool, seconds: float, found: Sequence[Diagnostic]
 ) -> list[str]:
     """The lines at the end of a build."""
-    from fabricc.compiler.front import lock_of
-
     counts = result.counts
     switches = ", ".join(
         plural(counts[name], noun)
@@ -138,10 +134,8 @@ def summary(
 def _repinned(result: BuildResult) -> list[tuple[str, str]]:
     if result.repinned is None:
         return []
-    from fabricc.compiler.repinning import changes
-
     done = result.repinned
-    return [("repinned", f"{changes(done.pins)}: {done.touched}" if done.pins else "nothing")]
+    return [("repinned", f"{done.changes}: {done.touched}" if done.pins else "nothing")]
 
 
 def _some(devices: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,17 @@ import click
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.text import json_document
-from fabricc.cli import output, words
+from fabricc.catalog.load import load_catalog
+from fabricc.catalog.model import HostModel, SwitchModel
+from fabricc.cli import model_page, output, words
+from fabricc.compiler.quoting import input_texts
+from fabricc.compiler.result import exit_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.base.foreign.text import Rendered
-    from fabricc.catalog.model import Catalog, HostModel, NicModel, SwitchModel
+    from fabricc.catalog.model import Catalog, NicModel
 
 
 @click.command("catalog", short_help="List the hardware known, or one model with its figures and sources.")
@@ -25,10 +30,6 @@ if TYPE_CHECKING:
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     """List every switch, host and NIC, or show model NAME: each figure with its source."""
-    from fabricc.catalog.load import load_catalog
-    from fabricc.compiler.quoting import input_texts
-    from fabricc.compiler.result import exit_status
-
     catalog, found = load_catalog(list(extra))
     output.tell(found, "text", input_texts(found))
     if name is None:
@@ -39,14 +40,10 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         return exit_status(found)
     model = catalog.switches.get(name) or catalog.hosts.get(name) or catalog.nics.get(name)
     if model is None:
-        from difflib import get_close_matches
-
         known = [*catalog.switches, *catalog.hosts, *catalog.nics]
         near = get_close_matches(name, known, 1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise click.UsageError(f"no model '{name}' in the catalog.{hint} `fabricc catalog` lists them.")
-    from fabricc.cli import model_page
-
     if format_ == "json":
         rows = [
             {"figure": path, "value": value, "source": source}
@@ -82,8 +79,6 @@ def _sections(catalog: Catalog) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _gist(model: SwitchModel | HostModel | NicModel) -> str:
     """One line about a model."""
-    from fabricc.catalog.model import HostModel, SwitchModel
-
     if isinstance(model, SwitchModel):
         cages = [
             f"{group.count} x {max(b.children * b.speed_gbps for b in group.breakouts)}G"

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import click
 
+from fabricc.back.infiniband.cabling import compare_files
 from fabricc.base.diagnostics.wording import plural
-from fabricc.cli import output
+from fabricc.cli import options, output
+from fabricc.compiler.committed import check_committed
+from fabricc.compiler.quoting import input_texts
+from fabricc.compiler.recheck import check_tree
 
 
 @click.command("check", short_help="Prove a built tree: its bytes, its meaning, both ends of every link.")
@@ -32,9 +36,9 @@ from fabricc.cli import output
     help="Instead: compare what this Git revision has at TREE, or at the folder of trees, whole with a fresh build "
     "of the --spec that it has.",
 )
-@output.templates_option
-@output.jobs_option
-@output.format_option
+@options.templates_option
+@options.jobs_option
+@options.format_option
 def command(
     tree: Path,
     spec: Path | None,
@@ -49,14 +53,9 @@ def command(
         if spec is None or sim or found:
             raise click.UsageError("--committed needs --spec, and goes with neither --sim nor --found.")
         return _committed(tree, committed, spec, jobs, format_)
-    from fabricc.compiler.recheck import check_tree
-
     with output.progress() as bar:
         result, sources = check_tree(tree, spec, jobs=jobs, progress=bar, simulate=sim)
     if found:
-        from fabricc.back.infiniband.cabling import compare_files
-        from fabricc.compiler.quoting import input_texts
-
         compared = compare_files(tree, found)
         result = replace(result, diagnostics=(*result.diagnostics, *compared))
         sources = {**input_texts(compared), **sources}
@@ -72,8 +71,6 @@ def command(
 
 
 def _committed(folder: Path, revision: str, spec: Path, jobs: int | None, format_: str) -> int:
-    from fabricc.compiler.committed import check_committed
-
     with output.progress() as bar:
         result, sources = check_committed(folder, revision, spec, jobs=jobs, progress=bar)
     output.tell(result.diagnostics, format_, sources)

@@ -6,6 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from fabricc.cli import output
+from fabricc.cli.entry import cli
 
 
 @click.command("completion", short_help="Print the script that completes fabricc's commands in a shell.")
@@ -15,8 +16,6 @@ def command(shell: str) -> None:
 
     For bash: `fabricc completion bash > ~/.local/share/bash-completion/completions/fabricc`.
     """
-    from fabricc.cli.entry import cli
-
     kind = get_completion_class(shell)
     if kind is None:
         raise click.UsageError(f"no completion for {shell}")

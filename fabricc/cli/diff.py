@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.cli import output
+from fabricc.base.diagnostics.render import document
+from fabricc.cli import options, output
+from fabricc.compiler.result import exit_status
+from fabricc.review.diff import machine, markdown, terminal
+from fabricc.review.diff.findings import as_diagnostics
+from fabricc.review.diff.inputs import InputError, inputs
+from fabricc.review.diff.policy import NAME, load_policy, read_policy, violations
+from fabricc.review.diff.run import review
 
 if TYPE_CHECKING:
     from fabricc.review.diff.inputs import Inputs
@@ -39,8 +46,8 @@ CHANGES = 2
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit status 2 when devices change, 0 only when none does."
 )
-@output.templates_option
-@output.jobs_option
+@options.templates_option
+@options.jobs_option
 def command(
     first: Path,
     second: Path | None,
@@ -63,11 +70,6 @@ def command(
         raise click.UsageError("Give a second spec or tree, or --base and --head, not both.")
     if second is None and first.is_dir():
         raise click.UsageError("A tree is compared with another tree or a spec: name it.")
-    from fabricc.compiler.result import exit_status
-    from fabricc.review.diff.inputs import InputError, inputs
-    from fabricc.review.diff.policy import violations
-    from fabricc.review.diff.run import review
-
     spec = second or first
     try:
         with inputs(first, second, base, head) as sides:
@@ -76,9 +78,7 @@ def command(
     except InputError as error:
         output.tell(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
         if format_ == "md":
-            from fabricc.review.diff.markdown import FORGES, failure
-
-            output.document(failure(error.diagnostics, str(spec), FORGES[forge]))
+            output.document(markdown.failure(error.diagnostics, str(spec), markdown.FORGES[forge]))
         return exit_status(error.diagnostics) or 1
     found = replace(found, violations=violations(rules, found, frozenset(labels), str(spec)))
     _tell(found, format_, forge, details_url)
@@ -93,9 +93,6 @@ def _policies(sides: Inputs, named: Path | None, spec: Path, base: str) -> tuple
     Raises:
         InputError: a policy file is not valid.
     """
-    from fabricc.review.diff.inputs import InputError
-    from fabricc.review.diff.policy import NAME, load_policy, read_policy
-
     if named is None and sides.policy is not None:
         rules, wrong = read_policy(sides.policy, f"{base}:{NAME}")
     else:
@@ -107,19 +104,10 @@ def _policies(sides: Inputs, named: Path | None, spec: Path, base: str) -> tuple
 
 def _tell(review: Review, format_: str, forge: str, details_url: str) -> None:
     if format_ == "text":
-        from fabricc.review.diff import terminal
-
         output.show(terminal.parts(review))
     elif format_ == "md":
-        from fabricc.review.diff import markdown
-
         output.document(markdown.render(review, markdown.FORGES[forge], details_url))
     elif format_ == "json":
-        from fabricc.review.diff import machine
-
         output.document(machine.render(review))
     else:
-        from fabricc.base.diagnostics.render import document
-        from fabricc.review.diff.findings import as_diagnostics
-
         output.document(document(as_diagnostics(review, format_), format_))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from fabricc.cli import output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from click.shell_completion import CompletionItem
 
 PACKAGE = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"\[([^\]]+)\]\((?:docs/)?([a-z0-9-]+)\.md\)")
@@ -27,8 +28,6 @@ def pages() -> Mapping[str, Path]:
 
 
 def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
     return [
         CompletionItem(topic, help=_title(path)) for topic, path in pages().items() if topic.startswith(begun)
     ]
@@ -44,8 +43,6 @@ def command(topic: str | None) -> int:
         return 0
     topic = topic.removeprefix("docs/").removesuffix(".md")
     if topic not in known:
-        from difflib import get_close_matches
-
         near = get_close_matches(topic, known, 1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise click.UsageError(f"no topic '{topic}'.{hint} `fabricc docs` lists them.")

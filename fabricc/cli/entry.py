@@ -6,12 +6,15 @@ import importlib
 import io
 import os
 import sys
+import traceback
+from difflib import get_close_matches
 from typing import Any
 
 import click
 
-from fabricc import __version__
 from fabricc.cli import output
+from fabricc.compiler.result import exit_status
+from fabricc.version import __version__
 
 VERBS = {
     "init": "Start a GitOps repository with a spec that builds as it stands.",
@@ -60,8 +63,6 @@ class Verbs(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
-
             near = get_close_matches(args[0], VERBS, 1)
             if not near:
                 raise
@@ -106,16 +107,12 @@ def run(arguments: list[str] | None = None) -> int:
 
 def _internal(error: Exception) -> int:
     """Tell of a failure that carries its diagnostic, or of a defect in one line; the traceback on request."""
-    from fabricc.tree import EmitError
+    from fabricc.tree import EmitError  # `--help` needs none of what writes trees
 
     if isinstance(error, EmitError):
-        from fabricc.compiler.result import exit_status
-
         output.tell([error.diagnostic], "text", {})
         return exit_status([error.diagnostic])
     if os.environ.get("FABRICC_DEBUG") == "1":
-        import traceback
-
         output.err(*traceback.format_exc().splitlines())
     reason = str(error).strip().rpartition("\n")[2] or "no message"
     output.err(

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.cli import output
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.foreign.screen import Line
+from fabricc.base.foreign.text import json_document
+from fabricc.cli import options, output
 from fabricc.cli.words import explained, subjects
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.result import exit_status
+from fabricc.proof.tree import read_manifest
+from fabricc.review.explain import trees
+from fabricc.review.explain.ask import explain, subject_of
+from fabricc.review.explain.codes import explain_code
+from fabricc.review.explain.facts import Explainer
+from fabricc.review.explain.lines import explain_line
+from fabricc.review.explain.machine import plain
+from fabricc.review.explain.model import SubjectError
+from fabricc.review.explain.origins import Known
+from fabricc.review.explain.text import lines
+from fabricc.review.explain.trees import line_named, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.review.explain.model import Explanation
-    from fabricc.review.explain.origins import Known
 
 _CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
 _STYLES = {"title": "bold", "name": "bold cyan", "label": "dim", "plain": ""}
@@ -31,7 +46,7 @@ _STYLES = {"title": "bold", "name": "bold cyan", "label": "dim", "plain": ""}
 @click.option(
     "--spec", type=click.Path(path_type=Path), help="The spec of a line's tree, if it is not found by itself."
 )
-@output.templates_option
+@options.templates_option
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Text for people, or one JSON object with the explanation and the findings.")  # fmt: skip
 def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str) -> int:
@@ -46,9 +61,6 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     cluster.yaml su001-tor1a:Ethernet8 ecn   some of its settings
     build/zone/switches/su001-tor1a/running-config.cfg:103   a line of a built tree
     """  # noqa: D301
-    from fabricc.compiler.result import exit_status
-    from fabricc.review.explain.model import SubjectError
-
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
     explanation: Explanation | None = None
@@ -73,12 +85,8 @@ def _explained(
     Raises:
         SubjectError: there is nothing of that name.
     """
-    from fabricc.review.explain.trees import line_named
-
     code = words[0] if len(words) == 1 and _CODE.fullmatch(words[0]) else first if not words else ""
     if _CODE.fullmatch(code):
-        from fabricc.review.explain.codes import explain_code
-
         return explain_code(code.upper())
     if not words and (place := line_named(first)) is not None:
         return _line(first, *place, spec, found, sources)
@@ -87,8 +95,6 @@ def _explained(
             f"'{first}' is neither a code nor a line of a built tree; of a spec, say what to explain: an address, "
             "an ASN, a device or DEVICE:PORT."
         )
-    from fabricc.review.explain.ask import explain
-
     return explain(_known(_front(_spec(Path(first)), sources)), words[0], words[1:])
 
 
@@ -100,65 +106,47 @@ def _spec(path: Path) -> Path:
     """
     if not path.is_dir():
         return path
-    from fabricc.proof.tree import read_manifest
-    from fabricc.review.explain.model import SubjectError
-    from fabricc.review.explain.trees import spec_of
-
     manifest, missing = read_manifest(path)
     if manifest is None:
         raise SubjectError(*([missing] if missing else []))
     return spec_of(path, manifest)
 
 
-def _front(spec: Path, sources: dict[str, str]) -> Front:
+def _front(spec: Path, sources: dict[str, str]) -> Compiled:
     """The planned spec.
 
     Raises:
         SubjectError: it cannot be planned, or is of InfiniBand (FAB9273).
     """
-    from fabricc.base.diagnostics import Diagnostic, Severity
-    from fabricc.compiler.front import run_front
-    from fabricc.review.explain.model import SubjectError
-
-    front = run_front(spec, gaps=False, infiniband=True)
-    sources.update(front.sources)
-    if front.infiniband is not None:
+    compiled = compile_spec(spec, gaps=False)
+    sources.update(compiled.sources)
+    if compiled.infiniband is not None:
         message = (
             f"{spec} is of an InfiniBand fabric, whose subnet manager gives out addresses: no line to trace"
         )
         help_ = "`fabricc plan` shows its GUIDs, LIDs and cables; a code is explained without a spec."
         raise SubjectError(Diagnostic("FAB9273", Severity.ERROR, message, None, help_))
-    if not front.sound:
-        raise SubjectError(*(each for each in front.diagnostics if each.severity is Severity.ERROR))
-    return front
+    if not compiled.sound:
+        raise SubjectError(*(each for each in compiled.diagnostics if each.severity is Severity.ERROR))
+    return compiled
 
 
-def _known(front: Front) -> Known:
-    from fabricc.review.explain.origins import Known
-
-    assert front.spec is not None
-    assert front.fabric is not None
-    return Known(front.spec, front.fabric, front.sources, str(front.lock_path), front.lock_text)
+def _known(compiled: Compiled) -> Known:
+    return Known(
+        compiled.spec, compiled.fabric, compiled.sources, str(compiled.lock_path), compiled.lock_text
+    )
 
 
 def _line(
     shown: str, file: Path, number: int, spec: Path | None, found: list[Diagnostic], sources: dict[str, str]
 ) -> Explanation:
-    from fabricc.review.explain import trees
-    from fabricc.review.explain.ask import subject_of
-    from fabricc.review.explain.facts import Explainer
-    from fabricc.review.explain.lines import explain_line
-    from fabricc.review.explain.model import SubjectError
-
     line = trees.find_line(file, number, spec)
-    front = _front(line.spec, sources)
-    known = _known(front)
-    found += trees.stale(line, front)
+    compiled = _front(line.spec, sources)
+    known = _known(compiled)
+    found += trees.stale(line, compiled)
     name = line.folder.partition("/")[2]
     at = known.fabric.find(name)
     if at is None:
-        from fabricc.base.diagnostics import Diagnostic, Severity
-
         message = f"{line.spec} as it is now has no device {name}"
         raise SubjectError(Diagnostic("FAB9270", Severity.ERROR, message, None, "Build again."))
     subject = subject_of(known, at)
@@ -166,19 +154,11 @@ def _line(
 
 
 def _tell_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> None:
-    import dataclasses
-
-    from fabricc.base.foreign.text import json_document
-    from fabricc.review.explain.machine import plain
-
     findings = [dataclasses.asdict(each) for each in found]
     whole = {"explanation": plain(explanation) if explanation else None, "findings": findings}
     output.document(json_document(whole))
 
 
 def _show(explanation: Explanation) -> None:
-    from fabricc.base.foreign.screen import Line
-    from fabricc.review.explain.text import lines
-
     told = lines(explanation, max(60, min(output.width(), 120)))
     output.show(Line(each.text, _STYLES[each.style]) for each in told)

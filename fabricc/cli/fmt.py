@@ -9,23 +9,25 @@ import click
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.cli import output
+from fabricc.base.foreign import files
+from fabricc.cli import options, output
+from fabricc.compiler.result import exit_status
+from fabricc.front.spec.canonical import canonical, first_difference
+from fabricc.front.spec.yaml_loader import MAX_BYTES, parse_yaml, too_large
+from fabricc.tree import EmitError
+from fabricc.tree.file import write_file
 
 
 @click.command("fmt", short_help="Lay out specs the same way, comments and meaning untouched.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Change nothing; exit status 1 when a file would change.")
-@output.format_option
+@options.format_option
 def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
     """Lay out FILEs (specs, policies, catalogs): indentation, spacing, blank lines.
 
     The order of keys, quotes and comments stay, and the result is read again and compared before it is written.
     Exit status: 0 all in order, 1 a file cannot be laid out, or would change with --check, 3 it cannot be written.
     """
-    from fabricc.compiler.result import exit_status
-    from fabricc.tree import EmitError
-    from fabricc.tree.file import write_file
-
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
     changed = 0
@@ -52,10 +54,6 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
 
 def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
     """What is wrong with the file, its text, and its canonical text."""
-    from fabricc.base.foreign import files
-    from fabricc.front.spec.canonical import canonical
-    from fabricc.front.spec.yaml_loader import MAX_BYTES, parse_yaml, too_large
-
     try:
         raw = files.read(path, limit=MAX_BYTES)
     except files.TooLargeError:
@@ -73,8 +71,6 @@ def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
 
 
 def _differs(path: Path, text: str, laid_out: str) -> Diagnostic:
-    from fabricc.front.spec.canonical import first_difference
-
     place = Position(str(path), first_difference(text, laid_out))
     remedy = f"Run `fabricc fmt {shlex.quote(str(path))}`."
     return Diagnostic(

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.front.planning.room import Room
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
 
 
-def repinned_tables(front: Front) -> Iterator[_Table]:
+def repinned_tables(compiled: Compiled) -> Iterator[_Table]:
     """The pins that a repinning changes; what it touches is a finding."""
-    if front.repinned is not None and front.repinned.pins:
-        rows = [(name, old, new) for name, (old, new) in front.repinned.pins.items()]
+    if compiled.repinned is not None and compiled.repinned.pins:
+        rows = [(name, old, new) for name, (old, new) in compiled.repinned.pins.items()]
         yield "Repinned", ("pin", "from", "to"), rows
 
 
@@ -26,12 +27,10 @@ def room_table(rooms: Iterable[Room]) -> _Table:
     return "Room for growth", ("pin", "of what", "in use", "room", "left"), rows
 
 
-def summary(front: Front, rooms: Iterable[Room]) -> dict[str, object]:
+def summary(compiled: Compiled, rooms: Iterable[Room]) -> dict[str, object]:
     """The same as JSON holds it."""
-    import dataclasses
-
     found: dict[str, object] = {"room": [room._asdict() for room in rooms]}
-    if front.repinned is not None:
-        touched = dataclasses.asdict(front.repinned.touched)
-        found["repinned"] = {"pins": dict(front.repinned.pins), "touched": touched}
+    if compiled.repinned is not None:
+        touched = dataclasses.asdict(compiled.repinned.touched)
+        found["repinned"] = {"pins": dict(compiled.repinned.pins), "touched": touched}
     return found

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import click
 
-from fabricc import __version__
 from fabricc.cli import output
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.lock_file import LOCK_NAME
+from fabricc.front.spec.resources import schema_path
+from fabricc.tree.file import make_folder, write_file
+from fabricc.version import __version__
 
 STARTER = Path(__file__).parent / "starter"
 FILES = {
@@ -43,8 +47,6 @@ def command(folder: Path) -> int:
 
     Nothing that exists is overwritten. There is no lock before the first build: until then nothing is pinned.
     """
-    from fabricc.compiler.front import LOCK_NAME, run_front
-
     taken = [name for name in (*FILES.values(), LOCK_NAME, _SCHEMA) if os.path.lexists(folder / name)]
     if taken:
         output.err(
@@ -52,16 +54,13 @@ def command(folder: Path) -> int:
             "  help: choose an empty folder.",
         )
         return 1
-    from fabricc.front.spec.resources import schema_path
-    from fabricc.tree.file import make_folder, write_file
-
     sources = {name: STARTER / source for source, name in FILES.items()} | {_SCHEMA: schema_path("cluster")}
     for name, source in sources.items():
         make_folder((folder / name).parent)
         write_file(folder / name, source.read_bytes())
-    front = run_front(folder / "cluster.yaml")
-    output.tell(front.diagnostics, "text", front.sources)
-    if not front.sound:
+    compiled = compile_spec(folder / "cluster.yaml", ethernet_only=True)
+    output.tell(compiled.diagnostics, "text", compiled.sources)
+    if not compiled.sound:
         return 1
     where = "" if folder == Path() else f"cd {folder} && "
     output.out(

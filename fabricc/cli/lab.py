@@ -12,14 +12,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.cli import output
+from fabricc.cli import options, output
 from fabricc.cli.words import labs, nodes, targets
+from fabricc.operate.lab import demands, faults, growth, lifecycle, observe, report
+from fabricc.operate.lab import state as states
+from fabricc.operate.lab.export.write import export as write
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.running import Lab
+from fabricc.operate.lab.source import UnsoundError
+from fabricc.operate.lab.status import rows
+from fabricc.operate.lab.steady import Network, compare_steady
+from fabricc.operate.lab.trial import SETTLE_S, network_of, trial_of, try_out
+from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fabricc.operate.lab.running import Lab
-    from fabricc.operate.lab.steady import Network
 
 ENVIRONMENT = 3
 
@@ -34,16 +42,13 @@ def _told(verb: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(verb)
     def run(*arguments: Any, **options: Any) -> int:
-        from fabricc.operate.lab.failure import LabError
-        from fabricc.operate.lab.source import UnsoundError
-
         try:
             return verb(*arguments, **options)
         except LabError as error:
             output.tell([error.diagnostic], "text", {})
             return ENVIRONMENT
         except UnsoundError as error:
-            output.tell(error.front.diagnostics, "text", error.front.sources)
+            output.tell(error.compiled.diagnostics, "text", error.compiled.sources)
             return 1
 
     return run
@@ -65,11 +70,8 @@ sample_option = click.option(
 
 
 def _open(name: str | None, folder: Path | None) -> Lab:
-    from fabricc.operate.lab import demands, state
-    from fabricc.operate.lab.running import Lab
-
     demands.require_root()
-    return Lab.open(state.folder_of(name, folder))
+    return Lab.open(states.folder_of(name, folder))
 
 
 @command.command("up")
@@ -93,11 +95,6 @@ def up(spec: Path, units: int | None, sample: bool, state: Path | None, swap: tu
 def _boot(
     spec: Path, units: int | None, sample: bool, state: Path | None, swap: tuple[str, str] | None = None
 ) -> tuple[Lab, Network]:
-    from fabricc.operate.lab import lifecycle, observe
-    from fabricc.operate.lab.failure import LabError
-    from fabricc.operate.lab.steady import Network
-    from fabricc.operate.lab.trial import SETTLE_S
-
     begin = time.monotonic()
     with output.progress() as bar:
         ends = (_end(swap[0]), _end(swap[1])) if swap else None
@@ -147,9 +144,6 @@ def _end(text: str) -> tuple[str, str]:
 @_told
 def down(name: str | None, state: Path | None) -> int:
     """Take a lab away, also what a killed run left; nothing else is touched."""
-    from fabricc.operate.lab import lifecycle
-    from fabricc.operate.lab import state as states
-
     record = lifecycle.down(states.folder_of(name, state))
     output.out(f"{record.cluster}: gone")
     return 0
@@ -160,9 +154,6 @@ def down(name: str | None, state: Path | None) -> int:
 @_told
 def status(name: str | None, state: Path | None) -> int:
     """Show each node: whether it runs, its sessions, its memory; and what is broken."""
-    from fabricc.operate.lab import faults
-    from fabricc.operate.lab.status import rows
-
     lab = _open(name, state)
     output.out(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
     output.out(*output.columns(rows(lab)))
@@ -191,8 +182,6 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 @_told
 def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
     """Take away a link (DEVICE:PORT, either end) or a switch (its name), as when the light goes out."""
-    from fabricc.operate.lab import faults
-
     lab = _open(name, state)
     with _held(lab):
         ends = faults.break_(lab, target, silent=silent)
@@ -206,8 +195,6 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
 @_told
 def heal(name: str | None, state: Path | None, target: str | None) -> int:
     """Give back what was broken: TARGET, or everything."""
-    from fabricc.operate.lab import faults
-
     lab = _open(name, state)
     with _held(lab):
         healed = faults.heal(lab, target)
@@ -238,9 +225,6 @@ def test(
 
     Exit status 1 when anything differs from what was predicted.
     """
-    from fabricc.operate.lab import lifecycle, report
-    from fabricc.operate.lab.trial import network_of, try_out
-
     if spec is None and (units is not None or sample):
         raise click.UsageError("--units and --sample go with SPEC.")
     lab, network = _boot(spec, units, sample, state) if spec else (_open(name, state), None)
@@ -264,10 +248,6 @@ def test(
 @_told
 def grow(name: str | None, state: Path | None, spec: Path, units: int | None) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
-    from fabricc.operate.lab import growth, report
-    from fabricc.operate.lab.steady import compare_steady
-    from fabricc.operate.lab.trial import network_of, trial_of
-
     lab = _open(name, state)
     with _held(lab):
         step = growth.plan_step(network_of(lab), spec, units)
@@ -297,15 +277,12 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
     show_default=True,
     help="Folder of output trees; the tree is named <cluster>-<format>.",
 )
-@output.templates_option
+@options.templates_option
 @units_option
 @sample_option
 @_told
 def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool) -> int:
     """Write SPEC as a topology for containerlab or netlab, for those who have images. Needs no root."""
-    from fabricc.operate.lab.export.write import export as write
-    from fabricc.tree import EmitError
-
     try:
         written = write(spec, format_, out, units=units, sample=sample)
     except EmitError as error:
@@ -319,7 +296,5 @@ def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool)
 
 @contextmanager
 def _held(lab: Lab) -> Iterator[None]:
-    from fabricc.operate.lab import state
-
-    with state.locked(lab.folder):
+    with states.locked(lab.folder):
         yield

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.cli import output
+from fabricc.base.diagnostics import Position
+from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce, repin_option
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.lock_file import lock_change, own_lock, second_lock, write_lock
+from fabricc.compiler.result import exit_status
+from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
 
 
 @click.command(
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--own", is_flag=True, help="Write NAME.lock beside NAME.yaml, for one of several specs in a folder."
 )
-@output.format_option
+@options.format_option
 def command(
     specs: tuple[Path, ...], check: bool, repin: tuple[str, ...] | None, own: bool, format_: str
 ) -> int:
@@ -39,29 +44,25 @@ def command(
     """
     if check and (own or repin is not None):
         raise click.UsageError(f"--check and {'--own' if own else '--repin'} exclude each other.")
-    from fabricc.compiler.front import own_lock, run_front, second_lock
-    from fabricc.compiler.result import exit_status
-    from fabricc.tree import EmitError
-
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
     told: list[str] = []
     for spec in specs:
         place = own_lock(spec) if own else None
-        front = run_front(spec, repin=repin, gaps=False, infiniband=True, lock_path=place)
-        sources.update(front.sources)
-        if own and (second := second_lock(front)) is not None:
+        compiled = compile_spec(spec, repin=repin, gaps=False, lock_path=place)
+        sources.update(compiled.sources)
+        if own and (second := second_lock(compiled)) is not None:
             found.append(second)
             continue
-        wrong = [d for d in front.diagnostics if exit_status((d,))]
+        wrong = [d for d in compiled.diagnostics if exit_status((d,))]
         if not wrong and check:
-            wrong = _stale(front, spec)
-            told += [] if wrong else [f"{front.lock_path}: as it has to be"]
+            wrong = _stale(compiled, spec)
+            told += [] if wrong else [f"{compiled.lock_path}: as it has to be"]
         elif not wrong:
             try:
                 if format_ == "text":
-                    announce(front, output.err)
-                told.append(_written(front))
+                    announce(compiled, output.err)
+                told.append(_written(compiled))
             except EmitError as error:
                 wrong = [error.diagnostic]
         found += wrong
@@ -71,22 +72,15 @@ def command(
     return exit_status(found)
 
 
-def _stale(front: Front, spec: Path) -> list[Diagnostic]:
+def _stale(compiled: Compiled, spec: Path) -> list[Diagnostic]:
     """What `--check` says when the lock is not what the spec needs."""
-    from fabricc.base.diagnostics import Position
-    from fabricc.compiler.front import lock_change
-
-    if front.lock_text == front.lock_before:
+    if compiled.lock_text == compiled.lock_before:
         return []
-    verb = "build" if front.lock_before is None else "lock"
+    verb = "build" if compiled.lock_before is None else "lock"
     remedy = f"Run `fabricc {verb} {shlex.quote(str(spec))}` and commit the lock with the spec."
-    place = Position(str(spec if front.lock_before is None else front.lock_path), 1)
-    return [replace(lock_change(front), position=place, help=remedy)]
+    place = Position(str(spec if compiled.lock_before is None else compiled.lock_path), 1)
+    return [replace(lock_change(compiled), position=place, help=remedy)]
 
 
-def _written(front: Front) -> str:
-    from fabricc.compiler.driver import write_lock
-
-    return (
-        f"{front.lock_path}: {'written, commit it with the spec' if write_lock(front) else 'as it has to be'}"
-    )
+def _written(compiled: Compiled) -> str:
+    return f"{compiled.lock_path}: {'written, commit it with the spec' if write_lock(compiled) else 'as it has to be'}"

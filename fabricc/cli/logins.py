@@ -6,6 +6,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from fabricc.cli import output
+from fabricc.operate.devices.access import NAME, not_own, read_access
+from fabricc.operate.push.source import refused
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +24,6 @@ def access(spec: Path, stated: Path | None) -> Access:
         RefusedError: FAB9101, there is none; FAB9163, the one beside the spec may be somebody else's.
         DeviceError: FAB9101 or FAB9102, it cannot be used.
     """
-    from fabricc.operate.devices.access import NAME, not_own, read_access
-    from fabricc.operate.push.source import refused
-
     logging.getLogger().addHandler(logging.NullHandler())
     path = stated or spec.parent / NAME
     if stated is None and not path.exists():

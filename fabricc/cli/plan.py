@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
+import subprocess
 from itertools import chain, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +16,19 @@ from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import csv_text, json_document
 from fabricc.cli import growth, output
 from fabricc.cli.repin import RepinningCommand, repin_option
+from fabricc.compiler import tables
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.result import exit_status
+from fabricc.front.planning.quality import worksheets
+from fabricc.front.planning.room import full, rooms
+from fabricc.front.qos.plot import panel_of, svg
+from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.base.foreign.text import Rendered
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.quality import Sheet
     from fabricc.front.spec.model import ClusterSpec
@@ -54,40 +64,34 @@ def command(
     repin: tuple[str, ...] | None,
 ) -> int:
     """Show what SPEC becomes, without writing a configuration."""
-    from fabricc.compiler.front import run_front
-    from fabricc.compiler.result import exit_status
-
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise click.BadParameter(f"{picture} ends neither in .svg nor in .png", param_hint="--plot")
-    front = run_front(spec, repin=repin, infiniband=True)
-    if front.infiniband is not None:
-        from fabricc.cli.plan_infiniband import show_plan
+    compiled = compile_spec(spec, repin=repin)
+    if compiled.infiniband is not None:
+        from fabricc.cli.plan_infiniband import show_plan  # no fabric of Ethernet needs it
 
-        return show_plan(front, format_, csv_folder, ethernet_only=qos or picture is not None)
-    fabric, found = front.fabric, front.diagnostics
-    if fabric is not None and front.spec is not None:
-        from fabricc.front.planning.room import full, rooms
-
-        found = (*found, *full(front.spec, fabric, rooms(fabric), pinned=front.lock_before is not None))
+        return show_plan(compiled, format_, csv_folder, ethernet_only=qos or picture is not None)
+    stated, fabric, found = compiled.loaded, compiled.planned, compiled.diagnostics
+    if fabric is not None and stated is not None:
+        found = (*found, *full(stated, fabric, rooms(fabric), pinned=compiled.lock_before is not None))
     sheets: tuple[Sheet, ...] = ()
-    computed = fabric or front.draft
-    if computed is not None and front.spec is not None and (qos or picture or csv_folder):
-        from fabricc.front.planning.quality import worksheets
-
-        sheets = worksheets(front.spec, computed)
+    computed = fabric or compiled.draft
+    if computed is not None and stated is not None and (qos or picture or csv_folder):
+        sheets = worksheets(stated, computed)
     if format_ == "json":
-        output.document(_json(front, found, sheets if qos else None))
+        output.document(_json(compiled, found, sheets if qos else None))
     else:
-        output.tell(found, "text", front.sources)
+        output.tell(found, "text", compiled.sources)
         if qos and computed is not None:
             output.show(starmap(Table, _worksheet_tables(sheets)))
             if fabric is not None and not sheets:
                 output.out("No lossless class: there is nothing to compute.")
-        elif fabric is not None and front.spec is not None:
-            output.show(starmap(Table, chain(growth.repinned_tables(front), _tables(fabric, front.spec))))
-            if front.lock_before is None:
+        elif fabric is not None and stated is not None:
+            output.show(starmap(Table, chain(growth.repinned_tables(compiled), _tables(fabric, stated))))
+            if compiled.lock_before is None:
                 output.out(
-                    f"There is no {front.lock_path.name}: nothing is deployed yet, and every number may still change."
+                    f"There is no {compiled.lock_path.name}: nothing is deployed yet, "
+                    "and every number may still change."
                 )
     if picture is not None and computed is not None:
         _draw(f"{computed.cluster}: lossless thresholds", sheets, picture)
@@ -98,18 +102,13 @@ def command(
     return exit_status(found)
 
 
-def _json(front: Front, found: Iterable[object], sheets: Sequence[Sheet] | None) -> Rendered:
-    import dataclasses
-
-    from fabricc.compiler import tables
-    from fabricc.front.planning.room import rooms
-
-    fabric, spec = front.fabric, front.spec
+def _json(compiled: Compiled, found: Iterable[object], sheets: Sequence[Sheet] | None) -> Rendered:
+    fabric, spec = compiled.planned, compiled.loaded
     plan = tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
     findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
     whole: dict[str, object] = {"plan": plan, "findings": findings}
     if fabric is not None:
-        whole |= growth.summary(front, rooms(fabric))
+        whole |= growth.summary(compiled, rooms(fabric))
     if sheets is not None:
         whole["worksheet"] = tables.worksheet_summary(sheets)
     return json_document(whole, sort_keys=True)
@@ -122,19 +121,12 @@ def _draw(title: str, sheets: Iterable[Sheet], file: Path) -> None:
         click.ClickException: nothing here renders SVG.
         EmitError: the file cannot be written.
     """
-    from fabricc.front.qos.plot import panel_of, svg
-
     panels = [panel_of(f"{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows) for s in sheets]
     text = svg(title, panels)
-    from fabricc.tree.file import write_file
-
     write_file(file, text.encode() if file.suffix == ".svg" else _png(text))
 
 
 def _png(text: str) -> bytes:
-    import shutil
-    import subprocess
-
     for program, arguments in _RENDERERS:
         if (found := shutil.which(program)) is not None:
             done = subprocess.run([found, *arguments], input=text.encode(), capture_output=True, check=False)
@@ -145,9 +137,6 @@ def _png(text: str) -> bytes:
 
 
 def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[str]:
-    from fabricc.compiler import tables
-    from fabricc.tree.file import make_folder, write_file
-
     make_folder(folder)
     shares: list[tables.Share] = []
 
@@ -189,8 +178,6 @@ def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
 
 def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     """Every table: title, column names, rows."""
-    from fabricc.front.planning.room import rooms
-
     samples = [fabric.switch(switch_id) for switch_id in fabric.kinds()]
     counts, shape = fabric.counts(), fabric.shape
     hosts, planes = plural(counts["hosts"], "host"), plural(shape.planes, "plane")

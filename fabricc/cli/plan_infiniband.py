@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import chain, starmap
 from typing import TYPE_CHECKING
 
 import click
 
+from fabricc.back.infiniband.tables import class_rows, partition_rows, plan_files, summary
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import json_document
+from fabricc.catalog.rates import generation_at
 from fabricc.cli import growth, output
+from fabricc.compiler.result import exit_status
+from fabricc.fabric.infiniband.identity import MOST_LIDS
+from fabricc.front.planning.infiniband.plan import rooms
+from fabricc.front.planning.room import full
+from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from fabricc.base.foreign.text import Rendered
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.infiniband.model import InfinibandFabric
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
 
 
-def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_only: bool) -> int:
-    """Show the plan of an InfiniBand front; the exit status.
+def show_plan(compiled: Compiled, format_: str, csv_folder: Path | None, *, ethernet_only: bool) -> int:
+    """Show the plan of an InfiniBand spec; the exit status.
 
     Args:
-        front: with its fabric.
+        compiled: the spec, with its subnets.
         format_: `text` or `json`.
         csv_folder: where to write the tables too, or None.
         ethernet_only: whether worksheets or pictures of lossless Ethernet were asked for.
@@ -35,55 +43,41 @@ def show_plan(front: Front, format_: str, csv_folder: Path | None, *, ethernet_o
     Raises:
         click.UsageError: they were; or the folder cannot be written.
     """
-    from fabricc.back.infiniband.tables import plan_files
-    from fabricc.compiler.result import exit_status
-    from fabricc.front.planning.infiniband.plan import rooms
-    from fabricc.front.planning.room import full
-
-    ib, spec = front.infiniband, front.spec
-    if ib is None or spec is None:
+    ib, spec = compiled.infiniband, compiled.spec
+    if ib is None:
         raise ValueError("not an InfiniBand fabric")
     if ethernet_only:
         raise click.UsageError("--qos and --plot are of lossless Ethernet; InfiniBand has link credits.")
-    found = (*front.diagnostics, *full(spec, ib.wiring, rooms(ib), pinned=front.lock_before is not None))
+    found = (
+        *compiled.diagnostics,
+        *full(spec, ib.wiring, rooms(ib), pinned=compiled.lock_before is not None),
+    )
     if format_ == "json":
-        output.document(_json(ib, front, found))
+        output.document(_json(ib, compiled, found))
     else:
-        output.tell(found, "text", front.sources)
-        output.show(starmap(Table, chain(growth.repinned_tables(front), _tables(ib, front))))
+        output.tell(found, "text", compiled.sources)
+        output.show(starmap(Table, chain(growth.repinned_tables(compiled), _tables(ib, compiled))))
     if csv_folder is not None:
-        from fabricc.tree.file import make_folder, write_file
-
         make_folder(csv_folder)
         files = [(name, text) for name, text in plan_files(ib, spec.assumptions) if name.endswith(".csv")]
         for name, text in files:
             write_file(csv_folder / name, text.encode())
         names = [name for name, _ in files]
         output.err(f"{csv_folder}: {', '.join(names)}")
-    return exit_status(front.diagnostics)
+    return exit_status(compiled.diagnostics)
 
 
-def _json(ib: InfinibandFabric, front: Front, found: Iterable[object]) -> Rendered:
-    import dataclasses
-
-    from fabricc.back.infiniband.tables import summary
-    from fabricc.front.planning.infiniband.plan import rooms
-
-    assumptions = front.spec.assumptions if front.spec else {}
+def _json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[object]) -> Rendered:
+    assumptions = compiled.spec.assumptions
     whole = {
         "plan": summary(ib, assumptions),
         "findings": [dataclasses.asdict(each) for each in found],  # type: ignore[call-overload]
-    } | growth.summary(front, rooms(ib))
+    } | growth.summary(compiled, rooms(ib))
     return json_document(whole, sort_keys=True)
 
 
-def _tables(ib: InfinibandFabric, front: Front) -> Iterator[_Table]:
+def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
     """Every table: title, column names, rows."""
-    from fabricc.back.infiniband.tables import class_rows, partition_rows
-    from fabricc.catalog.rates import generation_at
-    from fabricc.fabric.infiniband.identity import MOST_LIDS
-    from fabricc.front.planning.infiniband.plan import rooms
-
     wiring, counts = ib.wiring, ib.counts()
     hosts, subnets = plural(counts["hosts"], "host"), plural(ib.planes, "subnet")
     tiers = [(t.value, counts[f"{t.value}s"], p.model.title) for t, p in wiring.tiers.items()]
@@ -128,5 +122,5 @@ def _tables(ib: InfinibandFabric, front: Front) -> Iterator[_Table]:
             [(str(ib.ipoib.pool), size, ib.ipoib.mode, ib.ipoib.mtu)],
         )
     yield growth.room_table(rooms(ib))
-    assumed = [(path, str(value)) for path, value in (front.spec.assumptions if front.spec else {}).items()]
+    assumed = [(path, str(value)) for path, value in compiled.spec.assumptions.items()]
     yield "Assumed, because the spec does not say", ("key", "value"), assumed

@@ -5,20 +5,31 @@ from __future__ import annotations
 import signal
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from fabricc.cli import logins, output
+from fabricc.cli import logins, options, output
 from fabricc.cli.words import switches
+from fabricc.compiler import accepted
+from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.inventory import export
+from fabricc.operate.push import confirming, journal, report, start, trying
+from fabricc.operate.push.options import Congestion, Options
+from fabricc.operate.push.run import Teller
+from fabricc.operate.push.source import RefusedError, read_source
+from fabricc.operate.push.start import Setting
+from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from fractions import Fraction
 
     from fabricc.operate.push.run import Outcome
-    from fabricc.operate.push.start import Preview, Setting
+    from fabricc.operate.push.start import Preview
 
 ENVIRONMENT, INTERRUPTED = 3, 130
 _OPTIONS = {
@@ -48,8 +59,6 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         """The share, from 0 to 1."""
-        from fractions import Fraction
-
         text = str(value).strip()
         try:
             share = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
@@ -131,7 +140,7 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--allow-lockout", multiple=True, metavar="ACCOUNT",
               help="Push although this account cannot log in any more afterwards; repeatable.")  # fmt: skip
 @click.option("--no-drain", is_flag=True, help="Do not drain before a disruptive change: traffic is lost.")
-@output.templates_option
+@options.templates_option
 def command(
     tree: Path,
     mode: str | None,
@@ -144,9 +153,6 @@ def command(
 
     Exit status 1 when the push does not start, 3 when a switch failed: it was then brought back, or is told as unknown.
     """
-    from fabricc.operate.devices.failure import DeviceError
-    from fabricc.operate.push.source import RefusedError
-
     if sum(what is not None for what in (mode, rollback, inventory_out)) > 1:
         raise click.UsageError(
             "--plan, --dry-run, --try, --resume, --rollback, --status and --inventory-out exclude each other."
@@ -174,12 +180,6 @@ def command(
 
 
 def _setting(tree: Path, chosen: dict[str, Any], *, needs_access: bool) -> Setting:
-    from fabricc.operate.devices.access import Access, Login
-    from fabricc.operate.push import journal
-    from fabricc.operate.push.options import Congestion, Options
-    from fabricc.operate.push.source import read_source
-    from fabricc.operate.push.start import Setting
-
     digest = chosen["tree_digest"].lower().removeprefix("sha256:")
     source = read_source(tree, chosen["spec"], digest=digest)
     asked = {option: chosen[parameter] for parameter, option in _OPTIONS.items()}
@@ -204,8 +204,6 @@ def _attended(setting: Setting) -> Iterator[Setting]:
 
     What is to stay on the terminal is told through the teller, or afterwards.
     """
-    from fabricc.operate.push.run import Teller
-
     with output.progress() as bars:
         say = bars.say if bars else output.err
         teller = Teller(say, bars or (lambda *_: None))
@@ -225,8 +223,6 @@ def _attended(setting: Setting) -> Iterator[Setting]:
 
 def _stated() -> frozenset[str]:
     """Names of the options of a run that the command line has."""
-    from click.core import ParameterSource
-
     at = click.get_current_context()
     return frozenset(
         option
@@ -236,16 +232,12 @@ def _stated() -> frozenset[str]:
 
 
 def _export(setting: Setting, folder: Path) -> int:
-    from fabricc.operate.devices.inventory import export
-
     for path in export(setting.source.fabric, setting.access, folder):
         output.out(str(path))
     return 0
 
 
 def _preview(setting: Setting, *, ask: bool) -> int:
-    from fabricc.operate.push import confirming, report, start
-
     found: Preview
     if ask:
         with _attended(setting) as attended:
@@ -259,10 +251,6 @@ def _preview(setting: Setting, *, ask: bool) -> int:
 
 
 def _try(setting: Setting, ledger: Path | None, *, record: bool) -> int:
-    from fabricc.compiler import accepted
-    from fabricc.operate.push import report, trying
-    from fabricc.tree import EmitError
-
     with _attended(setting) as attended:
         found = trying.attempt(attended)
     output.tell(found.findings, "text", found.sources)
@@ -281,8 +269,6 @@ def _try(setting: Setting, ledger: Path | None, *, record: bool) -> int:
 
 
 def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
-    from fabricc.operate.push import confirming, report, start
-
     output.tell(confirming.remarks(setting, setting.names), "text", {})
     outcome: Outcome
     with _attended(setting) as attended:
@@ -298,7 +284,5 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
 
 
 def _status(journal: Path, number: int | None) -> int:
-    from fabricc.operate.push import report, start
-
     output.out(*report.status(start.status(journal, number), whole=number is not None))
     return 0

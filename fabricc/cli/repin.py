@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
 
 LEAST = ""
 """What `--repin` without a key stands for."""
@@ -37,12 +37,10 @@ def _keys(
     return keys
 
 
-def announce(front: Front, say: Callable[[str], None]) -> None:
+def announce(compiled: Compiled, say: Callable[[str], None]) -> None:
     """Say what the repinning touches, where there is one, before anything is written."""
-    if front.repinned is not None and front.repinned.pins:
-        from fabricc.compiler.repinning import changes
-
-        say(f"repinning {changes(front.repinned.pins)}: {front.repinned.touched}")
+    if compiled.repinned is not None and compiled.repinned.pins:
+        say(f"repinning {compiled.repinned.changes}: {compiled.repinned.touched}")
 
 
 def repin_option(help_: str) -> Callable[[Any], Any]:

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
+from fabricc.base.foreign.files import Folder
 from fabricc.cli import output
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.result import exit_status
+from fabricc.review.report.page import html, is_report
+from fabricc.tree import EmitError
+from fabricc.tree.file import write_file
 
 _BEGINNING = 4096
 
@@ -20,27 +26,21 @@ def command(spec: Path, target: Path) -> int:
 
     The page loads nothing and needs no script. The lock is read and not written, as with `plan`.
     """
-    from fabricc.compiler.front import run_front
-    from fabricc.compiler.result import exit_status
-    from fabricc.tree import EmitError
-
-    front = run_front(spec, infiniband=True)
-    output.tell(front.diagnostics, "text", front.sources)
-    if not front.sound:
-        return exit_status(front.diagnostics)
-    from fabricc.review.report.page import html
-
-    text = html(front)
+    compiled = compile_spec(spec)
+    output.tell(compiled.diagnostics, "text", compiled.sources)
+    if not compiled.sound:
+        return exit_status(compiled.diagnostics)
+    text = html(compiled)
     if str(target) == "-":
         output.document(text)
-        return exit_status(front.diagnostics)
+        return exit_status(compiled.diagnostics)
     try:
         changed = _write(target, text)
     except EmitError as error:
         output.tell([error.diagnostic], "text", {})
         return exit_status([error.diagnostic])
     output.out(f"{target}: {len(text.encode()) / 1000:,.0f} kB" + ("" if changed else ", as it was"))
-    return exit_status(front.diagnostics)
+    return exit_status(compiled.diagnostics)
 
 
 def _write(target: Path, text: str) -> bool:
@@ -49,11 +49,6 @@ def _write(target: Path, text: str) -> bool:
     Raises:
         EmitError: FAB9301, or the file cannot be written.
     """
-    from fabricc.base.foreign.files import Folder
-    from fabricc.review.report.page import is_report
-    from fabricc.tree import EmitError
-    from fabricc.tree.file import write_file
-
     if target.is_file() and not target.is_symlink():
         try:
             with Folder(target.parent, root=Path("/")) as folder, folder.open(target.name) as file:

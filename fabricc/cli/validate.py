@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.cli import output
+from fabricc.cli import options, output
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.result import exit_status
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
@@ -15,21 +17,18 @@ if TYPE_CHECKING:
 
 @click.command("validate", short_help="Tell everything that is wrong with a spec.")
 @click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@output.format_option
+@options.format_option
 def command(specs: tuple[Path, ...], format_: str) -> int:
     """Check SPEC: YAML, schema, meaning, whether the hardware can do it and the chosen NOS can say it."""
-    from fabricc.compiler.front import run_front
-    from fabricc.compiler.result import exit_status
-
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
     verdicts = []
     for spec in specs:
-        front = run_front(spec, infiniband=True)
-        found += front.diagnostics
-        sources.update(front.sources)
-        verdict = "not valid" if exit_status(front.diagnostics) else "valid"
-        verdicts.append(f"{spec}: {verdict}, {output.tally(front.diagnostics)}")
+        compiled = compile_spec(spec)
+        found += compiled.diagnostics
+        sources.update(compiled.sources)
+        verdict = "not valid" if exit_status(compiled.diagnostics) else "valid"
+        verdicts.append(f"{spec}: {verdict}, {output.tally(compiled.diagnostics)}")
     output.tell(found, format_, sources)
     if format_ == "text":
         output.out(*verdicts)

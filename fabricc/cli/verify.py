@@ -9,6 +9,11 @@ import click
 
 from fabricc.cli import logins, output
 from fabricc.cli.words import switches
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.push.source import RefusedError, read_source
+from fabricc.operate.verify import report as told
+from fabricc.operate.verify.model import Aspect
+from fabricc.operate.verify.run import verify
 
 if TYPE_CHECKING:
     from fabricc.operate.verify.model import Report
@@ -76,11 +81,6 @@ def command(
 
     Exit status 0 as planned, 1 something is not, 3 a switch could not be asked.
     """
-    from fabricc.operate.devices.failure import DeviceError
-    from fabricc.operate.push.source import RefusedError, read_source
-    from fabricc.operate.verify.model import Aspect
-    from fabricc.operate.verify.run import verify
-
     try:
         source = read_source(tree, spec)
         access = logins.access(source.spec, access_file)
@@ -100,8 +100,6 @@ def command(
 
 
 def _show(report: Report, format_: str) -> None:
-    from fabricc.operate.verify import report as told
-
     if format_ == "table":
         output.show(told.parts(report))
     elif format_ == "markdown":

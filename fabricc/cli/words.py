@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from click.shell_completion import CompletionItem
 
+from fabricc.base.diagnostics.codes import TITLES
+from fabricc.catalog.library import Library
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -24,8 +27,6 @@ _MOST = 1000
 
 def models(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Switches, hosts and NICs of the catalog."""
-    from fabricc.catalog.library import Library
-
     library = Library()
     names = chain.from_iterable(library.names(section) for section in ("switches", "hosts", "nics"))
     return _fitting(names, begun)
@@ -33,8 +34,6 @@ def models(_context: click.Context, _parameter: click.Parameter, begun: str) -> 
 
 def explained(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """What `explain` takes first: a code, or a file."""
-    from fabricc.base.diagnostics.codes import TITLES
-
     codes = [CompletionItem(code, help=title) for code, title in TITLES.items()]
     fitting = [item for item in codes if begun and item.value.startswith(begun.upper())]
     return fitting or [CompletionItem(begun, type="file")]
@@ -42,12 +41,12 @@ def explained(_context: click.Context, _parameter: click.Parameter, begun: str) 
 
 def subjects(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Devices of the spec that was named first."""
-    from fabricc.compiler.front import run_front
+    from fabricc.compiler.compiled import compile_spec  # the other words need no plan
 
     spec = Path(str(context.params.get("first") or ""))
     if context.params.get("words") or not spec.is_file():
         return []
-    fabric = run_front(spec, gaps=False).fabric
+    fabric = compile_spec(spec, gaps=False, ethernet_only=True).planned
     if fabric is None:
         return []
     switches = (fabric.switch(each).name for each in fabric.switch_ids())
@@ -70,7 +69,7 @@ def switches(context: click.Context, _parameter: click.Parameter, begun: str) ->
 
 def labs(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Labs of this machine."""
-    from fabricc.operate.lab import state
+    from fabricc.operate.lab import state  # the other words need no lab
 
     return _fitting(sorted(file.parent.name for file in state.DEFAULT.glob(f"*/{state.RECORD}")), begun)
 
@@ -93,13 +92,12 @@ def targets(context: click.Context, _parameter: click.Parameter, begun: str) -> 
 
 
 def _lab(context: click.Context) -> Record | None:
-    from fabricc.operate.lab import state
-    from fabricc.operate.lab.failure import LabError
+    from fabricc.operate.lab import failure, state  # the other words need no lab
 
     named = context.params.get("state")
     try:
         return state.load(state.folder_of(context.params.get("name"), Path(named) if named else None))
-    except (LabError, OSError):
+    except (failure.LabError, OSError):
         return None
 
 

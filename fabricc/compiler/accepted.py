@@ -10,13 +10,18 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from fabricc import __version__
+import yaml
+
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
+from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.front.spec.resources import schema_path
+from fabricc.front.spec.yaml_loader import parse_yaml
+from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -108,10 +113,7 @@ def platform_of(switch: Switch) -> Platform:
 
 def read(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
     """What a ledger states, nothing where there is none; FAB9047 for what is wrong with it."""
-    from jsonschema import Draft202012Validator
-
-    from fabricc.front.spec.resources import schema_path
-    from fabricc.front.spec.yaml_loader import parse_yaml
+    from jsonschema import Draft202012Validator  # most specs have no such ledger
 
     try:
         raw = files.read(path, limit=_LARGEST)
@@ -160,8 +162,6 @@ def merged(known: Iterable[Tried], fresh: Iterable[Tried]) -> tuple[Tried, ...]:
 
 def text(tried: Sequence[Tried]) -> bytes:
     """A ledger as bytes: the same for the same content, whoever wrote it."""
-    import yaml
-
     rows = [
         {
             **dict(zip(("model", "nos", "release"), one.platform, strict=True)),
@@ -209,6 +209,13 @@ def warnings(fabric: Fabric, tried: Iterable[Tried]) -> Iterator[Diagnostic]:
             None,
             "Let one decide: `fabricc push TREE --try --record`.",
         )
+
+
+def never_accepted(spec: Path, ledger: Path) -> Sequence[Diagnostic]:
+    """What a ledger says of a spec: what is wrong with it, or the warnings."""
+    tried, wrong = read(ledger)
+    fabric = compile_spec(spec, gaps=False).planned if not wrong else None
+    return tuple(warnings(fabric, tried)) if fabric is not None else wrong
 
 
 def _forms(fabric: Fabric) -> dict[Platform, dict[str, str]]:

@@ -13,6 +13,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.git import GitError, kind, shown
 from fabricc.base.values import dataclass
+from fabricc.compiler.driver import build
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.revision import SpecHistory, unreadable
 
@@ -59,8 +60,6 @@ def check_committed(
     Returns:
         What was found, and the text of the files that diagnostics point into, by name.
     """
-    from fabricc.compiler.driver import build
-
     with TemporaryDirectory(prefix="fabricc-committed-") as scratch:
         inputs, out = Path(scratch) / "inputs", Path(scratch) / "build"
         inputs.mkdir()

@@ -16,6 +16,7 @@ from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.proof import host_findings, switch_findings
 from fabricc.compiler.rendering import rendered
 from fabricc.compiler.tables import Fragments, fragments
+from fabricc.compiler.workers import usable_cpus
 from fabricc.fabric.links import layout
 from fabricc.fabric.model import Direction
 from fabricc.proof import Finding
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import PortLayout, SwitchId
-    from fabricc.tree import Patch, Stage, Written
+    from fabricc.tree.patch import Patch
+    from fabricc.tree.stage import Stage, Written
 
 _MAX_PIECE = 24
 _PIECES_PER_JOB = 12
+_INLINE_DEVICES = 48
 
 
 @dataclass(slots=True)
@@ -63,6 +66,15 @@ def pieces_of(fabric: Fabric, jobs: int) -> list[list[SwitchId | tuple[int, int]
     while len(devices) // size > 8000:
         size *= 2
     return [devices[at : at + size] for at in range(0, len(devices), size)]
+
+
+def job_count(fabric: Fabric, jobs: int | None) -> int:
+    """How many processes: as asked, else one per CPU, and one for a fabric too small to share out."""
+    if jobs is not None:
+        return jobs
+    counts = fabric.counts()
+    devices = counts["tors"] + counts["spines"] + counts["cores"] + counts["hosts"]
+    return 1 if devices < _INLINE_DEVICES else usable_cpus()
 
 
 @dataclass(frozen=True, slots=True)

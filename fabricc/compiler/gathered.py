@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.back.jobs.files import executable
 from fabricc.base.values import dataclass
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.tree import Patch, Stage, Written
+    from fabricc.tree.patch import Patch
+    from fabricc.tree.stage import Stage, Written
 
 
 @dataclass(slots=True)
@@ -45,6 +47,4 @@ class Gathered:
 
 def put_text(stage: Stage | Patch, path: str, text: str) -> Written:
     """Stage a file that belongs to no device."""
-    from fabricc.back.jobs.files import executable
-
     return stage.put(path, text.encode(), mode=0o755 if executable(path, text) else 0o644)

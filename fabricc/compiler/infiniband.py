@@ -1,77 +1,40 @@
-"""An InfiniBand fabric on its way through a build: planned, rendered, read back and proved, written."""
+"""An InfiniBand fabric on its way through a build: rendered, read back and proved, written; and a check of its tree."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.back.infiniband.host_files import PRIVATE, HostFiles, tenants_by_host
+from fabricc.back.infiniband.host_proof import prove_host
+from fabricc.back.infiniband.job_files import job_files
+from fabricc.back.infiniband.proof import prove
+from fabricc.back.infiniband.sim.run import simulate_tree
+from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
+from fabricc.back.infiniband.tables import plan_files
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.gathered import Gathered, put_text
+from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.result import BuildResult
+from fabricc.fabric.infiniband.wiring import Subnet, hosts
+from fabricc.front.spec.load import accepted
+from fabricc.proof.tree import DeviceFiles, verify_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from fabricc.back.infiniband.proof import Finding
-    from fabricc.catalog.model import Catalog
-    from fabricc.compiler.front import Front
-    from fabricc.compiler.repinning import Repinning
+    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.tree import Manifest, Stage
+    from fabricc.tree.manifest import Manifest
+    from fabricc.tree.stage import Stage
 
 _TOLD = 5
 """Findings of one code told one by one; the rest are counted."""
-
-
-def infiniband_front(
-    front: Front, spec_path: Path, catalog: Catalog, repinning: Repinning, *, wanted: bool
-) -> Front:
-    """The front half of an InfiniBand spec, from what every front half begins with.
-
-    Args:
-        front: spec, lock and diagnostics so far.
-        spec_path: the spec's file.
-        catalog: the models it may use.
-        repinning: identities and strides of earlier builds, and which of them may change.
-        wanted: whether the caller can do something with an InfiniBand fabric.
-    """
-    from fabricc.compiler.accept import settled
-    from fabricc.compiler.front import digests
-    from fabricc.compiler.quoting import input_texts
-    from fabricc.front.planning.infiniband.plan import plan, touched
-    from fabricc.front.spec.lock import renewed
-
-    spec = front.spec
-    if spec is None or spec.infiniband is None:
-        raise ValueError("not an InfiniBand spec")
-    if not wanted:
-        message = "this command knows no InfiniBand fabric yet"
-        help_ = "`validate`, `plan`, `report`, `lock`, `build` and `check` do."
-        refused = spec.error("FAB5817", message, "fabric", help=help_)
-        return replace(front, diagnostics=(*front.diagnostics, refused))
-    planned, repinned = repinning.run(
-        lambda pinned: plan(spec, catalog, pinned, spec_path.parent),
-        lambda after: touched(spec, catalog, repinning.lock, after.fabric),
-    )
-    found = [*front.diagnostics, *planned.diagnostics, *repinning.told(repinned)]
-    if planned.fabric is not None:
-        found = settled(spec, found)
-    files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
-    inputs = digests([spec_path, *(spec_path.parent / name for name in files), front.lock_path])
-    text = renewed(planned.lock, spec.cluster, front.lock_before)
-    return replace(
-        front,
-        infiniband=planned.fabric,
-        lock_text=text,
-        diagnostics=tuple(found),
-        sources={**input_texts(planned.diagnostics), **front.sources},
-        inputs=inputs,
-        repinned=repinned,
-    )
 
 
 @dataclass(slots=True)
@@ -86,15 +49,15 @@ class InfinibandRun:
     gathered: Gathered = field(default_factory=Gathered)
     links: int = 0
     found: list[Diagnostic] = field(default_factory=list)
+    ledger: None = None
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Devices, GPUs and cables."""
+        return self.ib.counts()
 
     def devices(self) -> None:
         """Render and write every subnet and host, and prove them when asked to."""
-        from fabricc.back.infiniband.host_files import PRIVATE, HostFiles, tenants_by_host
-        from fabricc.back.infiniband.host_proof import prove_host
-        from fabricc.back.infiniband.proof import prove
-        from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
-        from fabricc.fabric.infiniband.wiring import Subnet, hosts
-
         tree = str(self.stage.target)
         findings: list[tuple[str, Finding]] = []
         for plane in range(self.ib.planes):
@@ -119,9 +82,6 @@ class InfinibandRun:
 
     def plan_files(self) -> None:
         """Write the plan's tables and summary, and what schedulers, launchers and collective libraries read."""
-        from fabricc.back.infiniband.job_files import job_files
-        from fabricc.back.infiniband.tables import plan_files
-
         texts = {f"plan/{path}": text for path, text in plan_files(self.ib, self.spec.assumptions)}
         for path, text in (texts | job_files(self.ib)).items():
             self.gathered.take([put_text(self.stage, path, text)])
@@ -152,7 +112,7 @@ def told(findings: Iterable[tuple[str, Finding]], tree: str) -> Iterator[Diagnos
 
 
 def check_infiniband(
-    front: Front,
+    compiled: Compiled,
     tree: Path,
     manifest: Manifest,
     progress: Callable[[str, int, int], None] | None,
@@ -160,21 +120,15 @@ def check_infiniband(
     simulate: bool,
 ) -> BuildResult:
     """The check of a tree on disk: its bytes, its meaning, and with `simulate` what a subnet manager makes of it."""
-    from fabricc.compiler.outcome import manifest_inputs
-    from fabricc.front.spec.load import accepted
-    from fabricc.proof.tree import verify_manifest
-
-    spec, ib = front.spec, front.infiniband
-    if spec is None or ib is None:
+    spec, ib = compiled.spec, compiled.infiniband
+    if ib is None:
         raise ValueError("not an InfiniBand fabric")
-    found = [*front.diagnostics, *verify_manifest(tree, manifest)]
-    if manifest_inputs(front, spec) != dict(manifest.inputs):
+    found = [*compiled.diagnostics, *verify_manifest(tree, manifest)]
+    if manifest_inputs(compiled) != dict(manifest.inputs):
         message = f"{tree} was built from another state of {spec.file}, its lock or its catalog"
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
     found += prove_tree(ib, tree, manifest)
     if simulate:
-        from fabricc.back.infiniband.sim.run import simulate_tree
-
         found += simulate_tree(ib, tree, progress)
     counts, files = ib.counts(), len(manifest.files) + 1
     links = ib.planes * _links(ib)
@@ -183,13 +137,6 @@ def check_infiniband(
 
 def prove_tree(ib: InfinibandFabric, tree: Path, manifest: Manifest) -> list[Diagnostic]:
     """Everything wrong with the files of a tree that a build wrote earlier."""
-    from fabricc.back.infiniband.host_files import tenants_by_host
-    from fabricc.back.infiniband.host_proof import prove_host
-    from fabricc.back.infiniband.proof import prove
-    from fabricc.back.infiniband.sm_files import subnet_folder
-    from fabricc.compiler.recheck import DeviceFiles
-    from fabricc.fabric.infiniband.wiring import Subnet, hosts
-
     files = DeviceFiles.of(tree, manifest)
     findings: list[tuple[str, Finding]] = []
     for plane in range(ib.planes):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
 from fabricc.compiler import tables
 from fabricc.compiler.device import Work
 from fabricc.compiler.grouped import Grouped
-from fabricc.compiler.ledger import Ledger
+from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.tables import Fragments
 from fabricc.compiler.workers import spread
+from fabricc.front.planning.quality import worksheets
 from fabricc.proof.invariants import Census
 from fabricc.proof.links import Meeting, broken_findings
 
@@ -22,17 +23,14 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.device import Piece
-    from fabricc.compiler.front import Front
-    from fabricc.fabric.altered import Outline
+    from fabricc.compiler.incremental.altered import Outline
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.declared import Ratio
     from fabricc.proof.links import End
-    from fabricc.tree import Written
+    from fabricc.tree.stage import Written
 
 _DETAILED = 200
-TEMPLATES = "templates:"
-"""What the name of a template of the user's own begins with among the inputs; no file of a spec has a colon."""
 
 
 @dataclass(slots=True)
@@ -132,8 +130,6 @@ class Outcome:
 
 def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     """Path and text of what stands under `plan/` and comes from no device."""
-    from fabricc.front.planning.quality import worksheets
-
     summary = tables.fabric_summary(fabric, spec.assumptions)
     sheets = worksheets(spec, fabric)
     yield "plan/fabric.json", tables.json_text(summary)
@@ -143,37 +139,3 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
 
 def _digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=8).digest()
-
-
-def manifest_inputs(front: Front, spec: ClusterSpec) -> dict[str, str]:
-    """The manifest's inputs: the spec's meaning, the lock, the user's catalog files, overlays and templates by name."""
-    from fabricc.back.nos.templating import override_digests
-
-    folder = str(front.lock_path.resolve().parent) + "/"
-    overlays = (entry.file for entry in spec.overlays)
-    named = {*spec.catalog_files, *overlays, spec.infiniband and spec.infiniband.guids}
-    files = {
-        path.removeprefix(folder): digest
-        for path, digest in front.inputs.items()
-        if path.removeprefix(folder) in named
-    }
-    lock = hashlib.sha256(front.lock_text.encode()).hexdigest()
-    templates = {TEMPLATES + name: digest for name, digest in override_digests().items()}
-    return {**files, **templates, front.lock_path.name: lock, "spec": meaning(spec)}
-
-
-def meaning(spec: ClusterSpec) -> str:
-    """SHA-256 of the spec's typed values: comments, positions and the order of keys do not count."""
-    return hashlib.sha256(repr(_plain(spec)).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        hidden = ("positions", "assumptions", "file", "path")
-        return [(f.name, _plain(getattr(value, f.name))) for f in fields(value) if f.name not in hidden]
-    if hasattr(value, "items"):
-        table: Mapping[Any, Any] = value
-        return sorted((str(key), _plain(item)) for key, item in table.items())
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return value if isinstance(value, bool | int | float | None) else str(value)

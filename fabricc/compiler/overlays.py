@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
+from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import OverlayPlan
 from fabricc.fabric.model import SECRET_PREFIX, Overlay, TierName
 from fabricc.tree import EmitError
@@ -109,8 +110,6 @@ def _covered(fabric: Fabric, plan: OverlayPlan) -> bool:
 
 def _misfits(fabric: Fabric) -> Iterator[Diagnostic]:
     """Overlays that cannot be merged, tried on one switch of each kind before anything is written."""
-    from fabricc.compiler.rendering import rendered
-
     told: set[tuple[str, Position | None]] = set()
     for at in fabric.kinds():
         if (switch := fabric.switch(at)).overlays:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
+from fabricc.back.nos.overlay import OverlayError, merged, stated
+from fabricc.back.nos.templating import fault_of
 from fabricc.base.diagnostics import Position, Severity
+from fabricc.proof import Finding
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.fabric.model import Overlay, Switch
-    from fabricc.proof import Finding
 
 _TEMPLATE = "Repair the template, or remove it to use the built-in one of that name."
 
@@ -33,8 +35,6 @@ def rendered(switch: Switch) -> dict[str, str]:
 
 
 def _told(error: Exception, name: str) -> Exception:
-    from fabricc.back.nos.templating import fault_of
-
     fault = fault_of(error)
     if fault is None:
         return error
@@ -43,8 +43,6 @@ def _told(error: Exception, name: str) -> Exception:
 
 
 def _with(files: dict[str, str], overlay: Overlay) -> dict[str, str]:
-    from fabricc.back.nos.overlay import OverlayError, merged
-
     try:
         return merged(files, overlay)
     except OverlayError as error:
@@ -53,9 +51,6 @@ def _with(files: dict[str, str], overlay: Overlay) -> dict[str, str]:
 
 def overlay_lines(switch: Switch, files: Mapping[str, str]) -> tuple[list[Finding], set[tuple[str, int]]]:
     """FAB6005 for what the files lack of the switch's overlays, and (file, line) of what they have of them."""
-    from fabricc.back.nos.overlay import OverlayError, stated
-    from fabricc.proof import Finding
-
     found: list[Finding] = []
     own: set[tuple[str, int]] = set()
     for overlay in switch.overlays:

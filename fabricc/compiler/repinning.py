@@ -68,12 +68,12 @@ class Repinning:
         at = self._line(found.pins)
         if not found.enough:
             asked = ", ".join(found.asked)
-            what = f"changing {asked} does not suffice: it takes {changes(found.pins)}"
+            what = f"changing {asked} does not suffice: it takes {found.changes}"
             words = " ".join(f"--repin={key}" for key in found.pins)
             help_ = f"Use `{words}`, or `--repin` alone, which touches {found.touched}."
             yield Diagnostic("FAB3035", Severity.ERROR, what, at, help_)
         elif found.pins:
-            what = f"--repin changes {changes(found.pins)}: {found.touched}"
+            what = f"--repin changes {found.changes}: {found.touched}"
             help_ = "Counted is what the lock had room for. `fabricc diff` compares the trees in full."
             yield Diagnostic("FAB3037", Severity.NOTE, what, at, help_)
         else:
@@ -86,8 +86,3 @@ class Repinning:
             if line.startswith("stride ") and line.split()[1:2] == [next(iter(pins), None)]:
                 return Position(str(self.file), number, 1)
         return Position(str(self.file), 1)
-
-
-def changes(pins: Mapping[str, tuple[int, int]]) -> str:
-    """`host from 32 to 64, tor_up_cage from 16 to 32`."""
-    return ", ".join(f"{name} from {old} to {new}" for name, (old, new) in pins.items())

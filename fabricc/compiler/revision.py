@@ -9,7 +9,8 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign import git
 from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass
-from fabricc.compiler.front import LOCK_NAME, own_lock
+from fabricc.compiler.lock_file import LOCK_NAME, own_lock
+from fabricc.front.spec.load import read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,8 +90,6 @@ class SpecHistory:
 
 def _named(text: bytes) -> Iterator[str]:
     """Catalog files, overlays and GUIDs that the spec names, all of them below its folder."""
-    from fabricc.front.spec.load import read_spec
-
     spec = read_spec(text, "base").spec
     if spec is None:
         return iter(())

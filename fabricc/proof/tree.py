@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
+from fabricc.base.values import dataclass
 from fabricc.tree import manifest as manifests
 from fabricc.tree import patch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from fabricc.tree.manifest import Manifest
@@ -95,3 +96,35 @@ def _below(tree: Path) -> Iterator[str]:
                     waiting.append(f"{above}{entry.name}/")
                 else:
                     yield f"{above}{entry.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFiles:
+    """The files of the manifest by the device's folder, read when asked for."""
+
+    tree: Path
+    names: Mapping[str, tuple[str, ...]]
+    _folder: Folder
+
+    @staticmethod
+    def of(tree: Path, manifest: Manifest) -> DeviceFiles:
+        """The files of every device in the manifest.
+
+        Raises:
+            OSError: the tree cannot be read.
+        """
+        table: dict[str, list[str]] = {}
+        for path in manifest.files:
+            parts = path.split("/", 2)
+            if len(parts) == 3:
+                table.setdefault(f"{parts[0]}/{parts[1]}", []).append(parts[2])
+        names = {folder: tuple(sorted(names)) for folder, names in table.items()}
+        return DeviceFiles(tree, names, Folder(tree))
+
+    def __call__(self, folder: str) -> dict[str, str]:
+        """The text of a device's files; what is missing, a link or too large is left out, the manifest tells."""
+        texts = {}
+        for name in self.names.get(folder, ()):
+            with suppress(OSError):
+                texts[name] = self._folder.read(f"{folder}/{name}").decode(errors="replace")
+        return texts

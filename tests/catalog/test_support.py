@@ -17,7 +17,7 @@ from fabricc.catalog.library import Library
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.support import counted, oldest, runs
 from fabricc.cli.catalog import command
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from tests.back.nos.sonic.variants import tor
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def found(folder: Path, code: str, model: str, nos: str, more: str = "", accept:
     accept = accept and f"accept: [{{code: {accept}, reason: an image of our own}}]"
     catalog = "catalog: [own.yaml]" if (folder / "own.yaml").exists() else ""
     spec.write_text(SPEC.format(model=model, nos=nos, more=more, accept=accept, catalog=catalog))
-    return [d for d in run_front(spec).diagnostics if d.code == code]
+    return [d for d in compile_spec(spec).diagnostics if d.code == code]
 
 
 @pytest.mark.parametrize(("name", "nos"), PAIRS)

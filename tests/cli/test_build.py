@@ -16,7 +16,7 @@ import pytest
 
 from fabricc.back.hosts import back_end as host_files
 from fabricc.back.nos import load
-from fabricc.tree import Manifest
+from fabricc.tree.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def test_a_build_without_a_change_plans_nothing(
     repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = fabricc("build", "cluster.yaml")
-    monkeypatch.setattr("fabricc.compiler.front.run_front", None)
+    monkeypatch.setattr("fabricc.compiler.compiled.compile_spec", None)
     again = fabricc("build", "cluster.yaml")
     assert again.status == 0
     assert "all up to date" in again.out

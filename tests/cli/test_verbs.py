@@ -242,7 +242,7 @@ def test_a_defect_is_one_line_unless_asked(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("x")
 
-    monkeypatch.setattr("fabricc.compiler.front.run_front", broken)
+    monkeypatch.setattr("fabricc.cli.validate.compile_spec", broken)
     monkeypatch.delenv("FABRICC_DEBUG", raising=False)
     ran = fabricc("validate", "cluster.yaml")
     assert ran.status == 3

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 
 SPEC = """\
 cluster: bet
@@ -54,7 +54,7 @@ def severities(folder: Path, code: str, accept: str) -> set[Severity]:
     Path(folder, "own.yaml").write_text(own)
     spec = Path(folder, "cluster.yaml")
     spec.write_text(SPEC.format(tor="small", nos=nos, accept=accept))
-    found = run_front(spec).diagnostics
+    found = compile_spec(spec).diagnostics
     return {d.severity for d in found if d.code == code}
 
 

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler import ledger as ledgers
-from fabricc.compiler import partial, record
 from fabricc.compiler.driver import build
+from fabricc.compiler.incremental import ledger as ledgers
+from fabricc.compiler.incremental import partial, record
 from fabricc.compiler.recheck import check_tree
 from fabricc.tree import EmitError, patch
 from fabricc.tree.state import state_of

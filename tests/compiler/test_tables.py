@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fabricc.base.foreign.text import csv_text
 from fabricc.compiler import tables
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.links import layout
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
@@ -18,7 +18,7 @@ INVENTORIES = Path(__file__).parents[2] / "inventories"
 
 @pytest.mark.parametrize("name", ["superpod-b200-4su", "rack-zone-512", "hpn-dual-plane-pod"])
 def test_the_switches_cables_are_the_cabling_plan(name: str) -> None:
-    fabric = run_front(INVENTORIES / name / "cluster.yaml", gaps=False).fabric
+    fabric = compile_spec(INVENTORIES / name / "cluster.yaml", gaps=False).fabric
     assert fabric is not None
     each = ((fabric.switch(place), layout(fabric, place)) for place in fabric.switch_ids())
     rows = tables.fragments(each, ()).cabling

@@ -107,9 +107,9 @@ def _open_built_spec(arena: Arena, data: bytes) -> None:
 
 
 def _small(spec: Path) -> bool:
-    from fabricc.compiler.front import run_front
+    from fabricc.compiler.compiled import compile_spec
 
-    front = run_front(spec, infiniband=True)
+    front = compile_spec(spec)
     fabric = front.fabric or front.infiniband
     counts: dict[str, int] = fabric.counts() if fabric is not None and hasattr(fabric, "counts") else {}
     return sum(counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts")) < 40

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos
 from fabricc.back.hosts import back_end as host_files
+from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.device import _host_ends
-from fabricc.compiler.front import run_front
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants import Census, Survey
 from fabricc.proof.invariants.declared import Ratio
@@ -54,7 +54,7 @@ def fabric(asn: str = "shared", family: str = "ipv4", links: str = "numbered", t
     with TemporaryDirectory() as folder:
         spec = Path(folder, "cluster.yaml")
         spec.write_text(SPEC.format(asn=asn, family=family, links=links, above=ABOVE[tiers]))
-        front = run_front(spec, gaps=False)
+        front = compile_spec(spec, gaps=False)
     assert front.fabric is not None, [d.message for d in front.diagnostics]
     return front.fabric
 

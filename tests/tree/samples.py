@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fabricc.tree import Committed, EmitError, Manifest, Stage
+from fabricc.tree import EmitError
 from fabricc.tree.exclusive import exclusive
+from fabricc.tree.manifest import Manifest
+from fabricc.tree.stage import Committed, Stage
 
 
 def files(generation: int, count: int = 60) -> dict[str, bytes]:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.tree import EmitError, Patch, patch
+from fabricc.tree import EmitError, patch
+from fabricc.tree.patch import Patch
 from tests.tree.samples import emit, files
 
 NEW = {"switches/s1/frr.conf": b"new one\n", "switches/s2/frr.conf": b"new two\n"}

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.tree import EmitError, Manifest, Stage, folders
+from fabricc.tree import EmitError, folders
 from fabricc.tree.exclusive import exclusive
+from fabricc.tree.manifest import Manifest
+from fabricc.tree.stage import Stage
 from tests.tree.samples import emit, files
 
 if TYPE_CHECKING:

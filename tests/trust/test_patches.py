@@ -84,7 +84,8 @@ def test_build_writes_into_no_folder_that_a_link_of_the_clone_leads_to(clone: Cl
 def test_a_patch_of_our_own_goes_through_no_link(clone: Clone) -> None:
     """A folder of the tree is exchanged for a link while a patch of this user's waits."""
     assert clone.fabricc("build", "cluster.yaml")[0] == 0
-    from fabricc.tree import Patch, patch
+    from fabricc.tree import patch
+    from fabricc.tree.patch import Patch
 
     made = Patch.open(clone.tree)
     made.put("switches/su001-tor1a/secret", b"overwritten\n")
@@ -99,7 +100,8 @@ def test_a_patch_of_our_own_goes_through_no_link(clone: Clone) -> None:
 
 def test_staged_bytes_that_were_exchanged_are_not_moved(clone: Clone) -> None:
     assert clone.fabricc("build", "cluster.yaml")[0] == 0
-    from fabricc.tree import Patch, patch
+    from fabricc.tree import patch
+    from fabricc.tree.patch import Patch
 
     name = "switches/su001-tor1a/frr.conf"
     before = (clone.tree / name).read_bytes()
@@ -114,7 +116,7 @@ def test_staged_bytes_that_were_exchanged_are_not_moved(clone: Clone) -> None:
 
 def test_a_patch_of_our_own_is_told_of_and_completed_by_build_alone(clone: Clone) -> None:
     assert clone.fabricc("build", "cluster.yaml")[0] == 0
-    from fabricc.tree import Patch
+    from fabricc.tree.patch import Patch
 
     name = "switches/su001-tor1a/frr.conf"
     made = Patch.open(clone.tree)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.compiler import record
+from fabricc.compiler.incremental import record
 from tests.trust.conftest import SPEC
 
 if TYPE_CHECKING:

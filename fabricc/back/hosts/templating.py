@@ -6,7 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-import fabricc
+from fabricc import version
 
 _PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
@@ -15,7 +15,7 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
 @cache
 def template(name: str) -> str:
     """The text of `templates/hosts/<name>`, from the installed package or from a checkout."""
-    package = Path(fabricc.__file__).parent
+    package = Path(version.__file__).parent
     shipped = package / "_templates"
     root = shipped if shipped.is_dir() else package.parent / "templates"
     return (root / "hosts" / name).read_text(encoding="utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -22,7 +24,6 @@ def documents(objects: Iterable[Object]) -> str:
 @cache
 def _dumper() -> Callable[[list[Object]], str]:
     """A function from objects to YAML documents, with text of several lines as a block."""
-    import yaml
 
     class Blocks(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         """Writes text of several lines as it reads."""

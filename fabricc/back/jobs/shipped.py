@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-import fabricc
+from fabricc import version
 
 
 @cache
 def scripts(folder: str) -> dict[str, str]:
     """Name -> text of the files in `templates/jobs/<folder>`, from the installed package or from a checkout."""
-    package = Path(fabricc.__file__).parent
+    package = Path(version.__file__).parent
     shipped = package / "_templates"
     root = shipped if shipped.is_dir() else package.parent / "templates"
     files = sorted((root / "jobs" / folder).iterdir())

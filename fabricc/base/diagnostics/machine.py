@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from xml.etree import ElementTree
 
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.diagnostics.model import Severity
 from fabricc.base.foreign.text import json_document, sarif_message, workflow_commands, xml_document
+from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,8 +46,6 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> Rendered:
 
 def render_sarif(diagnostics: Iterable[Diagnostic]) -> Rendered:
     """A SARIF 2.1.0 log (OASIS) of one run; columns count Unicode code points."""
-    from fabricc import __version__
-
     found = list(diagnostics)
     codes = sorted({each.code for each in found})
     rules = [{"id": code, "shortDescription": {"text": TITLES.get(code, code)}} for code in codes]
@@ -72,8 +73,6 @@ def _command(each: Diagnostic) -> tuple[str, dict[str, str], str]:
 
 def render_junit(diagnostics: Iterable[Diagnostic]) -> Rendered:
     """A JUnit XML report: a failed test per error, a skipped one per warning, a passed one per note."""
-    from xml.etree import ElementTree
-
     found = list(diagnostics)
     failures = sum(each.severity is Severity.ERROR for each in found)
     skipped = sum(each.severity is Severity.WARNING for each in found)
@@ -112,8 +111,6 @@ def render_junit(diagnostics: Iterable[Diagnostic]) -> Rendered:
 
 
 def _sarif_result(each: Diagnostic, rule: int) -> dict[str, Any]:
-    from urllib.parse import quote
-
     text = f"{each.message}\n{each.help}" if each.help else each.message
     result: dict[str, Any] = {
         "ruleId": each.code,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.text import render_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -22,8 +24,6 @@ def render(
         ValueError: no such format.
     """
     if format == "text":
-        from fabricc.base.diagnostics.text import render_text
-
         return render_text(diagnostics, sources, colour=colour)
     return document(diagnostics, format)
 
@@ -34,7 +34,7 @@ def document(diagnostics: Iterable[Diagnostic], format: str) -> Rendered:
     Raises:
         ValueError: no such format.
     """
-    from fabricc.base.diagnostics import machine
+    from fabricc.base.diagnostics import machine  # XML and JSON, which text for people does not need
 
     match format:
         case "json":

@@ -8,13 +8,15 @@ import json
 import re
 import string
 from typing import TYPE_CHECKING, Self
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from xml.etree.ElementTree import Element
 
     from jinja2 import Template
-    from markupsafe import Markup
 
 TAB = "    "
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
@@ -159,8 +161,6 @@ class Markdown(_Template):
     @classmethod
     def link(cls, words: str, address: str) -> Self:
         """A link to an address of the user's own."""
-        from urllib.parse import quote
-
         return cls(f"[{_prose(words)}]({quote(address, safe=_ADDRESS)})")
 
     def unspaced(self) -> Self:
@@ -234,15 +234,11 @@ def _unobeyed(text: str) -> str:
 
 def inert(text: str) -> str:
     """Text that ends neither a comment of HTML nor a title of Markdown, nor breaks the line."""
-    from urllib.parse import quote
-
     return re.sub(r"-{2,}", "-", re.sub(r"[^\w :./,=+@%-]", lambda found: quote(visible(found[0])), text))
 
 
 def html(text: object) -> Markup:
     """A value in HTML, text or the value of an attribute; what is markup already stays."""
-    from markupsafe import Markup, escape
-
     if hasattr(text, "__html__"):
         return escape(text)
     return Markup(_unobeyed(str(escape("\n".join(map(visible, _BREAK.split(str(text))))))))

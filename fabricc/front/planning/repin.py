@@ -51,6 +51,11 @@ class Repinned:
     asked: tuple[str, ...] = ()
     enough: bool = True
 
+    @property
+    def changes(self) -> str:
+        """`host from 32 to 64, tor_up_cage from 16 to 32`."""
+        return ", ".join(f"{name} from {old} to {new}" for name, (old, new) in self.pins.items())
+
 
 def minimal_sets(items: Iterable[str], suffices: Callable[[frozenset[str]], bool]) -> list[frozenset[str]]:
     """Every set of items that suffices while no proper subset of it does, the smallest first.

@@ -7,7 +7,14 @@ from collections import Counter
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.resolver import VersionedResolver
+from yaml import YAMLError as ScanError
+
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.front.spec.trivia import put_back, taken_out
+from fabricc.front.spec.yaml_loader import parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -31,8 +38,6 @@ def canonical(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
     keys, quotes, numbers as written and anchors stay. The result is read again: unless it holds the same value and
     the same comments it is refused with FAB0041. Laying out the result changes nothing more.
     """
-    from fabricc.front.spec.yaml_loader import parse_yaml
-
     plain = _TRAILING.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     document = parse_yaml(plain, file)
     if not document.usable or any(d.severity is Severity.ERROR for d in document.diagnostics):
@@ -46,12 +51,6 @@ def canonical(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
 
 def _whole(text: str, document: Document) -> str | None:
     """The text laid out, None where it would not say the same or where a stricter reader refuses it."""
-    from ruamel.yaml.error import YAMLError
-    from yaml import YAMLError as ScanError
-
-    from fabricc.front.spec.trivia import put_back, taken_out
-    from fabricc.front.spec.yaml_loader import parse_yaml
-
     try:
         trivia = taken_out(text, document.positions)
         bare = _laid_out(trivia.text, trivia.opened)
@@ -89,8 +88,6 @@ def _comments(text: str) -> Counter[str]:
 
 def _laid_out(text: str, opened: AbstractSet[Path]) -> str:
     """The text, which has neither comments nor blank lines, laid out."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.resolver import VersionedResolver
 
     class AsWritten(VersionedResolver):
         """Takes every plain scalar for text, so that it is written as it was read."""

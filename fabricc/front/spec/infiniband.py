@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from netaddr import AddrFormatError, IPNetwork
+
 from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband.model import ServiceClass
 from fabricc.front.spec.weights import check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from netaddr import IPNetwork
 
     from fabricc.front.spec.defaults import Assumptions
     from fabricc.front.spec.document import Findings
@@ -208,8 +208,6 @@ def _check_partitions(partitions: tuple[PartitionSpec, ...], classes: set[str], 
 
 
 def _ipoib(raw: Mapping[str, Any], findings: Findings) -> Ipoib | None:
-    from netaddr import AddrFormatError, IPNetwork
-
     path = ("infiniband", "ipoib")
     most = DATAGRAM_MTU if raw["mode"] == "datagram" else CONNECTED_MTU
     mtu = raw.get("mtu", most)

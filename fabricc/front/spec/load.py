@@ -12,7 +12,12 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity, worst
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.front.spec import semantics
+from fabricc.front.spec.classes import build_congestion, build_priorities
+from fabricc.front.spec.defaults import Assumptions, filled
 from fabricc.front.spec.document import Findings, clip
+from fabricc.front.spec.gpus import build_gpus
+from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
 from fabricc.front.spec.model import (
     Acceptance,
     Cable,
@@ -27,6 +32,9 @@ from fabricc.front.spec.model import (
     Routing,
     Tier,
 )
+from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
+from fabricc.front.spec.validate import schema_problems
+from fabricc.front.spec.yaml_loader import MAX_BYTES, parse_yaml, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,9 +71,6 @@ def load_spec(path: FilePath) -> Loaded:
 
 def read_spec(raw: bytes, file: str) -> Loaded:
     """The spec in `raw`, which diagnostics call `file`. Never raises for what it reads."""
-    from fabricc.front.spec.validate import schema_problems
-    from fabricc.front.spec.yaml_loader import parse_yaml
-
     document = parse_yaml(raw, file)
     text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
     if not document.usable:
@@ -143,7 +148,6 @@ def _shortened(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
 
 def _read(path: FilePath) -> bytes | Diagnostic:
     """At most one byte more than the limit, so that the reader refuses what is larger."""
-    from fabricc.front.spec.yaml_loader import MAX_BYTES, too_large
 
     def refused(code: str, message: str, help: str = "") -> Diagnostic:
         return Diagnostic(code, Severity.ERROR, message, Position(path.as_posix(), 1, 1), help)
@@ -183,18 +187,6 @@ def _assembled(
     document: Document, unfit: frozenset[str], findings: Findings
 ) -> tuple[ClusterSpec | None, tuple[Acceptance, ...]]:
     """Type and check every section that fits the schema; the whole spec when all do. Also what is accepted."""
-    from fabricc.front.spec import semantics
-    from fabricc.front.spec.classes import build_congestion, build_priorities
-    from fabricc.front.spec.defaults import Assumptions, filled
-    from fabricc.front.spec.gpus import build_gpus
-    from fabricc.front.spec.infiniband import (
-        build_infiniband,
-        forget_ethernet,
-        refuse_infiniband,
-        sections_of,
-    )
-    from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
-
     assumptions = Assumptions()
     raw = filled(sections_of(document.value, unfit), assumptions)
     fit = {key: value for key, value in raw.items() if key not in unfit}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
+
 from fabricc.fabric.model import SECRET_PREFIX, Snmp, Tacacs
 from fabricc.front.spec.document import dotted
 from fabricc.front.spec.model import Addressing, Management, User
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from netaddr import IPAddress, IPNetwork
 
     from fabricc.front.spec.defaults import Assumptions
     from fabricc.front.spec.document import Findings
@@ -116,8 +116,6 @@ def build_management(
 
 def _access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
     """Networks in canonical form; any are fine here, the whole Internet included, so only their spelling is checked."""
-    from netaddr import AddrFormatError, IPNetwork
-
     found = []
     for index, text in enumerate(networks):
         try:
@@ -164,14 +162,10 @@ def check_management_overlap(addressing: Addressing, management: Management, fin
 
 @cache
 def _networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
-    from netaddr import IPNetwork
-
     return tuple(IPNetwork(text) for text in texts)
 
 
 def _network(text: str, path: Path, findings: Findings) -> IPNetwork | None:
-    from netaddr import AddrFormatError, IPNetwork
-
     name = ".".join(map(str, path))
     try:
         network = IPNetwork(text)
@@ -233,8 +227,6 @@ def _check_overlaps(
 
 def _free_pool(named: list[tuple[tuple[str, str], IPNetwork]], wanted: IPNetwork | None) -> str:
     """A remedy: the first private network of the wanted size that overlaps nothing."""
-    from netaddr import IPSet
-
     if wanted is None:
         return ""
     free = IPSet(private for private in _networks(PRIVATE) if private.version == wanted.version)
@@ -249,8 +241,6 @@ def _free_pool(named: list[tuple[tuple[str, str], IPNetwork]], wanted: IPNetwork
 def _gateway(
     raw: Mapping[str, Any], network: IPNetwork, findings: Findings, assumptions: Assumptions
 ) -> IPAddress | None:
-    from netaddr import AddrFormatError, IPAddress
-
     first = IPAddress(network.first + (1 if network.size > 2 else 0), network.version)
     if "gateway" not in raw:
         assumptions.take(str(first), "management", "gateway")
@@ -282,8 +272,6 @@ def _gateway(
 
 def _server(text: str, path: Path, findings: Findings) -> str:
     """A server's address in canonical form, or its name as it stands."""
-    from netaddr import AddrFormatError, IPAddress
-
     looks_like_address = ":" in text or not any(character.isalpha() for character in text)
     if not looks_like_address:
         return text

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.codes import TITLES
+from fabricc.catalog.reach import longest, reaches
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
@@ -104,8 +106,6 @@ def check_mtu(host: int, switch: int, findings: Findings) -> None:
 
 def check_cables(cables: Cables, findings: Findings) -> None:
     """A cable is no longer than its medium reaches at any speed; the plan knows more, once it has ports (FAB3026)."""
-    from fabricc.catalog.reach import longest, reaches
-
     for link in ("host", "spine", "core"):
         cable = getattr(cables, link)
         if cable.length_m > (most := longest(cable.medium)):
@@ -123,8 +123,6 @@ def check_cables(cables: Cables, findings: Findings) -> None:
 
 def check_acceptances(accept: Sequence[Acceptance], findings: Findings) -> None:
     """Accepted codes exist, stand once, and are of a kind that can be accepted."""
-    from difflib import get_close_matches
-
     first: dict[str, int] = {}
     for index, each in enumerate(accept):
         path = ("accept", index, "code")

@@ -7,6 +7,8 @@ from bisect import bisect_right
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+import yaml
+
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -160,8 +162,6 @@ def _by_line(positions: Mapping[Path, Position]) -> dict[int, tuple[Path, Path]]
 
 def _tokens(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Extents of quoted and block scalars, and of collections in brackets, as offsets in the text."""
-    import yaml
-
     spans: list[tuple[int, int]] = []
     brackets: list[tuple[int, int]] = []
     opened: list[int] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.front.spec.document import clip, dotted, listed, shown
 from fabricc.front.spec.fitting import fits
 from fabricc.front.spec.fitting import pattern as compiled
-from fabricc.front.spec.resources import cluster_schema
+from fabricc.front.spec.resources import cluster_schema, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,8 +185,6 @@ def _has_type(value: Any, kind: str) -> bool:
 
 
 def _unknown_key(path: Path, known: list[str], document: Document) -> tuple[Path, Diagnostic]:
-    from difflib import get_close_matches
-
     key = str(path[-1])
     where = f" in {dotted(path[:-1])}" if path[:-1] else ""
     close = get_close_matches(clip(key).lower().replace("-", "_"), known, 1, 0.6)
@@ -201,8 +200,6 @@ def _unknown_key(path: Path, known: list[str], document: Document) -> tuple[Path
 
 def _example(schema: dict[str, Any]) -> str:
     """The first example of a property, as one would write it in a spec."""
-    from fabricc.front.spec.resources import resolved
-
     examples = resolved(schema).get("examples") or resolved(schema).get("enum")
     return _yaml(examples[0]) if examples else ""
 
@@ -269,8 +266,6 @@ def _dscp_by_name(name: str) -> int | None:
 
 
 def _enum_help(value: Any, allowed: list[Any], words: list[str]) -> str:
-    from difflib import get_close_matches
-
     if isinstance(value, str):
         by_name = {word: word for word in allowed if isinstance(word, str)}
         if close := get_close_matches(clip(value).lower(), by_name, 1, 0.6):

@@ -8,6 +8,8 @@ from pathlib import Path
 from stat import S_ISLNK
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from fabricc.base.foreign import files, git
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import SECRET_PREFIX
@@ -162,8 +164,6 @@ def read_access(path: Path) -> Access:
     Raises:
         DeviceError: FAB9101, it cannot be read or says something that it may not; FAB9102 for a literal secret.
     """
-    import yaml
-
     try:
         stated = yaml.safe_load(files.read(path, limit=_LARGEST).decode()) or {}
     except OSError as error:

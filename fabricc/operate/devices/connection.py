@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.kinds import GETTERS
+from fabricc.operate.drivers import DRIVERS
+from fabricc.operate.drivers.redact import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,8 +24,6 @@ _LATER = (
 
 def driver_name(nos: str, login: Login) -> str:
     """The name by which `napalm.get_network_driver` finds the driver."""
-    from fabricc.operate.drivers import DRIVERS
-
     return login.driver or DRIVERS.get(nos, nos)
 
 
@@ -33,13 +33,12 @@ def driver_class(nos: str, login: Login) -> Any:
     Raises:
         DeviceError: FAB9104, there is no such driver.
     """
-    from napalm import get_network_driver
-    from napalm.base.exceptions import ModuleImportError
+    from napalm import base  # half a second, which a push that only shows its plan does not pay
 
     name = driver_name(nos, login)
     try:
-        return get_network_driver(name)
-    except ModuleImportError:
+        return base.get_network_driver(name)
+    except base.exceptions.ModuleImportError:
         raise DeviceError(
             "FAB9104", f"NAPALM finds no driver {name!r} for {nos}", "Install it, or name one with `driver:`."
         ) from None
@@ -174,8 +173,6 @@ def connected(
         arguments.setdefault("use_reserve", True)
 
     def clean(text: str) -> str:
-        from fabricc.operate.drivers.redact import redacted
-
         return redacted(text, *access.known())
 
     address = login.address or device.address

@@ -5,6 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nornir.core import Nornir
+from nornir.core.configuration import Config
+from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
+from nornir.core.state import GlobalState
+from nornir.core.task import Result
+from nornir.plugins.runners import ThreadedRunner
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -22,13 +29,6 @@ def for_each(names: Iterable[str], work: Callable[[str], R], workers: int) -> di
     Raises:
         Exception: the work raised after all, which is a defect; every other switch was worked on.
     """
-    from nornir.core import Nornir
-    from nornir.core.configuration import Config
-    from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
-    from nornir.core.state import GlobalState
-    from nornir.core.task import Result
-    from nornir.plugins.runners import ThreadedRunner
-
     wanted = list(names)
     if not wanted:
         return {}

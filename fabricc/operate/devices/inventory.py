@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from fabricc.base.values import dataclass
+from fabricc.fabric import links
+from fabricc.operate.devices.connection import driver_name
 from fabricc.operate.devices.failure import DeviceError
+from fabricc.tree import EmitError
+from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,8 +40,6 @@ class Device:
 
 def device(fabric: Fabric, at: SwitchId) -> Device:
     """One switch of the fabric."""
-    from fabricc.fabric import links
-
     name, tier = fabric.name(at), fabric.tiers[at.tier]
     change = fabric.changes.get(name)
     nos = (change and change.nos) or tier.nos
@@ -56,10 +60,6 @@ def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
     Raises:
         DeviceError: FAB9103, the folder cannot be written.
     """
-    from fabricc.operate.devices.connection import driver_name
-    from fabricc.tree import EmitError
-    from fabricc.tree.file import make_folder, write_file
-
     hosts: dict[str, Any] = {}
     groups: dict[str, Any] = {}
     for one in devices(fabric).values():
@@ -101,6 +101,4 @@ def _connection(login: Login) -> dict[str, Any]:
 
 
 def _yaml(content: dict[str, Any]) -> str:
-    import yaml
-
     return "---\n" + yaml.safe_dump(content, sort_keys=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.drivers.bundle import pack, unpack
 from fabricc.proof.compare import compare
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ def packed(files: Mapping[str, str]) -> str:
     Raises:
         DeviceError: FAB6042, a file has a line that marks where one begins.
     """
-    from fabricc.operate.drivers.bundle import pack
-
     try:
         return next(iter(files.values())) if len(files) == 1 else pack(files)
     except ValueError as error:
@@ -40,8 +39,6 @@ def unpacked(text: str, planned: Mapping[str, str]) -> dict[str, str]:
     Raises:
         DeviceError: FAB6042, it is no configuration of one switch.
     """
-    from fabricc.operate.drivers.bundle import unpack
-
     try:
         return unpack(text, max(planned, key=lambda name: (len(planned[name]), name)))
     except ValueError as error:

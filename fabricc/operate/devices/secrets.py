@@ -94,8 +94,7 @@ def _from_file(path: Path) -> str:
 
 def _from_keyring(service: str, account: str) -> str:
     try:
-        import keyring
-        from keyring.errors import KeyringError
+        import keyring.errors  # an extra that need not be installed
     except ImportError:
         raise DeviceError(
             "FAB9102",
@@ -104,7 +103,7 @@ def _from_keyring(service: str, account: str) -> str:
         ) from None
     try:
         value = keyring.get_password(service, account)
-    except KeyringError:
+    except keyring.errors.KeyringError:
         raise _missing("the keyring does not answer; it may be locked") from None
     if not value:
         raise _missing(f"the keyring has nothing for {account} under {service}")

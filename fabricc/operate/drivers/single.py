@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from fabricc.operate.drivers.bundle import candidate_files
 from fabricc.operate.drivers.redact import redacted
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Iterator, Mapping
 
 
@@ -39,8 +39,6 @@ def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
     Raises:
         NapalmException: the file of authorities cannot be read.
     """
-    import ssl
-
     verify = options.get("ssl_verify", True)
     if verify is False:
         context = ssl.create_default_context()

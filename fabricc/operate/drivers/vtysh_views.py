@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -62,8 +64,6 @@ def routes_to(tables: list[Mapping[str, Any]], wanted: str, protocol: str, longe
         protocol: as FRR names it (`bgp`, `connected`); empty for all.
         longer: prefixes inside `wanted` too.
     """
-    from ipaddress import ip_network
-
     target = ip_network(wanted, strict=False)
     answer: dict[str, Any] = {}
     covering = -1
@@ -105,8 +105,6 @@ def _routes(routes: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _seconds(text: str) -> int:
     """FRR's `01:02:03`, `1d02h03m` or `3w2d04h` in seconds; -1 when it is none of them."""
-    import re
-
     if match := re.fullmatch(r"(\d+):(\d+):(\d+)", text):
         hours, minutes, seconds = (int(part) for part in match.groups())
         return 3600 * hours + 60 * minutes + seconds

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.compiler.front import LOCK_NAME, run_front
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.lock_file import LOCK_NAME
 from fabricc.operate.lab import demands, faults, kernel, lifecycle, making, observe, scenarios, state
 from fabricc.operate.lab.agreement import Event
 from fabricc.operate.lab.blueprint import blueprint
@@ -51,10 +52,10 @@ def plan_step(before: Network, spec: Path, units: int | None) -> Step:
     """
     lab = before.lab
     staged = lab.folder / _NEXT
-    front = run_front(spec, gaps=False)
-    if front.spec is None:
-        raise UnsoundError(front)
-    lifecycle.copy_spec(staged, front.spec, (lab.folder / state.SPEC / LOCK_NAME).read_text())
+    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    if compiled.loaded is None:
+        raise UnsoundError(compiled)
+    lifecycle.copy_spec(staged, compiled.spec, (lab.folder / state.SPEC / LOCK_NAME).read_text())
     release = lifecycle.known_release(lab.record.frr)
     source = read_source(staged / spec.name, units, release, sample=lab.record.sample)
     plan = blueprint(source.fabric)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -13,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabricc.back import nos
 from fabricc.base.foreign import files
-from fabricc.compiler.front import LOCK_NAME
+from fabricc.compiler.lock_file import LOCK_NAME
 from fabricc.operate.lab import demands, kernel, lldp, state
 from fabricc.operate.lab.blueprint import blueprint, swapped
 from fabricc.operate.lab.failure import LabError
@@ -49,8 +51,6 @@ def overlay_for(frr: str) -> tuple[str, ...]:
 
 def known_release(frr: str) -> str:
     """The nearest release that the FRR back end renders for."""
-    from fabricc.back import nos
-
     back_end = nos.load("frr")
     wanted = ".".join(frr.split(".")[:2])
     return wanted if wanted in back_end.releases else back_end.default_release
@@ -110,8 +110,7 @@ def up(
         state.save(folder, record)
         lab = Lab(folder, record)
         try:
-            assert source.front.spec is not None
-            copy_spec(folder / state.SPEC, source.front.spec, source.front.lock_text)
+            copy_spec(folder / state.SPEC, source.compiled.spec, source.compiled.lock_text)
             wire(lab, plan.nodes, plan.cables, plan, progress)
             _supervise(folder)
             boot(lab, plan.switches, progress)
@@ -122,8 +121,7 @@ def up(
 
 
 def _record(plan: Blueprint, source: Source, folder: Path, frr: str) -> state.Record:
-    spec = source.front.spec
-    assert spec is not None
+    spec = source.compiled.spec
     return state.Record(
         cluster=plan.cluster,
         prefix=state.prefix_for(plan.cluster, folder),
@@ -189,8 +187,6 @@ def down(folder: Path) -> state.Record:
 
 
 def _remove(lab: Lab) -> None:
-    import json
-
     with suppress(OSError, ValueError, KeyError):
         noted = json.loads((lab.folder / state.SUPERVISOR).read_text())
         if noted["started"] and kernel.start_time(noted["pid"]) == noted["started"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, SubElement
 
 from fabricc.base.foreign.text import json_document, xml_document
 from fabricc.operate.lab.steady import STEADY
@@ -113,8 +114,6 @@ def as_json(trial: Trial) -> Rendered:
 
 def as_junit(trial: Trial) -> Rendered:
     """The trial as a JUnit file: a test case a kind of fact."""
-    from xml.etree.ElementTree import Element, SubElement
-
     counts = {"tests": str(len(trial.checks)), "failures": str(len(trial.wrong))}
     suite = Element("testsuite", {"name": f"fabricc lab {trial.cluster}", **counts})
     for check in trial.checks:

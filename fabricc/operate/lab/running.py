@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +157,5 @@ def with_overlay(configuration: str, overlay: Sequence[str]) -> str:
 
 
 def _near(name: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
     close = get_close_matches(name, known, 3)
     return f"Did you mean {' or '.join(close)}?" if close else ""

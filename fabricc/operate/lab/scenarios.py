@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -239,8 +240,6 @@ def _reload(network: Network, name: str, wanted: Prediction, stream: Stream) -> 
 
 def while_running(work: Callable[[], None], stream: Stream) -> None:
     """Do something in a thread of its own while the stream runs on."""
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(work)
         while not done.done():

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
+from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric import links
 from fabricc.fabric.fabric import DeviceChange, TierPlan
 from fabricc.fabric.model import TierName
 from fabricc.operate.lab.slicing import sampled, sliced
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import PortLayout
 
@@ -31,24 +33,24 @@ class Source:
 
     Attributes:
         fabric: as it runs, every switch through the FRR back end.
-        front: what reading and planning the spec found.
+        compiled: what reading and planning the spec found.
         differences: what the lab does differently from the spec, a sentence each.
         units, sample: how it was cut down, as `read_source` was asked.
     """
 
     fabric: Fabric
-    front: Front
+    compiled: Compiled
     differences: tuple[str, ...]
     units: int | None = None
     sample: bool = False
 
 
 class UnsoundError(Exception):
-    """The spec has errors, which `front.diagnostics` tell."""
+    """The spec has errors, which `compiled.diagnostics` tell."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, compiled: Compiled) -> None:
         super().__init__("the spec has errors")
-        self.front = front
+        self.compiled = compiled
 
 
 def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample: bool = False) -> Source:
@@ -64,17 +66,17 @@ def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample:
         UnsoundError: the spec does not plan.
         LabError: FAB8011, no such number of units.
     """
-    from fabricc.compiler.front import run_front
-
-    front = run_front(spec_path)
-    fabric = front.fabric
+    compiled = compile_spec(spec_path, ethernet_only=True)
+    fabric = compiled.planned
     # What a NOS cannot express (FAB5...) is no matter here: the lab has no queues, and runs none of them.
-    errors = [d for d in front.diagnostics if d.severity is Severity.ERROR and not d.code.startswith("FAB5")]
+    errors = [
+        d for d in compiled.diagnostics if d.severity is Severity.ERROR and not d.code.startswith("FAB5")
+    ]
     if fabric is None or errors:
-        raise UnsoundError(front)
+        raise UnsoundError(compiled)
     differences: list[str] = []
     part = _part(fabric, units, sample, differences)
-    return Source(_through_frr(part, frr_release, differences), front, tuple(differences), units, sample)
+    return Source(_through_frr(part, frr_release, differences), compiled, tuple(differences), units, sample)
 
 
 def planned(spec_path: Path, units: int | None, *, sample: bool = False) -> tuple[Fabric, tuple[str, ...]]:
@@ -84,13 +86,11 @@ def planned(spec_path: Path, units: int | None, *, sample: bool = False) -> tupl
         UnsoundError: the spec does not plan, or a NOS cannot express it.
         LabError: FAB8011, no such number of units.
     """
-    from fabricc.compiler.front import run_front
-
-    front = run_front(spec_path)
-    if front.fabric is None or any(d.severity is Severity.ERROR for d in front.diagnostics):
-        raise UnsoundError(front)
+    compiled = compile_spec(spec_path, ethernet_only=True)
+    if not compiled.sound:
+        raise UnsoundError(compiled)
     differences: list[str] = []
-    return _part(front.fabric, units, sample, differences), tuple(differences)
+    return _part(compiled.fabric, units, sample, differences), tuple(differences)
 
 
 def _part(fabric: Fabric, units: int | None, sample: bool, differences: list[str]) -> Fabric:
@@ -157,8 +157,6 @@ def _change(fabric: Fabric, name: str, change: DeviceChange) -> DeviceChange:
     """An override without its NOS, and with its ports by FRR's names."""
     if not change.ports:
         return replace(change, nos=None, release=None)
-    from fabricc.fabric import links
-
     at = next(at for at in fabric.switch_ids() if fabric.name(at) == name)
     old = links.port_names(fabric, at)
     new = _frr_names(fabric)[FRR, links.layout_key(fabric, at)]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
+from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
 from fabricc.operate.lab.failure import LabError
 
 if TYPE_CHECKING:
@@ -62,8 +63,6 @@ class Record:
     @property
     def namespaces(self) -> list[str]:
         """Every namespace of the lab."""
-        from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
-
         return [self.namespace(node) for node in (*self.switches, *self.hosts, MANAGEMENT_NODE)]
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
+from fabricc.compiler.rendering import rendered
 from fabricc.fabric.model import TierName
 from fabricc.operate.lab import lldp, observe, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
@@ -119,8 +120,6 @@ def compare_configurations(network: Network, trial: Trial, *, one_of_each: bool 
 
 def configuration(switch: Switch) -> str:
     """The `frr.conf` of a switch."""
-    from fabricc.compiler.rendering import rendered
-
     return rendered(switch)["frr.conf"]
 
 

@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from fabricc.operate.lab.kernel import children
+
 PARALLEL = 4
 WANTED, UNSHARE = "wanted", "unshare"
 """Files in a box's folder: the namespace it is to run in, and the process that holds it."""
@@ -60,8 +62,6 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def _ready(box: subprocess.Popen[bytes]) -> bool:
-    from fabricc.operate.lab.kernel import children
-
     return any(Path(f"/proc/{pid}/root/{READY}").exists() for pid in children(box.pid))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.review.diff.compare import compare_views
+from fabricc.review.diff.impact import operation, verdict
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.trees import sessions_of
 from fabricc.review.diff.view import DeviceView, identity_facts, numbered_ports
@@ -103,8 +104,6 @@ def _view(device: Device, platform: str, facts: Facts, cables: list[tuple[str, s
 
 
 def _why(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
-    from fabricc.review.diff.impact import operation, verdict
-
     for statement in statements:
         operated = operation(statement.subject, statement.op, statement.after)
         found = verdict(statement.subject, operated, nos)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc import __version__
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.compiler.rendering import rendered
 from fabricc.operate.push.snapshot import SWITCHES
 from fabricc.operate.push.source import RefusedError
 from fabricc.tree import EmitError
+from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,6 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.operate.push.run import kept_words, percent
+from fabricc.operate.push.start import minutes
+from fabricc.review.diff import redact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +24,6 @@ _MEMBERS = 6
 
 def preview(found: Preview, options: Options) -> list[str]:
     """Lines: the tree's digest, diffs when switches were asked, then the waves with what each leaves."""
-    from fabricc.operate.push.start import minutes
-
     lines = [f"tree sha256 {found.digest}"]
     for name, one in found.asked.items():
         if one.diff:
@@ -75,8 +75,6 @@ def trials(found: Trials) -> list[str]:
 
 def masked(diff: str) -> str:
     """A diff without what is secret in it."""
-    from fabricc.review.diff import redact
-
     return "\n".join(redact.masked(line) for line in diff.splitlines())
 
 

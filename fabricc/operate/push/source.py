@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
-from fabricc.compiler.front import run_front
-from fabricc.compiler.outcome import manifest_inputs
-from fabricc.compiler.recheck import find_spec
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.finding import find_spec
+from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.operate.devices import inventory
@@ -118,15 +118,15 @@ def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> So
     if path is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
         raise refused("FAB6015", message, "Name it with --spec.")
-    front = run_front(path, gaps=False)
-    if front.spec is None or front.fabric is None or not front.sound:
-        raise RefusedError(front.diagnostics, front.sources)
-    if front.lock_before != front.lock_text:
-        raise refused("FAB9120", f"{front.lock_path} is not the lock that {path} needs", _REBUILD)
-    if manifest_inputs(front, front.spec) != dict(manifest.inputs):
+    compiled = compile_spec(path, gaps=False, ethernet_only=True)
+    if not compiled.sound:
+        raise RefusedError(compiled.diagnostics, compiled.sources)
+    if compiled.lock_before != compiled.lock_text:
+        raise refused("FAB9120", f"{compiled.lock_path} is not the lock that {path} needs", _REBUILD)
+    if manifest_inputs(compiled) != dict(manifest.inputs):
         message = f"{tree} was built from another state of {path}, its lock or its catalog"
         raise refused("FAB9120", message, _REBUILD)
-    fabric = front.fabric
+    fabric = compiled.fabric
     if not isinstance(fabric, Fabric):
         raise refused(
             "FAB9130", f"the switches of {path} are not configured one by one: its subnet manager routes"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.back import nos as back_ends
 from fabricc.back.nos.printing import printer
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler import accepted
+from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import overlay_lines
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import connected
@@ -193,17 +195,14 @@ class Origins:
     """From a line of a switch to the lines of the spec behind it."""
 
     def __init__(self, source: Source) -> None:
-        from fabricc.compiler.front import run_front
-
-        front = run_front(source.spec, gaps=False)
-        assert front.spec is not None
-        known = Known(front.spec, source.fabric, front.sources, str(front.lock_path), front.lock_text)
+        compiled = compile_spec(source.spec, gaps=False, ethernet_only=True)
+        known = Known(
+            compiled.spec, source.fabric, compiled.sources, str(compiled.lock_path), compiled.lock_text
+        )
         self._source, self._known, self._explainer = source, known, Explainer(known)
 
     def of(self, name: str, file: str, line: int) -> list[str]:
         """`cluster.yaml:7 routing.hold_s` for each input that the spec states, at most a few."""
-        from fabricc.back import nos as back_ends
-
         source = self._source
         subject = subject_of(self._known, source.places[name])
         files = source.files(name)

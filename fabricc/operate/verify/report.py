@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import SubElement
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.codes import TITLES
@@ -205,8 +207,6 @@ def as_json(report: Report) -> Rendered:
 
 def as_junit(report: Report) -> Rendered:
     """JUnit XML: a suite for each aspect, a case for each switch; an error for one that could not be asked."""
-    from xml.etree import ElementTree
-
     root = ElementTree.Element("testsuites", {"name": "fabricc verify"})
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     for aspect in report.aspects:
@@ -235,8 +235,6 @@ def as_junit(report: Report) -> Rendered:
 
 def _judge(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Found]) -> str:
     """Put the result of one case below it; the count that it adds to, "" for one that passes."""
-    from xml.etree.ElementTree import SubElement
-
     errors = [one for one in wrong if one.diagnostic.severity is Severity.ERROR]
     text = "\n".join(f"{one.diagnostic.code}: {one.diagnostic.message}{_place(one)}" for one in wrong)
     if errors:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.fabric import expand
 from fabricc.fabric.model import TierName
+from fabricc.operate.lab.predict import predict
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -40,8 +41,6 @@ class Widths:
         owners = {prefix: at for at in fabric.switch_ids() for prefix in expand.announcements(fabric, at)}
         if not _disturbed(fabric):
             return cls(fabric, owners)
-        from fabricc.operate.lab.predict import predict
-
         places = list(fabric.switch_ids())
         if len(places) > LARGEST_SOLVED:
             return None

@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass
+from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.revision import SpecHistory, unreadable
+from fabricc.front.spec.load import read_spec
+from fabricc.front.spec.yaml_loader import parse_yaml
 from fabricc.review.diff.causes import spec_changes
 from fabricc.review.diff.policy import NAME as POLICY_NAME
 from fabricc.review.diff.policy import spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Nothing, SpecSide, sharing
+from fabricc.review.diff.trees import tree_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.front.spec.document import Document
     from fabricc.review.diff.policy import Policy
     from fabricc.review.diff.sides import Side
@@ -77,13 +81,11 @@ def _two(first: Path, second: Path) -> Inputs:
     if not first.is_dir() and not second.is_dir():
         return _specs(_compiled(first, str(first)), _compiled(second, str(second)), str(first), str(second))
     sides = [_tree(path) if path.is_dir() else _side(path) for path in (first, second)]
-    documents = [_document(side.front) for side in sides if isinstance(side, SpecSide)]
+    documents = [_document(side.compiled) for side in sides if isinstance(side, SpecSide)]
     return Inputs(sides[0], sides[1], Context(), None, _stated_policy(*documents))
 
 
 def _tree(path: Path) -> Side:
-    from fabricc.review.diff.trees import tree_side
-
     found = tree_side(path)
     if isinstance(found, Diagnostic):
         raise InputError((found,))
@@ -91,9 +93,8 @@ def _tree(path: Path) -> Side:
 
 
 def _side(path: Path) -> Side:
-    front = _compiled(path, str(path))
-    assert front.fabric is not None
-    return SpecSide.of(str(path), front, front.fabric)
+    compiled = _compiled(path, str(path))
+    return SpecSide.of(str(path), compiled, compiled.fabric)
 
 
 def _revisions(spec: Path, base: str, head: str | None, scratch: Path) -> Inputs:
@@ -118,9 +119,6 @@ def _revisions(spec: Path, base: str, head: str | None, scratch: Path) -> Inputs
 
 def _held(sides: Inputs, history: SpecHistory, tip: str, spec: Path) -> Inputs:
     """The sides under the policies that the base has now: a branch that is older than a policy is held to it too."""
-    from fabricc.front.spec.load import read_spec
-    from fabricc.front.spec.yaml_loader import parse_yaml
-
     policy, text = history.file(tip, POLICY_NAME), history.file(tip, spec.name)
     if text is None or read_spec(text, spec.name).spec is None:
         return replace(sides, policy=policy)
@@ -133,28 +131,26 @@ def _extracted(history: SpecHistory, commit: str, spec: Path, folder: Path) -> P
     return history.extract(commit, spec, folder)
 
 
-def _compiled(path: Path, shown: str, where: str = "") -> Front:
+def _compiled(path: Path, shown: str, where: str = "") -> Compiled:
     """The planned spec, which diagnostics call `shown`.
 
     Raises:
         InputError: it does not compile.
     """
-    from fabricc.compiler.front import run_front
-
-    front = run_front(path)
+    compiled = compile_spec(path, ethernet_only=True)
     if where:
-        front = _renamed(front, path.parent, shown)
-    if front.sound:
-        return front
-    found = front.diagnostics
+        compiled = _renamed(compiled, path.parent, shown)
+    if compiled.sound:
+        return compiled
+    found = compiled.diagnostics
     if where:
         remedy = f"`git show {shlex.quote(where)}` is what was compiled; repair the newer side against it."
         found += (Diagnostic("FAB9022", Severity.ERROR, f"{where} does not compile", None, remedy),)
-    raise InputError(found, dict(front.sources))
+    raise InputError(found, dict(compiled.sources))
 
 
-def _renamed(front: Front, folder: Path, shown: str) -> Front:
-    """The front with the scratch folder's name replaced by the user's wherever it shows."""
+def _renamed(compiled: Compiled, folder: Path, shown: str) -> Compiled:
+    """What was compiled, with the scratch folder's name replaced by the user's wherever it shows."""
     parent = shown.rpartition("/")[0]
 
     def name(text: str) -> str:
@@ -166,10 +162,10 @@ def _renamed(front: Front, folder: Path, shown: str) -> Front:
             message=name(d.message),
             position=_moved(d.position, name(d.position.file)) if d.position else None,
         )
-        for d in front.diagnostics
+        for d in compiled.diagnostics
     )
     return replace(
-        front, diagnostics=found, sources={name(file): text for file, text in front.sources.items()}
+        compiled, diagnostics=found, sources={name(file): text for file, text in compiled.sources.items()}
     )
 
 
@@ -177,8 +173,7 @@ def _moved(position: Position, file: str) -> Position:
     return Position(file, position.line, position.column)
 
 
-def _specs(before: Front | None, after: Front, base: str, head: str, spec: str = "") -> Inputs:
-    assert after.fabric is not None
+def _specs(before: Compiled | None, after: Compiled, base: str, head: str, spec: str = "") -> Inputs:
     spec = spec or head
     documents = _document(before) if before else None, _document(after, spec)
     changes = spec_changes(*documents) if before else ()
@@ -188,7 +183,7 @@ def _specs(before: Front | None, after: Front, base: str, head: str, spec: str =
     known = {(d.code, d.message) for d in before.diagnostics} if before else set()
     new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
     context = Context(spec, changes, lock, stale, after.lock_path.name, new)
-    if before is None or before.fabric is None:
+    if before is None:
         return Inputs(Nothing(base), SpecSide.of(head, after, after.fabric), context, None, rules)
     old = SpecSide.of(base, before, before.fabric)
     return Inputs(old, SpecSide.of(head, after, sharing(before.fabric, after.fabric)), context, None, rules)
@@ -200,10 +195,8 @@ def _stated_policy(*documents: Document | None) -> Policy | None:
     return next((policy for policy in found if policy is not None), None)
 
 
-def _document(front: Front, name: str = "") -> Document:
-    from fabricc.front.spec.yaml_loader import parse_yaml
-
-    file, text = next(iter(front.sources.items()))
+def _document(compiled: Compiled, name: str = "") -> Document:
+    file, text = next(iter(compiled.sources.items()))
     return parse_yaml(text, name or file)
 
 

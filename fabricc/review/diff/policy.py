@@ -10,6 +10,8 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
+from fabricc.front.spec.resources import schema_path
+from fabricc.front.spec.yaml_loader import MAX_BYTES, parse_yaml
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -48,8 +50,6 @@ class Policy:
 
 def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnostic, ...]]:
     """The policy at `path`, or the one in the folder, or one that forbids nothing; FAB9023 for what is wrong."""
-    from fabricc.front.spec.yaml_loader import MAX_BYTES
-
     named = path or folder / NAME
     try:
         raw = files.read(named, limit=MAX_BYTES)
@@ -64,10 +64,7 @@ def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnost
 
 def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
     """The policy in `raw`, which diagnostics call `file`."""
-    from jsonschema import Draft202012Validator
-
-    from fabricc.front.spec.resources import schema_path
-    from fabricc.front.spec.yaml_loader import parse_yaml
+    from jsonschema import Draft202012Validator  # most changes are held to no policy
 
     document = parse_yaml(raw, file)
     if not document.usable or document.diagnostics:

@@ -12,15 +12,16 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.links import links
 from fabricc.fabric.model import Host, Switch
+from fabricc.review.diff.figures import fabric_figures
+from fabricc.review.diff.model import Figure
 from fabricc.review.diff.view import host_view, switch_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import SwitchId
-    from fabricc.review.diff.model import Figure
     from fabricc.review.diff.view import DeviceView
 
 
@@ -125,13 +126,13 @@ class SpecSide:
     """A planned fabric; devices are computed when asked for and not kept."""
 
     label: str
-    front: Front
+    compiled: Compiled
     fabric: Fabric
     places: Mapping[str, SwitchId | tuple[int, int]]
     kinds: Mapping[str, str]
 
     @staticmethod
-    def of(label: str, front: Front, fabric: Fabric) -> SpecSide:
+    def of(label: str, compiled: Compiled, fabric: Fabric) -> SpecSide:
         """The side of a fabric."""
         places: dict[str, SwitchId | tuple[int, int]] = {}
         kinds: dict[str, str] = {}
@@ -141,7 +142,7 @@ class SpecSide:
         for unit, slot in fabric.host_ids():
             name = fabric.units[unit].hosts[slot]
             places[name], kinds[name] = (unit, slot), "host"
-        return SpecSide(label, front, fabric, places, kinds)
+        return SpecSide(label, compiled, fabric, places, kinds)
 
     @property
     def cluster(self) -> str:
@@ -193,8 +194,6 @@ class SpecSide:
 
     def figures(self) -> Mapping[str, str]:
         """Figures of the plan."""
-        from fabricc.review.diff.figures import fabric_figures
-
         return fabric_figures(self.fabric)
 
     def gpus_of(self, name: str) -> Fraction:
@@ -233,8 +232,6 @@ def sharing(base: Fabric, head: Fabric) -> Fabric:
 
 def figure_rows(base: Side, head: Side) -> tuple[Figure, ...]:
     """Figures of both sides, in the head's order, then those that only the base has."""
-    from fabricc.review.diff.model import Figure
-
     before, after = base.figures(), head.figures()
     names = [*after, *(name for name in before if name not in after)]
     if type(base) is not type(head) and before:

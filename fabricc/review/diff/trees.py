@@ -15,10 +15,9 @@ from fabricc.back.hosts import back_end as host_files
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
-from fabricc.compiler.recheck import DeviceFiles
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
-from fabricc.proof.tree import read_manifest
+from fabricc.proof.tree import DeviceFiles, read_manifest
 from fabricc.review.diff.figures import count_figures
 from fabricc.review.diff.sides import Scale
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.review.diff.sides import Side
-    from fabricc.tree import Manifest
+    from fabricc.tree.manifest import Manifest
 
 _LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB
 _TIERS = ("tor", "spine", "core")

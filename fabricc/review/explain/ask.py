@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import back_end
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Host
 from fabricc.front.spec.document import clip
 from fabricc.review.explain.addresses import explain_address
@@ -30,16 +34,10 @@ _NEAR = 3
 
 def subject_of(known: Known, at: SwitchId | tuple[int, int]) -> Subject:
     """The switch or host at some coordinates, with its facts."""
-    from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
-
     if isinstance(at, tuple):
-        from fabricc.back.hosts import back_end
-
         host = known.fabric.host(at)
         facts = back_end.planned(host)
         return Subject(known, at, host, facts, facts)
-    from fabricc.back import nos as back_ends
-
     switch = known.fabric.switch(at)
     waist = {**switch_facts(switch), **setting_facts(switch), **congestion_facts(switch.qos)}
     return Subject(known, at, switch, back_ends.load(switch.nos).planned(switch), waist)
@@ -94,8 +92,6 @@ def _no_device(named: Explanation) -> Diagnostic:
 
 
 def _nothing(known: Known, name: str) -> Diagnostic:
-    from difflib import get_close_matches
-
     near = get_close_matches(name.partition(":")[0], list(_names(known)), _NEAR)
     hint = f"Give an address, a prefix, an ASN, or a device such as {next(_names(known))}."
     if near:
@@ -112,8 +108,6 @@ def _names(known: Known) -> Iterator[str]:
 
 
 def _no_port(subject: Subject, port: str) -> Diagnostic:
-    from difflib import get_close_matches
-
     names = list(subject.ports)
     near = get_close_matches(port, names, _NEAR) or names[:_NEAR]
     kind = "host" if isinstance(subject.device, Host) else "switch"

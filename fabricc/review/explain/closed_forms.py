@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.hosts.netplan import rule_priority
 from fabricc.fabric.model import Host, HostPort, TierName
 from fabricc.fabric.queue_pairs import MOST
 from fabricc.front.planning.layout import speeds
 from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain import formulas
 from fabricc.review.explain.addresses import explain_address
+from fabricc.review.explain.asns import asn_origins
+from fabricc.review.explain.origins import strides
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,8 +87,6 @@ def _remote_asn(subject: Subject, path: str, _value: Value) -> Closed:
 
 
 def _asn_of(subject: Subject, at: SwitchId) -> Closed:
-    from fabricc.review.explain.asns import asn_origins
-
     return Closed(formulas.asn_formulas(subject.known.fabric, at), (), asn_origins(subject.known, at))
 
 
@@ -94,8 +95,6 @@ def _hosts_pool(subject: Subject, prefix: str) -> Pool | None:
 
 
 def _aggregate(subject: Subject, path: str, value: Value) -> Closed:
-    from fabricc.review.explain.origins import strides
-
     found, at = _PREFIX.search(f"{path} {value}"), _switch(subject)
     pool = _hosts_pool(subject, found[0]) if found else None
     if pool is None or at is None or at.tier is not TierName.TOR:
@@ -179,8 +178,6 @@ def _gateway(subject: Subject, path: str, value: Value) -> Closed:
 
 
 def _table(subject: Subject, path: str, _value: Value) -> Closed:
-    from fabricc.back.hosts.netplan import rule_priority
-
     port = subject.port_of(path)
     if not isinstance(port, HostPort):
         return Closed()

@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import yaml
+
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.review.explain.model import Explanation, SubjectError
@@ -80,7 +82,5 @@ def about_code(code: str) -> tuple[str, str]:
 @cache
 def causes() -> Mapping[str, tuple[str, str]]:
     """Code -> cause and remedy."""
-    import yaml
-
     table: dict[str, list[str]] = yaml.safe_load(TABLE.read_text("utf-8"))
     return {code: (cause, remedy) for code, (cause, remedy) in table.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
@@ -175,8 +176,6 @@ def _of_port_waist(subject: Subject, name: str) -> Facts:
 
 
 def _no_fact(name: str, word: str, facts: Iterable[str]) -> Diagnostic:
-    from difflib import get_close_matches
-
     leaves = sorted({part for path in facts for part in _FIRST_KEY.sub("", path).split("/") if part})
     near = get_close_matches(word, leaves, 3) or leaves[:8]
     message = f"{name} states nothing with '{word}' in its name"

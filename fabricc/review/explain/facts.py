@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import BUILT_IN
 from fabricc.fabric.links import layout_key
 from fabricc.fabric.model import Host
+from fabricc.front.planning.quality import worksheets
 from fabricc.review.explain.closed_forms import Closed, closed_form
 from fabricc.review.explain.model import Origin, Source, Statement
 from fabricc.review.explain.origins import catalog_origin
@@ -83,8 +85,6 @@ class Explainer:
 
     def _all_sheets(self) -> tuple[Sheet, ...]:
         if self._sheets is None:
-            from fabricc.front.planning.quality import worksheets
-
             self._sheets = worksheets(self.known.spec, self.known.fabric)
         return self._sheets
 
@@ -124,6 +124,4 @@ def _docs(rule: Rule, subject: Subject, words: dict[str, str]) -> str:
 
 @cache
 def _built_in() -> frozenset[str]:
-    from fabricc.back.nos import BUILT_IN
-
     return frozenset(BUILT_IN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.diagnostics import Position
 from fabricc.base.values import dataclass
 from fabricc.front.spec.document import clip, dotted
 from fabricc.front.spec.resources import cluster_schema, resolved
@@ -13,7 +14,6 @@ from fabricc.review.explain.model import Origin, Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.base.diagnostics import Position
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec, Path
@@ -76,8 +76,6 @@ class Known:
 
     def lock_origin(self, name: str, value: object) -> Origin:
         """Where an item of the lock stands, such as `stride host` -> 32; it is chosen now where none is written."""
-        from fabricc.base.diagnostics import Position
-
         text = self.sources.get(self.lock_file, "")
         for number, line in enumerate(text.splitlines(), 1):
             if line.startswith(f"{name} "):

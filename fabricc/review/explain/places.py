@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics import Position
 from fabricc.fabric.model import TierName
 from fabricc.review.explain.model import Origin, Source
 
@@ -50,8 +51,6 @@ def identity_origins(known: Known, unit: int, slot: int = -1) -> tuple[Origin, .
 
 
 def _identities(known: Known, unit: int, slot: int) -> Iterator[Origin]:
-    from fabricc.base.diagnostics import Position
-
     found = known.fabric.units.get(unit)
     if found is None:
         return

@@ -6,7 +6,9 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction, Host, Switch
+from fabricc.front.spec.document import dotted
 from fabricc.review.explain.places import TIERS, switch_text
 
 if TYPE_CHECKING:
@@ -83,8 +85,6 @@ class Subject:
     @cached_property
     def sessions(self) -> Mapping[str, Session]:
         """BGP sessions by what facts call the neighbour."""
-        from fabricc.fabric.facts import neighbor_key
-
         if isinstance(self.device, Host):
             return {}
         return {neighbor_key(s.transport, s.remote, s.port): s for s in self.device.bgp.sessions}
@@ -183,8 +183,6 @@ _ADDRESS_RULES = {
 
 
 def _group_key(subject: Subject, key: str) -> tuple[str, ...]:
-    from fabricc.front.spec.document import dotted
-
     own = f"{dotted(subject.group.path)}.{key}"
     return (own,) if own == f"gpus.{key}" else (own, f"gpus.{key}")
 

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import back_end as host_files
+from fabricc.back.nos.templating import override_digests
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
+from fabricc.compiler.finding import find_spec
+from fabricc.compiler.inputs import TEMPLATES, manifest_inputs
+from fabricc.compiler.rendering import overlay_lines, rendered
+from fabricc.fabric.model import Host
+from fabricc.proof.tree import DeviceFiles, read_manifest
 from fabricc.review.explain.lines import Place, Texts
 from fabricc.review.explain.model import SubjectError
+from fabricc.tree import EmitError
+from fabricc.tree import manifest as manifests
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.review.explain.subject import Subject
-    from fabricc.tree import Manifest
+    from fabricc.tree.manifest import Manifest
 
 _LINE = re.compile(r"(.+?):([0-9]{1,9})(?::[0-9]+)?")
 _NEAR = 3
@@ -62,8 +73,6 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
     Raises:
         SubjectError: FAB9271, no built tree has the line; FAB9272, the file is of no device; FAB6015, no spec.
     """
-    from fabricc.proof.tree import read_manifest
-
     absolute = file.absolute()  # links are not followed: a file in a link's place is none of the build's
     above = tree_above(absolute)
     if above is None:
@@ -102,8 +111,6 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
 
 def tree_above(path: Path) -> Path | None:
     """The nearest folder above a file that has a manifest; the path is an absolute one."""
-    from fabricc.tree import manifest as manifests
-
     return next((folder for folder in path.parents if (folder / manifests.NAME).is_file()), None)
 
 
@@ -119,8 +126,6 @@ def spec_of(tree: Path, manifest: Manifest) -> Path:
     Raises:
         SubjectError: FAB6015, it is neither where it was nor above the tree.
     """
-    from fabricc.compiler.recheck import find_spec
-
     spec = find_spec(tree, manifest)
     if spec is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
@@ -128,12 +133,10 @@ def spec_of(tree: Path, manifest: Manifest) -> Path:
     return _from_here(spec)
 
 
-def stale(line: TreeLine, front: Front) -> list[Diagnostic]:
+def stale(line: TreeLine, compiled: Compiled) -> list[Diagnostic]:
     """FAB6014 where the tree is of another state of the spec, FAB6010 where the file was changed after the build."""
-    from fabricc.compiler.outcome import manifest_inputs
-
     found = []
-    now = manifest_inputs(front, front.spec) if front.spec else {}
+    now = manifest_inputs(compiled)
     then = line.manifest.inputs
     if now.items() - _templates(now).items() != then.items() - _templates(then).items():
         message = f"{line.tree} was built from another state of {line.spec}, its lock or its catalog"
@@ -151,18 +154,9 @@ def stale(line: TreeLine, front: Front) -> list[Diagnostic]:
 
 def texts_of(line: TreeLine, subject: Subject) -> Texts:
     """The files of the line's device, as they are and as a build now writes them."""
-    from fabricc.compiler.recheck import DeviceFiles
-    from fabricc.compiler.rendering import overlay_lines, rendered
-    from fabricc.fabric.model import Host
-    from fabricc.tree import EmitError
-
     found = DeviceFiles.of(line.tree, line.manifest)(line.folder)
     if isinstance(subject.device, Host):
-        from fabricc.back.hosts import back_end as host_files
-
         return Texts(found, host_files.render(subject.device), host_files.read)
-    from fabricc.back import nos as back_ends
-
     fresh: Mapping[str, str] = {}
     overlaid: Collection[tuple[str, int]] = ()
     if _templates(line.manifest.inputs) == _own_templates():
@@ -175,15 +169,10 @@ def texts_of(line: TreeLine, subject: Subject) -> Texts:
 
 def _own_templates() -> dict[str, str]:
     """The templates of the user's own that are in use, as a manifest has them."""
-    from fabricc.back.nos.templating import override_digests
-    from fabricc.compiler.outcome import TEMPLATES
-
     return {TEMPLATES + name: digest for name, digest in override_digests().items()}
 
 
 def _templates(inputs: Mapping[str, str]) -> dict[str, str]:
-    from fabricc.compiler.outcome import TEMPLATES
-
     return {name: digest for name, digest in inputs.items() if name.startswith(TEMPLATES)}
 
 
@@ -192,8 +181,6 @@ def _refused(message: str, help: str) -> Diagnostic:
 
 
 def _near(path: str, files: Mapping[str, str]) -> str:
-    from difflib import get_close_matches
-
     folder = path.rpartition("/")[0]
     same = [name for name in files if name.startswith(f"{folder}/")]
     near = get_close_matches(path, same or list(files)[:5000], _NEAR, 0.5)

@@ -1,4 +1,4 @@
-"""From the front half of a build to the page: which sections there are, and the numbers at its head."""
+"""From a compiled spec to the page: which sections there are, and the numbers at its head."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import shlex
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc import __version__
 from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.diagnostics.wording import plural
-from fabricc.compiler.outcome import manifest_inputs
+from fabricc.compiler.inputs import manifest_inputs
 from fabricc.front.planning.quality import worksheets
 from fabricc.front.planning.room import full, rooms
 from fabricc.review.report import infiniband, origins, quality, topology
@@ -21,11 +20,12 @@ from fabricc.review.report.kinds import cables, kinds
 from fabricc.review.report.materials import materials
 from fabricc.review.report.values import Figure, Page, Section, Table
 from fabricc.review.report.wording import percent, rate, ratio
+from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.quality import Sheet
     from fabricc.front.spec.model import ClusterSpec
@@ -57,19 +57,17 @@ _WORDS = (
 )
 
 
-def compose(front: Front) -> Page:
+def compose(compiled: Compiled) -> Page:
     """The page of a planned spec.
 
     Raises:
-        ValueError: the front half found no fabric.
+        CompileError: the spec has errors.
     """
-    spec, ib = front.spec, front.infiniband
-    fabric = ib.wiring if ib else front.fabric
-    if spec is None or fabric is None:
-        raise ValueError("nothing is planned")
+    spec, ib = compiled.spec, compiled.infiniband
+    fabric = ib.wiring if ib else compiled.fabric
     folder = spec.file.rpartition("/")[0]
     found = kinds(fabric)
-    pinned = front.lock_before is not None
+    pinned = compiled.lock_before is not None
     lost = failures(fabric, hashed=ib is None)
     sheets = () if ib else worksheets(spec, fabric)
     tree = f"build/{fabric.cluster}/plan"
@@ -77,7 +75,7 @@ def compose(front: Front) -> Page:
         topology.topology(spec, fabric, found),
         topology.failure_section(fabric, lost, hashed=ib is None),
         origins.findings(
-            spec, (*front.diagnostics, *full(spec, fabric, rooms(fabric), pinned=pinned)), folder
+            spec, (*compiled.diagnostics, *full(spec, fabric, rooms(fabric), pinned=pinned)), folder
         ),
         materials(fabric, found, cables(found), f"{tree}/cabling.csv"),
     ]
@@ -98,10 +96,10 @@ def compose(front: Front) -> Page:
     return Page(
         title=fabric.cluster,
         summary=f"{summary}: {_switches(fabric)}.",
-        status=_status(front),
-        verdict=tuple(_verdict(front, lost, sheets)),
+        status=_status(compiled),
+        verdict=tuple(_verdict(compiled, lost, sheets)),
         figures=tuple(_figures(fabric, found, lost)),
-        identity=tuple(_identity(front, spec, fabric)),
+        identity=tuple(_identity(compiled, spec, fabric)),
         sections=sections,
     )
 
@@ -151,16 +149,16 @@ def _effect(each: Failure) -> str:
     return f"they keep {kept_text(each)}"
 
 
-def _status(front: Front) -> str:
-    gravest = worst(front.diagnostics)
+def _status(compiled: Compiled) -> str:
+    gravest = worst(compiled.diagnostics)
     return {Severity.ERROR: "error", Severity.WARNING: "warning"}.get(gravest or Severity.NOTE, "good")
 
 
-def _verdict(front: Front, lost: tuple[Failure, ...], sheets: Sequence[Sheet]) -> Iterator[str]:
+def _verdict(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequence[Sheet]) -> Iterator[str]:
     """What a reader has to know before signing."""
-    number = sum(1 for each in front.diagnostics if each.severity is Severity.WARNING)
-    accepted = sum(1 for each in front.diagnostics if each.severity is Severity.NOTE)
-    if any(each.severity is Severity.ERROR for each in front.diagnostics):
+    number = sum(1 for each in compiled.diagnostics if each.severity is Severity.WARNING)
+    accepted = sum(1 for each in compiled.diagnostics if each.severity is Severity.NOTE)
+    if any(each.severity is Severity.ERROR for each in compiled.diagnostics):
         yield "The plan has errors: nothing can be built from it."
     elif number:
         yield f"The plan has no errors; {plural(number, 'warning')} to read first."
@@ -181,9 +179,9 @@ def _verdict(front: Front, lost: tuple[Failure, ...], sheets: Sequence[Sheet]) -
     if assumed:
         verb = "is" if len(assumed) == 1 else "are"
         yield f"{plural(len(assumed), 'figure')} behind the thresholds {verb} assumed; the worksheets say why."
-    if front.lock_before is None:
+    if compiled.lock_before is None:
         yield "There is no lock yet: `fabricc build` or `fabricc lock` writes it, and it has to be committed."
-    elif front.lock_before != front.lock_text:
+    elif compiled.lock_before != compiled.lock_text:
         yield "The lock is not what this spec needs: `fabricc build` or `fabricc lock` brings it up to date."
 
 
@@ -192,14 +190,14 @@ def _part(each: Failure) -> str:
     return first[0].lower() + first[1:] if not first.startswith(("ToR", "NIC")) else first
 
 
-def _identity(front: Front, spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
+def _identity(compiled: Compiled, spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     for tier, plan in fabric.tiers.items():
-        runs = f", {plan.nos} {plan.release}".rstrip() if front.infiniband is None else ""
+        runs = f", {plan.nos} {plan.release}".rstrip() if compiled.infiniband is None else ""
         yield f"{topology.tier_title(tier)}s", f"{plan.model.title}{runs}"
     systems = sorted({fabric.host_systems[unit.group] for unit in fabric.units.values()})
     yield "hosts", ", ".join(systems)
     yield "spec", origins.spec_name(spec)
-    inputs = manifest_inputs(front, spec)
+    inputs = manifest_inputs(compiled)
     yield "spec, SHA-256 of its meaning", inputs.pop("spec")
     for name, digest in sorted(inputs.items()):
         yield f"{name}, SHA-256", digest

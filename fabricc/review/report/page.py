@@ -8,28 +8,28 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
 from fabricc.back.nos.templating import built_in
 from fabricc.base.foreign.text import html as escaped
 from fabricc.base.foreign.text import html_document
 from fabricc.review.report.compose import compose
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
-
     from fabricc.base.foreign.text import Rendered
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
 
 FOLDER = "report"
 GENERATOR = '<meta name="generator" content="fabricc report">'
 """What tells a report from any other file."""
 
 
-def html(front: Front) -> Rendered:
+def html(compiled: Compiled) -> Rendered:
     """The report of a planned spec; the same inputs give the same text.
 
     Raises:
-        ValueError: the front half found no fabric.
+        CompileError: the spec has errors.
         FileNotFoundError: the installation lacks the templates.
     """
     style, script = (_file(name) for name in ("page.css", "filter.js"))
@@ -45,15 +45,13 @@ def html(front: Front) -> Rendered:
     )
     template = _environment().get_template("page.html.j2")
     return html_document(
-        template, page=compose(front), style=style, script=script, policy=policy, generator=GENERATOR
+        template, page=compose(compiled), style=style, script=script, policy=policy, generator=GENERATOR
     )
 
 
 @cache
 def _environment() -> Environment:
     """The templates, in an environment of their own that escapes every value."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     made = Environment(
         loader=FileSystemLoader(built_in() / FOLDER),
         undefined=StrictUndefined,
@@ -80,8 +78,6 @@ def is_report(beginning: bytes) -> bool:
 
 def _told(text: str) -> Markup:
     """A text with what stands between backquotes as code; everything is escaped."""
-    from markupsafe import Markup
-
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escaped(text))))
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.infiniband.identity import MOST_LIDS, is_placeholder
 from fabricc.fabric.infiniband.wiring import Subnet, hosts
 from fabricc.front.planning.infiniband.plan import rooms
@@ -205,18 +205,18 @@ def test_a_lock_that_is_outgrown_is_told() -> None:
 def test_the_least_repin_of_lids_is_the_one_that_is_outgrown(tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(json.dumps(document(per_unit=2)))
-    first = run_front(spec, infiniband=True)
+    first = compile_spec(spec)
     (tmp_path / "fabricc.lock").write_text(first.lock_text)
     spec.write_text(json.dumps(document(per_unit=4)))
-    assert "FAB3020" in {d.code for d in run_front(spec, infiniband=True).diagnostics}
-    front = run_front(spec, repin=(), infiniband=True)
+    assert "FAB3020" in {d.code for d in compile_spec(spec).diagnostics}
+    front = compile_spec(spec, repin=())
     assert front.infiniband is not None
     assert front.repinned is not None
     one_spine = {"links_per_spine": (2, 4)}  # two would need the LID at which units begin
     assert front.repinned.pins == {"lid_slots": (2, 4), "tor_up_cage": (1, 2)} | one_spine
     assert front.repinned.touched.hosts == 8
     (tmp_path / "fabricc.lock").write_text(front.lock_text)
-    assert run_front(spec, infiniband=True).sound
+    assert compile_spec(spec).sound
     found_rooms = {room.pin: (room.used, room.room) for room in rooms(front.infiniband)}
     assert found_rooms["lid_slots"] == (4, 4)
     assert {"lid_unit", "links_per_spine", "tor_up_cage"} <= found_rooms.keys()

@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back import nos as back_ends
-from fabricc.compiler.front import run_front, unexpressed
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.gaps import unexpressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +85,7 @@ def fabric_of(nos: str, model: str, feature: dict[str, Any]) -> Fabric:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "cluster.yaml"
         path.write_text(json.dumps(spec))
-        front = run_front(path, gaps=False)
+        front = compile_spec(path, gaps=False)
     if front.fabric is None:
         raise AssertionError((nos, feature, front.diagnostics))
     return front.fabric

@@ -14,7 +14,7 @@ import pytest
 from fabricc.back.nos import BUILT_IN, load
 from fabricc.back.nos.departures import LEFT_OUT
 from fabricc.back.nos.eos import DEPARTURES as EOS_DEPARTURES
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.qos import Trimming, Watchdog
 from fabricc.fabric.routing import LoadBalancing, Spreading
@@ -54,7 +54,7 @@ def odd(switch: Switch) -> Iterator[Switch]:
 @cache
 def planned_inventories() -> tuple[Switch, ...]:
     """A switch of each kind of every inventory."""
-    fabrics = [run_front(path, gaps=False).fabric for path in INVENTORIES]
+    fabrics = [compile_spec(path, gaps=False).fabric for path in INVENTORIES]
     return tuple(fabric.switch(kind) for fabric in fabrics if fabric for kind in fabric.kinds())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back import nos
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import congestion_facts
 from fabricc.fabric.qos import Trimming
 from fabricc.front.qos import traffic_classes, trimming
@@ -107,7 +107,7 @@ def spec(folder: Path, model: str, nos_name: str, congestion: str) -> Path:
 )
 @pytest.mark.parametrize("wish", ["{trimming: {class: cnp}}", "{link_retry: true}"])
 def test_a_nos_that_cannot_refuses_with_the_reason(tmp_path: Path, model: str, name: str, wish: str) -> None:
-    front = run_front(spec(tmp_path, model, name, wish))
+    front = compile_spec(spec(tmp_path, model, name, wish))
     assert not front.sound
     what = "packet trimming" if "trimming" in wish else "link-layer retry"
     told = [d for d in front.diagnostics if what in d.message and d.severity is Severity.ERROR]
@@ -116,7 +116,7 @@ def test_a_nos_that_cannot_refuses_with_the_reason(tmp_path: Path, model: str, n
 
 
 def test_sonic_202505_on_spectrum_4_takes_it(tmp_path: Path) -> None:
-    front = run_front(spec(tmp_path, "sn5600", "sonic-202505", "{profile: uec, trimming: {class: cnp}}"))
+    front = compile_spec(spec(tmp_path, "sn5600", "sonic-202505", "{profile: uec, trimming: {class: cnp}}"))
     assert front.sound, [d.message for d in front.diagnostics]
     assert front.fabric is not None
     for at in front.fabric.kinds():

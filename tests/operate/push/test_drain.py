@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back import nos as back_ends
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.fabric.model import TierName
 from fabricc.operate.push.drain import drained, patched
@@ -27,7 +27,7 @@ INVENTORIES = Path(__file__).parents[3] / "inventories"
 def test_an_older_state_is_drained_as_its_own_rendering_would_be(nos: str, inventory: str) -> None:
     back_end, fabric = (
         back_ends.load(nos),
-        run_front(INVENTORIES / inventory / "cluster.yaml", gaps=False).fabric,
+        compile_spec(INVENTORIES / inventory / "cluster.yaml", gaps=False).fabric,
     )
     assert isinstance(fabric, Fabric)
     place = next(at for at in fabric.switch_ids() if at.tier is TierName.SPINE)

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc import __version__
 from fabricc.compiler import accepted
 from fabricc.compiler.accepted import Tried, form
+from fabricc.version import __version__
 from tests.operate.push.network import run_here
 from tests.operate.push.test_drivers import bench
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import Fabric
 from fabricc.operate.devices.inventory import devices
 from fabricc.operate.push.impact import Effect
@@ -20,7 +20,7 @@ INVENTORIES = Path(__file__).parents[3] / "inventories"
 
 @pytest.mark.parametrize("inventory", ["superpod-b200-4su", "hpn-dual-plane-pod", "rack-zone-512"])
 def test_every_switch_of_an_inventory_can_be_exchanged_at_half_its_capacity(inventory: str) -> None:
-    fabric = run_front(INVENTORIES / inventory / "cluster.yaml", gaps=False).fabric
+    fabric = compile_spec(INVENTORIES / inventory / "cluster.yaml", gaps=False).fabric
     assert isinstance(fabric, Fabric)
     known = devices(fabric)
     effects = {name: Effect.unknown(device) for name, device in known.items()}
@@ -47,7 +47,7 @@ def test_a_spine_takes_from_each_tor_its_own_share(tmp_path: Path) -> None:
 
 
 def test_a_switch_of_each_tier_is_a_canary() -> None:
-    fabric = run_front(INVENTORIES / "hpn-dual-plane-pod" / "cluster.yaml", gaps=False).fabric
+    fabric = compile_spec(INVENTORIES / "hpn-dual-plane-pod" / "cluster.yaml", gaps=False).fabric
     assert isinstance(fabric, Fabric)
     effects = {name: Effect.unknown(device) for name, device in devices(fabric).items()}
     waves = plan(plant(fabric, {fabric.name(at): at for at in fabric.switch_ids()}, effects), Fraction(1, 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def first_uplink(spec: Path, name: str) -> str:
     """The first up-link of a switch."""
-    fabric = run_front(spec).fabric
+    fabric = compile_spec(spec).fabric
     assert fabric is not None
     place = fabric.find(name)
     assert place is not None

@@ -31,9 +31,9 @@ def add_a_unit(bench: Bench) -> Review:
 
 
 def pin(spec: Path) -> None:
-    from fabricc.compiler.front import run_front
+    from fabricc.compiler.compiled import compile_spec
 
-    (spec.parent / "fabricc.lock").write_text(run_front(spec).lock_text, "utf-8")
+    (spec.parent / "fabricc.lock").write_text(compile_spec(spec).lock_text, "utf-8")
 
 
 def change_a_cable_length(bench: Bench) -> Review:

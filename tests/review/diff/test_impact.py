@@ -11,7 +11,7 @@ import yaml
 
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import back_end as host_files
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import facts
 from fabricc.review.diff.impact import TABLE, rules, verdict
 from fabricc.review.diff.model import Impact
@@ -41,7 +41,7 @@ def subjects(view: DeviceView) -> set[str]:
 
 @pytest.mark.parametrize("inventory", ETHERNET)
 def test_every_fact_of_every_inventory_has_a_rule_of_its_own(inventory: str) -> None:
-    fabric = run_front(INVENTORIES / inventory / "cluster.yaml").fabric
+    fabric = compile_spec(INVENTORIES / inventory / "cluster.yaml").fabric
     assert fabric is not None
     stated: set[str] = set()
     for place in fabric.kinds():

@@ -162,10 +162,10 @@ def named_racks(bench: Bench, side: str, *, without: int = 0) -> tuple[str, str]
 
 
 def test_a_rack_that_leaves_renumbers_nobody(bench: Bench) -> None:
-    from fabricc.compiler.front import run_front
+    from fabricc.compiler.compiled import compile_spec
 
     base = bench.spec(ZONE, "base", named_racks(bench, "base"), lock=False)
-    front = run_front(base)
+    front = compile_spec(base)
     head = bench.spec(ZONE, "head", named_racks(bench, "head", without=7), lock=False)
     for spec in (base, head):
         (spec.parent / "fabricc.lock").write_text(front.lock_text, "utf-8")

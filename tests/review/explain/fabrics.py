@@ -10,7 +10,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.hosts import back_end as host_files
 from fabricc.back.hosts.systems import SYSTEMS
 from fabricc.catalog.load import load_catalog
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.review.explain.ask import subject_of
 from tests.back.hosts.variants import VARIANTS as HOSTS
 from tests.back.nos import feature_table
@@ -67,7 +67,7 @@ def host_facts() -> Iterator[Facts]:
 
 def inventory(name: str) -> Known:
     """The plan of an inventory."""
-    return known_of_front(run_front(ROOT / "inventories" / name / "cluster.yaml", gaps=False))
+    return known_of_front(compile_spec(ROOT / "inventories" / name / "cluster.yaml", gaps=False))
 
 
 def subjects(known: Known) -> Iterator[Subject]:

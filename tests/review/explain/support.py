@@ -13,13 +13,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fabricc.cli.docs import pages
-from fabricc.compiler.front import run_front
+from fabricc.compiler.compiled import compile_spec
 from fabricc.review.explain.origins import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.review.explain.model import Statement
 
 ROOT = Path(__file__).parents[3]
@@ -38,10 +38,10 @@ def is_page(words: str) -> bool:
     return command == "fabricc docs" and topic in pages()
 
 
-def known_of_front(front: Front) -> Known:
+def known_of_front(front: Compiled) -> Known:
     assert front.spec is not None, front.diagnostics
-    assert front.fabric is not None, front.diagnostics
-    return Known(front.spec, front.fabric, front.sources, str(front.lock_path), front.lock_text)
+    assert front.planned is not None, front.diagnostics
+    return Known(front.spec, front.planned, front.sources, str(front.lock_path), front.lock_text)
 
 
 def known_of(document: dict[str, Any]) -> Known:
@@ -49,7 +49,7 @@ def known_of(document: dict[str, Any]) -> Known:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "cluster.yaml"
         path.write_text(json.dumps(document, indent=1))
-        return known_of_front(run_front(path, gaps=False))
+        return known_of_front(compile_spec(path, gaps=False))
 
 
 def computed(text: str) -> int:

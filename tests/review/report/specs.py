@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.compiler.front import Front, run_front
+from fabricc.compiler.compiled import Compiled, compile_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,10 +75,10 @@ spines: {{model: sn5600, nos: sonic-202505, count: 8}}
 UNNUMBERED = lab(4, 2, 2, 2) + "addressing: {family: ipv6, fabric_links: unnumbered}\n"
 
 
-def front_of(folder: Path, text: str) -> Front:
-    """The front half of a spec that must be plannable."""
+def front_of(folder: Path, text: str) -> Compiled:
+    """A spec that must be plannable, compiled."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cluster.yaml").write_text(text)
-    front = run_front(folder / "cluster.yaml", infiniband=True)
-    assert front.fabric or front.infiniband, [f"{d.code} {d.message} {d.help}" for d in front.diagnostics]
+    front = compile_spec(folder / "cluster.yaml")
+    assert front.sound, [f"{d.code} {d.message} {d.help}" for d in front.diagnostics]
     return front

@@ -23,7 +23,7 @@ from tests.review.report.specs import MIXED_SPEEDS, SMALL, front_of, lab
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import CableRow
     from fabricc.review.report.failure import Failure
@@ -188,11 +188,11 @@ def test_even_hashing_over_parallel_links_is_told(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def speeds(tmp_path_factory: pytest.TempPathFactory) -> Front:
+def speeds(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
     return front_of(tmp_path_factory.mktemp("speeds"), MIXED_SPEEDS)
 
 
-def test_tors_of_either_speed_lose_their_own_uplinks(speeds: Front) -> None:
+def test_tors_of_either_speed_lose_their_own_uplinks(speeds: Compiled) -> None:
     fabric = speeds.fabric
     assert fabric is not None
     assert fabric.tor_links == (4, 8)
@@ -213,7 +213,7 @@ def test_tors_of_either_speed_lose_their_own_uplinks(speeds: Front) -> None:
         assert uplink.evenly == 1 - Fraction(1, links)
 
 
-def test_a_spine_below_which_tors_differ_takes_the_same_share_of_each(speeds: Front) -> None:
+def test_a_spine_below_which_tors_differ_takes_the_same_share_of_each(speeds: Compiled) -> None:
     fabric = speeds.fabric
     assert fabric is not None
     cables = list(fabric.cables())
@@ -231,7 +231,7 @@ def test_a_spine_below_which_tors_differ_takes_the_same_share_of_each(speeds: Fr
     assert whole.hosts_gbps == whole.carried_gbps == 2 * 12_800 + 2 * 25_600
 
 
-def test_tiers_are_told_by_the_hosts_below_where_uplinks_differ(speeds: Front) -> None:
+def test_tiers_are_told_by_the_hosts_below_where_uplinks_differ(speeds: Compiled) -> None:
     assert speeds.fabric is not None
     assert speeds.spec is not None
     section = topology(speeds.spec, speeds.fabric, kinds(speeds.fabric))

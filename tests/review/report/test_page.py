@@ -21,7 +21,7 @@ from tests.review.report.specs import CORES, SMALL, front_of, lab, two_ports
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.compiler.front import Front
+    from fabricc.compiler.compiled import Compiled
     from tests.review.report.conftest import Planned
 
 HOSTILE = "<script>alert(1)</script><b title='x\" onload=\"y'>&amp;</b>"
@@ -64,7 +64,7 @@ def test_what_users_name_is_text_and_nothing_else(tmp_path: Path) -> None:
     }
     found = tuple(replace(each, message=HOSTILE, help=HOSTILE) for each in front.diagnostics)
     named = replace(fabric, cluster=HOSTILE, units=units)
-    page = Page(html(replace(front, fabric=named, diagnostics=found)))
+    page = Page(html(replace(front, planned=named, diagnostics=found)))
     assert page.blocks["h1"] == [HOSTILE]
     assert len(page.blocks["script"]) == 1
     assert page.handlers == []
@@ -106,7 +106,7 @@ def test_any_fabric_and_any_name_gives_a_page_and_the_same_one_twice(
     fabric = front.fabric
     assert fabric is not None
     renamed = {at: replace(unit, name=f"{name}{at}") for at, unit in fabric.units.items()}
-    front = replace(front, fabric=replace(fabric, cluster=name, units=renamed))
+    front = replace(front, planned=replace(fabric, cluster=name, units=renamed))
     first = html(front)
     assert html(front) == first
     page = Page(first)
@@ -151,12 +151,12 @@ def test_many_devices_with_cables_of_their_own_stay_readable(tmp_path: Path) -> 
 
 
 @pytest.fixture(scope="module")
-def infiniband(tmp_path_factory: pytest.TempPathFactory) -> Front:
+def infiniband(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
     text = (ROOT / "inventories" / "quantum2-512" / "cluster.yaml").read_text()
     return front_of(tmp_path_factory.mktemp("ib"), text)
 
 
-def test_an_infiniband_fabric_has_what_applies_to_it(infiniband: Front) -> None:
+def test_an_infiniband_fabric_has_what_applies_to_it(infiniband: Compiled) -> None:
     page = Page(html(infiniband))
     assert {
         "tiers",

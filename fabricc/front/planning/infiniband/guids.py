@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
+
+import yaml
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
@@ -34,8 +37,6 @@ def read_guids(
         known: names that the plan has: switches (`su001-tor1a`) and host ports (`su001-host01/rail0`).
         asked_at: where the spec names the file.
     """
-    import yaml
-
     start = Position(str(path), 1, 1)
     try:
         root = compose(files.read(path, limit=MAX_BYTES).decode("utf-8-sig"))
@@ -56,8 +57,6 @@ def read_guids(
 def _entries(
     entries: list[tuple[Node, Node]], file: str, known: Collection[str]
 ) -> tuple[Mapping[str, int], list[Diagnostic]]:
-    import yaml
-
     found: dict[str, int] = {}
     owners: dict[int, str] = {}
     problems: list[Diagnostic] = []
@@ -91,8 +90,6 @@ def _guid(text: str) -> int | None:
 
 
 def _alike(name: str, known: Collection[str]) -> str:
-    from difflib import get_close_matches
-
     near = [each for each in known if each[:1] == name[:1] and abs(len(each) - len(name)) < 3][:2000]
     close = get_close_matches(name[:60], near, 1)
     return f"Did you mean {close[0]}?" if close else "Names are those of plan/lids.csv."

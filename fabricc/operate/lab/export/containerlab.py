@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.compiler.rendering import rendered
 from fabricc.operate.lab.blueprint import host_node, switch_node
 from fabricc.operate.lab.export.devices import HOST_IMAGE
+from fabricc.operate.lab.export.text import as_yaml
 from fabricc.operate.lab.kernel import IPV6
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ _MACHINE_WIDE = ".neigh.default.gc_thresh"  # not a setting of a namespace: Dock
 
 def containerlab(topology: Topology) -> dict[str, str]:
     """The files of the export: path -> text; `<cluster>.clab.yml` and a folder for each switch."""
-    from fabricc.operate.lab.export.text import as_yaml
-
     files: dict[str, str] = {}
     nodes: dict[str, Any] = {}
     groups: dict[str, Any] = {}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.model import Direction
 from fabricc.operate.lab.export.devices import HOST_IMAGE
+from fabricc.operate.lab.export.text import as_yaml
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import HostPort, Port, Switch
@@ -25,8 +26,6 @@ _NAME = 16
 
 def netlab(topology: Topology) -> dict[str, str]:
     """The files of the export: `topology.yml`."""
-    from fabricc.operate.lab.export.text import as_yaml
-
     fabric = topology.fabric
     count = len(topology.switches) + len(topology.hosts)
     document: dict[str, Any] = {

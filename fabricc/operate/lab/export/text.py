@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
 def as_yaml(document: Mapping[str, Any], head: Iterable[str]) -> str:
     """The document in the order of its keys, below comment lines."""
-    import yaml
-
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     comments = "".join(f"# {line}\n" for line in head)
     return comments + yaml.dump(

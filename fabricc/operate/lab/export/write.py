@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc import __version__
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.export.containerlab import containerlab
 from fabricc.operate.lab.export.devices import topology
 from fabricc.operate.lab.export.netlab import netlab
 from fabricc.operate.lab.source import planned
-from fabricc.tree import Manifest, Stage
 from fabricc.tree.exclusive import exclusive
+from fabricc.tree.manifest import Manifest
+from fabricc.tree.stage import Stage
+from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path

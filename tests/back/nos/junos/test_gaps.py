@@ -11,7 +11,7 @@ import pytest
 from fabricc.back.nos import load
 from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.back.nos.junos.vocabulary import fill_levels, maximum_ecmp, queue_bytes
-from fabricc.compiler.front import unexpressed
+from fabricc.compiler.gaps import unexpressed
 from fabricc.fabric.model import Account, Tacacs
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule

@@ -13,38 +13,42 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO
 
+from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import STREAMED, Folder
 from fabricc.base.foreign.text import csv_text
-from fabricc.compiler import ledger as ledgers
-from fabricc.compiler import record
 from fabricc.compiler.device import Work
 from fabricc.compiler.gathered import put_text
 from fabricc.compiler.grouped import Grouped
-from fabricc.compiler.outcome import Outcome, manifest_inputs, plan_texts
+from fabricc.compiler.incremental import ledger as ledgers
+from fabricc.compiler.incremental import record
+from fabricc.compiler.incremental.altered import altered, outline
+from fabricc.compiler.inputs import manifest_inputs
+from fabricc.compiler.outcome import Outcome, plan_texts
 from fabricc.compiler.tables import SIZED, qos_text
-from fabricc.compiler.workers import beside
-from fabricc.fabric.altered import altered, outline
+from fabricc.compiler.workers import beside, usable_cpus
 from fabricc.front.spec.load import accepted
 from fabricc.proof.invariants import CODES
 from fabricc.proof.invariants.census import changed_attributes
 from fabricc.proof.invariants.declared import declared_ratios, softened
-from fabricc.tree import Patch
+from fabricc.tree import EmitError
 from fabricc.tree import manifest as manifests
+from fabricc.tree.exclusive import exclusive
+from fabricc.tree.patch import Patch, complete
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.front import Front
-    from fabricc.compiler.ledger import Ledger
-    from fabricc.compiler.record import Last
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.incremental.altered import Outline
+    from fabricc.compiler.incremental.ledger import Ledger
+    from fabricc.compiler.incremental.record import Last
     from fabricc.compiler.result import BuildResult
-    from fabricc.fabric.altered import Outline
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.tree import Written
+    from fabricc.tree.stage import Written
 
     Device = SwitchId | tuple[int, int]
 
@@ -60,44 +64,56 @@ class _WholeBuildError(Exception):
 
 def patched(
     last: Last,
-    plan: Callable[[], Front],
-    jobs: int,
+    plan: Callable[[], Compiled],
+    jobs: int | None,
     check: bool,
     progress: Callable[[str, int, int], None] | None,
-) -> tuple[Front, BuildResult | None]:
-    """Patch the tree of the last build; for who holds its lock.
+) -> tuple[Compiled | None, BuildResult | None]:
+    """Patch the tree of the last build.
 
     Args:
         last: the last build, of the same spec with the same options.
         plan: reads and plans the spec.
-        jobs: processes to use.
+        jobs: processes to use; None for one per usable CPU.
         check: read back and prove what is rendered.
         progress: called as `driver.build` does.
 
     Returns:
-        The plan, and what the build came to; None where a whole build has to be done.
+        The plan, and what the build came to; what could not be had is None, and a whole build has to be done.
     """
+    tree = last.tree
+    try:
+        with exclusive(tree.with_name(f".{tree.name}.lock"), tree):
+            complete(tree)
+            return _patched(last, plan, usable_cpus() if jobs is None else jobs, check, progress)
+    except EmitError:
+        return None, None  # the whole build meets it again and tells
+
+
+def _patched(
+    last: Last,
+    plan: Callable[[], Compiled],
+    jobs: int,
+    check: bool,
+    progress: Callable[[str, int, int], None] | None,
+) -> tuple[Compiled, BuildResult | None]:
+    """As `patched`, for who holds the tree's lock."""
     with ExitStack() as stack:
         unedited: Callable[[], bool] = last.unedited
         if jobs > 1 and last.large:
             unedited = stack.enter_context(beside(lambda: last.unedited(alone=True)))
-        front = plan()
-        if (
-            front.spec is None
-            or front.fabric is None
-            or not front.sound
-            or front.lock_text != front.lock_before
-        ):
-            return front, None
+        compiled = plan()
+        if not compiled.sound or compiled.planned is None or compiled.lock_text != compiled.lock_before:
+            return compiled, None
         ledger = ledgers.load(last.tree.parent, last.tree.name, last.ledger)
         if ledger is None:
-            return front, None
+            return compiled, None
         patch = Patch.open(last.tree)
         try:
-            part = _Part(last, front.spec, front.fabric, ledger, patch)
-            return front, part.build(front, jobs, check, unedited, progress)
+            part = _Part(last, compiled.spec, compiled.fabric, ledger, patch)
+            return compiled, part.build(compiled, jobs, check, unedited, progress)
         except _WholeBuildError:
-            return front, None
+            return compiled, None
         finally:
             patch.abandon()
 
@@ -116,7 +132,7 @@ class _Part:
 
     def build(
         self,
-        front: Front,
+        compiled: Compiled,
         jobs: int,
         check: bool,
         unedited: Callable[[], bool],
@@ -138,20 +154,20 @@ class _Part:
         with ledgers.kept(self._last.tree.parent, self._last.tree.name, ledger) as digest:
             found = self._found(ledger, outcome) if check else []
             self._write_others(outcome, ledger, places)
-            self._manifest(front)
+            self._manifest(compiled)
             if not unedited():
                 raise _WholeBuildError
             self._patch.commit(self._sums)
             result = replace(
                 self._last.result(),
-                diagnostics=(*front.diagnostics, *found),
+                diagnostics=(*compiled.diagnostics, *found),
                 counts=self._fabric.counts(),
                 written=len(self._sums),
                 up_to_date=False,
                 proved=len(places),
             )
-            lock = str(front.lock_path.resolve())
-            inputs = {**front.inputs, lock: self._last.stated["inputs"][lock]}
+            lock = str(compiled.lock_path.resolve())
+            inputs = {**compiled.inputs, lock: self._last.stated["inputs"][lock]}
             record.amend(self._last, result, inputs, self._sums, digest())
         return result
 
@@ -161,8 +177,6 @@ class _Part:
         for path, text in plan_texts(self._spec, self._fabric):
             self._put(path, text.encode())
         if any(isinstance(device, tuple) for device in places):
-            from fabricc.back.jobs.files import job_files
-
             for path, text in job_files(self._fabric).items():
                 self._take(put_text(self._patch, path, text))
 
@@ -256,11 +270,11 @@ class _Part:
         if ledger.shares != self._ledger.shares:
             self._put("plan/qos.csv", qos_text(ledger.shares).encode())
 
-    def _manifest(self, front: Front) -> None:
+    def _manifest(self, compiled: Compiled) -> None:
         """State the digests of what changed; every name is in the manifest already."""
         text = self._present.read(manifests.NAME, limit=manifests.LIMIT)
         files = text.index(b'\n  "files": {')
-        parts = [*_restated(text, 0, files, manifest_inputs(front, self._spec)),
+        parts = [*_restated(text, 0, files, manifest_inputs(compiled)),
                  *_restated(text, files, len(text), self._sums)]  # fmt: skip
         if self._sums or b"".join(parts) != text:
             self._sums[manifests.NAME] = self._patch.write(manifests.NAME, parts)

@@ -19,10 +19,13 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from fabricc import version
+from fabricc.back.nos.templating import override_digests
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.result import BuildResult
+from fabricc.compiler.workers import beside, usable_cpus
 from fabricc.tree import EmitError
 from fabricc.tree.state import state_of
 
@@ -33,7 +36,7 @@ _FORMAT = 3
 _CHECK = 4  # bytes of the check sum
 _STATE = 16  # bytes of a state: time and size
 _WORTH_A_PROCESS = 20_000
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(version.__file__).parent
 
 
 def tool_stamp() -> str:
@@ -47,6 +50,12 @@ def tool_stamp() -> str:
                 entry = os.lstat(f"{folder}/{name}")
                 digest.update(f"{folder}/{name} {entry.st_size} {entry.st_mtime_ns}\n".encode())
     return digest.hexdigest()
+
+
+def options(check: bool) -> str:
+    """What besides the inputs decides the output: whether it is proved, and the user's own templates."""
+    found = override_digests()
+    return f"check={check}" + (f" templates={sorted(found.items())}" if found else "")
 
 
 @dataclass(frozen=True)
@@ -99,8 +108,6 @@ class Last:
         Args:
             alone: one process does.
         """
-        from fabricc.compiler.workers import beside, usable_cpus
-
         if alone or not self.large or usable_cpus() < 2:
             return self._same(slice(None))
         half = len(self.states) // _STATE // 2
@@ -253,8 +260,6 @@ def _all_states(tree: Path, names: Sequence[str]) -> bytes:
     Raises:
         OSError, EmitError: one of them is not there.
     """
-    from fabricc.compiler.workers import beside, usable_cpus
-
     if len(names) < _WORTH_A_PROCESS or usable_cpus() < 2:
         return _states(tree, names)
     half = len(names) // 2

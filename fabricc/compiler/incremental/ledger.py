@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from fabricc.compiler.incremental.altered import Outline
     from fabricc.compiler.tables import Share
-    from fabricc.fabric.altered import Outline
     from fabricc.proof.invariants import Census
 
 _WORTH_A_PROCESS = 1000  # devices
@@ -32,7 +32,7 @@ _CLASSES = {
     ("builtins", "frozenset"),
     ("builtins", "set"),
     ("collections", "Counter"),
-    ("fabricc.compiler.ledger", "Ledger"),
+    ("fabricc.compiler.incremental.ledger", "Ledger"),
     ("fabricc.proof.invariants.census", "Census"),
     ("fabricc.proof.invariants.contract", "Contracts"),
     ("fabricc.proof.invariants.digest", "Load"),
@@ -41,7 +41,7 @@ _CLASSES = {
     ("fabricc.proof.invariants.policy", "Policy"),
     ("fabricc.proof.invariants.policy", "Stance"),
     ("fabricc.proof.invariants.prefixes", "Block"),
-    ("fabricc.fabric.altered", "Outline"),
+    ("fabricc.compiler.incremental.altered", "Outline"),
     ("fabricc.fabric.fabric", "DeviceChange"),
 }
 """All that a ledger may name: a file from elsewhere can make nothing else run (`pickle`, Restricting Globals)."""

@@ -1,0 +1,44 @@
+"""Progress bars on standard error, drawn by rich."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from fabricc.base.foreign.text import line, neutral
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.progress import TaskID
+
+
+class Bars:
+    """Progress bars on a terminal, a call for each step; `say` puts a line above them."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """How many of how many are done."""
+        if what not in self._tasks:
+            self._tasks[what] = self._progress.add_task(line(what), total=total)
+        self._progress.update(self._tasks[what], completed=done, total=total)
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self._progress.console.print(Text(neutral(line(text))), soft_wrap=True)
+
+
+@contextmanager
+def bars() -> Iterator[Bars]:
+    """Progress bars on standard error, gone at the end."""
+    words = TextColumn("{task.description}", markup=False)
+    columns = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield Bars(bar)

@@ -1,0 +1,47 @@
+"""Options that verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabricc.back.nos.templating import override_digests, set_template_path
+from fabricc.cli.output import err
+
+FORMATS = ("text", "json", "sarif", "github", "junit")
+
+format_option = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="How findings are told; all but text go to standard output, for machines.",
+)
+jobs_option = click.option(
+    "--jobs", "-j", type=click.IntRange(1, 256), help="Worker processes. [default: one per CPU]"
+)
+
+
+def _use_templates(_context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> None:
+    """Search these folders before the built-in templates; FAB7013 for one that replaces nothing."""
+    for folder in folders:
+        set_template_path([folder])
+        if not override_digests():
+            err(
+                f"warning[FAB7013]: {folder} replaces no built-in template: it has no file such as eos/bgp.j2"
+            )
+    set_template_path(folders)
+
+
+templates_option = click.option(
+    "--templates",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    multiple=True,
+    envvar="FABRICC_TEMPLATES",
+    metavar="DIR",
+    expose_value=False,
+    callback=_use_templates,
+    help="Folder of your own templates, searched before the built-in ones; repeatable. [env: FABRICC_TEMPLATES]",
+)

@@ -1,0 +1,267 @@
+"""The compiler's entry: from a spec's path to what it becomes; what Python users and all verbs call."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.back.hosts import back_end as host_files
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.text import render_text
+from fabricc.base.values import dataclass
+from fabricc.catalog.load import load_catalog
+from fabricc.compiler.accept import settled
+from fabricc.compiler.gaps import capability_gaps
+from fabricc.compiler.inputs import digests
+from fabricc.compiler.lock_file import lock_of, read_lock
+from fabricc.compiler.naming import Naming
+from fabricc.compiler.overlays import read_overlays
+from fabricc.compiler.quoting import input_texts
+from fabricc.compiler.rendering import rendered
+from fabricc.compiler.repinning import Repinning
+from fabricc.fabric.model import Switch
+from fabricc.front.planning import plan
+from fabricc.front.planning.touched import touched
+from fabricc.front.spec.load import load_spec
+from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renewed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.compiler.result import BuildResult
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.model import Host
+    from fabricc.front.planning.repin import Repinned
+    from fabricc.front.spec.model import ClusterSpec
+
+
+class CompileError(Exception):
+    """The spec has errors; as text, all that was found, with the lines of the files it points into.
+
+    Attributes:
+        diagnostics: everything found, errors and not.
+        sources: file name -> text, for snippets.
+    """
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        self.sources = sources
+        super().__init__(render_text(self.diagnostics, sources))
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A spec and what it becomes; files and the proof are worked out when they are asked for.
+
+    Attributes:
+        path: the spec's file.
+        loaded, planned: the spec and its fabric, None when the diagnostics say why there is none; `spec` and `fabric`
+            are the same for who wants no None.
+        lock_path, lock_text: the lock file and what it must hold after this build.
+        lock_before: what it holds now; None when there is no such file.
+        diagnostics: everything found, the spec's acceptances applied.
+        sources: file name -> text, for snippets.
+        inputs: file -> SHA-256 of its bytes, of everything that was read.
+        draft: the fabric with its errors, to explain them by; None where none took shape.
+        infiniband: the fabric of a spec with `fabric: infiniband`, in the place of `planned`.
+        repinned: what a repinning changes, None where none was asked for or none helps.
+    """
+
+    path: Path
+    loaded: ClusterSpec | None
+    planned: Fabric | None
+    lock_path: Path
+    lock_text: str
+    lock_before: str | None
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    draft: Fabric | None = None
+    infiniband: InfinibandFabric | None = None
+    repinned: Repinned | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is a fabric and no error."""
+        planned = self.planned is not None or self.infiniband is not None
+        return planned and not any(d.severity is Severity.ERROR for d in self.diagnostics)
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """The spec as it was read.
+
+        Raises:
+            CompileError: it cannot be read.
+        """
+        if self.loaded is None:
+            raise CompileError(self.diagnostics, self.sources)
+        return self.loaded
+
+    @property
+    def fabric(self) -> Fabric:
+        """The fabric of Ethernet that the spec becomes.
+
+        Raises:
+            CompileError: the spec has an error; FAB5817, it is of InfiniBand.
+        """
+        if self.planned is None and self.infiniband is not None:
+            raise CompileError([*self.diagnostics, _ethernet_wanted(self.spec)], self.sources)
+        if self.planned is None or not self.sound:
+            raise CompileError(self.diagnostics, self.sources)
+        return self.planned
+
+    def switches(self) -> Iterator[Switch]:
+        """Every switch, computed one by one: ToRs, then spines, then cores.
+
+        Raises:
+            CompileError: as `fabric`.
+        """
+        return map(self.fabric.switch, self.fabric.switch_ids())
+
+    def hosts(self) -> Iterator[Host]:
+        """Every host, computed one by one.
+
+        Raises:
+            CompileError: as `fabric`.
+        """
+        return map(self.fabric.host, self.fabric.host_ids())
+
+    def device(self, name: str) -> Switch | Host:
+        """The switch or host of that name.
+
+        Raises:
+            CompileError: as `fabric`.
+            KeyError: there is none.
+        """
+        at = self.fabric.find(name)
+        if at is None:
+            raise KeyError(name)
+        return self.fabric.host(at) if isinstance(at, tuple) else self.fabric.switch(at)
+
+    def files(self, device: Switch | Host) -> dict[str, str]:
+        """The device's files as the tree has them: path below its folder -> text.
+
+        Raises:
+            EmitError: FAB7012, a template of the user's own is at fault.
+        """
+        return rendered(device) if isinstance(device, Switch) else host_files.render(device)
+
+    def proof(self, *, jobs: int | None = None) -> tuple[Diagnostic, ...]:
+        """What is wrong with the files of the whole fabric, read back and held against the plan; nothing is written.
+
+        Args:
+            jobs: worker processes; None for one per usable CPU.
+
+        Raises:
+            CompileError: as `fabric`.
+        """
+        from fabricc.compiler.writing import (
+            proof,  # readers and rules: half as long to import as `validate` takes
+        )
+
+        return proof(self.spec, self.fabric, jobs)
+
+    def write(
+        self,
+        out: Path | str,
+        *,
+        jobs: int | None = None,
+        frozen: bool = False,
+        check: bool = True,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> BuildResult:
+        """Write the tree below `out` and the lock beside the spec, as `fabricc build` does.
+
+        Args:
+            out: folder that holds the tree, which is named after the cluster.
+            jobs: worker processes; None for one per usable CPU.
+            frozen: fail rather than change the lock.
+            check: read every file back and prove it; without, the tree is written unproved.
+            progress: called with what is being done, how much of it is done, and how much there is.
+        """
+        from fabricc.compiler.writing import write_tree  # as for `proof`
+
+        return write_tree(self, Path(out), jobs, frozen, check, progress)
+
+
+def compile_spec(
+    path: Path | str,
+    *,
+    repin: Sequence[str] | None = None,
+    gaps: bool = True,
+    ethernet_only: bool = False,
+    lock_path: Path | None = None,
+) -> Compiled:
+    """Read and plan a spec; problems are diagnostics of what comes back, never exceptions.
+
+    Args:
+        path: the spec; its lock, catalog files and overlays are found from there.
+        repin: pins of the lock to choose afresh, so that addresses and ports may change, () for the least that
+            suffices; None keeps all. Identities stay.
+        gaps: also ask every back end in use what it cannot express.
+        ethernet_only: refuse a spec of InfiniBand (FAB5817).
+        lock_path: the lock; by default as `lock_of` has it.
+    """
+    path = Path(path)
+    read = load_spec(path)
+    sources = {str(path): read.text}
+    lock_path = lock_path or lock_of(path)
+    diagnostics = list(read.diagnostics)
+    spec = read.spec
+    if spec is None:
+        return Compiled(path, None, None, lock_path, "", None, tuple(diagnostics), sources)
+    extra = [path.parent / name for name in spec.catalog_files]
+    named_at = [spec.position("catalog", index) for index in range(len(extra))]
+    catalog, found = load_catalog(extra, named_at)
+    diagnostics += found
+    sources |= input_texts(found)
+    lock_before, unread = read_lock(lock_path)
+    diagnostics += unread
+    lock = EMPTY_LOCK
+    if lock_before is not None:
+        lock, found = parse_lock(lock_before, str(lock_path), spec.cluster)
+        diagnostics += found
+        sources[str(lock_path)] = lock_before
+    repinning = Repinning(lock, lock_path, lock_before or "", repin)
+    diagnostics += repinning.unknown()
+    known = Compiled(path, spec, None, lock_path, "", lock_before, tuple(diagnostics), sources)
+    if any(d.severity is Severity.ERROR for d in diagnostics):
+        return known
+    if spec.infiniband is not None:
+        if ethernet_only:
+            return replace(known, diagnostics=(*diagnostics, _ethernet_wanted(spec)))
+        from fabricc.compiler.infiniband_plan import planned_subnets  # no fabric of Ethernet needs it
+
+        return planned_subnets(known, catalog, repinning)
+    planned, repinned = repinning.run(
+        lambda pinned: plan(spec, catalog, pinned, Naming()),
+        lambda after: touched(spec, catalog, lock, after.fabric),
+    )
+    diagnostics += [*planned.diagnostics, *repinning.told(repinned)]
+    fabric = planned.fabric
+    if fabric is not None:
+        if gaps:
+            diagnostics += capability_gaps(spec, fabric)
+        if spec.overlays:
+            fabric, unfit, texts = read_overlays(spec, path.parent, fabric)
+            diagnostics += unfit
+            sources |= texts
+        diagnostics = settled(spec, diagnostics, gaps=gaps)
+    overlays = [path.parent / entry.file for entry in spec.overlays]
+    return replace(
+        known,
+        planned=fabric,
+        lock_text=renewed(planned.lock, spec.cluster, lock_before),
+        diagnostics=tuple(diagnostics),
+        sources=sources,
+        inputs=digests([path, *extra, *overlays, lock_path]),
+        draft=planned.draft,
+        repinned=repinned,
+    )
+
+
+def _ethernet_wanted(spec: ClusterSpec) -> Diagnostic:
+    help_ = "`validate`, `plan`, `report`, `lock`, `build` and `check` do."
+    return spec.error("FAB5817", "this command knows no InfiniBand fabric yet", "fabric", help=help_)

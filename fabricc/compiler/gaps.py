@@ -1,0 +1,71 @@
+"""What switches and hosts are to do and their back ends cannot express, as findings at the spec's lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import back_end as host_files
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
+from fabricc.fabric.gap import Gap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.back.nos.base import Nos
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Switch
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """What switches and hosts are to do and their back ends cannot express, each thing once."""
+    told: set[tuple[str, str, str]] = set()
+    for switch_id in fabric.kinds():
+        switch = fabric.switch(switch_id)
+        back_end = back_ends.load(switch.nos)
+        gaps = back_end.gaps(switch)
+        for gap in [*gaps, *unexpressed(switch, back_end, gaps)]:
+            key = (switch.tier.value, gap.code, gap.feature)
+            if key in told:
+                continue
+            told.add(key)
+            who = f"{switch.nos} {switch.release}".strip() + f" on {switch.model.name}"
+            overridden = ("overrides", switch.name) in spec.positions
+            at = ("overrides", switch.name) if overridden else (f"{switch.tier.value}s", "nos")
+            yield _gap(spec, gap, who, at)
+    yield from _host_gaps(spec, fabric)
+
+
+def unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator[Gap]:
+    """Settings of the switch that its back end states no fact of, unless one of its `known` gaps says why."""
+    told = {gap.feature for gap in known}
+    wanted = setting_facts(switch) | congestion_facts(switch.qos)
+    asked = {path for path in wanted if path.startswith(tuple(SETTINGS))}
+    missing = asked and asked - back_end.planned(switch).keys()
+    for beginning, feature in SETTINGS.items():
+        if feature not in told and any(path.startswith(beginning) for path in missing):
+            yield Gap(
+                "FAB5001",
+                feature,
+                f"fabricc knows no configuration of {switch.nos} for it",
+                "leave it out, or choose another NOS",
+            )
+
+
+def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    groups: set[int] = set()
+    for host_id in fabric.host_ids():
+        group = fabric.units[host_id[0]].group
+        if group not in groups:
+            groups.add(group)
+            host = fabric.host(host_id)
+            for gap in host_files.gaps(host):
+                yield _gap(spec, gap, host.model.name, spec.gpus.groups[group].path)
+
+
+def _gap(spec: ClusterSpec, gap: Gap, who: str, at: tuple[str | int, ...]) -> Diagnostic:
+    severity = Severity.ERROR if gap.fatal else Severity.WARNING
+    message = f"{who}: {gap.feature}: {gap.reason}"
+    return Diagnostic(gap.code, severity, message, spec.position(*at), gap.remedy)

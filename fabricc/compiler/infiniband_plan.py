@@ -1,0 +1,47 @@
+"""The plan of an InfiniBand spec: what `compile_spec` goes on with where the spec says `fabric: infiniband`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.compiler.accept import settled
+from fabricc.compiler.inputs import digests
+from fabricc.compiler.quoting import input_texts
+from fabricc.front.planning.infiniband.plan import plan, touched
+from fabricc.front.spec.lock import renewed
+
+if TYPE_CHECKING:
+    from fabricc.catalog.model import Catalog
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.repinning import Repinning
+
+
+def planned_subnets(known: Compiled, catalog: Catalog, repinning: Repinning) -> Compiled:
+    """The spec with its subnets planned.
+
+    Args:
+        known: spec, lock and diagnostics so far.
+        catalog: the models it may use.
+        repinning: identities and strides of earlier builds, and which of them may change.
+    """
+    spec, folder = known.spec, known.path.parent
+    if spec.infiniband is None:
+        raise ValueError("not an InfiniBand spec")
+    planned, repinned = repinning.run(
+        lambda pinned: plan(spec, catalog, pinned, folder),
+        lambda after: touched(spec, catalog, repinning.lock, after.fabric),
+    )
+    found = [*known.diagnostics, *planned.diagnostics, *repinning.told(repinned)]
+    if planned.fabric is not None:
+        found = settled(spec, found)
+    files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
+    return replace(
+        known,
+        infiniband=planned.fabric,
+        lock_text=renewed(planned.lock, spec.cluster, known.lock_before),
+        diagnostics=tuple(found),
+        sources={**input_texts(planned.diagnostics), **known.sources},
+        inputs=digests([known.path, *(folder / name for name in files), known.lock_path]),
+        repinned=repinned,
+    )

@@ -1,0 +1,64 @@
+"""What a build is made from, as digests: to see whether it is the same as last time, and to say so in the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.nos.templating import override_digests
+from fabricc.base.foreign import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.front.spec.model import ClusterSpec
+
+TEMPLATES = "templates:"
+"""What the name of a template of the user's own begins with among the inputs; no file of a spec has a colon."""
+
+
+def digests(paths: Iterable[Path]) -> dict[str, str]:
+    """Absolute path -> SHA-256 of the bytes; "" for a file that is not there."""
+    table = {}
+    for path in paths:
+        try:
+            table[str(path.resolve())] = files.digest(path)
+        except OSError:
+            table[str(path.resolve())] = ""
+    return table
+
+
+def manifest_inputs(compiled: Compiled) -> dict[str, str]:
+    """The manifest's inputs: the spec's meaning, the lock, the user's catalog files, overlays and templates by name."""
+    spec = compiled.spec
+    folder = str(compiled.lock_path.resolve().parent) + "/"
+    overlays = (entry.file for entry in spec.overlays)
+    named = {*spec.catalog_files, *overlays, spec.infiniband and spec.infiniband.guids}
+    files = {
+        path.removeprefix(folder): digest
+        for path, digest in compiled.inputs.items()
+        if path.removeprefix(folder) in named
+    }
+    lock = hashlib.sha256(compiled.lock_text.encode()).hexdigest()
+    templates = {TEMPLATES + name: digest for name, digest in override_digests().items()}
+    return {**files, **templates, compiled.lock_path.name: lock, "spec": meaning(spec)}
+
+
+def meaning(spec: ClusterSpec) -> str:
+    """SHA-256 of the spec's typed values: comments, positions and the order of keys do not count."""
+    return hashlib.sha256(repr(_plain(spec)).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        hidden = ("positions", "assumptions", "file", "path")
+        return [(f.name, _plain(getattr(value, f.name))) for f in fields(value) if f.name not in hidden]
+    if hasattr(value, "items"):
+        table: Mapping[Any, Any] = value
+        return sorted((str(key), _plain(item)) for key, item in table.items())
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, bool | int | float | None) else str(value)

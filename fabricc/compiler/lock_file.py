@@ -1,0 +1,93 @@
+"""The lock beside the spec: read before planning, compared and written before the tree that depends on it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.foreign import files
+from fabricc.front.spec.lock import parse_lock
+from fabricc.tree.file import write_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.compiler.compiled import Compiled
+
+LOCK_NAME = "fabricc.lock"
+"""The lock of the specs of a folder that have none of their own."""
+_SHOWN = 3
+
+
+def own_lock(spec_path: Path) -> Path:
+    """Where the lock of a spec alone is: `zone-b.lock` beside `zone-b.yaml`."""
+    return spec_path.with_suffix(".lock")
+
+
+def lock_of(spec_path: Path) -> Path:
+    """The lock of a spec: its own where there is one, else that of its folder."""
+    own = own_lock(spec_path)
+    return own if os.path.lexists(own) else spec_path.parent / LOCK_NAME
+
+
+def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
+    """The lock's text, None when there is no lock; FAB7010 when it cannot be read."""
+    try:
+        return files.read(path).decode(), []
+    except FileNotFoundError:
+        return None, []
+    except OSError as error:
+        why = f"cannot read {path}: {error.strerror}"
+    except UnicodeDecodeError:
+        why = f"{path} is not UTF-8 text"
+    at = Position(str(path), 1)
+    return None, [Diagnostic("FAB7010", Severity.ERROR, why, at, "Take it from Git again.")]
+
+
+def lock_change(compiled: Compiled) -> Diagnostic:
+    """FAB3900: what `--frozen` says when the lock is not what this spec needs, or not there."""
+    if compiled.lock_before is None:
+        message = f"there is no {compiled.lock_path}: nothing is deployed from this spec yet, or it was not committed"
+        remedy = "Run `fabricc build` without `--frozen` and commit the lock that it writes with the spec."
+        return Diagnostic("FAB3900", Severity.ERROR, message, None, remedy)
+    before = set(compiled.lock_before.splitlines())
+    after = set(compiled.lock_text.splitlines())
+    changes = [f"+{line}" for line in sorted(after - before)] + [
+        f"-{line}" for line in sorted(before - after)
+    ]
+    more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+    message = f"{compiled.lock_path} would change: {', '.join(changes[:_SHOWN]) or 'its layout'}{more}"
+    remedy = "Run `fabricc build` without `--frozen` and commit the lock with the spec."
+    return Diagnostic("FAB3900", Severity.ERROR, message, None, remedy)
+
+
+def second_lock(compiled: Compiled) -> Diagnostic | None:
+    """FAB2075 when a lock of its own would be new and the folder's lock holds, or may hold, the cluster's numbers."""
+    shared = compiled.lock_path.with_name(LOCK_NAME)
+    if compiled.loaded is None or compiled.lock_before is not None or shared == compiled.lock_path:
+        return None
+    text, unread = read_lock(shared)
+    if text is None:
+        return unread[0] if unread else None
+    owner = parse_lock(text, str(shared))[0].cluster
+    cluster = compiled.loaded.cluster
+    if owner and owner != cluster:
+        return None
+    known = f"the numbers of cluster '{cluster}' stand in {shared.name}"
+    message = (
+        known if owner else f"{shared.name} names no cluster, so its numbers may be those of '{cluster}'"
+    )
+    remedy = f"Rename it: `git mv {shared.name} {compiled.lock_path.name}`; no number changes."
+    return Diagnostic("FAB2075", Severity.ERROR, message, Position(str(shared), 1), remedy)
+
+
+def write_lock(compiled: Compiled) -> bool:
+    """Write the lock when it must change, before the tree that depends on it; whether it did.
+
+    Raises:
+        EmitError: it cannot be written.
+    """
+    if compiled.lock_text == compiled.lock_before:
+        return False
+    return write_file(compiled.lock_path, compiled.lock_text.encode())

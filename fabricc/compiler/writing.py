@@ -1,0 +1,216 @@
+"""A compiled spec written as a tree: every device rendered in worker processes, proved, put in place in one step."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from fabricc.back.jobs.files import job_files
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.values import dataclass
+from fabricc.compiler.device import Work, job_count, pieces_of
+from fabricc.compiler.gathered import Gathered
+from fabricc.compiler.incremental import record
+from fabricc.compiler.incremental.altered import outline
+from fabricc.compiler.incremental.ledger import kept
+from fabricc.compiler.inputs import manifest_inputs
+from fabricc.compiler.lock_file import lock_change, write_lock
+from fabricc.compiler.outcome import Outcome, plan_texts
+from fabricc.compiler.repinning import REPINNED
+from fabricc.compiler.result import BuildResult
+from fabricc.front.spec.load import accepted
+from fabricc.proof.invariants.declared import declared_ratios, softened
+from fabricc.tree import EmitError, folders, swap
+from fabricc.tree.exclusive import exclusive
+from fabricc.tree.manifest import Manifest
+from fabricc.tree.patch import complete
+from fabricc.tree.stage import Stage
+from fabricc.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.incremental.ledger import Ledger
+    from fabricc.compiler.infiniband import InfinibandRun
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def write_tree(
+    compiled: Compiled,
+    out: Path,
+    jobs: int | None,
+    frozen: bool,
+    check: bool,
+    progress: Callable[[str, int, int], None] | None,
+    before: Callable[[Compiled], None] | None = None,
+) -> BuildResult:
+    """Write the tree below `out`, and record it for the next build; arguments as those of `Compiled.write`.
+
+    `before` is called with what is sound before anything is written.
+    """
+    if not compiled.sound:
+        return BuildResult(diagnostics=compiled.diagnostics)
+    spec, fabric = compiled.spec, compiled.planned or compiled.infiniband
+    assert fabric is not None
+    result = BuildResult(spec.cluster, None, compiled.diagnostics, fabric.counts())
+    if frozen and compiled.lock_text != compiled.lock_before:
+        return replace(result, diagnostics=(*compiled.diagnostics, lock_change(compiled)))
+    if before is not None:
+        before(compiled)
+    try:
+        result, files, ledger = _emit(compiled, out, jobs, check, progress)
+    except EmitError as error:
+        return replace(result, diagnostics=(*compiled.diagnostics, error.diagnostic))
+    if result.exit_status == 0:
+        inputs = dict(compiled.inputs)
+        inputs[str(compiled.lock_path.resolve())] = hashlib.sha256(compiled.lock_text.encode()).hexdigest()
+        lasting = tuple(d for d in result.diagnostics if d.code not in REPINNED)
+        remembered = replace(result, diagnostics=lasting)
+        with kept(out, spec.cluster, ledger) as digest:
+            record.save(out, remembered, compiled.path, inputs, record.options(check), files, digest)
+    return result
+
+
+def proof(spec: ClusterSpec, fabric: Fabric, jobs: int | None) -> tuple[Diagnostic, ...]:
+    """What is wrong with the files of a fabric, which are rendered and read back, and written nowhere."""
+    jobs = job_count(fabric, jobs)
+    outcome = Outcome(Work(fabric, pieces_of(fabric, jobs), None), jobs)
+    outcome.run(None, "")
+    found = outcome.diagnostics(spec.cluster, declared_ratios(spec))
+    return tuple(accepted(softened(found, spec), spec.accept))
+
+
+def _emit(
+    compiled: Compiled,
+    out: Path,
+    jobs: int | None,
+    check: bool,
+    progress: Callable[[str, int, int], None] | None,
+) -> tuple[BuildResult, list[str], Ledger | None]:
+    """The result, the paths of the tree's files, and the ledger where one can be kept."""
+    spec = compiled.spec
+    name = spec.cluster
+    with exclusive(out / f".{name}.lock", out / name):
+        complete(out / name)
+        stage = Stage.open(out, name)
+        try:
+            run: _Run | InfinibandRun
+            if compiled.infiniband is not None:
+                from fabricc.compiler.infiniband import InfinibandRun  # no fabric of Ethernet needs it
+
+                run = InfinibandRun(spec, compiled.infiniband, stage, check, progress)
+            else:
+                run = _Run(spec, compiled.fabric, stage, check, jobs, progress)
+            run.devices()
+            found = accepted(softened(run.found, spec), spec.accept)
+            result = BuildResult(name, None, (*compiled.diagnostics, *found), run.counts, links=run.links)
+            if any(d.severity is Severity.ERROR for d in found):
+                return _rejected(result, stage, out, name), [], None
+            run.plan_files()
+            manifest = Manifest(
+                name, __version__, spec_name(spec), manifest_inputs(compiled), run.gathered.sums
+            )
+            changed = write_lock(compiled)
+            done = stage.commit(manifest, run.gathered.changed)
+        except BaseException:
+            stage.abandon()
+            raise
+        with suppress(OSError):
+            swap.remove(out / f".{name}.rejected")
+    written = [*_edited(run.gathered.edited, stage.target), *done.diagnostics]
+    result = replace(
+        result,
+        tree=stage.target,
+        diagnostics=(*result.diagnostics, *accepted(written, spec.accept)),
+        files=done.written + done.kept,
+        written=done.written,
+        removed=done.removed,
+        lock_changed=changed,
+        repinned=compiled.repinned,
+    )
+    return result, [*run.gathered.sums, "manifest.json"], run.ledger
+
+
+def spec_name(spec: ClusterSpec) -> str:
+    """File name of the spec, without its folder."""
+    return os.path.basename(spec.file)  # noqa: PTH119 - text, not a file on this machine
+
+
+@dataclass(slots=True)
+class _Run:
+    """One pass over all devices and what it gathers."""
+
+    spec: ClusterSpec
+    fabric: Fabric
+    stage: Stage
+    check: bool
+    jobs: int | None
+    progress: Callable[[str, int, int], None] | None
+    gathered: Gathered = field(default_factory=Gathered)
+    links: int = 0
+    found: list[Diagnostic] = field(default_factory=list)
+    ledger: Ledger | None = None
+    _tables: list[tuple[str, bytes]] = field(default_factory=list)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Devices, GPUs and cables."""
+        return self.fabric.counts()
+
+    def devices(self) -> None:
+        """Render and write every device, prove it when asked to, and write what comes from the plan alone."""
+
+        def whole() -> Iterator[tuple[str, str]]:
+            yield from plan_texts(self.spec, self.fabric)
+            yield from job_files(self.fabric).items()
+
+        jobs = job_count(self.fabric, self.jobs)
+        work = Work(self.fabric, pieces_of(self.fabric, jobs), self.stage, None, self.check, whole=whole)
+        outcome = Outcome(work, jobs)
+        outcome.run(self.progress, "switches and hosts")
+        self.links = outcome.meeting.links
+        self.gathered.take(outcome.written)
+        self._tables = outcome.tables()
+        self.ledger = None if outcome.findings.kept else outcome.ledger(outline(self.fabric))
+        self.found = outcome.diagnostics(str(self.stage.target), declared_ratios(self.spec))
+
+    def plan_files(self) -> None:
+        """Write the tables whose rows the devices brought."""
+        self.gathered.take([self.stage.put(path, content) for path, content in self._tables])
+
+
+def _rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> BuildResult:
+    """Keep what failed the proof beside the tree, for reading, and point the findings there."""
+    aside = out / f".{name}.rejected"
+    try:
+        swap.remove(aside)
+        folders.prune(stage.folder, stage.spare)
+        stage.folder.rename(aside)
+    except OSError as error:
+        raise EmitError.from_os(error) from None
+    moved = []
+    for d in result.diagnostics:
+        if d.position and d.position.file.startswith(f"{stage.target}/"):
+            below = d.position.file.removeprefix(f"{stage.target}/")
+            if (aside / below).exists():
+                d = replace(d, position=replace(d.position, file=str(aside / below)))
+        moved.append(d)
+    return replace(result, diagnostics=tuple(moved))
+
+
+def _edited(paths: list[str], tree: Path) -> list[Diagnostic]:
+    """FAB7006: files that somebody changed since the last build; this one has put them right."""
+    if not paths:
+        return []
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    message = (
+        f"changed by hand since the last build and now written anew: {', '.join(sorted(paths)[:3])}{more}"
+    )
+    help_ = f"What belongs in {tree} belongs in the spec."
+    return [Diagnostic("FAB7006", Severity.WARNING, message, None, help_)]

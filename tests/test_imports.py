@@ -1,0 +1,138 @@
+"""What imports what: no circle, and few imports inside functions, each with its reason."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+
+
+def modules() -> dict[str, Path]:
+    """Dotted name -> file of every module of the package."""
+    found = {}
+    for path in (ROOT / "fabricc").rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(node: ast.AST, *, inside: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Every import that can run, and whether it is inside a function; what only a type checker sees is none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            yield from imports(ast.Module(child.orelse, []), inside=inside)
+        elif isinstance(child, ast.Import | ast.ImportFrom):
+            yield child, inside
+        else:
+            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from imports(child, inside=inside or function)
+
+
+def targets(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """The modules of the package that an import names."""
+    for alias in statement.names:
+        if isinstance(statement, ast.Import):
+            names = [alias.name]
+        else:
+            assert statement.level == 0, "imports are absolute"
+            names = [f"{statement.module}.{alias.name}", str(statement.module)]
+        yield from [name for name in names if name in MODULES][:1]
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """What is left when modules that import nothing that is left are taken away, again and again."""
+    left = {name: set(wanted) for name, wanted in graph.items()}
+    for _ in graph:
+        done = {name for name, wanted in left.items() if not wanted}
+        left = {name: wanted - done for name, wanted in left.items() if name not in done}
+        if not done:
+            break
+    return [[name, *sorted(wanted)] for name, wanted in sorted(left.items())]
+
+
+def test_no_circle_of_imports() -> None:
+    graph = {}
+    for name, path in MODULES.items():
+        tree = ast.parse(path.read_text("utf-8"))
+        graph[name] = {target for found, _ in imports(tree) for target in targets(found)} - {name}
+    assert graph["fabricc.fabric.fabric"], "the waist is looked at too"
+    assert circles(graph) == []
+
+
+def test_a_circle_is_found_also_when_a_function_hides_it() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) != []
+    (hidden,) = imports(ast.parse("def f():\n    import fabricc.base.values"))
+    assert (list(targets(hidden[0])), hidden[1]) == (["fabricc.base.values"], True)
+    only_checked = "if TYPE_CHECKING:\n    import fabricc.base.values\nelse:\n    import fabricc.review.diff"
+    assert [list(targets(found)) for found, _ in imports(ast.parse(only_checked))] == [
+        ["fabricc.review.diff"]
+    ]
+
+
+INSIDE = {
+    "fabricc": (1, "every start of the command imports it"),
+    "fabricc.compiler.accepted": (1, "jsonschema, for a ledger that most specs do not have"),
+    "fabricc.compiler.compiled": (3, "`validate` needs neither readers and rules nor InfiniBand"),
+    "fabricc.compiler.driver": (
+        3,
+        "a build that finds nothing to do takes half the time without the compiler",
+    ),
+    "fabricc.compiler.recheck": (1, "no fabric of Ethernet needs InfiniBand"),
+    "fabricc.compiler.writing": (1, "no fabric of Ethernet needs InfiniBand"),
+    "fabricc.catalog.load": (2, "a catalog that fits the schema needs nobody to say what does not"),
+    "fabricc.catalog.names": (1, "names that are known need no nearest one"),
+    "fabricc.catalog.validate": (1, "jsonschema explains what does not fit; most catalogs do"),
+    "fabricc.cli": (1, "Ctrl-C while the command loads is an exit status too"),
+    "fabricc.cli.build": (1, "plans, and a build that finds nothing to do does not"),
+    "fabricc.cli.drawing": (1, "rich's parser of Markdown is for `docs` alone"),
+    "fabricc.cli.entry": (1, "`--help` needs none of what writes trees"),
+    "fabricc.cli.output": (4, "rich, where it draws"),
+    "fabricc.cli.plan": (1, "no fabric of Ethernet needs InfiniBand"),
+    "fabricc.cli.words": (
+        3,
+        "a press of a key plans a spec, or reads a lab, only where its words are wanted",
+    ),
+    "fabricc.operate.devices.connection": (
+        1,
+        "NAPALM takes half a second; a push that shows its plan needs none",
+    ),
+    "fabricc.operate.devices.secrets": (1, "keyring is an extra"),
+    "fabricc.base.diagnostics.render": (1, "text for people needs no XML"),
+    "fabricc.review.diff.impact": (1, "yaml, for a table that is read once"),
+    "fabricc.review.diff.policy": (1, "jsonschema, for a policy that most changes are not held to"),
+    "fabricc.operate.drivers": (1, "NAPALM, as for connections"),
+    "fabricc.operate.drivers.shell": (5, "paramiko and NAPALM, where a driver connects"),
+    "fabricc.review.explain.rules": (1, "yaml, for a table that is read once"),
+    "fabricc.fabric.yaml_text": (1, "yaml, for the systems whose files are YAML"),
+    "fabricc.base.foreign.text": (1, "XML, for JUnit and pictures"),
+    "fabricc.back.hosts.yaml_lines": (2, "yaml, where a file of a host is not as usual"),
+    "fabricc.back.nos": (1, "entry points, for back ends of third parties"),
+    "fabricc.back.nos.cumulus.consumers": (1, "yaml, for a table that is read once"),
+    "fabricc.back.nos.cumulus.yaml_nodes": (2, "yaml, for what is not written as fabricc writes it"),
+    "fabricc.back.nos.eos": (2, "the reader, which a build without the proof does not need"),
+    "fabricc.back.nos.overlay": (1, "yaml, for overlays of YAML"),
+    "fabricc.back.nos.reading.tree": (1, "yaml, for the systems whose files are YAML or JSON"),
+    "fabricc.back.nos.sonic.consumers": (1, "yaml, for a table that is read once"),
+    "fabricc.back.nos.templating": (7, "jinja2's compiler; compiled templates need only what runs them"),
+    "fabricc.front.spec.validate": (2, "jsonschema explains what does not fit; most specs do"),
+}
+"""Module -> how many imports stand inside functions at most, and why."""
+
+
+def test_an_import_inside_a_function_has_its_reason() -> None:
+    found = {}
+    for name, path in MODULES.items():
+        number = sum(inside for _, inside in imports(ast.parse(path.read_text("utf-8"))))
+        if number > INSIDE.get(name, (0, ""))[0]:
+            found[name] = number
+    assert found == {}, "import at the top, or say here why not"
+    assert sum(number for number, _ in INSIDE.values()) <= 60
+    assert INSIDE.keys() <= MODULES.keys(), "a reason is given for a module that is not there"

@@ -1,0 +1,110 @@
+"""The entry for Python users: what docs/python.md shows runs and says what it says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fabricc
+from fabricc import CompileError, compile_spec
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/python.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+README = (ROOT / "README.md").read_text("utf-8")
+
+SPEC = """\
+cluster: zone
+gpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 4}
+tors: {model: sn5600, nos: sonic}
+spines: {model: sn5600, nos: sonic}
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  default: {}
+management: {network: 172.16.0.0/12}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "cluster.yaml").write_text(SPEC)
+    (tmp_path / "changed.yaml").write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_block_of_the_page_runs_one_after_another(folder: Path) -> None:
+    names: dict[str, object] = {}
+    told = []
+    for block in BLOCKS:
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            exec(compile(block, "docs/python.md", "exec"), names)
+        told.append(shown.getvalue())
+    entry, findings, refused, plan, files, difference = told
+    assert "su001-tor1a/config_db.json: " in entry
+    assert findings.startswith("True\n")
+    assert refused == "['FAB0001']\n"
+    assert plan.startswith("64 ")
+    assert files.splitlines()[:2] == ["['config_db.json', 'frr.conf']", "()"]
+    assert files.splitlines()[2].startswith("build/zone ")
+    assert difference == "su001-tor1a\n"
+
+
+def test_files_are_those_that_the_command_writes(folder: Path) -> None:
+    compiled = compile_spec("cluster.yaml")
+    tree = compiled.write(folder / "out").tree
+    assert tree is not None
+    for kind, devices in (("switches", compiled.switches()), ("hosts", compiled.hosts())):
+        for device in devices:
+            below = tree / kind / device.name
+            written = {str(p.relative_to(below)): p.read_text() for p in below.rglob("*") if p.is_file()}
+            assert written == compiled.files(device)
+
+
+def test_an_error_is_told_with_the_line_it_is_on(folder: Path) -> None:
+    (folder / "cluster.yaml").write_text(SPEC.replace("sn5600", "sn5601", 1))
+    compiled = compile_spec("cluster.yaml")
+    assert not compiled.sound
+    for ask in (
+        lambda: compiled.fabric,
+        compiled.switches,
+        compiled.proof,
+        lambda: compiled.device("spine01a"),
+    ):
+        with pytest.raises(CompileError, match=r"cluster.yaml:3.*\n.*3 \| tors"):
+            ask()
+    assert compiled.write(folder / "out").exit_status == 1
+    assert not (folder / "out").exists()
+
+
+def test_the_fabric_of_infiniband_is_refused_where_one_of_ethernet_is_asked_for() -> None:
+    compiled = compile_spec(ROOT / "inventories/quantum2-512/cluster.yaml")
+    assert compiled.sound
+    assert compiled.infiniband is not None
+    with pytest.raises(CompileError, match="FAB5817"):
+        compiled.switches()
+
+
+def test_a_device_that_there_is_not(folder: Path) -> None:
+    with pytest.raises(KeyError, match="su009-tor1a"):
+        compile_spec("cluster.yaml").device("su009-tor1a")
+
+
+def test_importing_the_package_loads_none_of_its_rooms() -> None:
+    script = "import sys, fabricc; print(*[name for name in sys.modules if name.startswith('fabricc.')])"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "fabricc.version\n"
+    assert all(hasattr(fabricc, name) for name in fabricc.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'compile'"):
+        fabricc.compile  # noqa: B018
+
+
+def test_the_first_page_links_it() -> None:
+    assert "(docs/python.md)" in README
