@@ -33,7 +33,7 @@ _HARDWARE = re.compile(
 )
 """What follows from the model or the port and says nothing more when either changes."""
 _DESCRIBES = re.compile(r"(interface|session)\[[^]]*\]/description$")
-_PER_DEVICE_KEY = re.compile(r"(bgp/aggregate|route|rule)\[[^]]*\]")
+_PER_DEVICE_KEY = re.compile(r"^(bgp/aggregate|interface\[[^]]*\]/(?:route|rule))\[[^]]*\]")
 
 Occurrence = tuple[str, str, "Value | None", "Value | None"]
 """(port identity or "", subject, before, after)."""

@@ -34,7 +34,7 @@ _LABELS: tuple[tuple[str, str, str], ...] = (
     ("addresses", r"loopback/.*", "loopback changes"),
     ("addresses", r"management/address", "management address changes"),
     ("addresses", r"session\[.*\]/remote", ""),
-    ("addresses", r".*/(route|rule)\[.*", ""),
+    ("addresses", r"interface\[.*\]/(route|rule)\[.*", ""),
     ("ASNs", r"bgp/asn", "own ASN changes"),
     ("ASNs", r"session\[.*\]/remote_asn", "neighbour's ASN changes"),
     ("BGP", r"bgp/router_id", "router ID changes"),

@@ -190,3 +190,16 @@ def test_overrides_alone_are_found_without_looking_at_the_rest(bench: Bench) -> 
         assert len(suspects) < 20
         found = [n for n in sides.head.kinds if compare_device(sides.base, sides.head, n) is not None]
     assert found == ["rack003-tor1a"] == list(with_suspects.groups[0].devices)
+
+
+def test_rules_of_access_lists_are_told_by_their_numbers(bench: Bench) -> None:
+    """Their numbers are not a device's own, as the prefixes of a host's routes are."""
+    edit = ("\nmanagement:", "\nmanagement:\n  access: [172.16.8.0/24]")
+    cumulus = ("nos: sonic-202505", "nos: cumulus-5.11")
+    review = compared(
+        bench.spec(POD, "base", cumulus, edit),
+        bench.spec(POD, "head", cumulus, (edit[0], edit[1].replace("]", ", 172.16.9.0/24]"))),
+    )
+    subjects = {line.statement.subject for group in review.groups for line in group.lines}
+    assert "acl[FABRICC-ACCESS]/rule[40]/tcp[443]" in subjects
+    assert "addresses" not in {phrase.theme for group in review.groups for phrase in phrases(group)}
