@@ -121,11 +121,6 @@ def _quality_facts(qos: SwitchQos, profile: PortProfile | None) -> Facts:
     return facts
 
 
-STRUCTURE = "structure/"
-"""What paths begin with that name parts of one NOS's text: they prove it line by line, and say nothing that a device
-does which is not a fact of its own. Comparing two fabrics leaves them out.
-"""
-
 SETTINGS = {
     "management/access": "access networks of the management services",
     "management/tacacs/": "TACACS+",

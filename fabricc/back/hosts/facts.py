@@ -1,24 +1,9 @@
-"""Facts of a host: what the Fabric says that its files must state.
-
-interface[rail0]/mtu, ipv4, ipv6                                       addressing; sets comma-joined
-interface[rail0]/route[10.0.0.0/8]  = via 10.0.0.0 table 100           reached through this rail
-interface[rail0]/rule[10.0.0.1/32]  = table 100 priority 1000          what leaves by this rail
-netplan/version, renderer, interface[rail0]/link_local, accept_ra, optional      Ubuntu and DGX OS alone
-interface[rail0]/connection/id, uuid, type, autoconnect, ipv4_method, ...        RHEL alone
-interface[rail0]/pci, link_mtu, pause_rx, pause_tx, pause_autoneg, ring_rx, ring_tx
-interface[rail0]/rdma, cable_m, firmware_port, trust, pfc, ecn, started_unit     priorities comma-joined
-rdma[mlx5_r0]/pci                                                      which device gets the name
-qos/dscp[26]/priority, qos/priority[3]/traffic_class, qos/traffic_class[3]/scheduler
-qos/rdma_dscp, qos/cnp_dscp, qos/cnp_priority                          code points, never bytes with ECN bits
-congestion/roce_rp/rpg_ai_rate, firmware/LINK_TYPE                     by the names of the NIC's tools
-roce/procedure, transport, read_request_bytes, unit/...                digest of the script; its unit
-nccl/hca, socket_ifname, dscp, control_dscp, roce_version, address_family, address_range, cross_nic, ...
-sysctl[key], limit[domain]/kind/item, service_limit[item], module[name], apply/system, apply/procedure
-"""
+"""Facts of a host: what the Fabric says that its files must state; `facts.yaml` beside this declares them."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import nccl, roce
@@ -27,12 +12,14 @@ from fabricc.back.hosts.naming import pci_function
 from fabricc.back.hosts.netplan import rule_priority
 from fabricc.back.hosts.nics import family_of
 from fabricc.back.hosts.systems import SYSTEMS, apply_facts
+from fabricc.fabric.vocabulary import waist
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import NicModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Host, HostPort
     from fabricc.fabric.qos import TrafficClass
+    from fabricc.fabric.vocabulary import Vocabulary
 
 _SYSTEM: Facts = {
     **{
@@ -55,6 +42,12 @@ _UNIT: Facts = {
     "roce/unit/remain_after_exit": "yes",
     "roce/unit/exec_start": "/usr/local/sbin/fabricc-roce %i",
 }
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The facts of hosts."""
+    return waist().with_file(Path(__file__).with_name("facts.yaml"))
 
 
 def host_facts(host: Host) -> Facts:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from fabricc.fabric.vocabulary import waist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.metadata import EntryPoint
 
     from fabricc.back.nos.base import Nos
+    from fabricc.fabric.vocabulary import Vocabulary
 
 BUILT_IN = {
     "cumulus": "fabricc.back.nos.cumulus:CUMULUS",
@@ -42,6 +47,16 @@ def load(name: str) -> Nos:
         if point.name == name:
             return cast("Nos", point.load())
     raise KeyError(name)
+
+
+@cache
+def vocabulary(name: str) -> Vocabulary:
+    """The facts of a NOS's switches: those of the waist, and those of `facts.yaml` in the package of its back end."""
+    modules = [BUILT_IN[name]] if name in BUILT_IN else [p.value for p in _entry_points() if p.name == name]
+    found = find_spec(modules[0].partition(":")[0]) if modules else None
+    folders = found.submodule_search_locations if found else None
+    own = Path(folders[0], "facts.yaml") if folders else None
+    return waist().with_file(own) if own and own.is_file() else waist()
 
 
 def _entry_points() -> Iterable[EntryPoint]:

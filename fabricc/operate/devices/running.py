@@ -50,9 +50,10 @@ def read(nos: str, files: Mapping[str, str]) -> Reading:
     return back_ends.load(nos).read(files)
 
 
-def is_secret(path: str) -> bool:
+def is_secret(nos: str, path: str) -> bool:
     """Whether a fact is the value of a secret, which devices store in a form of their own."""
-    return path.endswith("/secret")
+    row = back_ends.vocabulary(nos).row(path)
+    return "secret" in row.tags if row.declared else path.endswith("/secret")
 
 
 def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> list[Mismatch]:
@@ -64,7 +65,8 @@ def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str])
     told = {name: text for name, text in wanted.items() if name in running}
     if told == running:
         return []
-    return [one for one in compare(read(nos, told).facts, read(nos, running)) if not is_secret(one.path)]
+    found = compare(read(nos, told).facts, read(nos, running))
+    return [one for one in found if not is_secret(nos, one.path)]
 
 
 def line(mismatch: Mismatch) -> str:

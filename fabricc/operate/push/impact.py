@@ -83,7 +83,7 @@ def effect(device: Device, switch: Switch, before: Mapping[str, str], after: Map
 def _open(device: Device, files: Mapping[str, str]) -> Facts:
     """The facts of some files without values of secrets, which devices store in a form of their own."""
     facts = running.read(device.nos, files).facts
-    return {path: value for path, value in facts.items() if not running.is_secret(path)}
+    return {path: value for path, value in facts.items() if not running.is_secret(device.nos, path)}
 
 
 def _in_use(facts: Facts, port: str) -> bool:

@@ -70,7 +70,7 @@ def set_apart(
     found = running.read(nos, files)
     places: dict[tuple[str, int], set[str]] = {}
     for path, value in found.facts.items():
-        if running.is_secret(path) and path in found.lines:
+        if running.is_secret(nos, path) and path in found.lines:
             places.setdefault(found.lines[path], set()).update(_words(str(value)))
     for file, line, text in found.unknown:
         places.setdefault((file, line), set()).update(secrets_in(text))
@@ -100,7 +100,7 @@ def without_secrets(nos: str, diff: str, files: Mapping[str, str]) -> str:
     if not diff:
         return diff
     for path, value in running.read(nos, files).facts.items():
-        if running.is_secret(path):
+        if running.is_secret(nos, path):
             for word in _words(str(value)):
                 if not REFERENCE.fullmatch(word):
                     diff = diff.replace(word, HIDDEN)

@@ -59,12 +59,12 @@ def compare(
     live = running.read(nos, theirs)
     counts = dict.fromkeys((one for one in (Aspect.QOS, Aspect.CONFIG) if one in aspects), 0)
     for path in planned.facts:
-        if (aspect := _aspect(path)) in counts and not running.is_secret(path):
+        if (aspect := _aspect(path)) in counts and not running.is_secret(nos, path):
             counts[aspect] += 1
     findings = []
     for path, runs, ours_is, file, line in compare_facts(live.facts, planned):
         aspect = _aspect(path)
-        if aspect not in counts or running.is_secret(path):
+        if aspect not in counts or running.is_secret(nos, path):
             continue
         position = Position(f"{tree}/switches/{device}/{file}", line) if line else None
         if runs is None:

@@ -7,8 +7,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.facts import STRUCTURE
-from fabricc.review.diff.impact import operation, verdict
+from fabricc.fabric.vocabulary import STRUCTURE
+from fabricc.review.diff.impact import operation, row_of, verdict
 from fabricc.review.diff.model import DeviceDiff, Impact, Renumbering, Statement
 from fabricc.review.diff.names import fold
 from fabricc.review.diff.redact import is_secret
@@ -22,18 +22,7 @@ if TYPE_CHECKING:
     from fabricc.review.diff.model import Link, Rail
     from fabricc.review.diff.view import DeviceView
 
-_OWN = re.compile(
-    r"(interface|session)\[[^]]*\]/(ipv4|ipv6|description|remote_asn|remote|port|peer|route|rule|gateway)\b"
-    r"|(bgp/(asn|router_id|aggregate)|loopback/|management/address|prefix_list\[(OWN|CONNECTED)|system/hostname)"
-)
-"""Subjects whose values are each device's own, so that they would keep equal changes apart."""
-_ADDRESS = re.compile(r"(interface\[[^]]*\]/ipv[46]|loopback/ipv[46]|management/address)$")
-_HARDWARE = re.compile(
-    r"interface\[[^]]*\]/(alias|index|lanes|subport|fec|autoneg)$|breakout\[|system/(hwsku|platform)"
-)
-"""What follows from the model or the port and says nothing more when either changes."""
-_DESCRIBES = re.compile(r"(interface|session)\[[^]]*\]/description$")
-_PER_DEVICE_KEY = re.compile(r"^(bgp/aggregate|interface\[[^]]*\]/(?:route|rule))\[[^]]*\]")
+_LAST_KEY = re.compile(r"\[[^]]*\]$")
 
 Occurrence = tuple[str, str, "Value | None", "Value | None"]
 """(port identity or "", subject, before, after)."""
@@ -97,7 +86,7 @@ def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Oc
         identity, subject = key
         if subject.startswith("device/") and (first is None or second is None):
             continue  # a built tree does not say it
-        if replaced and (first is None or second is None or _HARDWARE.match(subject)):
+        if replaced and (first is None or second is None or "hardware" in row_of(subject, head.nos).tags):
             continue
         yield identity, subject, first, second
 
@@ -129,9 +118,12 @@ def _placed(
 
 
 @lru_cache(maxsize=4096)
-def _nature(subject: str) -> tuple[str, bool, bool]:
+def _nature(subject: str, nos: str) -> tuple[str, bool, bool]:
     """The subject as shown, whether its values are secret, and whether they are each device's own."""
-    return _PER_DEVICE_KEY.sub(r"\1[*]", subject), is_secret(subject), bool(_OWN.match(subject))
+    row = row_of(subject, nos)
+    shown = _LAST_KEY.sub("[*]", subject) if "keyed" in row.tags else subject
+    secret = not row.tags.isdisjoint(("secret", "private")) if row.declared else is_secret(subject)
+    return shown, secret, "own" in row.tags
 
 
 class _Builder:
@@ -160,7 +152,7 @@ class _Builder:
         self._disturb(identity, subject, operation(subject, op, after))
 
     def _state(self, identity: str, subject: str, op: str, before: Value | None, after: Value | None) -> None:
-        shown, secret, own = _nature(subject)
+        shown, secret, own = _nature(subject, self.head.nos)
         values = (None, None) if secret or own else (_text(before), _text(after))
         statement = Statement(shown, op, *values)
         self.counts[statement] += 1
@@ -182,7 +174,7 @@ class _Builder:
     def _number(self, subject: str, op: str) -> None:
         if op != "~":
             return
-        self.renumbering.addresses += bool(_ADDRESS.match(subject))
+        self.renumbering.addresses += "address" in row_of(subject, self.head.nos).tags
         self.renumbering.asns += subject == "bgp/asn"
         self.renumbering.ports += subject.startswith("interface[") and subject.endswith("]/port")
 
@@ -234,12 +226,12 @@ class _Builder:
 
     def _drop_consequences(self) -> None:
         """Descriptions and hardware figures say nothing where their cause is stated."""
-        subjects = {statement.subject for statement in self.counts}
-        moved = any(subject.endswith("]/port") for subject in subjects)
-        causes = {s for s in subjects if not (_DESCRIBES.match(s) or _HARDWARE.match(s))}
+        tags = {s.subject: row_of(s.subject, self.head.nos).tags for s in self.counts}
+        moved = any(subject.endswith("]/port") for subject in tags)
+        causes = any(each.isdisjoint(("label", "hardware")) for each in tags.values())
         for statement in list(self.counts):
-            described = _DESCRIBES.match(statement.subject) and causes
-            if described or (moved and _HARDWARE.match(statement.subject)):
+            own = tags[statement.subject]
+            if (causes and "label" in own) or (moved and "hardware" in own):
                 del self.counts[statement]
                 self.examples.pop(statement, None)
 

@@ -1,35 +1,29 @@
-"""The rule table of impacts: what applying a changed fact does, per NOS, with the source of each rule."""
+"""What applying a changed fact does, as the vocabulary declares it for the operating system that it is applied to."""
 
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
-from fabricc.fabric.paths import matching
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import facts as hosts
 from fabricc.review.diff.model import Impact, Verdict
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Mapping
+    from fabricc.fabric.vocabulary import Row, Vocabulary
 
-TABLE = Path(__file__).with_name("impact.yaml")
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One row: subjects that match, on which operations, with a verdict for every NOS and exceptions by name."""
-
-    pattern: re.Pattern[str]
-    ops: str
-    default: Verdict
-    by_nos: Mapping[str, Verdict]
+_RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
 
 
-def verdict(subject: str, op: str, nos: str) -> Verdict:
-    """The impact of a statement on a NOS (`host` for hosts): the first rule that matches; the last matches all."""
-    return _verdict(subject, op, nos)
+@cache
+def vocabulary(nos: str) -> Vocabulary:
+    """The facts of devices of a NOS (`host` for hosts)."""
+    return hosts.vocabulary() if nos == "host" else back_ends.vocabulary(nos)
+
+
+def row_of(subject: str, nos: str) -> Row:
+    """What is declared of a subject: a fact whose port stands by its role, and whose neighbour is a session."""
+    return vocabulary(nos).row(subject.replace("session[", "bgp/neighbor[", 1))
 
 
 def operation(subject: str, op: str, after: object) -> str:
@@ -38,35 +32,13 @@ def operation(subject: str, op: str, after: object) -> str:
 
 
 @cache
-def _verdict(subject: str, op: str, nos: str) -> Verdict:
-    rule = next(r for r in rules() if op in r.ops and r.pattern.fullmatch(subject))
-    return rule.by_nos.get(nos, rule.default)
-
-
-@cache
-def rules() -> tuple[Rule, ...]:
-    """The table, in its order.
-
-    Raises:
-        ValueError: a row of the table is not as it has to be.
-    """
-    import yaml
-
-    rows: list[dict[str, Any]] = yaml.safe_load(TABLE.read_text("utf-8"))["rules"]
-    return tuple(_rule(row) for row in rows)
-
-
-def _rule(row: dict[str, Any]) -> Rule:
-    facts = row["fact"] if isinstance(row["fact"], list) else [row["fact"]]
-    default = _row_verdict(row, row)
-    exceptions = {name: _row_verdict(entry, row) for name, entry in row.get("nos", {}).items()}
-    return Rule(matching(facts), row.get("ops", "~+-"), default, exceptions)
-
-
-def _row_verdict(entry: dict[str, Any], row: dict[str, Any]) -> Verdict:
-    try:
-        impact = Impact[entry["impact"].upper().replace("-", "_")]
-    except KeyError:
-        raise ValueError(f"{TABLE.name}: no impact in the row of {row['fact']}") from None
-    down = impact in (Impact.SESSION_RESET, Impact.RELOAD) or bool(entry.get("down"))
-    return Verdict(impact, entry.get("why", row["why"]), entry["source"], down)
+def verdict(subject: str, op: str, nos: str) -> Verdict:
+    """The impact of a statement on a NOS (`host` for hosts)."""
+    declared = row_of(subject, nos).impact
+    role = subject.partition("[")[2].partition("]")[0]
+    name = declared.get(op) or declared.get(role) or declared["else"]
+    if subject.startswith("interface[unused]"):
+        name = "idle"
+    found = vocabulary(nos).impacts[name]
+    impact = Impact[found.impact.upper().replace("-", "_")]
+    return Verdict(impact, found.why, found.source, found.down or impact in _RESETS)

@@ -153,6 +153,11 @@ class Group:
     files: tuple[FileDiff, ...] = ()
     causes: tuple[str, ...] = ()
 
+    @property
+    def nos(self) -> str:
+        """The operating system of the switches, `host` for hosts: the vocabulary that `lines` are in."""
+        return "host" if self.kind == "host" else self.platform.partition(" ")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Fleet:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.review.diff.impact import row_of, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,74 +17,6 @@ _ROLES = {
     "host": "host port", "up": "up-link", "down": "down-link", "rail": "rail", "unused": "unused port",
     "other": "session",
 }  # fmt: skip
-_LABELS: tuple[tuple[str, str, str], ...] = (
-    # theme, subject, label; the first label that matches counts, and "" only counts as detail
-    ("device", r"device/model", "model"),
-    ("device", r"device/platform", "software"),
-    ("routing policy", r"device/drained", ""),
-    ("links", r"link\[.*\].*", "link"),
-    ("recabling", r"interface\[.*\]/(port|peer)", "cable moves to another port"),
-    ("cables", r"interface\[.*\]/cable/length_m", "cable length~m"),
-    ("cables", r"interface\[.*\]/cable/medium", "cable medium"),
-    ("cables", r"interface\[.*\]/cable_m|.*headroom/cable_m", ""),
-    ("ports", r"interface\[.*\]/enabled", "enabled"),
-    ("ports", r"interface\[.*\]/speed_gbps", "speed~Gb/s"),
-    ("ports", r"interface\[.*\]/(link_)?mtu", "MTU"),
-    ("ports", r"breakout\[.*|interface\[.*\]/(lanes|fec|autoneg|subport|alias|index|unnumbered)", ""),
-    ("addresses", r"interface\[.*\]/ipv[46]", "address changes"),
-    ("addresses", r"loopback/.*", "loopback changes"),
-    ("addresses", r"management/address", "management address changes"),
-    ("addresses", r"session\[.*\]/remote", ""),
-    ("addresses", r"interface\[.*\]/(route|rule)\[.*", ""),
-    ("ASNs", r"bgp/asn", "own ASN changes"),
-    ("ASNs", r"session\[.*\]/remote_asn", "neighbour's ASN changes"),
-    ("BGP", r"bgp/router_id", "router ID changes"),
-    ("BGP", r"bgp/(keepalive|hold)_s", "{key}~s"),
-    ("BGP", r"bgp/maximum_paths", "equal-cost paths"),
-    ("BGP", r"bgp/ttl_security", "TTL security"),
-    ("BGP", r"bgp/aggregate.*", "aggregate announced changes"),
-    ("BGP", r"session\[.*\]/maximum_prefixes", "prefix limit"),
-    ("BGP", r"session\[.*\]/families", "address families"),
-    ("BGP", r"(session\[.*|bgp/.*)", ""),
-    ("BFD", r"bfd/interval_ms", "BFD interval~ms"),
-    ("BFD", r"bfd/.*", "BFD multiplier"),
-    ("BFD", r"daemon\[bfdd\]", "BFD daemon"),
-    ("classification", r"qos/rdma_dscp", "DSCP of RDMA"),
-    ("classification", r"qos/cnp_dscp", "DSCP of CNP"),
-    ("classification", r"qos/dscp\[(\d+)\]/.*", "DSCP {key} to class"),
-    ("PFC", r"interface\[.*\]/pfc", "PFC priority"),
-    ("PFC", r"qos/(pfc_priority|traffic_class|priority)\[.*\](?!.*scheduler).*", ""),
-    ("headroom", r"interface\[.*\]/headroom/xoff_bytes", "xoff~B"),
-    ("headroom", r"interface\[.*\]/headroom/size_bytes", ""),
-    ("headroom", r"interface\[.*\]/headroom/dynamic_th", "dynamic threshold"),
-    ("headroom", r"interface\[.*\]/headroom/.*", ""),
-    ("headroom", r"pool/ingress_lossless_bytes", "ingress lossless pool~B"),
-    ("headroom", r"(pool|platform)/.*|interface\[.*\]/queue\[.*\]/egress_.*", ""),
-    ("ECN", r"interface\[.*\]/queue\[(\d+)\]/ecn_min_bytes", "queue {key} marks from~B"),
-    ("ECN", r"interface\[.*\]/ecn_delay_us", "marks after~us"),
-    ("ECN", r"interface\[.*\]/ecn", "ECN priority"),
-    ("ECN", r"counter\[ecn_marks\]", "counting of marks"),
-    ("ECN", r"interface\[.*\]/queue\[.*\]/ecn_.*", ""),
-    ("scheduling", r"interface\[.*\]/queue\[(\d+)\]/scheduler", "queue {key}"),
-    ("scheduling", r"qos/traffic_class\[(\d+)\]/scheduler", "class {key}"),
-    ("watchdog", r"watchdog/(.*)", "{key}"),
-    ("routing policy", r"route_map\[(.*?)\]/.*", "route map {key}"),
-    ("routing policy", r"prefix_list\[(.*?)\].*", "prefix list {key}"),
-    ("routing policy", r"community_list\[(.*?)\].*", "community list {key}"),
-    ("load balancing", r"load_balancing/(.*)", "{key}"),
-    ("trimming", r"trimming/(.*)", "{key}"),
-    ("management", r"management/isolated", "management network apart from the fabric"),
-    ("management", r"management/(.*)", "{key}"),
-    ("management", r"(lldp)/.*", "LLDP interval~s"),
-    ("accounts", r"user\[.*", "account changes"),
-    ("congestion control", r"congestion/(.*)", "{key}"),
-    ("NIC firmware", r"firmware/(.*)", "{key}"),
-    ("jobs", r"nccl/(.*)", "{key}"),
-    ("text", r"text", "configuration text"),
-    ("other", r"(.*)", "{key}"),
-)
-_THEMES = tuple(dict.fromkeys(theme for theme, _, _ in _LABELS))
-_PATTERNS = tuple((theme, re.compile(pattern), label) for theme, pattern, label in _LABELS)
 _MOST = 4
 _INDEXED = re.compile(r"(queue|class)\[(\d+)\]")
 
@@ -102,18 +35,23 @@ def phrases(group: Group) -> list[Phrase]:
     """A line per theme, gravest first."""
     themes: dict[str, list[tuple[Line, str]]] = {}
     for line in group.lines:
-        theme, label = _labelled(line)
-        themes.setdefault(theme, []).append((line, label))
+        row = row_of(line.statement.subject, group.nos)
+        themes.setdefault(row.theme, []).append((line, _label(row.words, line.statement.subject)))
     found = [_phrase(theme, members) for theme, members in themes.items()]
-    return sorted(found, key=lambda phrase: (-phrase.impact, _THEMES.index(phrase.theme)))
+    order = vocabulary(group.nos).themes.index
+    return sorted(found, key=lambda phrase: (-phrase.impact, order(phrase.theme)))
 
 
-def _labelled(line: Line) -> tuple[str, str]:
-    for theme, pattern, label in _PATTERNS:
-        if match := pattern.fullmatch(line.statement.subject):
-            key = match[1] if match.groups() and match[1] else ""
-            return theme, label.replace("{key}", key.replace("_", " "))
-    return "other", line.statement.subject
+def _label(words: str, subject: str) -> str:
+    """The words of a row with what the subject says in place of {names}."""
+    if "{" not in words:
+        return words
+    names = {
+        "key": subject.rpartition("[")[2].partition("]")[0],
+        "rest": subject.partition("/")[2],
+        "path": subject,
+    }
+    return words.format_map({name: text.replace("_", " ") for name, text in names.items()})
 
 
 def _phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:

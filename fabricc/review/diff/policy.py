@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -12,6 +11,7 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.front.spec.resources import schema_path
 from fabricc.front.spec.yaml_loader import MAX_BYTES, parse_yaml
+from fabricc.review.diff.impact import row_of
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from fabricc.review.diff.model import Group, Review
 
 NAME = "fabricc-policy.yaml"
-_LOSSLESS = re.compile(
-    r"(qos|pool|watchdog)/.*|interface\[.*\]/(pfc|ecn|trust|headroom/.*|watchdog|queue\[.*\]/ecn_.*)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +162,7 @@ def changes_lossless(review: Review) -> bool:
 
 
 def _lossless(group: Group) -> bool:
-    return any(_LOSSLESS.match(line.statement.subject) for line in group.lines)
+    return any("lossless" in row_of(line.statement.subject, group.nos).tags for line in group.lines)
 
 
 def _wrong(message: str, position: Position) -> Diagnostic:

@@ -6,15 +6,15 @@ import re
 
 MASK = "(masked)"
 _NAMES = r"password|passwd|passphrase|secret|private[-_ ]?key|auth[-_ ]?key|token|md5[-_ ]?key|snmp-server community"
-_SUBJECT = re.compile(rf"(?i)(^user\[|ssh_key|{_NAMES})")
+_NAMED = re.compile(rf"(?i)(^user\[|ssh_key|{_NAMES})")
 _LINE = re.compile(rf"(?i)((?:{_NAMES})\b[\"']?\s*[:=]?\s*)(\S.*)")
 _KEY = re.compile(r"\b((?:ssh|ecdsa|sk)-[a-z0-9@.-]+\s+)[A-Za-z0-9+/=]{20,}(?:[ \t]+[^\"'\s]+)?")
 _REFERENCE = re.compile(r"\b(?:vault|secret|env|file|aws-sm|gcp-sm|op):(?://)?[^\s\"',}]+")
 
 
-def is_secret(subject: str) -> bool:
-    """Whether values of this fact or spec path must not be shown."""
-    return _SUBJECT.search(subject) is not None
+def is_secret(path: str) -> bool:
+    """Whether values of this path of a spec, or of a fact that nobody declares, must not be shown: by its name."""
+    return _NAMED.search(path) is not None
 
 
 def masked(line: str) -> str:

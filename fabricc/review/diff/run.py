@@ -12,7 +12,6 @@ from fabricc.review.diff import texts
 from fabricc.review.diff.classes import classes, derived
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.grouping import grouped
-from fabricc.review.diff.impact import rules
 from fabricc.review.diff.model import DeviceDiff, Fleet, Impact, Renumbering, Review, Statement, whole
 from fabricc.review.diff.sides import figure_rows
 
@@ -68,7 +67,6 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
 
 def review(base: Side, head: Side, context: Context, jobs: int | None = None) -> Review:
     """Compare everything."""
-    rules()
     both = [name for name in head.kinds if name in base.kinds]
     suspects = head.suspects(base)
     compared = both if suspects is None else [name for name in both if name in suspects]

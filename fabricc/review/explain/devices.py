@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
     Details = tuple[tuple[str, str], ...]
 
-_NUMBERS = matching(
-    ["system/hostname", "bgp/asn", "bgp/router_id", "loopback/ipv?", "management/address", "bgp/aggregate[*]"]
-)
-"""What a device's page explains: its name and the numbers of its own."""
 _FIRST_KEY = re.compile(r"\[[^\]]*\]")
 _HOST_RULE = (
     "A counted host is named after its unit and slot; one that the spec names keeps its slot by the lock."
@@ -48,7 +44,7 @@ def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
     if isinstance(subject.device, Host):
         return _host(subject, subject.device)
     switch = subject.device
-    facts = [path for path in subject.waist if _NUMBERS.fullmatch(path)]
+    facts = [path for path in subject.waist if "number" in subject.vocabulary.row(path).tags]
     if "loopback/ipv4" in facts:
         facts.remove("bgp/router_id")
     statements = tuple(explainer.fact(subject, path) for path in facts)

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import BUILT_IN
 from fabricc.fabric.links import layout_key
 from fabricc.fabric.model import Host
+from fabricc.fabric.paths import matching
 from fabricc.front.planning.quality import worksheets
 from fabricc.review.explain.closed_forms import Closed, closed_form
 from fabricc.review.explain.model import Origin, Source, Statement
 from fabricc.review.explain.origins import catalog_origin
-from fabricc.review.explain.rules import rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.facts import Value
+    from fabricc.fabric.vocabulary import Reason
     from fabricc.front.planning.quality import Sheet
     from fabricc.front.qos.worksheet import Row
     from fabricc.review.explain.origins import Known
-    from fabricc.review.explain.rules import Rule
     from fabricc.review.explain.subject import Subject
 
 _UNRULED = "A statement of a back end that does not come with fabricc: the table of rules has no row for it."
@@ -48,7 +48,7 @@ class Explainer:
         planned = subject.planned.get(path, subject.waist.get(path))
         value = planned if found is None else found
         shown = "" if value is None else str(value)
-        rule = rule_of(path, subject.kind_of(path))
+        rule = subject.reason_of(path)
         waist = subject.waist.get(path)
         held = None if waist is None or planned is None or waist == planned else str(waist)
         off = None if found is None or found == planned else "not stated" if planned is None else str(planned)
@@ -65,9 +65,10 @@ class Explainer:
             path, shown, text, closed.formulas, steps, origins, off, held, also, _docs(rule, subject, words)
         )
 
-    def _steps(self, rule: Rule, subject: Subject, path: str) -> tuple[Row, ...]:
+    def _steps(self, rule: Reason, subject: Subject, path: str) -> tuple[Row, ...]:
         sheet = self._sheet(subject, path)
-        return tuple(row for row in sheet.rows if rule.steps.fullmatch(row.label)) if sheet else ()
+        wanted = matching(rule.steps)
+        return tuple(row for row in sheet.rows if wanted.fullmatch(row.label)) if sheet else ()
 
     def _sheet(self, subject: Subject, path: str) -> Sheet | None:
         """The worksheet of the port that a path is about; of a path about no port, the first of the switch."""
@@ -89,7 +90,7 @@ class Explainer:
         return self._sheets
 
 
-def _origins(rule: Rule, subject: Subject, path: str, words: dict[str, str]) -> Iterator[Origin]:
+def _origins(rule: Reason, subject: Subject, path: str, words: dict[str, str]) -> Iterator[Origin]:
     """What the value follows from: keys of the spec, items of the lock, figures of the catalog."""
     known, device = subject.known, subject.device
     keys: list[str] = []
@@ -114,7 +115,7 @@ def _origins(rule: Rule, subject: Subject, path: str, words: dict[str, str]) -> 
         yield Origin(Source.FIXED, words["nos"], note="the same in every fabric")
 
 
-def _docs(rule: Rule, subject: Subject, words: dict[str, str]) -> str:
+def _docs(rule: Reason, subject: Subject, words: dict[str, str]) -> str:
     if "{nos}" not in rule.docs:
         return rule.docs
     if subject.on == "host":

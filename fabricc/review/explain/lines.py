@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.front.spec.document import clip
 from fabricc.review.explain.devices import grouped
 from fabricc.review.explain.model import Explanation
@@ -95,7 +96,7 @@ def explain_line(
 
 def _told(stated: Facts) -> Facts:
     """The facts, those about the text's own parts last."""
-    parts = {path: value for path, value in stated.items() if path.startswith("structure/")}
+    parts = {path: value for path, value in stated.items() if path.startswith(STRUCTURE)}
     return {**{path: value for path, value in stated.items() if path not in parts}, **parts}
 
 

@@ -6,6 +6,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import facts as hosts
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.front.spec.document import dotted
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import TrafficClass
     from fabricc.fabric.routing import Session
     from fabricc.fabric.shape import SwitchId
+    from fabricc.fabric.vocabulary import Reason, Vocabulary
     from fabricc.front.spec.model import HostGroup
     from fabricc.review.explain.origins import Known
 
@@ -94,10 +97,16 @@ class Subject:
         found = _PORT.match(path)
         return self.ports.get(found[1]) if found else None
 
-    def kind_of(self, path: str) -> str:
-        """`switch`, `host`, or `service` for a port of the model that is no part of the fabric."""
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The facts of such devices."""
+        return hosts.vocabulary() if isinstance(self.device, Host) else back_ends.vocabulary(self.nos)
+
+    def reason_of(self, path: str) -> Reason | None:
+        """Why a fact has its value; None where nobody says."""
         is_port = path.startswith("interface[") and self.on == "switch"
-        return "service" if is_port and self.port_of(path) is None else self.on
+        outside = is_port and self.port_of(path) is None
+        return self.vocabulary.outside if outside else self.vocabulary.row(path).reason
 
     def session_of(self, path: str) -> Session | None:
         """The BGP session that a path is about."""

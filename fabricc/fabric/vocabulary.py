@@ -1,0 +1,230 @@
+"""The vocabulary of facts: of every path its type, meaning, reason, impact and words, declared in rows of YAML.
+
+Neutral rows stand in `vocabulary.yaml` beside this module, which says what their keys mean; those of one operating
+system in `facts.yaml` beside its back end. A path is declared with its keys starred, `interface[*]/mtu`, and found by
+a look-up of that.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+STRUCTURE = "structure/"
+"""What paths begin with that name parts of one NOS's text: they prove it line by line, and say nothing that a device
+does which is not a fact of its own. Comparing two fabrics leaves them out.
+"""
+
+_WAIST = Path(__file__).with_name("vocabulary.yaml")
+_KEY = re.compile(r"\[[^\]]*\]")
+_REASON = frozenset({"rule", "from", "lock", "catalog", "nic", "steps", "formula", "fixed", "docs"})
+_ROW = _REASON | {"type", "means", "like", "impact", "theme", "words", "is"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a fact has its value.
+
+    Attributes:
+        text: the rule in words, with {names} to fill in.
+        keys: of the spec, with {names} and @lists to fill in.
+        strides: items of the lock.
+        figures: of the switch model; `nic`: of the NIC.
+        steps: labels of the worksheet, with `*`.
+        formula: name of a closed form, or "".
+        fixed: the same in every fabric.
+        docs: page of the documentation, or "".
+    """
+
+    text: str
+    keys: tuple[str, ...]
+    strides: tuple[str, ...]
+    figures: tuple[str, ...]
+    nic: tuple[str, ...]
+    steps: tuple[str, ...]
+    formula: str
+    fixed: bool
+    docs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is declared of a fact.
+
+    Attributes:
+        path: as declared; the path itself where nobody declares it.
+        type: `integer` and its unit, `boolean`, `text`, …, or the values there are; "" where nobody declares the path.
+        means: the fact in a few words.
+        reason: why it has its value; None where nobody says.
+        impact: name of an impact by operation or role of the port, `else` for the others.
+        theme: under which a review tells of a change; `words`: in which, with {names}, "" for a detail.
+        tags: what else it is; see `vocabulary.yaml`.
+    """
+
+    path: str
+    type: str | tuple[str, ...]
+    means: str
+    reason: Reason | None
+    impact: Mapping[str, str]
+    theme: str
+    words: str
+    tags: frozenset[str]
+
+    @property
+    def declared(self) -> bool:
+        """Whether somebody declares the path."""
+        return bool(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What applying a change does: how grave it is, why, who says so, and whether links or BGP go down with it."""
+
+    impact: str
+    why: str
+    source: str
+    down: bool
+
+
+class Vocabulary:
+    """The rows of one or more files; a later file adds to the rows, families and impacts of the earlier ones.
+
+    Attributes:
+        rows, families: as declared, by path and by the beginning of paths.
+        impacts: by name.
+        themes: in the order in which a review tells them.
+        outside: why a port that is no part of the fabric is as it is.
+    """
+
+    def __init__(self, *files: Path) -> None:
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self.families: dict[str, list[dict[str, Any]]] = {}
+        self.impacts: dict[str, Consequence] = {}
+        self.themes: list[str] = []
+        self._reasons: dict[str, dict[str, Any]] = {}
+        for file in files:
+            self._add(_loaded(file), file)
+        self._files = files
+        self._beginnings = sorted(self.families, key=len)
+        self._open: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+        for name in self.rows:
+            if not {"*", "#"}.isdisjoint(_KEY.sub("", name)):
+                self._open.setdefault(_head(name), []).append((_pattern(name), name))
+        self.row = lru_cache(1 << 14)(self._row)
+        self.outside = _reason(self._reasons["outside"])
+
+    def with_file(self, file: Path) -> Vocabulary:
+        """This vocabulary and the rows of another file."""
+        return Vocabulary(*self._files, file)
+
+    def declared(self, path: str) -> str | None:
+        """What a path is declared as; None where nobody declares it."""
+        if path in self.rows:
+            return path
+        if (starred := _KEY.sub("[*]", path)) in self.rows:
+            return starred
+        return next(
+            (name for pattern, name in self._open.get(_head(path), ()) if pattern.fullmatch(path)), None
+        )
+
+    def _row(self, path: str) -> Row:
+        name = self.declared(path)
+        said = self._said(path, name)
+        impact = said["impact"]
+        return Row(
+            path=name or path,
+            type=said.get("type", ""),
+            means=said.get("means", ""),
+            reason=_reason(said) if "rule" in said else None,
+            impact=impact if isinstance(impact, dict) else {"else": impact},
+            theme=said["theme"],
+            words=said["words"],
+            tags=said["is"],
+        )
+
+    def _said(self, path: str, name: str | None) -> dict[str, Any]:
+        """Everything that is said of a path, by its families and by its row."""
+        both = path, name or _KEY.sub("[*]", path)
+        said: dict[str, Any] = {}
+        for beginning in self._beginnings:
+            if both[0].startswith(beginning) or both[1].startswith(beginning):
+                self._add_to(said, self.families[beginning])
+        self._add_to(said, self.rows[name] if name else ())
+        return said
+
+    def _add_to(self, said: dict[str, Any], rows: Iterable[dict[str, Any]]) -> None:
+        """Adds what rows say: tags join those said, a reason takes the place of the other."""
+        for row in rows:
+            tags = said.get("is", frozenset()).union(row.get("is", ()))
+            if "rule" in row or "like" in row:
+                for key in _REASON & said.keys():
+                    del said[key]
+            said.update(row, **self._reason_of(row["like"]) if "like" in row else {})
+            said["is"] = tags
+
+    def _reason_of(self, name: str) -> dict[str, Any]:
+        """The reason that a row, a family or nothing else has by that name."""
+        if name in self.rows:
+            found = self._said(name, name)
+        else:
+            self._add_to(found := {}, self.families.get(name) or [self._reasons[name]])
+        return {key: found[key] for key in _REASON & found.keys()}
+
+    def _add(self, document: dict[str, Any], file: Path) -> None:
+        for kind, known in (("facts", self.rows), ("families", self.families)):
+            for name, row in document.get(kind, {}).items():
+                if unknown := row.keys() - _ROW:
+                    raise ValueError(f"{file}: {', '.join(sorted(unknown))} in the row of {name}")
+                known.setdefault(name, []).append(row)
+        for name, row in document.get("impacts", {}).items():
+            why = row.get("why") or self.impacts[name].why
+            self.impacts[name] = Consequence(row["impact"], why, row["source"], row.get("down", False))
+        self._reasons |= document.get("reasons", {})
+        self.themes += document.get("themes", ())
+
+
+@cache
+def waist() -> Vocabulary:
+    """The neutral facts of switches."""
+    return Vocabulary(_WAIST)
+
+
+@cache
+def _loaded(file: Path) -> dict[str, Any]:
+    import yaml
+
+    found: dict[str, Any] = yaml.load(file.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return found
+
+
+def _reason(said: Mapping[str, Any]) -> Reason:
+    fixed = said.get("fixed", False)
+    return Reason(
+        text=said["rule"],
+        keys=tuple(said.get("from", ())),
+        strides=tuple(said.get("lock", ())),
+        figures=tuple(said.get("catalog", ())),
+        nic=tuple(said.get("nic", ())),
+        steps=tuple(said.get("steps", ())),
+        formula=said.get("formula", ""),
+        fixed=fixed,
+        docs=said.get("docs", "fabricc docs nos-{nos}" if fixed else ""),
+    )
+
+
+def _head(path: str) -> str:
+    """The first word of a path."""
+    return path.partition("/")[0].partition("[")[0]
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """A declared path with `*` for words and `#` for numbers as an expression."""
+    words = re.escape(_KEY.sub("\0", name)).replace(r"\*", r"[^/\[]+").replace(r"\#", r"\d+")
+    return re.compile(words.replace("\0", r"\[[^\]]*\]"))
