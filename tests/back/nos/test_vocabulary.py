@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from functools import cache
 from importlib.metadata import EntryPoint
@@ -117,6 +118,19 @@ def test_every_fact_has_a_row_and_a_value_of_its_type(nos: str) -> None:
     assert {path for path, row in rows.items() if not row.declared} == set()
     wrong = {(path, str(v)) for path, values in facts.items() for v in values if not fits(rows[path].type, v)}
     assert wrong == set()
+
+
+@pytest.mark.parametrize("nos", ["waist", "host", *BUILT_IN])
+def test_one_row_alone_declares_a_fact(nos: str) -> None:
+    """A key that is written out, such as `[ssh/ipv6]`, is an exception to the same path with a star."""
+    rows = [re.compile(pattern(name)) for name in vocabulary(nos).rows]
+    shapes = {re.sub(r"\[[^]]*\]", "[*]", path) for path in stated(nos)}
+    assert {shape for shape in shapes if sum(bool(row.fullmatch(shape)) for row in rows) != 1} == set()
+
+
+def pattern(name: str) -> str:
+    starred = re.escape(name).replace(r"\[\*\]", "\0").replace(r"\*", r"[^/\[]+").replace(r"\#", r"\d+")
+    return starred.replace("\0", r"\[\*\]")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)

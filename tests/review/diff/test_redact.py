@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from fabricc.review.diff.impact import row_of
 from fabricc.review.diff.redact import is_secret, masked
 from fabricc.review.diff.texts import file_diffs
 
@@ -42,3 +43,8 @@ def test_a_changed_secret_shows_that_it_changed_and_nothing_else() -> None:
 def test_account_facts_are_secret() -> None:
     assert is_secret("user[netops]/ssh_key")
     assert not is_secret("bgp/asn")
+
+
+def test_a_figure_of_a_nic_is_no_secret_for_its_name() -> None:
+    tags = row_of("congestion/token-bucket-size", "host").tags
+    assert tags.isdisjoint(("secret", "private"))
