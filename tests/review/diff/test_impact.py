@@ -11,7 +11,7 @@ from fabricc.back.hosts import back_end as host_files
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import facts
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.impact import verdict
+from fabricc.review.diff.impact import verdict, vocabulary
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view
 from tests.review.diff.conftest import INVENTORIES
@@ -51,6 +51,18 @@ def test_every_fact_of_every_inventory_has_an_impact_of_its_own(inventory: str) 
     stated |= {(subject, "host") for subject in subjects(view)}
     assert len(stated) > 100
     assert {(subject, nos) for subject, nos in stated if verdict(subject, "~", nos).why == UNKNOWN} == set()
+
+
+@pytest.mark.parametrize("nos", ["host", *sorted(back_ends.names())])
+def test_every_declared_fact_has_an_impact_of_its_own(nos: str) -> None:
+    rows = [vocabulary(nos).row(path) for path in vocabulary(nos).rows if not path.startswith(STRUCTURE)]
+    assert len(rows) > 100
+    assert {row.path for row in rows if "unknown" in row.impact.values()} == set()
+
+
+def test_a_row_of_an_access_list_carries_no_traffic() -> None:
+    assert verdict("acl[FABRICC-ACCESS]/rule[40]/source", "~", "cumulus").impact is Impact.NONE
+    assert verdict("access[SSH]", "~", "sonic").impact is Impact.NONE
 
 
 @pytest.mark.parametrize("nos", sorted(back_ends.names()))
