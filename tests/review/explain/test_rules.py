@@ -175,3 +175,15 @@ def test_a_value_that_the_system_holds_otherwise_shows_both() -> None:
     assert f"  computed  {statement.waist}; held as {statement.value}" in [
         line.text for line in lines(explanation)
     ]
+
+
+def test_a_rail_without_link_local_addresses_is_told_so_by_its_operating_system() -> None:
+    reason = vocabulary("host").row("interface[rail0]/link_local").reason
+    assert reason
+    assert reason.keys == ("@os",)
+
+
+def test_buffers_left_to_the_platform_follow_from_no_step_of_the_worksheet() -> None:
+    reason = vocabulary("nxos").row("interface[Ethernet1/1]/headroom/default_to_m").reason
+    assert reason
+    assert not reason.steps
