@@ -11,7 +11,7 @@ from fabricc.back.hosts import back_end as host_files
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import facts
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.impact import verdict, vocabulary
+from fabricc.review.diff.impact import row_of, verdict, vocabulary
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view
 from tests.review.diff.conftest import INVENTORIES
@@ -96,3 +96,9 @@ def test_what_no_rule_describes_is_taken_to_lose_traffic() -> None:
 )
 def test_rules(subject: str, op: str, nos: str, impact: Impact) -> None:
     assert verdict(subject, op, nos).impact is impact
+
+
+def test_how_long_a_neighbour_is_remembered_is_not_told_as_the_interval() -> None:
+    told = {path: row_of(path, "eos").words for path in ("lldp/interval_s", "lldp/hold_s")}
+    assert told == {"lldp/interval_s": "LLDP interval~s", "lldp/hold_s": "LLDP hold time~s"}
+    assert "interval" not in row_of("lldp/hold_intervals", "frr").words
