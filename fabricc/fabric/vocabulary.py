@@ -25,7 +25,8 @@ does which is not a fact of its own. Comparing two fabrics leaves them out.
 _WAIST = Path(__file__).with_name("vocabulary.yaml")
 _KEY = re.compile(r"\[[^\]]*\]")
 _REASON = frozenset({"rule", "from", "lock", "catalog", "nic", "steps", "formula", "fixed", "docs"})
-_ROW = _REASON | {"type", "means", "like", "impact", "theme", "words", "is"}
+_UNITED = ("is", "follows")
+_ROW = _REASON | {"type", "means", "like", "impact", "theme", "words", *_UNITED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Row:
         impact: name of an impact by operation or role of the port, `else` for the others.
         theme: under which a review tells of a change; `words`: in which, with {names}, "" for a detail.
         tags: what else it is; see `vocabulary.yaml`.
+        follows: sections of the spec that the fact follows from for all devices.
     """
 
     path: str
@@ -76,6 +78,7 @@ class Row:
     theme: str
     words: str
     tags: frozenset[str]
+    follows: frozenset[str]
 
     @property
     def declared(self) -> bool:
@@ -147,6 +150,7 @@ class Vocabulary:
             theme=said["theme"],
             words=said["words"],
             tags=said["is"],
+            follows=said["follows"],
         )
 
     def _said(self, path: str, name: str | None) -> dict[str, Any]:
@@ -160,14 +164,14 @@ class Vocabulary:
         return said
 
     def _add_to(self, said: dict[str, Any], rows: Iterable[dict[str, Any]]) -> None:
-        """Adds what rows say: tags join those said, a reason takes the place of the other."""
+        """Adds what rows say: tags and sections join those said, a reason takes the place of the other."""
         for row in rows:
-            tags = said.get("is", frozenset()).union(row.get("is", ()))
+            united = {key: said.get(key, frozenset()).union(row.get(key, ())) for key in _UNITED}
             if "rule" in row or "like" in row:
                 for key in _REASON & said.keys():
                     del said[key]
             said.update(row, **self._reason_of(row["like"]) if "like" in row else {})
-            said["is"] = tags
+            said.update(united)
 
     def _reason_of(self, name: str) -> dict[str, Any]:
         """The reason that a row, a family or nothing else has by that name."""

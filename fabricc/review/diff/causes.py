@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from fabricc.review.diff.impact import row_of
 from fabricc.review.diff.model import SpecChange
 from fabricc.review.diff.redact import is_secret, masked
 
@@ -16,22 +16,6 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import Path
 
 _MOST = 200
-_FACTS = (
-    ("cables", r"interface\[.*\]/(cable/|headroom/|cable_m|queue\[.*ecn_|profile)|pool/"),
-    ("mtu", r"interface\[.*\]/(mtu|link_mtu|headroom/|queue\[.*ecn_)|pool/"),
-    (
-        "priorities",
-        r"(qos|watchdog|pool)/|interface\[.*\]/(queue|pfc|ecn|trust|headroom|watchdog)|nccl/|roce/",
-    ),
-    ("congestion", r"interface\[.*\]/queue\[.*ecn_|interface\[.*\]/ecn"),
-    (
-        "addressing",
-        r".*(ipv[46]|remote|route|rule|loopback|prefix_list|aggregate|router_id|unnumbered|families|nccl/)",
-    ),
-    ("routing", r"bgp/|bfd/|session\[|route_map|community_list"),
-    ("management", r"management/|user\["),
-)
-"""Top-level key of the spec -> facts that follow from it."""
 
 
 def spec_changes(before: Document | None, after: Document) -> tuple[SpecChange, ...]:
@@ -97,11 +81,16 @@ def _text(path: Path, value: Any) -> str:
 
 
 def causes(
-    kind: str, devices: AbstractSet[str], subjects: AbstractSet[str], changes: Sequence[SpecChange]
+    kind: str, nos: str, devices: AbstractSet[str], subjects: AbstractSet[str], changes: Sequence[SpecChange]
 ) -> tuple[str, ...]:
     """Paths of the spec that a change of these devices can follow from, the nearest first; all when no rule tells."""
+    follows = frozenset().union(*(row_of(subject, nos).follows for subject in subjects))
     near = [change.path for change in changes if _names(change.path, kind, devices)]
-    far = [change.path for change in changes if change.path not in near and _leads_to(change.path, subjects)]
+    far = [
+        change.path
+        for change in changes
+        if change.path not in near and _leads_to(change.path, subjects, follows)
+    ]
     return tuple([*near, *far] or [change.path for change in changes])
 
 
@@ -113,7 +102,7 @@ def _names(path: str, kind: str, devices: AbstractSet[str]) -> bool:
     )
 
 
-def _leads_to(path: str, subjects: AbstractSet[str]) -> bool:
+def _leads_to(path: str, subjects: AbstractSet[str], follows: AbstractSet[str]) -> bool:
     top = path.partition(".")[0]
     if top in ("tors", "spines", "cores"):
         return any(subject.startswith(("link[", "interface[", "session[")) for subject in subjects)
@@ -121,5 +110,4 @@ def _leads_to(path: str, subjects: AbstractSet[str]) -> bool:
         return any(s.startswith("link[") or s.endswith(("/peer", "/port")) for s in subjects)
     if top == "overrides":
         return any(s.startswith(("link[", "interface[")) for s in subjects)
-    pattern = next((re.compile(facts) for name, facts in _FACTS if name == top), None)
-    return pattern is not None and any(pattern.match(subject) for subject in subjects)
+    return top in follows

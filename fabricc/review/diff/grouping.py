@@ -61,7 +61,7 @@ def _group(diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Se
         sessions=len(sessions),
         ports_only=first.ports_only,
         files=file_diffs(base.files(first.name), head.files(first.name)),
-        causes=causes(first.kind, frozenset(devices), subjects, spec_changes),
+        causes=causes(first.kind, nos, frozenset(devices), subjects, spec_changes),
     )
 
 

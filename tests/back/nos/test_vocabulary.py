@@ -20,7 +20,7 @@ from fabricc.back.nos import BUILT_IN
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.fabric.vocabulary import __file__ as waist
-from fabricc.front.spec.resources import schema_path
+from fabricc.front.spec.resources import cluster_schema, schema_path
 from fabricc.review.diff.impact import row_of, verdict, vocabulary
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view
@@ -160,6 +160,13 @@ def test_rows_name_reasons_impacts_and_themes_that_there_are(nos: str) -> None:
     for each in words.impacts.values():
         assert each.source
         assert each.why
+
+
+def test_facts_follow_from_sections_that_a_spec_has() -> None:
+    for nos in ("host", *BUILT_IN):
+        words = vocabulary(nos)
+        named = frozenset().union(*(words.row(name).follows for name in (*words.rows, *words.families)))
+        assert named <= cluster_schema()["properties"].keys()
 
 
 def test_settings_are_of_declared_facts() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.review.diff.model import Impact
+import pytest
+
+from fabricc.review.diff.causes import causes
+from fabricc.review.diff.model import Impact, SpecChange
 from fabricc.review.diff.phrases import phrases
 from fabricc.review.diff.wording import drain_steps, labels, verdict_line
 from tests.review.diff.conftest import compared
@@ -203,3 +206,26 @@ def test_rules_of_access_lists_are_told_by_their_numbers(bench: Bench) -> None:
     subjects = {line.statement.subject for group in review.groups for line in group.lines}
     assert "acl[FABRICC-ACCESS]/rule[40]/tcp[443]" in subjects
     assert "addresses" not in {phrase.theme for group in review.groups for phrase in phrases(group)}
+
+
+@pytest.mark.parametrize(
+    ("subject", "section", "follows"),
+    [
+        ("interface[up]/headroom/xoff_bytes", "cables", True),
+        ("interface[up]/mtu", "mtu", True),
+        ("qos/dscp[26]/traffic_class", "priorities", True),
+        ("interface[up]/queue[3]/ecn_min_bytes", "congestion", True),
+        ("session[up]/remote", "addressing", True),
+        ("session[up]/bfd", "routing", True),
+        ("management/rule[1000]", "addressing", False),
+        ("acl[FABRICC-ACCESS]/rule[10]/source", "addressing", False),
+        ("interface[up]/routed", "addressing", False),
+    ],
+)
+def test_a_change_is_traced_to_the_sections_that_its_facts_follow_from(
+    subject: str, section: str, follows: bool
+) -> None:
+    """And not to one that a part of its path sounds like; where nothing tells, every change is named."""
+    changes = [SpecChange(f"{section}.x", "1", "2", None), SpecChange("cluster", "a", "b", None)]
+    found = causes("tor", "cumulus", frozenset({"su001-tor1a"}), frozenset({subject}), changes)
+    assert found == ((f"{section}.x",) if follows else (f"{section}.x", "cluster"))
