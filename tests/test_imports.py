@@ -79,7 +79,6 @@ def test_a_circle_is_found_also_when_a_function_hides_it() -> None:
 
 INSIDE = {
     "fabricc": (1, "every start of the command imports it"),
-    "fabricc.compiler.accepted": (1, "jsonschema, for a ledger that most specs do not have"),
     "fabricc.compiler.compiled": (3, "`validate` needs neither readers and rules nor InfiniBand"),
     "fabricc.compiler.driver": (
         3,
@@ -89,7 +88,6 @@ INSIDE = {
     "fabricc.compiler.writing": (1, "no fabric of Ethernet needs InfiniBand"),
     "fabricc.catalog.load": (2, "a catalog that fits the schema needs nobody to say what does not"),
     "fabricc.catalog.names": (1, "names that are known need no nearest one"),
-    "fabricc.catalog.validate": (1, "jsonschema explains what does not fit; most catalogs do"),
     "fabricc.cli": (1, "Ctrl-C while the command loads is an exit status too"),
     "fabricc.cli.build": (1, "plans, and a build that finds nothing to do does not"),
     "fabricc.cli.drawing": (1, "rich's parser of Markdown is for `docs` alone"),
@@ -105,12 +103,11 @@ INSIDE = {
         "NAPALM takes half a second; a push that shows its plan needs none",
     ),
     "fabricc.operate.devices.secrets": (1, "keyring is an extra"),
+    "fabricc.base.documents.schema": (2, "jsonschema explains what does not fit; most documents do"),
+    "fabricc.fabric.vocabulary": (1, "yaml, for tables that are read once"),
     "fabricc.base.diagnostics.render": (1, "text for people needs no XML"),
-    "fabricc.review.diff.impact": (1, "yaml, for a table that is read once"),
-    "fabricc.review.diff.policy": (1, "jsonschema, for a policy that most changes are not held to"),
     "fabricc.operate.drivers": (1, "NAPALM, as for connections"),
     "fabricc.operate.drivers.shell": (5, "paramiko and NAPALM, where a driver connects"),
-    "fabricc.review.explain.rules": (1, "yaml, for a table that is read once"),
     "fabricc.fabric.yaml_text": (1, "yaml, for the systems whose files are YAML"),
     "fabricc.base.foreign.text": (1, "XML, for JUnit and pictures"),
     "fabricc.back.hosts.yaml_lines": (2, "yaml, where a file of a host is not as usual"),
@@ -121,8 +118,7 @@ INSIDE = {
     "fabricc.back.nos.overlay": (1, "yaml, for overlays of YAML"),
     "fabricc.back.nos.reading.tree": (1, "yaml, for the systems whose files are YAML or JSON"),
     "fabricc.back.nos.sonic.consumers": (1, "yaml, for a table that is read once"),
-    "fabricc.back.nos.templating": (7, "jinja2's compiler; compiled templates need only what runs them"),
-    "fabricc.front.spec.validate": (2, "jsonschema explains what does not fit; most specs do"),
+    "fabricc.back.nos.templating": (6, "jinja2's compiler; compiled templates need only what runs them"),
 }
 """Module -> how many imports stand inside functions at most, and why."""
 

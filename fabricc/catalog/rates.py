@@ -7,11 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from fabricc.base.documents.reader import shipped
 from fabricc.base.values import dataclass
 from fabricc.catalog.assemble import citation
-from fabricc.catalog.document import LOADER
 from fabricc.catalog.library import cite
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ class Generation:
 @cache
 def generations() -> Mapping[str, Generation]:
     """Every generation by name, slowest first."""
-    raw = yaml.load(TABLE.read_text("utf-8"), LOADER)
+    raw = shipped(TABLE)
     table = cite(raw["generations"], raw["sources"])
     return {name: _generation(name, entry) for name, entry in table.items()}
 

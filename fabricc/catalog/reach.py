@@ -6,10 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import yaml
-
+from fabricc.base.documents.reader import shipped
 from fabricc.catalog.assemble import citation
-from fabricc.catalog.document import LOADER
 from fabricc.catalog.library import cite
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ class Reach(NamedTuple):
 @cache
 def reaches() -> Mapping[str, tuple[Reach, ...]]:
     """The rows of every medium, slowest lanes first."""
-    raw = yaml.load(TABLE.read_text("utf-8"), LOADER)
+    raw = shipped(TABLE)
     table = cite(raw["media"], raw["sources"])
     return {
         medium: tuple(Reach(row["lane_gbps"], row["metres"], citation(row)) for row in rows)

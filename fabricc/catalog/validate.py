@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import json
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.documents.schema import breaches
 from fabricc.catalog.document import error
 from fabricc.catalog.names import did_you_mean
 
@@ -15,15 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.catalog.document import Document, KeyPath
+    from fabricc.base.documents.document import Document, KeyPath
 
-SCHEMA = "catalog.schema.json"
 MAX_BREACHES = 50
 
 
 def schema_breaches(document: Document) -> list[Diagnostic]:
     """FAB2103 for everything in which the file differs from `schemas/catalog.schema.json`, 50 at most."""
-    return _diagnostics(document.root, document)
+    return _diagnostics(document.value, document)
 
 
 def completeness_breaches(section: str, name: str, raw: Any, document: Document) -> list[Diagnostic]:
@@ -33,28 +30,14 @@ def completeness_breaches(section: str, name: str, raw: Any, document: Document)
 
 def _diagnostics(root: Any, document: Document) -> list[Diagnostic]:
     found: dict[Diagnostic, None] = {}  # a key that is missing is a breach of its own, told with the others
-    for breach in islice(_validator().iter_errors(root), MAX_BREACHES):
+    for breach in islice(breaches(root, "catalog"), MAX_BREACHES):
         path: KeyPath = tuple(breach.absolute_path)
         for key, message, remedy in _explain(breach):
             where = (*path, key) if key is not None else path
-            found[error("FAB2103", f"{_dotted(path)}{message}", document.position(where), remedy)] = None
+            found[error("FAB2103", f"{_dotted(path)}{message}", document.key_position(where), remedy)] = None
     return sorted(
         list(found)[:MAX_BREACHES], key=lambda diagnostic: (diagnostic.position, diagnostic.message)
     )
-
-
-def schema_text() -> str:
-    """The JSON Schema of catalog files, from the wheel or from the source tree."""
-    package = Path(__file__).parents[1]
-    shipped = package / "_schemas" / SCHEMA
-    return (shipped if shipped.exists() else package.parent / "schemas" / SCHEMA).read_text("utf-8")
-
-
-@functools.cache
-def _validator() -> Any:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(json.loads(schema_text()))
 
 
 def _explain(breach: Any) -> Iterator[tuple[str | None, str, str]]:

@@ -26,9 +26,7 @@ LEDGER = "accepted.yaml"
 """As `build.accepted.NAME`."""
 
 
-@click.command(
-    "build", cls=RepinningCommand, short_help="Write every configuration, proved against the plan."
-)
+@click.command("build", cls=RepinningCommand)
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("-o", "--output", "out", type=click.Path(path_type=Path), default=Path("build"), show_default=True,
               help="Folder of output trees; the tree is named after the cluster.")  # fmt: skip

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog, NicModel
 
 
-@click.command("catalog", short_help="List the hardware known, or one model with its figures and sources.")
+@click.command("catalog")
 @click.argument("name", required=False, shell_complete=words.models)
 @click.option("--add", "extra", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
               help="A catalog file of your own; may be given several times.")  # fmt: skip

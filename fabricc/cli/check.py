@@ -15,7 +15,7 @@ from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.recheck import check_tree
 
 
-@click.command("check", short_help="Prove a built tree: its bytes, its meaning, both ends of every link.")
+@click.command("check")
 @click.argument("tree", type=click.Path(path_type=Path))
 @click.option(
     "--spec", type=click.Path(path_type=Path), help="The tree's spec, if it is not found by itself."

@@ -9,7 +9,7 @@ from fabricc.cli import output
 from fabricc.cli.entry import cli
 
 
-@click.command("completion", short_help="Print the script that completes fabricc's commands in a shell.")
+@click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script of SHELL.

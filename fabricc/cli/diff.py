@@ -26,7 +26,7 @@ FORMATS = ("text", "md", "json", "sarif", "github", "junit")
 CHANGES = 2
 
 
-@click.command("diff", short_help="Review a change: its risk, its GPUs, its renumbering, its diffs.")
+@click.command("diff")
 @click.argument("first", metavar="SPEC|TREE", type=click.Path(path_type=Path))
 @click.argument("second", metavar="[SPEC|TREE]", required=False, type=click.Path(path_type=Path))
 @click.option("--base", metavar="REV",

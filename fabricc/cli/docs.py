@@ -33,7 +33,7 @@ def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) ->
     ]
 
 
-@click.command("docs", short_help="List the pages of the documentation, or show one.")
+@click.command("docs")
 @click.argument("topic", required=False, shell_complete=_topics)
 def command(topic: str | None) -> int:
     """List every topic, or show the page of TOPIC: laid out in a pager on a terminal, Markdown elsewhere."""

@@ -49,6 +49,7 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = importlib.import_module(f"fabricc.cli.{cmd_name}").command
+        command.short_help = VERBS[cmd_name]
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -38,9 +38,7 @@ _CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
 _STYLES = {"title": "bold", "name": "bold cyan", "label": "dim", "plain": ""}
 
 
-@click.command(
-    "explain", short_help="Trace an address, ASN, device, threshold, output line or code to its origin."
-)
+@click.command("explain")
 @click.argument("first", metavar="SPEC|TREE|FILE:LINE|CODE", shell_complete=explained)
 @click.argument("words", metavar="[SUBJECT] [FACT]", nargs=-1, shell_complete=subjects)
 @click.option(

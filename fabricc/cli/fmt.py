@@ -9,16 +9,16 @@ import click
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
 from fabricc.front.spec.canonical import canonical, first_difference
-from fabricc.front.spec.yaml_loader import MAX_BYTES, parse_yaml, too_large
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
 
 
-@click.command("fmt", short_help="Lay out specs the same way, comments and meaning untouched.")
+@click.command("fmt")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Change nothing; exit status 1 when a file would change.")
 @options.format_option

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from fabricc.base.documents.schema import schema_path
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.lock_file import LOCK_NAME
-from fabricc.front.spec.resources import schema_path
 from fabricc.tree.file import make_folder, write_file
 from fabricc.version import __version__
 
@@ -40,7 +40,7 @@ FILES = {
 _SCHEMA = "cluster.schema.json"
 
 
-@click.command("init", short_help="Start a GitOps repository with a spec that builds as it stands.")
+@click.command("init")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
 def command(folder: Path) -> int:
     """Write a commented spec, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).

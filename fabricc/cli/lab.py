@@ -18,8 +18,8 @@ from fabricc.operate.lab import demands, faults, growth, lifecycle, observe, rep
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export as write
 from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.lab_fabric import UnsoundError
 from fabricc.operate.lab.running import Lab
-from fabricc.operate.lab.source import UnsoundError
 from fabricc.operate.lab.status import rows
 from fabricc.operate.lab.steady import Network, compare_steady
 from fabricc.operate.lab.trial import SETTLE_S, network_of, trial_of, try_out
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 ENVIRONMENT = 3
 
 
-@click.group("lab", short_help="Boot the compiled fabric in network namespaces with FRR, and test it.")
+@click.group("lab")
 def command() -> None:
     """Run the whole compiled fabric on this machine, and compare it with its plan. Needs root."""
 
 
-def _told(verb: Callable[..., int]) -> Callable[..., int]:
+def _errors_as_findings(verb: Callable[..., int]) -> Callable[..., int]:
     """Tell the lab's errors as findings."""
 
     @functools.wraps(verb)
@@ -84,7 +84,7 @@ def _open(name: str | None, folder: Path | None) -> Lab:
 @click.option(
     "--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT", help="Miswire: exchange the cables at two ports."
 )
-@_told
+@_errors_as_findings
 def up(spec: Path, units: int | None, sample: bool, state: Path | None, swap: tuple[str, str] | None) -> int:
     """Boot the fabric of SPEC: every switch a box with FRR, every host a namespace, every cable a veth pair."""
     lab, _ = _boot(spec, units, sample, state, swap)
@@ -141,7 +141,7 @@ def _end(text: str) -> tuple[str, str]:
 
 @command.command("down")
 @_where
-@_told
+@_errors_as_findings
 def down(name: str | None, state: Path | None) -> int:
     """Take a lab away, also what a killed run left; nothing else is touched."""
     record = lifecycle.down(states.folder_of(name, state))
@@ -151,7 +151,7 @@ def down(name: str | None, state: Path | None) -> int:
 
 @command.command("status")
 @_where
-@_told
+@_errors_as_findings
 def status(name: str | None, state: Path | None) -> int:
     """Show each node: whether it runs, its sessions, its memory; and what is broken."""
     lab = _open(name, state)
@@ -166,7 +166,7 @@ def status(name: str | None, state: Path | None) -> int:
 @_where
 @click.argument("node", shell_complete=nodes)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
-@_told
+@_errors_as_findings
 def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...]) -> int:
     """Run a command on NODE, for example `vtysh -c 'show bgp summary'`."""
     command_line = [*_open(name, state).entry(node), *words]
@@ -179,7 +179,7 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 @click.option(
     "--silent", is_flag=True, help="Drop every packet and leave the carrier up: only timers notice."
 )
-@_told
+@_errors_as_findings
 def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
     """Take away a link (DEVICE:PORT, either end) or a switch (its name), as when the light goes out."""
     lab = _open(name, state)
@@ -192,7 +192,7 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
 @command.command("heal")
 @_where
 @click.argument("target", required=False, shell_complete=targets)
-@_told
+@_errors_as_findings
 def heal(name: str | None, state: Path | None, target: str | None) -> int:
     """Give back what was broken: TARGET, or everything."""
     lab = _open(name, state)
@@ -211,7 +211,7 @@ def heal(name: str | None, state: Path | None, target: str | None) -> int:
 @click.option(
     "--format", "format_", type=click.Choice(("text", "json", "junit")), default="text", show_default=True
 )
-@_told
+@_errors_as_findings
 def test(
     name: str | None,
     state: Path | None,
@@ -245,7 +245,7 @@ def test(
 @_where
 @click.argument("spec", type=click.Path(path_type=Path))
 @units_option
-@_told
+@_errors_as_findings
 def grow(name: str | None, state: Path | None, spec: Path, units: int | None) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
     lab = _open(name, state)
@@ -280,7 +280,7 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
 @options.templates_option
 @units_option
 @sample_option
-@_told
+@_errors_as_findings
 def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool) -> int:
     """Write SPEC as a topology for containerlab or netlab, for those who have images. Needs no root."""
     try:

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
 
 
-@click.command(
-    "lock", cls=RepinningCommand, short_help="Write the lock that a spec needs, or check that it is there."
-)
+@click.command("lock", cls=RepinningCommand)
 @click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs."

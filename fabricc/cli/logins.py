@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.cli import output
 from fabricc.operate.devices.access import NAME, not_own, read_access
-from fabricc.operate.push.source import refused
+from fabricc.operate.push.built_tree import refused
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -39,9 +39,7 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 """Programs that read SVG and write PNG, first choice first."""
 
 
-@click.command(
-    "plan", cls=RepinningCommand, short_help="Show topology, addresses, BGP, QoS and the assumptions taken."
-)
+@click.command("plan", cls=RepinningCommand)
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Tables for people, or one JSON object with the plan and the findings.")  # fmt: skip

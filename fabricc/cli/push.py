@@ -19,9 +19,9 @@ from fabricc.operate.devices.access import Access, Login
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.inventory import export
 from fabricc.operate.push import confirming, journal, report, start, trying
+from fabricc.operate.push.built_tree import RefusedError, read_source
 from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.run import Teller
-from fabricc.operate.push.source import RefusedError, read_source
 from fabricc.operate.push.start import Setting
 from fabricc.tree import EmitError
 
@@ -69,7 +69,7 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return share
 
 
-@click.command("push", short_help="Bring a built tree to the switches, in waves that keep the fabric up.")
+@click.command("push")
 @click.argument("tree", type=click.Path(path_type=Path))
 @click.option(
     "--plan", "mode", flag_value="plan", help="Show the waves by what the journal knows; ask no switch."

@@ -17,7 +17,7 @@ from fabricc.tree.file import write_file
 _BEGINNING = 4096
 
 
-@click.command("report", short_help="Write one self-contained HTML page: picture, tables, buffers, failures.")
+@click.command("report")
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--output", "-o", "target", type=click.Path(path_type=Path), metavar="FILE", default="report.html",
               show_default=True, help="Where to write the page; - for standard output.")  # fmt: skip

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
 
 
-@click.command("validate", short_help="Tell everything that is wrong with a spec.")
+@click.command("validate")
 @click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.format_option
 def command(specs: tuple[Path, ...], format_: str) -> int:

@@ -10,9 +10,9 @@ import click
 from fabricc.cli import logins, output
 from fabricc.cli.words import switches
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.push.source import RefusedError, read_source
-from fabricc.operate.verify import report as told
+from fabricc.operate.push.built_tree import RefusedError, read_source
 from fabricc.operate.verify.model import Aspect
+from fabricc.operate.verify.report import as_json, as_junit, as_markdown, parts
 from fabricc.operate.verify.run import verify
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return words
 
 
-@click.command(
-    "verify", short_help="Compare live switches with a built tree, and name the moves that fix the cabling."
-)
+@click.command("verify")
 @click.argument("tree", type=click.Path(path_type=Path))
 @click.option("--only", type=Several(ASPECTS), default=",".join(ASPECTS), metavar="LIST",
               help=f"What to compare: {', '.join(ASPECTS)}. [default: all]")  # fmt: skip
@@ -101,8 +99,8 @@ def command(
 
 def _show(report: Report, format_: str) -> None:
     if format_ == "table":
-        output.show(told.parts(report))
+        output.show(parts(report))
     elif format_ == "markdown":
-        output.document(told.as_markdown(report))
+        output.document(as_markdown(report))
     else:
-        output.document(told.as_json(report) if format_ == "json" else told.as_junit(report))
+        output.document(as_json(report) if format_ == "json" else as_junit(report))

@@ -6,7 +6,6 @@ Nothing in it is trusted beyond a warning: a build with it writes the same files
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,13 @@ import yaml
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.documents.reader import parse_yaml
+from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.front.spec.resources import schema_path
-from fabricc.front.spec.yaml_loader import parse_yaml
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
@@ -113,8 +112,6 @@ def platform_of(switch: Switch) -> Platform:
 
 def read(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
     """What a ledger states, nothing where there is none; FAB9047 for what is wrong with it."""
-    from jsonschema import Draft202012Validator  # most specs have no such ledger
-
     try:
         raw = files.read(path, limit=_LARGEST)
     except FileNotFoundError:
@@ -125,8 +122,7 @@ def read(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
     if not document.usable or document.diagnostics:
         told = "; ".join(one.message for one in document.diagnostics[:1]) or "no YAML"
         return (), (_wrong(f"{path} is no ledger: {told}", Position(str(path), 1)),)
-    schema = json.loads(schema_path("accepted").read_text("utf-8"))
-    breach = next(Draft202012Validator(schema).iter_errors(document.value), None)
+    breach = next(breaches(document.value, "accepted"), None)
     if breach is not None:
         at = document.key_position(tuple(breach.absolute_path))
         return (), (_wrong(f"{path} is no ledger: {breach.message[:200]}", at),)

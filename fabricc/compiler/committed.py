@@ -70,7 +70,7 @@ def check_committed(
             if (own := history.extract(commit, spec, inputs)) is None:
                 raise GitError(f"{revision} has no {spec.name} in this folder")
             built, texts = build(own, out, jobs=jobs, frozen=True, progress=progress)
-            result, sources = _told(built, texts, inputs, spec.parent)
+            result, sources = _with_own_folder(built, texts, inputs, spec.parent)
             if built.tree is None:
                 return replace(result, tree=None), sources
             found = _compared(history.repository, commit, path, _files(built.tree), built.cluster)
@@ -151,7 +151,7 @@ def _below(top: Path, folder: Path) -> str:
     raise GitError(f"{folder} is not in the repository of the spec")
 
 
-def _told(
+def _with_own_folder(
     result: BuildResult, sources: Mapping[str, str], folder: Path, own: Path
 ) -> tuple[BuildResult, dict[str, str]]:
     """The result with the spec's own folder in place of the scratch folder."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import back_end as host_files
-from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.gathered import put_text
 from fabricc.compiler.grouped import Grouped
@@ -17,6 +16,7 @@ from fabricc.compiler.proof import host_findings, switch_findings
 from fabricc.compiler.rendering import rendered
 from fabricc.compiler.tables import Fragments, fragments
 from fabricc.compiler.workers import usable_cpus
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout
 from fabricc.fabric.model import Direction
 from fabricc.proof import Finding
@@ -27,10 +27,10 @@ from fabricc.proof.placing import Text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.fabric import DeviceId, Fabric
     from fabricc.fabric.facts import Reading
     from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.shape import PortLayout, SwitchId
+    from fabricc.fabric.shape import PortLayout
     from fabricc.tree.patch import Patch
     from fabricc.tree.stage import Stage, Written
 
@@ -59,9 +59,9 @@ class Piece:
     survey: Survey = field(default_factory=Survey)
 
 
-def pieces_of(fabric: Fabric, jobs: int) -> list[list[SwitchId | tuple[int, int]]]:
+def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
     """All devices cut into runs small enough to balance over the jobs, in the fabric's order."""
-    devices: list[SwitchId | tuple[int, int]] = [*fabric.switch_ids(), *fabric.host_ids()]
+    devices: list[DeviceId] = [*fabric.switch_ids(), *fabric.host_ids()]
     size = max(1, min(_MAX_PIECE, len(devices) // (jobs * _PIECES_PER_JOB)))
     while len(devices) // size > 8000:
         size *= 2
@@ -91,7 +91,7 @@ class Work:
     """
 
     fabric: Fabric
-    pieces: Sequence[Sequence[SwitchId | tuple[int, int]]]
+    pieces: Sequence[Sequence[DeviceId]]
     stage: Stage | Patch | None
     existing: Callable[[str], Mapping[str, str]] | None = None
     check: bool = True
@@ -109,7 +109,7 @@ class Work:
         switches: list[tuple[Switch, PortLayout]] = []
         hosts: list[Host] = []
         for device in self.pieces[number]:
-            if isinstance(device, tuple):
+            if isinstance(device, HostId):
                 host = self.fabric.host(device)
                 hosts.append(host)
                 found = self._host(host, piece)
@@ -170,7 +170,7 @@ class Work:
                 piece.written.append(self.stage.put(f"{folder}/{name}", content, mode=mode, sha256=digest))
         elif not files:
             message = f"{folder} has no files"
-            piece.findings.add([Finding("FAB6011", Severity.ERROR, "no files", message, folder, 0)])
+            piece.findings.add([Finding("FAB6011", message, folder, group="no files")])
 
 
 @lru_cache(maxsize=128)

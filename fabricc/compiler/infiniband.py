@@ -7,10 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.back.infiniband.host_files import PRIVATE, HostFiles, tenants_by_host
-from fabricc.back.infiniband.host_proof import prove_host
 from fabricc.back.infiniband.job_files import job_files
-from fabricc.back.infiniband.proof import prove
-from fabricc.back.infiniband.sim.run import simulate_tree
 from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
 from fabricc.back.infiniband.tables import plan_files
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -20,16 +17,19 @@ from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.result import BuildResult
 from fabricc.fabric.infiniband.wiring import Subnet, hosts
 from fabricc.front.spec.load import accepted
+from fabricc.proof.infiniband.hosts import prove_host
+from fabricc.proof.infiniband.sim.run import simulate_tree
+from fabricc.proof.infiniband.subnets import prove
 from fabricc.proof.tree import DeviceFiles, verify_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from fabricc.back.infiniband.proof import Finding
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.front.spec.model import ClusterSpec
+    from fabricc.proof import Finding
     from fabricc.tree.manifest import Manifest
     from fabricc.tree.stage import Stage
 
@@ -78,7 +78,7 @@ class InfinibandRun:
                 ]
             if self.progress is not None and (number == total or number % 64 == 0):
                 self.progress("hosts", number, total)
-        self.found = list(told(findings, tree))
+        self.found = list(diagnostics_of(findings, tree))
 
     def plan_files(self) -> None:
         """Write the plan's tables and summary, and what schedulers, launchers and collective libraries read."""
@@ -98,14 +98,14 @@ def _links(ib: InfinibandFabric) -> int:
     return cables // ib.planes
 
 
-def told(findings: Iterable[tuple[str, Finding]], tree: str) -> Iterator[Diagnostic]:
+def diagnostics_of(findings: Iterable[tuple[str, Finding]], tree: str) -> Iterator[Diagnostic]:
     """Findings as diagnostics of files in the tree: a few of each code and folder, then how many more."""
     seen: Counter[tuple[str, str]] = Counter()
-    for folder, (code, message, file, line) in findings:
-        seen[folder, code] += 1
-        if seen[folder, code] <= _TOLD:
-            at = Position(f"{tree}/{folder}/{file}", max(1, line)) if file else None
-            yield Diagnostic(code, Severity.ERROR, message, at)
+    for folder, found in findings:
+        seen[folder, found.code] += 1
+        if seen[folder, found.code] <= _TOLD:
+            at = Position(f"{tree}/{folder}/{found.file}", max(1, found.line)) if found.file else None
+            yield Diagnostic(found.code, found.severity, found.message, at, found.help)
     for (folder, code), number in sorted(seen.items()):
         if number > _TOLD:
             yield Diagnostic(code, Severity.ERROR, f"{folder}: {number - _TOLD} more of this kind")
@@ -148,4 +148,4 @@ def prove_tree(ib: InfinibandFabric, tree: Path, manifest: Manifest) -> list[Dia
         findings += [
             (folder, found) for found in prove_host(ib, host, files(folder), tenants.get(host.name, ()))
         ]
-    return list(told(findings, str(tree)))
+    return list(diagnostics_of(findings, str(tree)))

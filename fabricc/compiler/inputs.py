@@ -55,7 +55,9 @@ def meaning(spec: ClusterSpec) -> str:
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
         hidden = ("positions", "assumptions", "file", "path")
-        return [(f.name, _plain(getattr(value, f.name))) for f in fields(value) if f.name not in hidden]
+        pairs = [(f.name, _plain(getattr(value, f.name))) for f in fields(value) if f.name not in hidden]
+        # Services of the management count as keys of it, as the spec writes them.
+        return [one for name, part in pairs for one in (part if name == "services" else [(name, part)])]
     if hasattr(value, "items"):
         table: Mapping[Any, Any] = value
         return sorted((str(key), _plain(item)) for key, item in table.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.overlay import OverlayError, merged, stated
 from fabricc.back.nos.templating import fault_of
-from fabricc.base.diagnostics import Position, Severity
+from fabricc.base.diagnostics import Position
 from fabricc.proof import Finding
 from fabricc.tree import EmitError
 
@@ -28,13 +28,13 @@ def rendered(switch: Switch) -> dict[str, str]:
     try:
         files = back_ends.load(switch.nos).render(switch)
     except Exception as error:
-        raise _told(error, switch.name) from None
+        raise _in_words(error, switch.name) from None
     for overlay in switch.overlays:
         files = _with(files, overlay)
     return files
 
 
-def _told(error: Exception, name: str) -> Exception:
+def _in_words(error: Exception, name: str) -> Exception:
     fault = fault_of(error)
     if fault is None:
         return error
@@ -59,12 +59,12 @@ def overlay_lines(switch: Switch, files: Mapping[str, str]) -> tuple[list[Findin
             into, lines, missing = stated(files, overlay)
         except OverlayError as error:
             message = f"{switch.name}: the overlay {overlay.name} is not in it: {error.message}"
-            found.append(Finding("FAB6005", Severity.ERROR, group, message, "", 0, error.remedy))
+            found.append(Finding("FAB6005", message, "", group=group, help=error.remedy))
             continue
         own |= {(into, line) for line in lines}
         for near, text in missing:
             message = (
                 f"{switch.name}: the line {text[:80]!r} of the overlay {overlay.name} is not in the file"
             )
-            found.append(Finding("FAB6005", Severity.ERROR, group, message, into, near))
+            found.append(Finding("FAB6005", message, into, near, group))
     return found, own

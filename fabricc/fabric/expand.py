@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Switch, TierName
 from fabricc.fabric.naming import switch_name
-from fabricc.fabric.policy import policy, prefix_lists
 from fabricc.fabric.queue_pairs import queue_pairs
 from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session, Spreading, Transport
+from fabricc.fabric.routing_policy import policy, prefix_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,21 +114,10 @@ def _loopback(fabric: Fabric, at: SwitchId, pool: Pool) -> str:
 
 def _management(fabric: Fabric, at: SwitchId) -> Management:
     pool = fabric.addresses.management
-    services = fabric.services
     offset = links.management_offset(fabric, at)
-    return Management(
-        f"{pool.address(offset)}/{pool.length}",
-        fabric.addresses.gateway,
-        services.ntp,
-        services.dns,
-        services.syslog,
-        services.users,
-        services.access,
-        services.tacacs,
-        services.snmp,
-        services.gnmi_port,
-        services.lldp_interval_s,
-    )
+    shared = {each.name: getattr(fabric.services, each.name) for each in fields(fabric.services)}
+    address = f"{pool.address(offset)}/{pool.length}"
+    return Management(**shared, address=address, gateway=fabric.addresses.gateway)
 
 
 def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: bool) -> Bgp:

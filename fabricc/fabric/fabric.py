@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
@@ -18,9 +18,19 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.links import FarEnd
-    from fabricc.fabric.model import Account, Host, Overlay, Snmp, Switch, Tacacs
+    from fabricc.fabric.model import Host, Overlay, Services, Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.shape import CableRow, PortLayout, Shape, Strides, Unit
+
+
+class HostId(NamedTuple):
+    """Coordinates of a host: its unit's, and its slot there."""
+
+    unit: int
+    slot: int
+
+
+DeviceId = SwitchId | HostId
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +72,6 @@ class RoutingPlan:
     limit_from_tor: int
     limit_from_spine: int
     ttl_security: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """Management services of every device, as `fabric.model.Management` has them."""
-
-    ntp: tuple[str, ...]
-    dns: tuple[str, ...]
-    syslog: tuple[str, ...]
-    users: tuple[Account, ...]
-    access: tuple[str, ...] = ()
-    tacacs: Tacacs | None = None
-    snmp: Snmp | None = None
-    gnmi_port: int | None = None
-    lldp_interval_s: int = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +177,11 @@ class Fabric:
             for nic_port in range(shape.nic_ports):
                 yield SwitchId(TierName.TOR, nic_port % shape.planes, pod, unit, group, nic_port)
 
-    def host_ids(self) -> Iterator[tuple[int, int]]:
-        """Every host as (unit, slot), in topological order."""
+    def host_ids(self) -> Iterator[HostId]:
+        """Every host, in topological order."""
         for coordinate, unit in self.units.items():
             for slot in unit.hosts:
-                yield coordinate, slot
+                yield HostId(coordinate, slot)
 
     def kinds(self) -> Iterator[SwitchId]:
         """One switch of every kind that a back end could treat differently."""
@@ -207,11 +202,11 @@ class Fabric:
         """One switch, in time proportional to its ports."""
         return expand.switch(self, switch)
 
-    def host(self, host: tuple[int, int]) -> Host:
+    def host(self, host: HostId) -> Host:
         """One host, in time proportional to its rails."""
-        return expand.host(self, *host)
+        return expand.host(self, host.unit, host.slot)
 
-    def find(self, name: str) -> SwitchId | tuple[int, int] | None:
+    def find(self, name: str) -> DeviceId | None:
         """The switch or host of that name, or None."""
         for switch in self.switch_ids():
             if expand.switch_name(self, switch) == name:
@@ -219,7 +214,7 @@ class Fabric:
         for coordinate, unit in self.units.items():
             for slot, host in unit.hosts.items():
                 if host == name:
-                    return coordinate, slot
+                    return HostId(coordinate, slot)
         return None
 
     def cables(self) -> Iterator[CableRow]:

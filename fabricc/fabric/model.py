@@ -114,8 +114,8 @@ class Snmp:
 
 
 @dataclass(frozen=True, slots=True)
-class Management:
-    """The out-of-band side of a device; `address` has the prefix length.
+class Services:
+    """Management services of every device.
 
     Attributes:
         access: IPv4 networks that may reach the device's management services; empty for everyone.
@@ -123,8 +123,6 @@ class Management:
         lldp_interval_s: seconds between LLDP announcements; a neighbour forgets after four of them.
     """
 
-    address: str
-    gateway: str
     ntp: tuple[str, ...]
     dns: tuple[str, ...]
     syslog: tuple[str, ...]
@@ -134,6 +132,14 @@ class Management:
     snmp: Snmp | None = None
     gnmi_port: int | None = None
     lldp_interval_s: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Management(Services):
+    """The out-of-band side of one device: the services, its own address with the prefix length, and its gateway."""
+
+    address: str = ""
+    gateway: str = ""
 
 
 @dataclass(frozen=True, slots=True)

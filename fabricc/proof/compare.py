@@ -31,14 +31,17 @@ class Mismatch(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing wrong with one device's files; findings with the same `group` are told together."""
+    """One thing wrong with the files of a device or a subnet; those of one code and `group` are told together.
+
+    `file` is below the folder of the device or subnet, "" for none; `line` counts from 1, 0 for none.
+    """
 
     code: str
-    severity: Severity
-    group: str
     message: str
     file: str
-    line: int
+    line: int = 0
+    group: str = ""
+    severity: Severity = Severity.ERROR
     help: str = ""
 
 
@@ -109,14 +112,14 @@ def findings(
         kind = _KEYS.sub("[]", path)
         if found is None:
             message = f"{device}: the files do not state {path} = {planned}"
-            yield Finding("FAB6001", Severity.ERROR, f"missing {kind}", message, file, line)
+            yield Finding("FAB6001", message, file, line, f"missing {kind}")
         elif planned is None:
             message = f"{device}: the files state {path} = {found}, which is not planned"
-            yield Finding("FAB6003", Severity.ERROR, f"unexpected {kind}", message, file, line)
+            yield Finding("FAB6003", message, file, line, f"unexpected {kind}")
         else:
             message = f"{device}: {path} is {found} in the file and {planned} in the plan"
-            yield Finding("FAB6002", Severity.ERROR, f"different {kind}", message, file, line)
+            yield Finding("FAB6002", message, file, line, f"different {kind}")
     for file, line, text in unknown:
         shown = text.strip()[:80]
         message = f"{device}: the reader does not know the line {shown!r}, so it is not proved"
-        yield Finding("FAB6004", Severity.WARNING, f"unknown {_NUMBERS.sub('#', shown)}", message, file, line)
+        yield Finding("FAB6004", message, file, line, f"unknown {_NUMBERS.sub('#', shown)}", Severity.WARNING)

@@ -6,7 +6,6 @@ whole fabric is compared without ever being in memory. A file that agrees with a
 
 from __future__ import annotations
 
-import socket
 import struct
 from dataclasses import field
 from functools import lru_cache
@@ -14,11 +13,11 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.fabric.paths import several
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.rules import finding as breach
+from fabricc.proof.invariants.view import sibling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +31,7 @@ _INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 
 """Fields of which a disagreement is told as a breach of an invariant; the others are FAB6101."""
 _RECORD = struct.Struct("<QB8I")
 _STATES_QOS = "qos/dscp[0]/traffic_class"  # every platform that states classes at all states this one
-_FAMILIES = (("ipv4", socket.AF_INET, "31"), ("ipv6", socket.AF_INET6, "127"))
+_FAMILIES = (("ipv4", "31"), ("ipv6", "127"))
 _LEAVES = ("ipv4", "ipv6", "unnumbered", "pfc", "mtu", "speed_gbps", "fec")
 _PLACES = ("ipv4", "ipv6", "description", "enabled")
 
@@ -97,14 +96,14 @@ def switch_end(
     ipv4, ipv6, unnumbered, pfc, mtu, speed, fec = map(facts.get, several(port, _LEAVES))
     first = (device, port) < peer
     addresses, session, neighbours = [], [], []
-    for (family, number, length), mine in zip(_FAMILIES, (ipv4, ipv6), strict=True):
+    for (family, length), mine in zip(_FAMILIES, (ipv4, ipv6), strict=True):
         if not isinstance(mine, str):
             continue
         address, _, prefix_length = mine.partition("/")
         if prefix_length != length:
             addresses.append(f"{family} /{prefix_length}")
             continue
-        if not (other := _neighbour(address, number)):
+        if not (other := sibling(mine)):
             addresses.append(f"{family} no address")
             continue
         addresses.append(_ordered(first, address, other))
@@ -185,10 +184,10 @@ def broken_findings(wrong: dict[int, tuple[str, ...]], ends: Iterable[End]) -> I
             if number := _INVARIANTS.get(name):
                 yield breach(number, message, end.file, end.line)._replace(group=f"link {name}")
             else:
-                yield Finding("FAB6101", Severity.ERROR, f"link {name}", message, end.file, end.line)
+                yield Finding("FAB6101", message, end.file, end.line, f"link {name}")
     for end in seen.values():
         message = f"{end.device} {end.port} leads to {end.peer} {end.peer_port}, which does not lead back"
-        yield Finding("FAB6102", Severity.ERROR, "link end", message, end.file, end.line)
+        yield Finding("FAB6102", message, end.file, end.line, "link end")
 
 
 def _session(facts: Facts, first: bool, neighbour: str, transport: str) -> str:
@@ -223,16 +222,6 @@ def _bfd(facts: Facts, neighbours: list[str]) -> str:
         return ""
     which = "" if all(runs) else f" on {runs.count(True)} of {len(runs)} sessions"
     return f"x {facts.get('bfd/multiplier')}{which}"
-
-
-def _neighbour(address: str, family: int) -> str:
-    """The other address of a /31 or /127 (RFC 3021, RFC 6164); "" for what is no address."""
-    try:
-        packed = bytearray(socket.inet_pton(family, address))
-    except (OSError, ValueError):
-        return ""
-    packed[-1] ^= 1
-    return socket.inet_ntop(family, bytes(packed))
 
 
 def _ordered(first: bool, mine: str, other: str) -> str:

@@ -100,7 +100,7 @@ def placed(
     if reader and placing.open and 1 < len(passages) <= _TRIALS:
         placing.try_each(reader, expected.reading)
     placing.settle()
-    yield from _few(placing.told())
+    yield from _few(placing.findings())
     if reader:
         yield from (placing.plain(device, number) for number in placing.unexplained())
 
@@ -188,7 +188,7 @@ class _Placing:
         used = {cause.change for cause, _ in self.known}
         return [number for number in range(len(self.passages)) if number not in used]
 
-    def told(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """All findings with their places: by change, what stands closest to it first."""
         for cause, finding in sorted(self.known, key=lambda each: each[0][:2]):
             line, note = self._place(cause)
@@ -221,7 +221,7 @@ class _Placing:
         message = f"{device}: a line is not as the build writes it{note}"
         group = f"differs {_NUMBERS.sub('#', note)}"
         file = self.passages[number].file
-        return Finding("FAB6006", Severity.WARNING, group, message, file, line)
+        return Finding("FAB6006", message, file, line, group, Severity.WARNING)
 
 
 def _quoted(line: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +9,10 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from fabricc.base.documents.schema import breaches, schema
 from fabricc.catalog import load_catalog, suggest
 from fabricc.catalog.checks import host_findings, switch_findings
 from fabricc.catalog.library import MODELS
-from fabricc.catalog.validate import schema_text
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
@@ -48,8 +47,8 @@ def test_the_catalog_has_what_it_promises():
 
 
 def test_the_schema_is_a_valid_schema_that_describes_every_property():
-    schema = json.loads(schema_text())
-    Draft202012Validator.check_schema(schema)
+    wanted = schema("catalog")
+    Draft202012Validator.check_schema(wanted)
 
     def properties(node):
         if isinstance(node, dict):
@@ -64,7 +63,7 @@ def test_the_schema_is_a_valid_schema_that_describes_every_property():
 
     undescribed = [
         name
-        for name, value in properties(schema)
+        for name, value in properties(wanted)
         if isinstance(value.get("type"), str)
         and "description" not in value
         and name not in ("first", "per_cage")
@@ -75,15 +74,12 @@ def test_the_schema_is_a_valid_schema_that_describes_every_property():
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_built_in_file_follows_the_schema_and_holds_the_model_it_is_named_after(file: Path):
     content = yaml.safe_load(file.read_text("utf-8"))
-    breaches = [
-        breach.message for breach in Draft202012Validator(json.loads(schema_text())).iter_errors(content)
-    ]
-    assert breaches == []
+    assert [breach.message for breach in breaches(content, "catalog")] == []
     assert list(content[file.parent.name]) == [file.stem]
 
 
 def test_the_schema_refuses_a_bare_figure_wherever_one_may_stand():
-    validator = Draft202012Validator(json.loads(schema_text()))
+    validator = Draft202012Validator(schema("catalog"))
     content = yaml.safe_load((MODELS / "switches" / "sn5600.yaml").read_text("utf-8"))
 
     def strip(node, found):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.shell_completion import BashComplete
 
-from fabricc.cli.entry import cli
+from fabricc.cli.entry import VERBS, cli
 from fabricc.operate.lab import state
 
 if TYPE_CHECKING:
@@ -74,3 +74,10 @@ def test_labs_and_their_nodes(lab: str) -> None:
     assert completed("lab", "break", "sp") == ["spine1"]
     assert completed("lab", "break", "spine1:") == ["spine1:eth7"]
     assert completed("lab", "exec", "-l", "none", "ho") == []
+
+
+def test_a_verb_says_the_same_line_in_a_completion_and_in_the_help() -> None:
+    offered = {
+        item.value: item.help for item in BashComplete(cli, {}, "fabricc", "_X").get_completions([], "")
+    }
+    assert {verb: offered[verb] for verb in VERBS} == VERBS

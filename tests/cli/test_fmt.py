@@ -11,11 +11,11 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from fabricc.base.documents.reader import parse_yaml
 from fabricc.cli.entry import run
 from fabricc.cli.init import STARTER
 from fabricc.front.spec.canonical import canonical
 from fabricc.front.spec.load import read_spec
-from fabricc.front.spec.yaml_loader import parse_yaml
 
 SPECS = sorted((Path(__file__).parents[2] / "inventories").glob("*/cluster.yaml"))
 MESSY = """\

@@ -135,7 +135,7 @@ def device(name: str) -> Switch:
     """A switch of the fabric as planned."""
     at = fabric().find(name)
     assert at is not None
-    assert not isinstance(at, tuple)
+    assert isinstance(at, SwitchId)
     return fabric().switch(at)
 
 

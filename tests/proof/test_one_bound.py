@@ -12,7 +12,7 @@ from fabricc.fabric.facts import Reading, switch_facts
 from fabricc.fabric.model import Direction, Peer, Port, Switch
 from fabricc.front.qos import switch_qos
 from fabricc.front.qos.floor import floor_bytes
-from fabricc.front.qos.policy import lanes
+from fabricc.front.qos.lossless_policy import lanes
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.view import view
 from tests import samples

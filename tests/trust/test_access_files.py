@@ -11,7 +11,7 @@ import pytest
 
 from fabricc.cli import logins
 from fabricc.operate.devices.access import NAME
-from fabricc.operate.push.source import RefusedError
+from fabricc.operate.push.built_tree import RefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path

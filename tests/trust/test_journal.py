@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.journal import Journal, State
-from fabricc.operate.push.source import RefusedError
 from tests.operate.push import matrix
 from tests.operate.push.network import DISRUPTIVE, FABRICC, HERE, HITLESS, SIMULATED, Network
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
 
 ROGUE = "  neighbor 192.0.2.66 remote-as 64666\n"
 
@@ -29,7 +29,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
     found.stop()
 
 
-def forge(source: Source, name: str, file: str = "frr.conf") -> int:
+def forge(source: BuiltTree, name: str, file: str = "frr.conf") -> int:
     """Add a neighbour to a switch's file, and the file's new digest to the manifest; the line it stands in."""
     path = source.tree / "switches" / name / file
     lines = path.read_text().splitlines(keepends=True)

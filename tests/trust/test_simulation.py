@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.infiniband.sim import run
+from fabricc.proof.infiniband.sim import run
 from tests.back.infiniband.support import document
 
 if TYPE_CHECKING:

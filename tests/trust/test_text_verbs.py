@@ -21,9 +21,9 @@ from fabricc.cli import entry, output
 from fabricc.operate.lab import report as lab_report
 from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.push import report as push_report
+from fabricc.operate.push.executor import Asked
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import Run, State
-from fabricc.operate.push.machine import Asked
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.start import Preview
 from fabricc.operate.push.waves import Wave

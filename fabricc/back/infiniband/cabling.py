@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from fabricc.back.infiniband.found import compare, names_of
+from fabricc.back.infiniband.discovery import compare, names_of
 from fabricc.back.infiniband.sm_files import TOPOLOGY
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from fabricc.back.infiniband.found import Difference
+    from fabricc.back.infiniband.discovery import Difference
     from fabricc.back.infiniband.topology import ReadTopology
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -66,14 +66,14 @@ def _file(expected: dict[Path, ReadTopology], file: Path) -> Iterator[Diagnostic
         yield Diagnostic("FAB6335", Severity.ERROR, message, Position(str(file), 1, 1), _HOW)
         return
     different = list(compare(expected[subnet], found))
-    yield from _told(different, file, subnet)
+    yield from _diagnostics_of(different, file, subnet)
     if not different:
         links = sum(len(node.ends) for node in expected[subnet].nodes.values()) // 2
         message = f"{file} is as planned: {shared[subnet]:,} devices, {links:,} links"
         yield Diagnostic("FAB6336", Severity.NOTE, message, Position(str(file), 1, 1))
 
 
-def _told(different: Iterable[Difference], file: Path, subnet: Path) -> Iterator[Diagnostic]:
+def _diagnostics_of(different: Iterable[Difference], file: Path, subnet: Path) -> Iterator[Diagnostic]:
     seen: Counter[str] = Counter()
     for each in different:
         seen[each.code] += 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.naming import host_port_name
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class JobHost:
     kind: int
     model: str
     gpus: int
-    at: tuple[int, int]
+    at: HostId
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Roster(Generic[Kind]):
         return table
 
 
-def roster(fabric: Fabric, in_full: Callable[[tuple[int, int]], Kind]) -> Roster[Kind]:
+def roster(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
     """The hosts of the fabric, in time proportional to their number; `in_full`: a host by its coordinates."""
     shape = fabric.shape
     kinds: list[Kind] = []
@@ -80,8 +81,8 @@ def roster(fabric: Fabric, in_full: Callable[[tuple[int, int]], Kind]) -> Roster
         for slot, name in unit.hosts.items():
             if unit.group not in index_of:
                 index_of[unit.group] = len(kinds)
-                kinds.append(in_full((coordinate, slot)))
-            at, kind = (coordinate, slot), index_of[unit.group]
+                kinds.append(in_full(HostId(coordinate, slot)))
+            at, kind = HostId(coordinate, slot), index_of[unit.group]
             hosts.append(JobHost(name, unit.name, pod, kind, model.name, model.gpus, at))
     return Roster(fabric.cluster, tuple(hosts), tuple(kinds))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import zlib
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -127,29 +126,22 @@ def _is_text(file: Path) -> bool:
     return True
 
 
-def environment(nos: str, *, objects: bool = False) -> Environment:
+def environment(nos: str) -> Environment:
     """The environment that renders the templates of one NOS; the same object at every call.
 
     Names that a template uses and its view lacks are errors (`jinja2.UndefinedError`), never empty text. With
     templates of the user's own it is a sandbox: they see the view and change nothing (`jinja2.sandbox`).
-
-    Args:
-        nos: folder of the templates.
-        objects: what the view is made of has attributes, no keys. `view.name` is then what Python says it is, except
-            in the sandbox.
     """
-    return _environment(nos, _overrides, objects)
+    return _environment(nos, _overrides)
 
 
 @cache
-def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
+def _environment(nos: str, overrides: tuple[Path, ...]) -> Environment:
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    from fabricc.back.nos import compiling
-
     kind = ImmutableSandboxedEnvironment if overrides else Environment
-    made = kind(
+    return kind(
         loader=ChoiceLoader(
             [*(_loader(folder, nos) for folder in overrides), FileSystemLoader(built_in() / nos)]
         ),
@@ -161,9 +153,6 @@ def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Enviro
         autoescape=False,
         bytecode_cache=None if overrides else _compiled(),  # a sandbox compiles otherwise
     )
-    if not overrides:
-        made.code_generator_class = compiling.AttributeTemplates if objects else compiling.JoinedTemplates
-    return made
 
 
 def _loader(folder: Path, nos: str) -> BaseLoader:
@@ -189,7 +178,4 @@ def _compiled() -> BytecodeCache | None:
         return None
     with suppress(OSError):
         folder.mkdir(exist_ok=True)
-    compiler = zlib.crc32(Path(__file__).with_name("compiling.py").read_bytes())
-    return (
-        FileSystemBytecodeCache(str(folder), f"%s.{compiler:08x}.j2c") if os.access(folder, os.W_OK) else None
-    )
+    return FileSystemBytecodeCache(str(folder), "%s.j2c") if os.access(folder, os.W_OK) else None

@@ -34,16 +34,16 @@ def document(diagnostics: Iterable[Diagnostic], format: str) -> Rendered:
     Raises:
         ValueError: no such format.
     """
-    from fabricc.base.diagnostics import machine  # XML and JSON, which text for people does not need
+    from fabricc.base.diagnostics import formats
 
     match format:
         case "json":
-            return machine.render_json(diagnostics)
+            return formats.render_json(diagnostics)
         case "sarif":
-            return machine.render_sarif(diagnostics)
+            return formats.render_sarif(diagnostics)
         case "github":
-            return machine.render_github(diagnostics)
+            return formats.render_github(diagnostics)
         case "junit":
-            return machine.render_junit(diagnostics)
+            return formats.render_junit(diagnostics)
         case _:
             raise ValueError(f"no such format: {format}")

@@ -134,7 +134,7 @@ class Repository:
         asked = ("--is-inside-work-tree", "--is-bare-repository", "--absolute-git-dir", "--show-prefix")
         answer = _asked(folder, "rev-parse", *asked)
         if answer.status:
-            raise _no_repository(folder, answer.told)
+            raise _no_repository(folder, answer.stderr)
         inside, bare, own, prefix = os.fsdecode(answer.out).split("\n", 3)
         if (inside, bare) != ("true", "false") or folder.is_relative_to(own):
             raise GitError(
@@ -193,7 +193,7 @@ class Repository:
         _checked(f"{self.prefix}{name}")
         answer = _asked(self.folder, "ls-files", "-z", "--cached", "--", name)
         if answer.status:
-            raise _no_repository(self.folder, answer.told)
+            raise _no_repository(self.folder, answer.stderr)
         if answer.out:
             return True
         head = _asked(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}")
@@ -278,11 +278,11 @@ def _not_here(what: str) -> GitError:
     )
 
 
-def _no_repository(folder: Path, told: str) -> GitError:
-    if "dubious ownership" in told:
+def _no_repository(folder: Path, stderr: str) -> GitError:
+    if "dubious ownership" in stderr:
         remedy = f"If you trust it: `git config --global --add safe.directory {folder}`."
         return GitError(f"the Git repository of {folder} belongs to another user", remedy)
-    if "bare repository" in told:
+    if "bare repository" in stderr:
         remedy = "Name a spec in the work tree of a clone."
         return GitError(f"{folder} is inside a bare Git repository, which is not read", remedy)
     return GitError(f"{folder} is in no Git repository", "Give two specs instead of a revision.")
@@ -292,7 +292,7 @@ def _no_repository(folder: Path, told: str) -> GitError:
 class _Answer:
     status: int
     out: bytes
-    told: str
+    stderr: str
 
 
 def _asked(folder: Path, *arguments: str, limit: int = _SHORT) -> _Answer:
@@ -303,7 +303,7 @@ def _asked(folder: Path, *arguments: str, limit: int = _SHORT) -> _Answer:
     """
     with _Child(folder, arguments) as child:
         out = b"".join(child.all(limit))
-        return _Answer(child.end(), out, child.told())
+        return _Answer(child.end(), out, child.stderr())
 
 
 class _Child:
@@ -377,7 +377,7 @@ class _Child:
         except subprocess.TimeoutExpired:
             raise self._late() from None
 
-    def told(self) -> str:
+    def stderr(self) -> str:
         """The beginning of what it says on standard error."""
         return self._read(self._process.stderr).decode("utf-8", "replace")
 

@@ -12,8 +12,7 @@ from fabricc.fabric import links
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.fabric.fabric import DeviceChange, Fabric
-    from fabricc.fabric.shape import SwitchId
+    from fabricc.fabric.fabric import DeviceChange, DeviceId, Fabric
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ def outline(fabric: Fabric) -> Outline:
     )
 
 
-def altered(before: Outline, now: Outline, fabric: Fabric) -> list[SwitchId | tuple[int, int]] | None:
+def altered(before: Outline, now: Outline, fabric: Fabric) -> list[DeviceId] | None:
     """The switches and hosts whose files can differ, in the fabric's order; None when that may be any device.
 
     A change reaches its own switch, and the far end of every link that it makes different. A lossless profile that
@@ -68,9 +67,9 @@ def altered(before: Outline, now: Outline, fabric: Fabric) -> list[SwitchId | tu
     for name in names:
         pairs = zip(links.links(earlier, switches[name]), links.links(fabric, switches[name]), strict=True)
         reached |= {after.peer for then, after in pairs if then != after}
-    found: list[SwitchId | tuple[int, int]] = [at for name, at in switches.items() if name in reached]
+    found: list[DeviceId] = [at for name, at in switches.items() if name in reached]
     if reached - switches.keys():
-        found += [at for at in fabric.host_ids() if fabric.units[at[0]].hosts[at[1]] in reached]
+        found += [at for at in fabric.host_ids() if fabric.units[at.unit].hosts[at.slot] in reached]
     return found
 
 

@@ -45,12 +45,10 @@ if TYPE_CHECKING:
     from fabricc.compiler.incremental.ledger import Ledger
     from fabricc.compiler.incremental.record import Last
     from fabricc.compiler.result import BuildResult
+    from fabricc.fabric.fabric import DeviceId as Device
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.tree.stage import Written
-
-    Device = SwitchId | tuple[int, int]
 
 _LARGEST_SHARE = 4
 """Of the devices, one in so many may be concerned; from there on a whole build is as quick."""

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.spec.model import ClusterSpec, Path
+    from fabricc.front.spec.model import ClusterSpec
 
 
 def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
@@ -39,14 +40,14 @@ def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnost
             )
 
 
-def _named(spec: ClusterSpec) -> Iterator[tuple[Path, str]]:
+def _named(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
     """Where the spec names an address (or a name) of the out-of-band network."""
-    management = spec.management
-    yield ("management", "gateway"), str(management.gateway)
+    services = spec.management.services
+    yield ("management", "gateway"), str(spec.management.gateway)
     for service in ("ntp", "dns", "syslog"):
-        for index, server in enumerate(getattr(management, service)):
+        for index, server in enumerate(getattr(services, service)):
             yield ("management", service, index), server
-    for index, server in enumerate(management.tacacs.servers if management.tacacs else ()):
+    for index, server in enumerate(services.tacacs.servers if services.tacacs else ()):
         yield ("management", "tacacs", "servers", index), server
 
 

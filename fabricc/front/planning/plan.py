@@ -11,12 +11,10 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import (
     AddressPlan,
-    CableKind,
     Fabric,
     RoutingPlan,
-    Services,
 )
-from fabricc.fabric.model import Account, TierName
+from fabricc.fabric.model import TierName
 from fabricc.fabric.shape import Strides
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.changes import changes
@@ -235,7 +233,6 @@ def _assemble(
     naming: Naming,
     findings: list[Diagnostic],
 ) -> Fabric:
-    management = spec.management
     fabric = Fabric(
         cluster=spec.cluster,
         shape=sizing.shape,
@@ -251,26 +248,9 @@ def _assemble(
         port_names=_port_names(spec, sizing, tiers, models, naming),
         addresses=addresses,
         routing=routing,
-        services=Services(
-            management.ntp,
-            management.dns,
-            management.syslog,
-            tuple(Account(user.name, user.ssh_key) for user in management.users),
-            access=management.access,
-            tacacs=management.tacacs,
-            snmp=management.snmp,
-            gnmi_port=management.gnmi_port,
-            lldp_interval_s=management.lldp_interval_s,
-        ),
+        services=spec.management.services,
         load_balancing=spec.load_balancing,
-        cable_kinds={
-            kind: CableKind(cable.medium, cable.length_m)
-            for kind, cable in (
-                ("host", spec.cables.host),
-                ("spine", spec.cables.spine),
-                ("core", spec.cables.core),
-            )
-        },
+        cable_kinds={link: getattr(spec.cables, link) for link in ("host", "spine", "core")},
         switch_mtu=spec.switch_mtu,
         host_mtu=spec.host_mtu,
         qos={},

@@ -3,8 +3,8 @@
 from fabricc.front.qos.classes import traffic_classes
 from fabricc.front.qos.ecn import base_rtt_ns
 from fabricc.front.qos.finding import QosFinding
+from fabricc.front.qos.lossless_policy import switch_qos
 from fabricc.front.qos.marking import PRESETS, PROFILES, FixedMarking
-from fabricc.front.qos.policy import switch_qos
 from fabricc.front.qos.trimming import trimming, trimming_findings
 from fabricc.front.qos.worksheet import Row, worksheet
 

@@ -8,8 +8,8 @@ from fabricc.front.qos.computed import Step
 from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, wanted
 from fabricc.front.qos.floor import floor_bytes, floor_steps
 from fabricc.front.qos.headroom import computed
+from fabricc.front.qos.lossless_policy import LinkKind, looked_up, port_groups, round_trip_ns
 from fabricc.front.qos.marking import DCQCN, FixedMarking
-from fabricc.front.qos.policy import LinkKind, looked_up, port_groups, round_trip_ns
 from fabricc.front.qos.pools import budget, group_name, has_shared_headroom, smallest_pause_point_bytes
 from fabricc.front.qos.spectrum import TABLE_MTU_BYTES
 from fabricc.front.qos.watchdog import longest_pause_ns

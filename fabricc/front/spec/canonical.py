@@ -13,14 +13,13 @@ from ruamel.yaml.resolver import VersionedResolver
 from yaml import YAMLError as ScanError
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.reader import parse_yaml
 from fabricc.front.spec.trivia import put_back, taken_out
-from fabricc.front.spec.yaml_loader import parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-    from fabricc.front.spec.document import Document
-    from fabricc.front.spec.model import Path
+    from fabricc.base.documents.document import Document, KeyPath
 
 WIDEST = 140
 """Columns; a flow collection that is wider is written as a block."""
@@ -86,7 +85,7 @@ def _comments(text: str) -> Counter[str]:
     return Counter(comment.rstrip() for comment in _COMMENT.findall(text))
 
 
-def _laid_out(text: str, opened: AbstractSet[Path]) -> str:
+def _laid_out(text: str, opened: AbstractSet[KeyPath]) -> str:
     """The text, which has neither comments nor blank lines, laid out."""
 
     class AsWritten(VersionedResolver):
@@ -109,7 +108,7 @@ def _laid_out(text: str, opened: AbstractSet[Path]) -> str:
     return out.getvalue()
 
 
-def _unfold(node: Any, path: Path, column: int, opened: AbstractSet[Path]) -> None:
+def _unfold(node: Any, path: KeyPath, column: int, opened: AbstractSet[KeyPath]) -> None:
     """Turn collections in brackets that are too wide, or to be opened, into blocks, from the outside in."""
     if not isinstance(node, dict | list) or not node:
         return

@@ -11,7 +11,7 @@ from fabricc.front.spec.resources import cluster_schema, resolved
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.front.spec.model import Path
+    from fabricc.base.documents.document import KeyPath
 
 # Below these, absent means "as planned" or "not that one", which is no assumption.
 NO_ASSUMPTIONS = (("overrides",), ("accept",), ("policy",))
@@ -21,7 +21,7 @@ class Assumptions:
     """The defaults taken, by path."""
 
     def __init__(self) -> None:
-        self.by_path: dict[Path, Any] = {}
+        self.by_path: dict[KeyPath, Any] = {}
 
     def take(self, value: Any, *path: str | int) -> None:
         """Note a default; a mapping is noted by its leaves."""
@@ -54,7 +54,7 @@ def filled(value: Any, assumptions: Assumptions) -> dict[str, Any]:
     return whole
 
 
-def _filled(value: Any, schema: dict[str, Any], path: Path, assumptions: Assumptions) -> Any:
+def _filled(value: Any, schema: dict[str, Any], path: KeyPath, assumptions: Assumptions) -> Any:
     schema = resolved(schema)
     if "anyOf" in schema and isinstance(value, dict):
         schema = next((b for b in map(resolved, schema["anyOf"]) if b["type"] == "object"), schema)
@@ -78,7 +78,7 @@ def _filled(value: Any, schema: dict[str, Any], path: Path, assumptions: Assumpt
     return result
 
 
-def _rank(path: Path) -> tuple[tuple[int, str], ...]:
+def _rank(path: KeyPath) -> tuple[tuple[int, str], ...]:
     """Sorts by place in the schema; names that users give sort among themselves by spelling."""
     rank: list[tuple[int, str]] = []
     schema = cluster_schema()

@@ -12,9 +12,9 @@ from fabricc.front.spec.model import Gpus, HostGroup
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fabricc.base.documents.document import KeyPath
     from fabricc.front.spec.defaults import Assumptions
     from fabricc.front.spec.document import Findings
-    from fabricc.front.spec.model import Path
 
 ALL_RAILS = 0
 
@@ -45,7 +45,7 @@ def units(group: HostGroup) -> int:
     return len(group.racks) or -(-group.hosts // group.hosts_per_unit)
 
 
-def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[Mapping[str, Any], Path]]:
+def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[Mapping[str, Any], KeyPath]]:
     own = [key for key in ("model", "hosts", "racks", "hosts_per_unit", "hosts_per_rack") if key in raw]
     if "groups" in raw:
         for key in own:
@@ -69,7 +69,7 @@ def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[M
         yield {"name": "gpus", **raw}, ("gpus",)
 
 
-def _group(raw: Mapping[str, Any], path: Path, wiring: str, findings: Findings) -> HostGroup | None:
+def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
     where = dotted(path)
     per_unit = _hosts_per_unit(raw, path, wiring, findings)
     if ("hosts" in raw) == ("racks" in raw):
@@ -112,7 +112,7 @@ def _group(raw: Mapping[str, Any], path: Path, wiring: str, findings: Findings) 
     return HostGroup(name, model, total, per_unit, racks=named, path=path)
 
 
-def _hosts_per_unit(raw: Mapping[str, Any], path: Path, wiring: str, findings: Findings) -> int | None:
+def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> int | None:
     key = "hosts_per_rack" if wiring == "rack" else "hosts_per_unit"
     where = dotted(path)
     if "hosts_per_unit" in raw and "hosts_per_rack" in raw:
@@ -140,7 +140,7 @@ def _hosts_per_unit(raw: Mapping[str, Any], path: Path, wiring: str, findings: F
     return per_unit
 
 
-def _check_rack_list(racks: list[str], path: Path, findings: Findings) -> None:
+def _check_rack_list(racks: list[str], path: KeyPath, findings: Findings) -> None:
     first: dict[str, int] = {}
     for index, rack in enumerate(racks):
         if rack in first:
@@ -156,7 +156,7 @@ def _check_rack_list(racks: list[str], path: Path, findings: Findings) -> None:
 
 
 def _racks(
-    racks: Mapping[str, int | list[str]], per_unit: int, path: Path, findings: Findings
+    racks: Mapping[str, int | list[str]], per_unit: int, path: KeyPath, findings: Findings
 ) -> dict[str, tuple[str, ...]]:
     """Racks by name, in natural order of their names, so that the order in the file means nothing."""
     result: dict[str, tuple[str, ...]] = {}
@@ -193,7 +193,7 @@ def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> None:
     """Group, rack and host names stand once in the whole section."""
-    first: dict[tuple[str, str], Path] = {}
+    first: dict[tuple[str, str], KeyPath] = {}
 
     def once(kind: str, name: str, *path: str | int) -> None:
         earlier = first.setdefault((kind, name), path)

@@ -13,9 +13,9 @@ from fabricc.front.spec.weights import check_weights
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fabricc.base.documents.document import KeyPath
     from fabricc.front.spec.defaults import Assumptions
     from fabricc.front.spec.document import Findings
-    from fabricc.front.spec.model import Path
 
 LEVELS = 8
 """Service levels given to classes; every data VL that the catalog's switches have can then carry one."""
@@ -131,7 +131,7 @@ def _refuse(findings: Findings) -> None:
         findings.error("FAB5801", f"{name} has no meaning on InfiniBand: {why}", *path, help="Remove it.")
 
 
-def _ethernet_keys(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _ethernet_keys(value: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     """Keys of Ethernet inside sections that both kinds of fabric have, with the reason."""
     for tier in ("tors", "spines", "cores"):
         if "nos" in _mapping(value.get(tier)):

@@ -9,18 +9,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity, worst
+from fabricc.base.documents.document import clip
+from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
+from fabricc.fabric.fabric import CableKind
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
 from fabricc.front.spec.defaults import Assumptions, filled
-from fabricc.front.spec.document import Findings, clip
+from fabricc.front.spec.document import Findings
 from fabricc.front.spec.gpus import build_gpus
 from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
 from fabricc.front.spec.model import (
     Acceptance,
-    Cable,
     Cables,
     ClusterSpec,
     Congestion,
@@ -34,13 +36,12 @@ from fabricc.front.spec.model import (
 )
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
 from fabricc.front.spec.validate import schema_problems
-from fabricc.front.spec.yaml_loader import MAX_BYTES, parse_yaml, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path as FilePath
 
-    from fabricc.front.spec.document import Document
+    from fabricc.base.documents.document import Document
 
 STDIN = "<stdin>"
 MAX_LISTED = 200
@@ -298,10 +299,9 @@ def _load_balancing(raw: Mapping[str, Any]) -> LoadBalancing:
 
 
 def _cables(raw: Mapping[str, Any]) -> Cables:
-    host, spine, core = (
-        Cable(raw[link]["medium"], raw[link]["length_m"]) for link in ("host", "spine", "core")
+    return Cables(
+        **{link: CableKind(raw[link]["medium"], raw[link]["length_m"]) for link in ("host", "spine", "core")}
     )
-    return Cables(host, spine, core)
 
 
 def _overlay(raw: Mapping[str, Any]) -> OverlayFile:

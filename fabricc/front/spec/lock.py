@@ -7,8 +7,8 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass
-from fabricc.front.spec.document import clip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
     from netaddr import IPAddress, IPNetwork
 
-    from fabricc.fabric.model import Snmp, Tacacs
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.fabric.fabric import CableKind
+    from fabricc.fabric.model import Services
     from fabricc.front.spec.infiniband import Infiniband
-
-Path = tuple[str | int, ...]
-"""Where a value stands in the spec: keys and list indices from the top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class HostGroup:
     hosts_per_unit: int
     host_names: tuple[str, ...] = ()
     racks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    path: Path = ("gpus",)
+    path: KeyPath = ("gpus",)
     os: str = "ubuntu-24.04"
     nic: str | None = None
 
@@ -203,45 +202,21 @@ class Routing:
 
 
 @dataclass(frozen=True, slots=True)
-class Cable:
-    """Medium and length of the cables of one kind of link."""
-
-    medium: str
-    length_m: int
-
-
-@dataclass(frozen=True, slots=True)
 class Cables:
     """Cables per kind of link: host to ToR, ToR to spine, spine to core."""
 
-    host: Cable
-    spine: Cable
-    core: Cable
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """A local account with a public key; no password ever stands in a spec."""
-
-    name: str
-    ssh_key: str
+    host: CableKind
+    spine: CableKind
+    core: CableKind
 
 
 @dataclass(frozen=True, slots=True)
 class Management:
-    """The out-of-band network and the services on it; the latter as `fabric.model.Management` has them."""
+    """The out-of-band network and the services on it."""
 
     network: IPNetwork
     gateway: IPAddress
-    ntp: tuple[str, ...]
-    dns: tuple[str, ...]
-    syslog: tuple[str, ...]
-    users: tuple[User, ...]
-    access: tuple[str, ...] = ()
-    tacacs: Tacacs | None = None
-    snmp: Snmp | None = None
-    gnmi_port: int | None = None
-    lldp_interval_s: int = 30
+    services: Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +303,7 @@ class ClusterSpec:
     headroom_oversubscription: Fraction | None = None
     infiniband: Infiniband | None = None
     overlays: tuple[OverlayFile, ...] = ()
-    positions: Mapping[Path, Position] = field(default_factory=dict, compare=False, repr=False)
+    positions: Mapping[KeyPath, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def position(self, *path: str | int) -> Position:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
-from fabricc.fabric.model import SECRET_PREFIX, Snmp, Tacacs
+from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs
 from fabricc.front.spec.document import dotted
-from fabricc.front.spec.model import Addressing, Management, User
+from fabricc.front.spec.model import Addressing, Management
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fabricc.base.documents.document import KeyPath
     from fabricc.front.spec.defaults import Assumptions
     from fabricc.front.spec.document import Findings
-    from fabricc.front.spec.model import Path
 
 # RFC 1918, RFC 6598 (shared), RFC 4193 (unique local).
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
@@ -75,13 +75,13 @@ def build_management(
 ) -> Management | None:
     """The management section as values; None when an address in it is none."""
     network = _network(raw["network"], ("management", "network"), findings)
-    services = {
+    servers = {
         service: tuple(
             _server(text, ("management", service, i), findings) for i, text in enumerate(raw[service])
         )
         for service in ("ntp", "dns", "syslog")
     }
-    users = tuple(User(user["name"], user["ssh_key"]) for user in raw["users"])
+    users = tuple(Account(user["name"], user["ssh_key"]) for user in raw["users"])
     first: dict[str, int] = {}
     for index, user in enumerate(users):
         if first.setdefault(user.name, index) != index:
@@ -99,19 +99,16 @@ def build_management(
     gateway = _gateway(raw, network, findings, assumptions)
     if gateway is None:
         return None
-    return Management(
-        network,
-        gateway,
-        services["ntp"],
-        services["dns"],
-        services["syslog"],
-        users,
+    services = Services(
+        **servers,
+        users=users,
         access=_access(raw["access"], findings),
         tacacs=_tacacs(raw["tacacs"], findings) if "tacacs" in raw else None,
         snmp=_snmp(raw["snmp"]) if "snmp" in raw else None,
         gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
         lldp_interval_s=raw["lldp"]["interval_s"],
     )
+    return Management(network, gateway, services)
 
 
 def _access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
@@ -165,7 +162,7 @@ def _networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
     return tuple(IPNetwork(text) for text in texts)
 
 
-def _network(text: str, path: Path, findings: Findings) -> IPNetwork | None:
+def _network(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
     name = ".".join(map(str, path))
     try:
         network = IPNetwork(text)
@@ -204,7 +201,7 @@ def _network(text: str, path: Path, findings: Findings) -> IPNetwork | None:
 
 
 def _check_overlaps(
-    pools: Mapping[tuple[str, str], IPNetwork | None], findings: Findings, only: Path | None = None
+    pools: Mapping[tuple[str, str], IPNetwork | None], findings: Findings, only: KeyPath | None = None
 ) -> None:
     named = [(path, network) for path, network in pools.items() if network is not None]
     for index, (path, network) in enumerate(named):
@@ -270,7 +267,7 @@ def _gateway(
     return gateway
 
 
-def _server(text: str, path: Path, findings: Findings) -> str:
+def _server(text: str, path: KeyPath, findings: Findings) -> str:
     """A server's address in canonical form, or its name as it stands."""
     looks_like_address = ":" in text or not any(character.isalpha() for character in text)
     if not looks_like_address:

@@ -12,6 +12,7 @@ from fabricc.fabric.routing import Spreading
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fabricc.fabric.fabric import CableKind
     from fabricc.fabric.routing import LoadBalancing
     from fabricc.front.spec.document import Findings
     from fabricc.front.spec.model import Acceptance, Cables, Routing, Tier
@@ -107,7 +108,7 @@ def check_mtu(host: int, switch: int, findings: Findings) -> None:
 def check_cables(cables: Cables, findings: Findings) -> None:
     """A cable is no longer than its medium reaches at any speed; the plan knows more, once it has ports (FAB3026)."""
     for link in ("host", "spine", "core"):
-        cable = getattr(cables, link)
+        cable: CableKind = getattr(cables, link)
         if cable.length_m > (most := longest(cable.medium)):
             fits = next(medium for medium in reaches() if longest(medium) >= cable.length_m)
             key = "length_m" if ("cables", link, "length_m") in findings.document.positions else "medium"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.base.diagnostics import Position
-    from fabricc.front.spec.model import Path
+    from fabricc.base.documents.document import KeyPath
 
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
 
@@ -34,14 +34,14 @@ class Trivia:
     """
 
     text: str
-    above: dict[Path, list[tuple[int, str]]] = field(default_factory=dict)
-    beside: dict[Path, list[str]] = field(default_factory=dict)
+    above: dict[KeyPath, list[tuple[int, str]]] = field(default_factory=dict)
+    beside: dict[KeyPath, list[str]] = field(default_factory=dict)
     end: list[tuple[int, str]] = field(default_factory=list)
-    opened: set[Path] = field(default_factory=set)
+    opened: set[KeyPath] = field(default_factory=set)
     indents: dict[int, int] = field(default_factory=dict)
 
 
-def taken_out(text: str, positions: Mapping[Path, Position]) -> Trivia:
+def taken_out(text: str, positions: Mapping[KeyPath, Position]) -> Trivia:
     """The text without comments and blank lines, and these by the values they belong to."""
     spans, brackets = _tokens(text)
     starts = _by_line(positions)
@@ -50,8 +50,8 @@ def taken_out(text: str, positions: Mapping[Path, Position]) -> Trivia:
     kept: list[str] = []
     trivia = Trivia("")
     pending: list[tuple[int, str]] = []
-    inside: list[Path] = []
-    last: Path = ()
+    inside: list[KeyPath] = []
+    last: KeyPath = ()
     waiting = False
     for number, line in enumerate(lines, 1):
         comment = _comment(line, offset, spans)
@@ -80,7 +80,7 @@ def taken_out(text: str, positions: Mapping[Path, Position]) -> Trivia:
 
 
 def put_back(
-    trivia: Trivia, text: str, before: Mapping[Path, Position], after: Mapping[Path, Position]
+    trivia: Trivia, text: str, before: Mapping[KeyPath, Position], after: Mapping[KeyPath, Position]
 ) -> str:
     """`text`, which is `trivia.text` in another layout, with everything that was taken out.
 
@@ -149,9 +149,9 @@ def _align_run(lines: list[str], beside: Mapping[int, str], run: Sequence[int]) 
         lines[number - 1] = f"{lines[number - 1]:<{width}}  {beside[number]}"
 
 
-def _by_line(positions: Mapping[Path, Position]) -> dict[int, tuple[Path, Path]]:
+def _by_line(positions: Mapping[KeyPath, Position]) -> dict[int, tuple[KeyPath, KeyPath]]:
     """Line -> the first and the last path that start there."""
-    found: dict[int, tuple[Path, Path]] = {}
+    found: dict[int, tuple[KeyPath, KeyPath]] = {}
     for path, place in sorted(
         positions.items(), key=lambda item: (item[1].line, item[1].column, len(item[0]))
     ):

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.front.spec.document import clip, dotted, listed, shown
-from fabricc.front.spec.fitting import fits
-from fabricc.front.spec.fitting import pattern as compiled
+from fabricc.base.documents.document import clip
+from fabricc.base.documents.fitting import pattern as compiled
+from fabricc.base.documents.schema import breaches, validator
+from fabricc.front.spec.document import dotted, listed, shown
 from fabricc.front.spec.resources import cluster_schema, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-    from fabricc.front.spec.document import Document
-    from fabricc.front.spec.model import Path
+    from fabricc.base.documents.document import Document, KeyPath
 
 MAX_PROBLEMS = 100
 TYPES = {
@@ -33,7 +31,6 @@ TYPES = {
     "boolean": "true or false",
 }
 YAML_1_1_BOOLEANS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
-PER_ENTRY = ("items", "additionalProperties", "propertyNames")
 SIZES = {
     "minItems": "has too few items: {n} at least",
     "maxItems": "has too many items: {n} at most",
@@ -44,20 +41,18 @@ SIZES = {
 }
 
 
-def schema_problems(document: Document) -> tuple[tuple[Path, Diagnostic], ...]:
+def schema_problems(document: Document) -> tuple[tuple[KeyPath, Diagnostic], ...]:
     """Every mismatch between document and schema, each with the path of the value that does not fit.
 
     At most 100 are told, then one more says so. Values that the reader refused already are passed over.
     """
-    if fits(document.value, cluster_schema(), cluster_schema()):
-        return ()
-    found: list[tuple[Path, Diagnostic]] = []
-    errors = _validator().iter_errors(document.value)
+    found: list[tuple[KeyPath, Diagnostic]] = []
+    errors = breaches(document.value, "cluster")
     for error in islice((part for whole in errors for part in _relevant(whole)), 50 * MAX_PROBLEMS):
-        path: Path = tuple(error.absolute_path)
+        path: KeyPath = tuple(error.absolute_path)
         if any(path[:length] in document.broken for length in range(len(path) + 1)):
             continue
-        found.extend(islice(_told(error, path, document), MAX_PROBLEMS + 1))
+        found.extend(islice(_diagnostics_of(error, path, document), MAX_PROBLEMS + 1))
         if len(found) > MAX_PROBLEMS:
             message = f"more than {MAX_PROBLEMS} problems: the rest is not listed"
             start = Position(document.file, 1, 1)
@@ -65,32 +60,6 @@ def schema_problems(document: Document) -> tuple[tuple[Path, Diagnostic], ...]:
             found.append(((), Diagnostic("FAB1009", Severity.ERROR, message, start, "Repair these first.")))
             break
     return tuple(found)
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    from jsonschema import Draft202012Validator, validators
-
-    # A pattern's `$` must not match before a final line break, and 128.0 is no count.
-    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    extend: Any = validators.extend
-    keywords = {keyword: _bounded(Draft202012Validator.VALIDATORS[keyword]) for keyword in PER_ENTRY}
-    keywords["pattern"] = _pattern
-    strict = extend(Draft202012Validator, keywords, type_checker=types)
-    validator: Draft202012Validator = strict(cluster_schema())
-    return validator
-
-
-def _bounded(keyword: Any) -> Any:
-    """The keyword, ending after enough errors: alternatives of `anyOf` are otherwise checked to the end."""
-    return lambda *arguments: islice(keyword(*arguments), MAX_PROBLEMS + 1)
-
-
-def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
-    from jsonschema.exceptions import ValidationError
-
-    if isinstance(value, str) and not compiled(pattern).search(value):
-        yield ValidationError("pattern")
 
 
 def _relevant(error: ValidationError) -> Iterator[ValidationError]:
@@ -113,7 +82,9 @@ def _relevant(error: ValidationError) -> Iterator[ValidationError]:
         yield from _relevant(part)
 
 
-def _told(error: ValidationError, path: Path, document: Document) -> Iterator[tuple[Path, Diagnostic]]:
+def _diagnostics_of(
+    error: ValidationError, path: KeyPath, document: Document
+) -> Iterator[tuple[KeyPath, Diagnostic]]:
     """The diagnostics of one schema error."""
     schema: dict[str, Any] = error.schema if isinstance(error.schema, dict) else {}
     value: Any = error.instance
@@ -125,7 +96,7 @@ def _told(error: ValidationError, path: Path, document: Document) -> Iterator[tu
         place = document.key_position(path)
         name = f"the name {shown(value)} in {name}"
 
-    def told(code: str, message: str, help: str = "") -> tuple[Path, Diagnostic]:
+    def problem(code: str, message: str, help: str = "") -> tuple[KeyPath, Diagnostic]:
         return path, Diagnostic(code, Severity.ERROR, message, place, help)
 
     match error.validator:
@@ -138,30 +109,34 @@ def _told(error: ValidationError, path: Path, document: Document) -> Iterator[tu
             # One error per missing key; the message of jsonschema is the only place that names it.
             missing = next(key for key in schema["required"] if error.message.startswith(f"{key!r} "))
             example = _example(schema["properties"][missing])
-            yield told(
+            yield problem(
                 "FAB1002", f"{name} needs '{missing}'", f"Add `{missing}: {example}`." if example else ""
             )
         case "type":
             wanted = (
                 TYPES[expected] if schema.get("enum") is None else listed([shown(v) for v in schema["enum"]])
             )
-            yield told(
+            yield problem(
                 "FAB1003", f"{name} must be {wanted}, not {shown(value)}", _type_help(expected, value, schema)
             )
         case "anyOf":
             wanted = listed([branch["title"] for branch in expected])
-            yield told("FAB1003", f"{name} must be {wanted}, not {shown(value)}", _anyof_help(value, schema))
+            yield problem(
+                "FAB1003", f"{name} must be {wanted}, not {shown(value)}", _anyof_help(value, schema)
+            )
         case "enum":
             # A value of the wrong type is told once, by its type.
             if "type" not in schema or _has_type(value, schema["type"]):
                 words = [shown(word) for word in expected]
-                yield told("FAB1004", f"{name} cannot be {shown(value)}", _enum_help(value, expected, words))
+                yield problem(
+                    "FAB1004", f"{name} cannot be {shown(value)}", _enum_help(value, expected, words)
+                )
         case "minimum" | "maximum" if not _has_type(value, schema.get("type", "number")):
             pass  # told once, by its type
         case "minimum" | "maximum":
             least, most = schema.get("minimum"), schema.get("maximum")
             nearest = least if error.validator == "minimum" else most
-            yield told(
+            yield problem(
                 "FAB1005",
                 f"{name} cannot be {shown(value)}",
                 f"It ranges from {least} to {most}; the nearest that fits is {nearest}.",
@@ -171,20 +146,20 @@ def _told(error: ValidationError, path: Path, document: Document) -> Iterator[tu
             label = (
                 name if "propertyNames" in error.absolute_schema_path else f"{name} cannot be {shown(value)}:"
             )
-            yield told(
+            yield problem(
                 "FAB1006",
                 f"{label} is not {what}" if label == name else f"{label} it must be {what}",
                 _other_family(value, path) or _pattern_help(value, schema),
             )
         case size:
-            yield told("FAB1007", f"{name} {SIZES[str(size)].format(n=f'{expected:,}')}")
+            yield problem("FAB1007", f"{name} {SIZES[str(size)].format(n=f'{expected:,}')}")
 
 
 def _has_type(value: Any, kind: str) -> bool:
-    return bool(_validator().is_type(value, kind))
+    return bool(validator("cluster").is_type(value, kind))
 
 
-def _unknown_key(path: Path, known: list[str], document: Document) -> tuple[Path, Diagnostic]:
+def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[KeyPath, Diagnostic]:
     key = str(path[-1])
     where = f" in {dotted(path[:-1])}" if path[:-1] else ""
     close = get_close_matches(clip(key).lower().replace("-", "_"), known, 1, 0.6)
@@ -276,7 +251,7 @@ def _enum_help(value: Any, allowed: list[Any], words: list[str]) -> str:
     return f"Allowed: {listed(words)}."
 
 
-def _other_family(value: str, path: Path) -> str:
+def _other_family(value: str, path: KeyPath) -> str:
     """The key that takes an IPv6 network, where one stands in the place of an IPv4 pool."""
     pools = cluster_schema()["properties"]["addressing"]["properties"]
     if path[:1] == ("addressing",) and ":" in value and f"{path[-1]}6" in pools:

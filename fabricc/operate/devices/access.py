@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from stat import S_ISLNK
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.reader import STRICT, parsed
+from fabricc.base.documents.scalars import resolve_1_1
 from fabricc.base.foreign import files, git
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import SECRET_PREFIX
@@ -164,17 +166,22 @@ def read_access(path: Path) -> Access:
     Raises:
         DeviceError: FAB9101, it cannot be read or says something that it may not; FAB9102 for a literal secret.
     """
+    rules = replace(
+        STRICT,
+        words={what: ("FAB9101", *texts[1:]) for what, texts in STRICT.words.items() if what != "empty"},
+        plain=partial(resolve_1_1, code="FAB9101"),
+        syntax=_not_yaml,
+    )
     try:
-        stated = yaml.safe_load(files.read(path, limit=_LARGEST).decode()) or {}
+        document = parsed(files.read(path, limit=_LARGEST).decode(), str(path), rules)
     except OSError as error:
         raise DeviceError("FAB9101", f"cannot read {path}: {error.strerror}") from None
-    except (
-        yaml.YAMLError,
-        ValueError,
-        AttributeError,
-        RecursionError,
-    ):  # also a number or a date that is none
+    except UnicodeDecodeError:
         raise DeviceError("FAB9101", f"{path} is not YAML") from None
+    for found in document.diagnostics:
+        line = found.position.line if found.position else 1
+        raise DeviceError("FAB9101", f"{path}:{line}: {found.message}", found.help)
+    stated = document.value or {}
     if not isinstance(stated, dict):
         raise DeviceError("FAB9101", f"{path} is no mapping")
     secrets = {
@@ -187,6 +194,14 @@ def read_access(path: Path) -> Access:
         name: _login(path, table, f"devices.{name}", {"address"}) for name, table in nested["devices"].items()
     }
     return Access(Login(**_login(path, stated, "the file", set())), by_nos, by_device, secrets)
+
+
+def _not_yaml(error: Exception, _: str, file: str) -> Diagnostic:
+    """A fault in the syntax by its line alone: no text of the file is shown."""
+    mark = getattr(error, "problem_mark", None)
+    return Diagnostic(
+        "FAB9101", Severity.ERROR, "this is not YAML", Position(file, mark.line + 1 if mark else 1)
+    )
 
 
 def not_own(path: Path) -> str:

@@ -69,7 +69,7 @@ class Connection:
             return getattr(self._driver, method)(*arguments, **named)
         except Exception as error:
             raise DeviceError(
-                code, f"{self.name}: {what} failed: {told(error, self._clean)}", _LATER
+                code, f"{self.name}: {what} failed: {reason_of(error, self._clean)}", _LATER
             ) from None
 
     def running(self) -> str:
@@ -100,8 +100,18 @@ class Connection:
         except NotImplementedError:
             return False
         except Exception as error:
-            text = f"{self.name}: asking for a pending commit failed: {told(error, self._clean)}"
+            text = f"{self.name}: asking for a pending commit failed: {reason_of(error, self._clean)}"
             raise DeviceError("FAB9105", text, _LATER) from None
+
+    def require_no_commit(self) -> None:
+        """Refuse a switch on which somebody else's commit waits.
+
+        Raises:
+            DeviceError: FAB9111.
+        """
+        if self.pending():
+            message = f"{self.name}: a commit of somebody else waits for its confirmation"
+            raise DeviceError("FAB9111", message, "Let it be confirmed or undone first.")
 
     def guard(self, seconds: int, *, armed: bool) -> bool:
         """Set a dead-man's timer of the driver, or give one that is armed its time anew.
@@ -144,7 +154,7 @@ class Connection:
         except NotImplementedError:
             return None
         except Exception as error:
-            text = f"{self.name}: {method} failed: {told(error, self._clean)}"
+            text = f"{self.name}: {method} failed: {reason_of(error, self._clean)}"
             raise DeviceError("FAB9105", text, _LATER) from None
 
 
@@ -184,7 +194,7 @@ def connected(
     except Exception as error:
         raise DeviceError(
             "FAB9110",
-            f"{device.name} ({address}) cannot be logged in to: {told(error, clean)}",
+            f"{device.name} ({address}) cannot be logged in to: {reason_of(error, clean)}",
             "See that it is up, that its host key is known and that the access file is right.",
         ) from None
     try:
@@ -201,7 +211,7 @@ _KINDS: Mapping[type[BaseException], str] = {
 }
 
 
-def told(error: BaseException, clean: Callable[[str], str]) -> str:
+def reason_of(error: BaseException, clean: Callable[[str], str]) -> str:
     """An exception in one line of words, without secrets: its text, or what its kind means where that alone says it."""
     text = " ".join(clean(str(error)).split())[:_LONGEST]
     if isinstance(error, KeyError | IndexError | TypeError | AttributeError):

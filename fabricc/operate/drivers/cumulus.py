@@ -226,7 +226,7 @@ class CumulusDriver(Checking, LinuxSession):
         tally = Tally()
         if ports := nvue_views.ports(self._json(nvue_views.INTERFACES)[0]):
             nvue_views.lossless(self._run(nvue_views.counters_of(ports), limit_s=self._patience), tally)
-        return tally.told()
+        return tally.counters()
 
     def get_alarms(self) -> list[str]:
         """What NVUE says of the switch's health that is not well; not part of NAPALM.

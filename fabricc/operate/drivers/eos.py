@@ -230,7 +230,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             for command, revision, read in eos_views.QUESTIONS:
                 if (answer := self._asked(command, revision)) is not None:
                     read(answer, tally)
-            return tally.told()
+            return tally.counters()
 
     def get_alarms(self) -> list[str]:
         """What EOS says of temperature, fans and power that is not well; not part of NAPALM.

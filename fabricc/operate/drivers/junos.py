@@ -235,7 +235,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             junos_views.queues(
                 str(self._asked(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])), tally
             )
-            return tally.told()
+            return tally.counters()
 
     @staticmethod
     def _asked(ask: Callable[[], Any]) -> Any:

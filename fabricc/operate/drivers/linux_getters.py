@@ -76,4 +76,4 @@ class LinuxGetters:
         """
         tally = Tally()
         linux_views.lossless(self._outputs(linux_views.ETHTOOL)[0], tally)
-        return tally.told()
+        return tally.counters()

@@ -44,7 +44,7 @@ class Tally:
         """Whether anything of a kind was added for a port."""
         return port in self._found.get(kind, {})
 
-    def told(self) -> Counters:
+    def counters(self) -> Counters:
         """Everything that was added.
 
         Raises:

@@ -276,7 +276,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             for command, read in nxos_views.QUESTIONS:
                 if (answer := self._asked(command)) is not None:
                     read(answer, classes, tally)
-            return tally.told()
+            return tally.counters()
 
     def get_alarms(self) -> list[str]:
         """What NX-OS says of temperature, fans and power that is not well; not part of NAPALM.

@@ -304,7 +304,7 @@ class SonicDriver(Checking, LinuxSession):
         """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
         tally = Tally()
         sonic_views.lossless(self._json(shlex.split(sonic_views.COUNTERS))[0], tally)
-        return tally.told()
+        return tally.counters()
 
     def get_alarms(self) -> list[str]:
         """What system-health says is not well; not part of NAPALM."""

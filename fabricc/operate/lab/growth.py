@@ -14,8 +14,8 @@ from fabricc.operate.lab.agreement import Event
 from fabricc.operate.lab.blueprint import blueprint
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.flows import Stream
+from fabricc.operate.lab.lab_fabric import UnsoundError, read_source
 from fabricc.operate.lab.running import Lab
-from fabricc.operate.lab.source import UnsoundError, read_source
 from fabricc.operate.lab.steady import Network, configuration
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from fabricc.compiler.lock_file import LOCK_NAME
 from fabricc.operate.lab import demands, kernel, lldp, state
 from fabricc.operate.lab.blueprint import blueprint, swapped
 from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.making import boot, wire
 from fabricc.operate.lab.running import Lab
-from fabricc.operate.lab.source import read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import CableRow
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.operate.lab.blueprint import Blueprint
+    from fabricc.operate.lab.lab_fabric import LabFabric
     from fabricc.operate.lab.predict import End
-    from fabricc.operate.lab.source import Source
 
     Progress = Callable[[str, int, int], None]
 
@@ -64,7 +64,7 @@ def up(
     sample: bool = False,
     swap: tuple[End, End] | None = None,
     progress: Progress | None = None,
-) -> tuple[Lab, Source]:
+) -> tuple[Lab, LabFabric]:
     """Boot a fabric and return once every switch has loaded its configuration.
 
     Args:
@@ -120,7 +120,7 @@ def up(
     return lab, source
 
 
-def _record(plan: Blueprint, source: Source, folder: Path, frr: str) -> state.Record:
+def _record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> state.Record:
     spec = source.compiled.spec
     return state.Record(
         cluster=plan.cluster,

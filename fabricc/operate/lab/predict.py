@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import Transport
-from fabricc.operate.lab.policy import Route, applied
+from fabricc.operate.lab.route_maps import Route, applied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

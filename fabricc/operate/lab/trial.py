@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fabricc.operate.lab import faults, observe, scenarios, state
 from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.lab_fabric import UnsoundError, read_source
 from fabricc.operate.lab.lifecycle import known_release
-from fabricc.operate.lab.source import UnsoundError, read_source
 from fabricc.operate.lab.steady import STEADY, Network, compare_steady
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.operate.devices.reverting import reverting
-from fabricc.operate.push.source import RefusedError
+from fabricc.operate.push.built_tree import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

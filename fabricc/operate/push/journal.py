@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.base.values import dataclass
-from fabricc.operate.push.source import RefusedError, refused
+from fabricc.operate.push.built_tree import RefusedError, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -14,7 +14,7 @@ from fabricc.fabric.logins import KEY, PASSWORD, Keeping, Login, Verdict, judged
 from fabricc.operate import drivers
 from fabricc.operate.devices import running
 from fabricc.operate.devices.keys import public_key
-from fabricc.operate.push.source import RefusedError
+from fabricc.operate.push.built_tree import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.compiler.rendering import rendered
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.snapshot import SWITCHES
-from fabricc.operate.push.source import RefusedError
 from fabricc.tree import EmitError
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
 
 _SHOWN = 5
 _LONGEST = 80
 
 
-def prove(source: Source, names: Iterable[str]) -> None:
+def prove(source: BuiltTree, names: Iterable[str]) -> None:
     """Render switches anew and compare every byte: a manifest can be forged together with the files that it states.
 
     Args:
@@ -47,7 +47,7 @@ def prove(source: Source, names: Iterable[str]) -> None:
 
 
 def _differing(
-    source: Source, name: str, held: dict[str, str], wanted: dict[str, str]
+    source: BuiltTree, name: str, held: dict[str, str], wanted: dict[str, str]
 ) -> Iterator[Diagnostic]:
     """A finding for each file of a switch that is not as rendered, at its first line."""
     by = source.held.manifest.version

@@ -11,16 +11,16 @@ from fabricc.operate.push.impact import effect
 from fabricc.operate.push.journal import FINAL, NEW, State
 
 if TYPE_CHECKING:
-    from fabricc.operate.push.machine import Machine
+    from fabricc.operate.push.executor import Executor
     from fabricc.operate.push.run import Push
 
 
-def unfinished(machine: Machine) -> list[str]:
+def unfinished(executor: Executor) -> list[str]:
     """Switches of the run that something is left to do with, in the order of their waves.
 
     One in an unknown state is among them: it is asked again.
     """
-    states = machine.journal.states(machine.run)
+    states = executor.journal.states(executor.run)
     settled = FINAL - {State.UNKNOWN}
     return [name for name, (state, intent, _, _) in states.items() if state not in settled or intent]
 
@@ -31,37 +31,37 @@ def settle(push: Push) -> list[str]:
     Returns:
         The switches that still run the old one, which waves are to be planned for.
     """
-    machine, journal = push.machine, push.machine.journal
-    states = journal.states(machine.run)
+    executor, journal = push.executor, push.executor.journal
+    states = journal.states(executor.run)
     push.new |= {name for name, (state, intent, _, _) in states.items() if state in NEW and not intent}
-    asked = [name for name in unfinished(machine) if machine.journal.entry(machine.run, name).before]
+    asked = [name for name in unfinished(executor) if executor.journal.entry(executor.run, name).before]
     _remember_effects(push, [n for n, (s, *_) in states.items() if s is not State.UNCHANGED])
 
     def look(name: str) -> tuple[str, DeviceError | None]:
         try:
-            word = machine.found(name)
+            word = executor.found(name)
         except DeviceError as error:
             return "", error
         if word != "old, drained":
             return word, None
         # Whatever becomes of the run, no switch stays drained that is said to run what it ran before.
-        if machine.restore(name, "drained when the run ended", State.PLANNED) is State.UNKNOWN:
-            return "", DeviceError("FAB9117", journal.entry(machine.run, name).detail)
+        if executor.restore(name, "drained when the run ended", State.PLANNED) is State.UNKNOWN:
+            return "", DeviceError("FAB9117", journal.entry(executor.run, name).detail)
         return "old", None
 
-    found = for_each(asked, look, machine.options.parallel)
+    found = for_each(asked, look, executor.options.parallel)
     for name, (word, error) in found.items():
         if error is not None:
             push.failures[name] = error
-            journal.reached(machine.run, name, State.UNKNOWN, str(error))
+            journal.reached(executor.run, name, State.UNKNOWN, str(error))
         elif word == "old":
             journal.reached(
-                machine.run, name, State.PLANNED, "asked after the run was killed: runs the old one"
+                executor.run, name, State.PLANNED, "asked after the run was killed: runs the old one"
             )
         elif word == "":
             wrong = DeviceError("FAB9112", f"{name} runs neither the old nor the new configuration")
             push.failures[name] = wrong
-            journal.reached(machine.run, name, State.UNKNOWN, str(wrong))
+            journal.reached(executor.run, name, State.UNKNOWN, str(wrong))
     halfway = [
         name for name, (word, error) in found.items() if error is None and word in ("new", "new, drained")
     ]
@@ -71,7 +71,7 @@ def settle(push: Push) -> list[str]:
 
 def _finish(push: Push, halfway: list[str], words: dict[str, str]) -> None:
     """What runs the new configuration is proved and kept, or brought back."""
-    machine = push.machine
+    executor = push.executor
     if not halfway:
         return
     push.teller.say(f"{len(halfway)} switches run the new configuration already")
@@ -79,27 +79,27 @@ def _finish(push: Push, halfway: list[str], words: dict[str, str]) -> None:
     def end(name: str) -> DeviceError | None:
         try:
             if words[name] == "new, drained":
-                machine.undrain(name)
-            final = State.UNDRAINED if machine.drains(name) else State.CONFIRMED
+                executor.undrain(name)
+            final = State.UNDRAINED if executor.drains(name) else State.CONFIRMED
             later = frozenset(push.effects.keys() - push.new - {name})
-            machine.gate(name, later, later, widths=False, state=final)
+            executor.gate(name, later, later, widths=False, state=final)
         except DeviceError as error:
-            machine.restore(name, str(error))
+            executor.restore(name, str(error))
             return error
         return None
 
-    ended = for_each(halfway, end, machine.options.parallel)
+    ended = for_each(halfway, end, executor.options.parallel)
     push.new |= {name for name, error in ended.items() if error is None}
     push.failures |= {name: error for name, error in ended.items() if error is not None}
 
 
 def _remember_effects(push: Push, names: list[str]) -> None:
-    machine = push.machine
+    executor = push.executor
     for name in names:
-        entry = machine.journal.entry(machine.run, name)
+        entry = executor.journal.entry(executor.run, name)
         if not entry.before:
             continue
-        after = machine.target(name)
+        after = executor.target(name)
         before = running.unpacked(entry.before, after)
-        source = machine.source
+        source = executor.source
         push.effects[name] = effect(source.devices[name], source.switch(name), before, after)

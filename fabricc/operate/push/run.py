@@ -10,18 +10,18 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.push.built_tree import RefusedError, refused
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.secrecy import require_secrets
-from fabricc.operate.push.source import RefusedError, refused
 from fabricc.operate.push.waves import ShareError, largest_keep, plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from fractions import Fraction
 
+    from fabricc.operate.push.executor import Asked, Executor
     from fabricc.operate.push.impact import Effect
-    from fabricc.operate.push.machine import Asked, Machine
     from fabricc.operate.push.waves import Plant, Wave
 
 R = TypeVar("R")
@@ -69,7 +69,7 @@ class Push:
         given_up: switches that were brought back before this run was resumed, and that it leaves at that.
     """
 
-    machine: Machine
+    executor: Executor
     teller: Teller
     effects: dict[str, Effect] = field(default_factory=dict)
     failures: dict[str, DeviceError] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Push:
     @property
     def _stopped(self) -> bool:
         """Whether nothing new begins: after Ctrl-C, or when the journal cannot be written any more."""
-        return self.machine.stop.is_set() or bool(self.machine.journal.trouble)
+        return self.executor.stop.is_set() or bool(self.executor.journal.trouble)
 
     # Many switches.
 
@@ -102,7 +102,7 @@ class Push:
                 done[what] += 1
                 self.teller.progress(what, done[what], len(wanted))
 
-        found = for_each(wanted, guarded, self.machine.options.parallel)
+        found = for_each(wanted, guarded, self.executor.options.parallel)
         good = {name: value for name, (value, error) in found.items() if error is None}
         bad = {name: error for name, (_, error) in found.items() if error is not None}
         return good, bad  # type: ignore[return-value]
@@ -114,13 +114,13 @@ class Push:
             RefusedError: one cannot be pushed to; nothing was changed anywhere.
         """
         wanted = list(names)
-        require_secrets(self.machine.access, lambda name: self.machine.target(name).values(), wanted)
-        asked, failed = self._all("asking", wanted, self.machine.ask)
+        require_secrets(self.executor.access, lambda name: self.executor.target(name).values(), wanted)
+        asked, failed = self._all("asking", wanted, self.executor.ask)
         if failed:
             raise RefusedError(_findings(failed))
-        if trouble := self.machine.journal.trouble:
+        if trouble := self.executor.journal.trouble:
             message = (
-                f"cannot write to the journal {self.machine.journal.path}: {trouble}; nothing was changed"
+                f"cannot write to the journal {self.executor.journal.path}: {trouble}; nothing was changed"
             )
             raise refused("FAB9124", message, "Make space for it.")
         self.effects = {name: one.effect for name, one in asked.items() if one.diff}
@@ -134,18 +134,18 @@ class Push:
         Raises:
             RefusedError: FAB9121, the share cannot be kept.
         """
-        source, options = self.machine.source, self.machine.options
+        source, options = self.executor.source, self.executor.options
         chosen = self.effects if names is None else {name: self.effects[name] for name in names}
         ordered = {name: chosen[name] for name in source.places if name in chosen}
         return planned_waves(plant(source.fabric, source.places, ordered), options.keep, options.most)
 
     def carry_out(self, waves: Sequence[Wave]) -> None:
         """Wave by wave, until all is done, too much fails, or Ctrl-C."""
-        journal, run = self.machine.journal, self.machine.run
+        journal, run = self.executor.journal, self.executor.run
         self._broken_by = _reversed(self.effects)
         journal.waves(run, {name: at for at, wave in enumerate(waves, 1) for name in wave.members})
         for number, wave in enumerate(waves, 1):
-            if self._stopped or len(self.failures) > self.machine.options.failures:
+            if self._stopped or len(self.failures) > self.executor.options.failures:
                 return
             word = " (canary)" if wave.canary else ""
             self.teller.say(
@@ -158,9 +158,9 @@ class Push:
                 raise
 
     def _wave(self, members: list[str], *, canary: bool = False) -> None:
-        machine = self.machine
-        drains = [name for name in members if machine.options.drain and self.effects[name].disruptive]
-        machine.rounds = -(-len(drains) // machine.options.parallel) or 1
+        executor = self.executor
+        drains = [name for name in members if executor.options.drain and self.effects[name].disruptive]
+        executor.rounds = -(-len(drains) // executor.options.parallel) or 1
         failed: dict[str, DeviceError] = {}
         later = frozenset(self.effects.keys() - self.new - set(members))
 
@@ -172,11 +172,11 @@ class Push:
             for warning in (word for words in good.values() if isinstance(words, tuple) for word in words):
                 self.teller.say(f"warning: {warning}")
 
-        go("draining", drains, machine.drain)
+        go("draining", drains, executor.drain)
         if drains and not failed:
-            machine.stop.wait(machine.options.drain_s)
+            executor.stop.wait(executor.options.drain_s)
         if not self._too_many(failed):
-            go("changing", members, machine.change)
+            go("changing", members, executor.change)
         if not self._too_many(failed):
             go("gates", members, lambda name: self._gate(name, later, State.VERIFIED))
         if canary and not failed:
@@ -187,8 +187,8 @@ class Push:
         self._back([name for name in members if name in failed], failed)
         failed.clear()
         good = [name for name in members if name not in self.failures]
-        go("confirming", good, machine.confirm, always=True)
-        go("undraining", [name for name in good if name in drains], machine.undrain, always=True)
+        go("confirming", good, executor.confirm, always=True)
+        go("undraining", [name for name in good if name in drains], executor.undrain, always=True)
         go(
             "gates", [n for n in good if n in drains], lambda n: self._gate(n, later, State.UNDRAINED),
             always=True,
@@ -199,68 +199,68 @@ class Push:
         self._back([name for name in good if name in failed], failed)
 
     def _too_many(self, failed: Mapping[str, DeviceError]) -> bool:
-        return self._stopped or len(self.failures) + len(failed) > self.machine.options.failures
+        return self._stopped or len(self.failures) + len(failed) > self.executor.options.failures
 
     def _gate(self, name: str, later: frozenset[str], state: State) -> tuple[str, ...]:
         """Gate a switch while those in `later` are yet to change."""
         waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
-        return self.machine.gate(name, waiting, later, widths=not self._broken_by, state=state)
+        return self.executor.gate(name, waiting, later, widths=not self._broken_by, state=state)
 
     def _neighbours(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
         """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""
-        machine = self.machine
-        beside = {one.peer: name for name in canaries for one in machine.source.switch(name).bgp.sessions}
-        asked = machine.journal.states(machine.run).keys()
-        _, bad = self._all("neighbours", [one for one in beside if one in asked], machine.watch)
+        executor = self.executor
+        beside = {one.peer: name for name in canaries for one in executor.source.switch(name).bgp.sessions}
+        asked = executor.journal.states(executor.run).keys()
+        _, bad = self._all("neighbours", [one for one in beside if one in asked], executor.watch)
         return {beside[one]: DeviceError(error.code, f"{beside[one]}: {error}") for one, error in bad.items()}
 
     def _back(self, names: Sequence[str], failed: Mapping[str, DeviceError]) -> None:
         """Bring switches back that were begun with, and note why."""
-        states = self.machine.journal.states(self.machine.run)
+        states = self.executor.journal.states(self.executor.run)
         begun = [n for n in names if states[n][0] not in (State.PLANNED, *FINAL) or states[n][1]]
         begun += [n for n in names if states[n][0] in NEW and n in failed and n not in begun]
         reasons = {n: str(failed.get(n) or "another switch of the wave failed") for n in names}
         if self._stopped:
-            why = "the journal cannot be written" if self.machine.journal.trouble else "interrupted"
+            why = "the journal cannot be written" if self.executor.journal.trouble else "interrupted"
             reasons = {n: str(failed[n]) if n in failed else why for n in names}
         self.failures.update({n: failed[n] for n in names if n in failed})
         if begun:
             self.teller.say(f"bringing back {_named(begun)}")
-            self._all("bringing back", begun, lambda n: self.machine.restore(n, reasons[n]), always=True)
+            self._all("bringing back", begun, lambda n: self.executor.restore(n, reasons[n]), always=True)
 
     def bring_back(self, names: Sequence[str], why: str) -> None:
         """Bring switches back to what they ran before the run."""
-        self._all("bringing back", names, lambda name: self.machine.restore(name, why), always=True)
+        self._all("bringing back", names, lambda name: self.executor.restore(name, why), always=True)
 
     # The end.
 
     def finish(self) -> Outcome:
         """Close the run in the journal, and say how it ended."""
-        found = self._told() or _brought_back(sorted(self.given_up))
-        states = self.machine.journal.states(self.machine.run)
+        found = self._failure_diagnostics() or _brought_back(sorted(self.given_up))
+        states = self.executor.journal.states(self.executor.run)
         left = any(state is State.PLANNED for state, *_ in states.values())
         good = not found and not left and not self._stopped
         if not left or self.failures or self._stopped:
             self._end("done" if good else "interrupted" if self._stopped else "failed")
-        return self._outcome(found, interrupted=self.machine.stop.is_set() and not good)
+        return self._outcome(found, interrupted=self.executor.stop.is_set() and not good)
 
     def undone(self) -> Outcome:
         """Close a run whose switches were brought back to what they ran before it, and say which were not."""
         self._end("rolled back")
-        return self._outcome(self._told())
+        return self._outcome(self._failure_diagnostics())
 
     def _end(self, word: str) -> None:
-        self.machine.journal.end(self.machine.run, word)
+        self.executor.journal.end(self.executor.run, word)
 
     def _outcome(self, found: list[Diagnostic], *, interrupted: bool = False) -> Outcome:
-        machine = self.machine
+        executor = self.executor
         found += self._unwritten()
-        counts = Counter(state.value for state, *_ in machine.journal.states(machine.run).values())
-        return Outcome(machine.run, machine.source.digest, dict(counts), tuple(found), interrupted)
+        counts = Counter(state.value for state, *_ in executor.journal.states(executor.run).values())
+        return Outcome(executor.run, executor.source.digest, dict(counts), tuple(found), interrupted)
 
     def _unwritten(self) -> list[Diagnostic]:
         """That the journal could not be written in the midst of the run; and what it does not say, switch by switch."""
-        journal = self.machine.journal
+        journal = self.executor.journal
         if not journal.trouble:
             return []
         message = (
@@ -269,24 +269,24 @@ class Push:
         remedy = "Make space for it; then `fabricc push TREE` changes the switches that are left."
         if not journal.written():
             by: dict[str, list[str]] = {}
-            for name, (state, *_) in journal.states(self.machine.run).items():
+            for name, (state, *_) in journal.states(self.executor.run).items():
                 by.setdefault(state.value, []).append(name)
             states = "; ".join(f"{state}: {', '.join(names)}" for state, names in by.items())
             message += f". It does not say how the run ended: {states}"
             remedy = (
-                f"Make space for it; then `fabricc push TREE --rollback {self.machine.run}` asks every switch that it "
+                f"Make space for it; then `fabricc push TREE --rollback {self.executor.run}` asks every switch that it "
                 "calls unfinished, brings it back, and the journal is true again."
             )
         return [Diagnostic("FAB9151", Severity.ERROR, message, None, remedy)]
 
-    def _told(self) -> list[Diagnostic]:
+    def _failure_diagnostics(self) -> list[Diagnostic]:
         """What failed, and the switches of which nobody knows what they run."""
         found = list(_findings({n: e for n, e in self.failures.items() if e.code != "FAB9118"}))
-        for name, (state, _, detail, _) in self.machine.journal.states(self.machine.run).items():
+        for name, (state, _, detail, _) in self.executor.journal.states(self.executor.run).items():
             if state is State.UNKNOWN:
                 remedy = (
                     "Look at it; it may be drained or half changed. When it answers and has space on its disk, "
-                    f"`fabricc push TREE --resume` goes on with it, `--rollback {self.machine.run}` brings it back."
+                    f"`fabricc push TREE --resume` goes on with it, `--rollback {self.executor.run}` brings it back."
                 )
                 message = f"{name} is in an unknown state: {detail}"
                 found.append(Diagnostic("FAB9119", Severity.ERROR, message, None, remedy))
@@ -354,14 +354,14 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
-def estimate_s(waves: Sequence[Wave], effects: Mapping[str, Effect], machine: Machine) -> tuple[float, str]:
+def estimate_s(waves: Sequence[Wave], effects: Mapping[str, Effect], executor: Executor) -> tuple[float, str]:
     """Seconds that the waves may take, and what the figure rests on.
 
     Changes of a wave run `parallel` at a time; a disruptive one is committed three times and waits for traffic to
     leave. Gates are counted as one look; they may take up to the settle time.
     """
-    options = machine.options
-    seconds, count = machine.journal.commit_seconds()
+    options = executor.options
+    seconds, count = executor.journal.commit_seconds()
     basis = f"the median of {count} changes on record" if count else "an assumed 15 s for a change"
     each = seconds or 15.0
     total = 0.0

@@ -12,15 +12,15 @@ from fabricc.base.values import dataclass
 from fabricc.operate.devices import readings, running
 from fabricc.operate.push import confirming, lockout
 from fabricc.operate.push import resume as resuming
+from fabricc.operate.push.built_tree import RefusedError, refused
+from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.impact import Effect, effect
 from fabricc.operate.push.journal import MARK, NEW, Journal, State, alone
-from fabricc.operate.push.machine import Machine
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.proof import prove
 from fabricc.operate.push.run import Outcome, Push, Teller, estimate_s, planned_waves
 from fabricc.operate.push.secrecy import require_secrets
-from fabricc.operate.push.source import RefusedError, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.operate.devices.access import Access
+    from fabricc.operate.push.built_tree import BuiltTree
+    from fabricc.operate.push.executor import Asked, Files
     from fabricc.operate.push.journal import Run
-    from fabricc.operate.push.machine import Asked, Files
-    from fabricc.operate.push.source import Source
     from fabricc.operate.push.waves import Wave
 
 _BACK = "rollback"
@@ -50,7 +50,7 @@ class Setting:
         consents: accounts that the push may lock out.
     """
 
-    source: Source
+    source: BuiltTree
     access: Access
     journal: Path
     options: Options = field(default_factory=Options)
@@ -72,10 +72,10 @@ class Setting:
             raise refused("FAB9127", f"the fabric has no switch {unknown[0]!r}")
         return [name for name in self.source.devices if not self.only or name in self.only]
 
-    def machine(self, journal: Journal, run: int, target: Callable[[str], Files] | None = None) -> Machine:
+    def executor(self, journal: Journal, run: int, target: Callable[[str], Files] | None = None) -> Executor:
         """The acts of a run, towards the tree or another target."""
         files = target or self.source.files
-        return Machine(self.source, self.access, journal, run, self.options, files, self.stop)
+        return Executor(self.source, self.access, journal, run, self.options, files, self.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _push(
 ) -> Outcome:
     _tell(setting, require(setting, names, back=target is not None))
     run = _begin(setting, journal, kind, names)
-    flow = Push(setting.machine(journal, run, target), setting.teller)
+    flow = Push(setting.executor(journal, run, target), setting.teller)
     try:
         asked = flow.ask(names)
         waves = flow.waves()
@@ -184,15 +184,15 @@ def _push(
 def _tell_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], waves: Sequence[Wave]) -> None:
     say = setting.teller.say
     drains = sum(1 for one in flow.effects.values() if one.disruptive)
-    seconds, basis = estimate_s(waves, flow.effects, flow.machine)
+    seconds, basis = estimate_s(waves, flow.effects, flow.executor)
     say(f"tree {setting.source.tree}, sha256 {setting.source.digest}")
     say(
-        f"run {flow.machine.run}: {len(flow.effects)} of {len(asked)} switches change, {drains} of them disruptively; "
+        f"run {flow.executor.run}: {len(flow.effects)} of {len(asked)} switches change, {drains} of them disruptively; "
         f"{len(waves)} waves, about {minutes(seconds)} ({basis})"
     )
     for session in [text for one in asked.values() for text in one.down][:5]:
         say(f"down already: {session}")
-    for line in [*unwatched(setting, asked), *left_drained(flow.machine, flow.effects, waves)]:
+    for line in [*unwatched(setting, asked), *left_drained(flow.executor, flow.effects, waves)]:
         say(line)
 
 
@@ -202,15 +202,15 @@ def unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
     return readings.gaps(((devices[name].nos, one.unstated) for name, one in asked.items()), "watched")
 
 
-def left_drained(machine: Machine, effects: Mapping[str, Effect], waves: Sequence[Wave]) -> list[str]:
+def left_drained(executor: Executor, effects: Mapping[str, Effect], waves: Sequence[Wave]) -> list[str]:
     """What becomes of switches that a push leaves drained because it is killed: a line for each NOS."""
-    if not machine.options.drain:
+    if not executor.options.drain:
         return []
     sizes = [sum(effects[name].disruptive for name in wave.members) for wave in waves]
-    rounds = -(-max(sizes, default=0) // machine.options.parallel)
-    time = minutes(machine.guard_s * rounds)
+    rounds = -(-max(sizes, default=0) // executor.options.parallel)
+    time = minutes(executor.guard_s * rounds)
     counts = Counter(
-        (machine.source.devices[name].nos, machine.guards(name))
+        (executor.source.devices[name].nos, executor.guards(name))
         for name, one in effects.items()
         if one.disruptive
     )
@@ -239,14 +239,14 @@ def preview(setting: Setting) -> Preview:
     findings = require(setting, setting.names)
     with held(setting) as journal:
         run = _begin(setting, journal, "dry run", setting.names)
-        flow = Push(setting.machine(journal, run), setting.teller)
+        flow = Push(setting.executor(journal, run), setting.teller)
         try:
             asked = flow.ask(setting.names)
             waves = flow.waves()
-            seconds, basis = estimate_s(waves, flow.effects, flow.machine)
+            seconds, basis = estimate_s(waves, flow.effects, flow.executor)
         finally:
             journal.drop(run)
-    told = unwatched(setting, asked), left_drained(flow.machine, flow.effects, waves)
+    told = unwatched(setting, asked), left_drained(flow.executor, flow.effects, waves)
     return Preview(setting.source.digest, flow.effects, waves, seconds, basis, asked, 0, *told, findings)
 
 
@@ -275,9 +275,9 @@ def planned(setting: Setting) -> Preview:
         waves = planned_waves(
             plant(source.fabric, source.places, effects), setting.options.keep, setting.options.most
         )
-        machine = setting.machine(journal, 0)
-        seconds, basis = estimate_s(waves, effects, machine)
-        drained = left_drained(machine, effects, waves)
+        executor = setting.executor(journal, 0)
+        seconds, basis = estimate_s(waves, effects, executor)
+        drained = left_drained(executor, effects, waves)
     return Preview(
         source.digest, effects, waves, seconds, basis, assumed=unknown, drained=drained, findings=findings
     )
@@ -338,7 +338,7 @@ def resume(setting: Setting) -> Outcome:
                 f"run {run.id} was of another state of {run.tree}",
                 f"Build that state again, or undo the run with --rollback {run.id}.",
             )
-        flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
+        flow = Push(setting.executor(journal, run.id, _target_of(setting, journal, run)), setting.teller)
         require_secrets(setting.access, _kept(journal, run), journal.states(run.id))
         journal.reopen(run.id)
         flow.given_up = frozenset(
@@ -367,7 +367,7 @@ def rollback(setting: Setting, number: int) -> Outcome:
     """
     with held(setting) as journal:
         run = journal.run(number)
-        flow = Push(setting.machine(journal, run.id, _target_of(setting, journal, run)), setting.teller)
+        flow = Push(setting.executor(journal, run.id, _target_of(setting, journal, run)), setting.teller)
         states = journal.states(run.id)
         require_secrets(setting.access, _kept(journal, run), states)
         gone = [name for name in states if MARK in journal.entry(run.id, name).before]
@@ -377,7 +377,7 @@ def rollback(setting: Setting, number: int) -> Outcome:
                 f"what {gone[0]} ran before run {run.id} held secrets that are not kept any more",
                 "Only the last push of a switch can be undone with them: build the state that you want, and push it.",
             )
-        begun = [name for name in resuming.unfinished(flow.machine) if journal.entry(run.id, name).before]
+        begun = [name for name in resuming.unfinished(flow.executor) if journal.entry(run.id, name).before]
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
         if begun:
             setting.teller.say(f"{len(begun)} switches were left half way and go back first")

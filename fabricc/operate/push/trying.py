@@ -15,9 +15,9 @@ from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.operate.push.snapshot import SWITCHES
-from fabricc.operate.push.source import RefusedError
 from fabricc.operate.push.start import held, require
 from fabricc.review.explain.ask import subject_of
 from fabricc.review.explain.facts import Explainer
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.push.start import Setting
 
 _LONGEST = 400
@@ -90,7 +90,7 @@ class Trials:
     sources: Mapping[str, str]
 
 
-def recorded(source: Source, found: Trials, path: Path) -> None:
+def recorded(source: BuiltTree, found: Trials, path: Path) -> None:
     """Put what was tried into a ledger, beside what it states.
 
     Raises:
@@ -116,7 +116,7 @@ def _line(texts: Mapping[str, str], refusal: Refused) -> str:
     return lines[refusal.line - 1] if 1 <= refusal.line <= len(lines) else ""
 
 
-def canaries(source: Source, names: Iterable[str]) -> dict[Kind, str]:
+def canaries(source: BuiltTree, names: Iterable[str]) -> dict[Kind, str]:
     """The first switch of each kind, in the fabric's order."""
     found: dict[Kind, str] = {}
     for name in names:
@@ -124,7 +124,7 @@ def canaries(source: Source, names: Iterable[str]) -> dict[Kind, str]:
     return dict(sorted(found.items(), key=lambda one: str(one[0])))
 
 
-def kind_of(source: Source, name: str) -> Kind:
+def kind_of(source: BuiltTree, name: str) -> Kind:
     """The kind of a switch's configuration."""
     device = source.devices[name]
     return Kind(source.switch(name).model.name, device.nos, device.release, device.kind)
@@ -175,12 +175,7 @@ def _tried(setting: Setting, name: str) -> tuple[Refused, ...]:
     device, access = setting.source.devices[name], setting.access
     text = access.filled(running.packed(setting.source.files(name)))
     with connected(device, access, f"fabricc-try-{name}") as switch:
-        if switch.pending():
-            raise DeviceError(
-                "FAB9111",
-                f"{name}: a commit of somebody else waits for its confirmation",
-                "Let it be confirmed or undone first.",
-            )
+        switch.require_no_commit()
         told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
     try:
         return tuple(
@@ -194,7 +189,7 @@ def _tried(setting: Setting, name: str) -> tuple[Refused, ...]:
 class Origins:
     """From a line of a switch to the lines of the spec behind it."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: BuiltTree) -> None:
         compiled = compile_spec(source.spec, gaps=False, ethernet_only=True)
         known = Known(
             compiled.spec, source.fabric, compiled.sources, str(compiled.lock_path), compiled.lock_text
@@ -217,7 +212,7 @@ class Origins:
         return list(dict.fromkeys(found))[:3]
 
 
-def _printed(source: Source, trial: Trial, refusal: Refused, line: str) -> str:
+def _printed(source: BuiltTree, trial: Trial, refusal: Refused, line: str) -> str:
     """Where a line comes from: an overlay of the user's own, or what prints it."""
     switch = source.switch(trial.canary)
     if (
@@ -229,7 +224,7 @@ def _printed(source: Source, trial: Trial, refusal: Refused, line: str) -> str:
 
 
 def _finding(
-    source: Source, trial: Trial, refusal: Refused, origins: Origins, sources: dict[str, str]
+    source: BuiltTree, trial: Trial, refusal: Refused, origins: Origins, sources: dict[str, str]
 ) -> Diagnostic:
     """A refusal at our own file and line, with what prints the line and what of the spec is behind it."""
     told = f"{trial.canary} ({trial.kind}) refuses it: {refusal.text}"

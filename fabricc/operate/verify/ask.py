@@ -9,10 +9,10 @@ from fabricc.base.values import dataclass
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.push.machine import read_files
+from fabricc.operate.push.executor import read_files
 from fabricc.operate.verify import drift, lossless, ports, routes, sessions
-from fabricc.operate.verify.heard import Ears, ears
 from fabricc.operate.verify.model import Aspect, Found
+from fabricc.operate.verify.neighbours import Ears, ears
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.access import Access
     from fabricc.operate.devices.connection import Connection
     from fabricc.operate.drivers.lossless import Counters
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.verify.widths import Widths
 
 
@@ -36,7 +36,7 @@ class Question:
         widths: planned next hops; None when they are not compared.
     """
 
-    source: Source
+    source: BuiltTree
     access: Access
     aspects: Collection[Aspect]
     errors: int

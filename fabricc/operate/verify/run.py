@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.push.source import refused
-from fabricc.operate.verify import heard
+from fabricc.operate.push.built_tree import refused
+from fabricc.operate.verify import neighbours
 from fabricc.operate.verify.ask import Answer, Question, ask
 from fabricc.operate.verify.model import Aspect, Found, Report
 from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fabricc.operate.devices.access import Access
-    from fabricc.operate.push.source import Source
-    from fabricc.operate.verify.heard import Cabling
+    from fabricc.operate.push.built_tree import BuiltTree
+    from fabricc.operate.verify.neighbours import Cabling
 
 ALL = tuple(Aspect)
 
 
 def verify(
-    source: Source,
+    source: BuiltTree,
     access: Access,
     *,
     only: Sequence[str] = (),
@@ -98,7 +98,7 @@ def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
     )
 
 
-def _cabling(source: Source, answers: Mapping[str, Answer]) -> Cabling:
+def _cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cabling:
     asked = {name: answer.ears for name, answer in answers.items() if answer.ears is not None}
 
     @cache
@@ -113,7 +113,7 @@ def _cabling(source: Source, answers: Mapping[str, Answer]) -> Cabling:
         }
         return {**aliases, **{port.name: port.name for port in switch.ports}}
 
-    return heard.compare(asked, names)
+    return neighbours.compare(asked, names)
 
 
 def _remarks(question: Question, cabling: Cabling, answers: Mapping[str, Answer]) -> list[str]:

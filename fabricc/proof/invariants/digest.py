@@ -19,7 +19,7 @@ from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of
 from fabricc.proof.invariants.ports import port_breaches
 from fabricc.proof.invariants.prefixes import address_breaches, packed_blocks
-from fabricc.proof.invariants.rules import told
+from fabricc.proof.invariants.rules import findings_of
 from fabricc.proof.invariants.sessions import session_breaches
 from fabricc.proof.invariants.view import as_int, view
 
@@ -112,7 +112,7 @@ class Survey:
         """Take a switch in; what is wrong with it alone, files below `folder`."""
         seen = view(switch, reading)
         contracts = switch_contracts(seen)
-        yield from _placed(told(_switch_breaches(seen, contracts), switch.name, seen.place), folder)
+        yield from _placed(findings_of(_switch_breaches(seen, contracts), switch.name, seen.place), folder)
         policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
         self.policies.setdefault(policy.key, policy)
         self.switches.append(_digest(seen, policy.key, contracts, folder))
@@ -124,7 +124,7 @@ class Survey:
         def place(path: str) -> tuple[str, int]:
             return reading.lines.get(path, ("", 0))
 
-        yield from _placed(told(host_breaches(host, reading, contracts), host.name, place), folder)
+        yield from _placed(findings_of(host_breaches(host, reading, contracts), host.name, place), folder)
         facts = reading.facts
         mtus = [m for p in host.ports if (m := as_int(facts.get(f"interface[{p.name}]/mtu")))]
         file, line = place(f"interface[{host.ports[0].name}]/mtu") if host.ports else ("", 0)

@@ -79,7 +79,9 @@ class Breach(NamedTuple):
     warning: bool = False
 
 
-def told(breaches: Iterator[Breach], name: str, place: Callable[[str], tuple[str, int]]) -> Iterator[Finding]:
+def findings_of(
+    breaches: Iterator[Breach], name: str, place: Callable[[str], tuple[str, int]]
+) -> Iterator[Finding]:
     """The breaches of device `name` as findings; `place` gives file and line of a fact's path."""
     for number, message, path, warning in breaches:
         file, line = place(path) if path else ("", 0)
@@ -90,4 +92,4 @@ def finding(number: int, message: str, file: str = "", line: int = 0, *, warning
     """A breach of invariant `number`; those of one invariant are grouped together."""
     rule = RULES[number]
     severity = Severity.WARNING if warning else Severity.ERROR
-    return Finding(rule.code, severity, rule.slug, message, file, line, rule.remedy)
+    return Finding(rule.code, message, file, line, rule.slug, severity, rule.remedy)

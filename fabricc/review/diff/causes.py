@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from fabricc.front.spec.document import Document
-    from fabricc.front.spec.model import Path
+    from fabricc.base.documents.document import Document, KeyPath
 
 _MOST = 200
 
@@ -35,7 +34,7 @@ def spec_changes(before: Document | None, after: Document) -> tuple[SpecChange, 
     return tuple(changes[:_MOST])
 
 
-def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from _leaves(item, (*path, key))
@@ -50,7 +49,7 @@ def _name(item: dict[str, Any]) -> str:
     return str(item.get("name") or item.get("code") or "")
 
 
-def _indexed(path: Path, value: Any) -> Path:
+def _indexed(path: KeyPath, value: Any) -> KeyPath:
     """The path with names of list items replaced by their places, as far as the file has it."""
     found: list[str | int] = []
     for part in path:
@@ -69,11 +68,11 @@ def _indexed(path: Path, value: Any) -> Path:
     return tuple(found)
 
 
-def _dotted(path: Path) -> str:
+def _dotted(path: KeyPath) -> str:
     return ".".join(str(part) for part in path).replace(".[", "[")
 
 
-def _text(path: Path, value: Any) -> str:
+def _text(path: KeyPath, value: Any) -> str:
     if is_secret(_dotted(path)):
         return "(not shown)"
     text = "true" if value is True else "false" if value is False else "null" if value is None else str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout_key, links
 from fabricc.fabric.model import Direction, TierName
 from fabricc.review.diff.model import Renumbering
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
     from fractions import Fraction
 
-    from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
+    from fabricc.fabric.fabric import DeviceId, Fabric
     from fabricc.review.diff.model import DeviceDiff, Link, Rail
     from fabricc.review.diff.sides import Side
 
@@ -98,10 +98,10 @@ def _neighbours(fabric: Fabric) -> Iterable[str]:
                 yield from (link.peer for link in links(fabric, switch))
 
 
-def _key(fabric: Fabric, at: SwitchId | tuple[int, int]) -> Hashable:
+def _key(fabric: Fabric, at: DeviceId) -> Hashable:
     """What the ports of a device depend on."""
-    if isinstance(at, tuple):
-        return "host", fabric.units[at[0]].group
+    if isinstance(at, HostId):
+        return "host", fabric.units[at.unit].group
     if at.tier is TierName.TOR:
         slots = tuple(fabric.units[at.unit].hosts)
         return at.tier, layout_key(fabric, at), at.index, at.nic_port, slots
@@ -114,8 +114,8 @@ def _reach(side: SpecSide, name: str) -> dict[Rail, Fraction]:
     """Every rail behind a device, and its GPUs."""
     fabric, place = side.fabric, side.places[name]
     shape = fabric.shape
-    if isinstance(place, tuple):
-        gpus = side.rail_gpus(place[0])
+    if isinstance(place, HostId):
+        gpus = side.rail_gpus(place.unit)
         return {(name, rail): gpus for rail in range(shape.rails)}
     if place.tier is not TierName.TOR:
         return {}
@@ -127,7 +127,7 @@ def _reach(side: SpecSide, name: str) -> dict[Rail, Fraction]:
 def _sessions(side: SpecSide, name: str) -> frozenset[Link]:
     """Every BGP session of a switch."""
     place = side.places[name]
-    if isinstance(place, tuple):
+    if isinstance(place, HostId):
         return frozenset()
     counts: dict[str, int] = {}
     found: set[Link] = set()

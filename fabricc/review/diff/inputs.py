@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.revision import SpecHistory, unreadable
 from fabricc.front.spec.load import read_spec
-from fabricc.front.spec.yaml_loader import parse_yaml
 from fabricc.review.diff.causes import spec_changes
 from fabricc.review.diff.policy import NAME as POLICY_NAME
 from fabricc.review.diff.policy import spec_policy
@@ -27,8 +27,8 @@ from fabricc.review.diff.trees import tree_side
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.base.documents.document import Document
     from fabricc.compiler.compiled import Compiled
-    from fabricc.front.spec.document import Document
     from fabricc.review.diff.policy import Policy
     from fabricc.review.diff.sides import Side
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
+from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.front.spec.resources import schema_path
-from fabricc.front.spec.yaml_loader import MAX_BYTES, parse_yaml
 from fabricc.review.diff.impact import row_of
 from fabricc.review.diff.model import Impact
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from fabricc.front.spec.document import Document
+    from fabricc.base.documents.document import Document
     from fabricc.review.diff.model import Group, Review
 
 NAME = "fabricc-policy.yaml"
@@ -61,15 +60,12 @@ def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnost
 
 def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
     """The policy in `raw`, which diagnostics call `file`."""
-    from jsonschema import Draft202012Validator  # most changes are held to no policy
-
     document = parse_yaml(raw, file)
     if not document.usable or document.diagnostics:
         return Policy(), document.diagnostics
-    schema = json.loads(schema_path("policy").read_text("utf-8"))
     wrong = tuple(
         _wrong(f"policy: {breach.message}", document.key_position(tuple(breach.absolute_path)))
-        for breach in Draft202012Validator(schema).iter_errors(document.value)
+        for breach in breaches(document.value, "policy")
     )
     return (Policy(), wrong) if wrong else (_policy(document.value, document.file), ())
 

@@ -10,6 +10,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.hosts import back_end as host_files
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import links
 from fabricc.fabric.model import Host, Switch
 from fabricc.review.diff.figures import fabric_figures
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
+    from fabricc.fabric.fabric import DeviceId, Fabric
     from fabricc.review.diff.view import DeviceView
 
 
@@ -128,20 +128,20 @@ class SpecSide:
     label: str
     compiled: Compiled
     fabric: Fabric
-    places: Mapping[str, SwitchId | tuple[int, int]]
+    places: Mapping[str, DeviceId]
     kinds: Mapping[str, str]
 
     @staticmethod
     def of(label: str, compiled: Compiled, fabric: Fabric) -> SpecSide:
         """The side of a fabric."""
-        places: dict[str, SwitchId | tuple[int, int]] = {}
+        places: dict[str, DeviceId] = {}
         kinds: dict[str, str] = {}
         for switch in fabric.switch_ids():
             name = fabric.name(switch)
             places[name], kinds[name] = switch, switch.tier.value
-        for unit, slot in fabric.host_ids():
-            name = fabric.units[unit].hosts[slot]
-            places[name], kinds[name] = (unit, slot), "host"
+        for host in fabric.host_ids():
+            name = fabric.units[host.unit].hosts[host.slot]
+            places[name], kinds[name] = host, "host"
         return SpecSide(label, compiled, fabric, places, kinds)
 
     @property
@@ -158,7 +158,7 @@ class SpecSide:
     def device(self, name: str) -> Switch | Host:
         """The device, everything decided."""
         place = self.places[name]
-        return self.fabric.host(place) if isinstance(place, tuple) else self.fabric.switch(place)
+        return self.fabric.host(place) if isinstance(place, HostId) else self.fabric.switch(place)
 
     def same(self, other: Side, name: str) -> bool:
         """Equal values: what is rendered and stated is a function of them."""
@@ -199,9 +199,9 @@ class SpecSide:
     def gpus_of(self, name: str) -> Fraction:
         """GPUs in a host; 0 for a switch."""
         place = self.places[name]
-        if not isinstance(place, tuple):
+        if not isinstance(place, HostId):
             return Fraction(0)
-        return Fraction(self.fabric.host_models[self.fabric.units[place[0]].group].gpus)
+        return Fraction(self.fabric.host_models[self.fabric.units[place.unit].group].gpus)
 
 
 def overridden(base: Fabric, head: Fabric) -> set[str]:

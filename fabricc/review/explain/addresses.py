@@ -218,11 +218,11 @@ def _named(known: Known, address: Address) -> Iterator[tuple[str, str]]:
     management, text = known.spec.management, str(address)
     if text == str(management.gateway):
         yield "default gateway of the management network", "management.gateway"
-    services = (("NTP server", "ntp"), ("DNS server", "dns"), ("syslog server", "syslog"))
-    for title, kind in services:
-        if text in getattr(management, kind):
+    services = management.services
+    for title, kind in (("NTP server", "ntp"), ("DNS server", "dns"), ("syslog server", "syslog")):
+        if text in getattr(services, kind):
             yield title, f"management.{kind}"
-    if management.tacacs and text in management.tacacs.servers:
+    if services.tacacs and text in services.tacacs.servers:
         yield "TACACS+ server", "management.tacacs.servers"
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import back_end
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.documents.document import clip
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Host
-from fabricc.front.spec.document import clip
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import explain_asn
 from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
@@ -24,7 +25,7 @@ from fabricc.review.explain.subject import Subject
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.fabric.shape import SwitchId
+    from fabricc.fabric.fabric import DeviceId
     from fabricc.review.explain.model import Explanation
     from fabricc.review.explain.origins import Known
 
@@ -32,9 +33,9 @@ _ASN = re.compile(r"(?:AS)?([0-9]{1,10})", re.IGNORECASE)
 _NEAR = 3
 
 
-def subject_of(known: Known, at: SwitchId | tuple[int, int]) -> Subject:
+def subject_of(known: Known, at: DeviceId) -> Subject:
     """The switch or host at some coordinates, with its facts."""
-    if isinstance(at, tuple):
+    if isinstance(at, HostId):
         host = known.fabric.host(at)
         facts = back_end.planned(host)
         return Subject(known, at, host, facts, facts)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts.netplan import rule_priority
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Host, HostPort, TierName
 from fabricc.fabric.queue_pairs import MOST
 from fabricc.front.planning.layout import speeds
@@ -44,7 +45,7 @@ def closed_form(name: str, subject: Subject, path: str, value: Value) -> Closed:
 
 
 def _switch(subject: Subject) -> SwitchId | None:
-    return None if isinstance(subject.at, tuple) else subject.at
+    return None if isinstance(subject.at, HostId) else subject.at
 
 
 def _of_address(subject: Subject, address: str) -> Closed:
@@ -83,7 +84,7 @@ def _asn(subject: Subject, _path: str, _value: Value) -> Closed:
 def _remote_asn(subject: Subject, path: str, _value: Value) -> Closed:
     session = subject.session_of(path)
     at = subject.known.fabric.find(session.peer) if session else None
-    return _asn_of(subject, at) if at is not None and not isinstance(at, tuple) else Closed()
+    return _asn_of(subject, at) if at is not None and not isinstance(at, HostId) else Closed()
 
 
 def _asn_of(subject: Subject, at: SwitchId) -> Closed:

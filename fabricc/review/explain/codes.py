@@ -6,10 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.documents.reader import shipped
 from fabricc.review.explain.model import Explanation, SubjectError
 
 if TYPE_CHECKING:
@@ -82,5 +81,5 @@ def about_code(code: str) -> tuple[str, str]:
 @cache
 def causes() -> Mapping[str, tuple[str, str]]:
     """Code -> cause and remedy."""
-    table: dict[str, list[str]] = yaml.safe_load(TABLE.read_text("utf-8"))
+    table: dict[str, list[str]] = shipped(TABLE)
     return {code: (cause, remedy) for code, (cause, remedy) in table.items()}

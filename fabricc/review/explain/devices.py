@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Direction, Host, Port, TierName
 from fabricc.fabric.paths import matching
 from fabricc.front.spec.document import dotted
@@ -62,7 +63,7 @@ def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
 def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str]]:
     known = subject.known
     yield "tier", TIERS[switch.tier]
-    if not isinstance(subject.at, tuple):
+    if not isinstance(subject.at, HostId):
         plane = f", plane {switch.plane}" if switch.unit is not None else ""
         yield "coordinates", switch_text(subject.at) + plane
     yield "model", f"{switch.model.title}{_place(subject, '@model')}"

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import BUILT_IN
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout_key
 from fabricc.fabric.model import Host
 from fabricc.fabric.paths import matching
@@ -72,7 +73,7 @@ class Explainer:
 
     def _sheet(self, subject: Subject, path: str) -> Sheet | None:
         """The worksheet of the port that a path is about; of a path about no port, the first of the switch."""
-        if isinstance(subject.at, tuple):
+        if isinstance(subject.at, HostId):
             return None
         fabric = self.known.fabric
         key = layout_key(fabric, subject.at)

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.documents.document import clip
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.front.spec.document import clip
 from fabricc.review.explain.devices import grouped
 from fabricc.review.explain.model import Explanation
 

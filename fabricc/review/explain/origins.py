@@ -6,17 +6,19 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Position
+from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass
-from fabricc.front.spec.document import clip, dotted
+from fabricc.front.spec.document import dotted
 from fabricc.front.spec.resources import cluster_schema, resolved
 from fabricc.review.explain.model import Origin, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.spec.model import ClusterSpec, Path
+    from fabricc.front.spec.model import ClusterSpec
 
     Model = SwitchModel | HostModel | NicModel
 
@@ -66,7 +68,7 @@ class Known:
             return Origin(Source.COMPUTED, key, "", None, "", told)
         return None
 
-    def _said_above(self, path: Path) -> Origin | None:
+    def _said_above(self, path: KeyPath) -> Origin | None:
         """The nearest enclosing key that is no mapping in the file, such as `bfd: false`."""
         for length in range(len(path) - 1, 1, -1):
             position = self.spec.positions.get(path[:length])
@@ -109,7 +111,7 @@ def catalog_origin(model: Model, figure: str) -> Origin:
     return Origin(Source.CATALOG, f"{model.name} {figure}", shown, None, "", note)
 
 
-def path_of(key: str) -> Path:
+def path_of(key: str) -> KeyPath:
     """`gpus.groups[0].model` as a path; of all names in keys, those of ports alone may have dots."""
     if (override := _PORT.fullmatch(key)) is not None:
         return ("overrides", override[1], "ports", override[2], override[3])
@@ -121,7 +123,7 @@ def path_of(key: str) -> Path:
     return tuple(parts)
 
 
-def description(path: Path) -> str:
+def description(path: KeyPath) -> str:
     """What the schema says of a key; "" where it says nothing."""
     schema: dict[str, Any] = cluster_schema()
     for part in path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import facts as hosts
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.front.spec.document import dotted
@@ -16,11 +17,11 @@ from fabricc.review.explain.places import TIERS, switch_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fabricc.fabric.fabric import DeviceId
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import HostPort, Port
     from fabricc.fabric.qos import TrafficClass
     from fabricc.fabric.routing import Session
-    from fabricc.fabric.shape import SwitchId
     from fabricc.fabric.vocabulary import Reason, Vocabulary
     from fabricc.front.spec.model import HostGroup
     from fabricc.review.explain.origins import Known
@@ -47,7 +48,7 @@ class Subject:
     def __init__(
         self,
         known: Known,
-        at: SwitchId | tuple[int, int],
+        at: DeviceId,
         device: Switch | Host,
         planned: Facts,
         waist: Facts,
@@ -166,12 +167,12 @@ class Subject:
         }
 
     def _coordinates(self) -> str:
-        if isinstance(self.at, tuple):
-            return f"unit {self.at[0]}, slot {self.at[1]}"
+        if isinstance(self.at, HostId):
+            return f"unit {self.at.unit}, slot {self.at.slot}"
         return switch_text(self.at)
 
     def _user(self, name: str) -> int:
-        users = [user.name for user in self.known.spec.management.users]
+        users = [user.name for user in self.known.spec.management.services.users]
         return users.index(name) if name in users else 0
 
     def keys(self, name: str, path: str) -> tuple[str, ...]:

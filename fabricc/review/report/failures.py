@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fabricc.review.report.above import above
-from fabricc.review.report.below import below
 from fabricc.review.report.capacity import capacity
+from fabricc.review.report.failures_above import above
+from fabricc.review.report.failures_below import below
 from fabricc.review.report.losses import place
 
 if TYPE_CHECKING:

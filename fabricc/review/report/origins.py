@@ -28,9 +28,9 @@ def findings(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str) -> Sec
         (
             each.severity.value,
             each.code,
-            _told(each.message, folder),
+            _without_folder(each.message, folder),
             _place(each.position, folder),
-            _told(each.help, folder),
+            _without_folder(each.help, folder),
         )
         for each in ordered[:MOST_ROWS]
     )
@@ -110,10 +110,10 @@ def _nearest(spec: ClusterSpec, path: str, folder: str) -> str:
 
 def _place(position: Position | None, folder: str) -> str:
     """File and line, the file relative to the spec's folder."""
-    return f"{_told(position.file, folder)}:{position.line}" if position else ""
+    return f"{_without_folder(position.file, folder)}:{position.line}" if position else ""
 
 
-def _told(text: str, folder: str) -> str:
+def _without_folder(text: str, folder: str) -> str:
     """A text without the folder of the spec, which differs from machine to machine."""
     return text.replace(folder + "/", "") if folder not in ("", ".") else text
 

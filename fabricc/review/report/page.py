@@ -62,7 +62,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    made.filters["told"] = _told
+    made.filters["with_code"] = _with_code
     return made
 
 
@@ -76,7 +76,7 @@ def is_report(beginning: bytes) -> bool:
     return GENERATOR.encode() in beginning
 
 
-def _told(text: str) -> Markup:
+def _with_code(text: str) -> Markup:
     """A text with what stands between backquotes as code; everything is escaped."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escaped(text))))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts.classes import nic_qos, tos_byte
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.compiler import tables
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import TierName
 from fabricc.front.qos.plot import panel_of, panel_svg
 from fabricc.review.report.values import Picture, Prose, Section, Table
@@ -84,7 +85,7 @@ def _host_rows(fabric: Fabric) -> Iterator[Row]:
     for coordinate, unit in fabric.units.items():
         number[unit.group] = number.get(unit.group, 0) + len(unit.hosts)
         if unit.group not in seen and unit.hosts:
-            seen[unit.group] = fabric.host((coordinate, next(iter(unit.hosts))))
+            seen[unit.group] = fabric.host(HostId(coordinate, next(iter(unit.hosts))))
     for group, host in sorted(seen.items()):
         qos = nic_qos(host.classes)
         port = host.ports[0]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.infiniband.sim.processes import missing
 from fabricc.cli.entry import run
+from fabricc.proof.infiniband.sim.processes import missing
 from tests.back.infiniband.support import CLASSES, TENANTS, document
 
 if TYPE_CHECKING:

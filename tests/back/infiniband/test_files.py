@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.infiniband import sm_files
-from fabricc.back.infiniband.proof import prove, tops
-from fabricc.back.infiniband.sim.inputs import net_file
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.proof.infiniband.sim.inputs import net_file
+from fabricc.proof.infiniband.subnets import prove, tops
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from fabricc.back.infiniband import host_files
 from fabricc.back.infiniband.host_files import HostFiles, tenants_by_host
-from fabricc.back.infiniband.host_proof import prove_host
 from fabricc.back.infiniband.job_files import job_files
 from fabricc.fabric.infiniband.wiring import hosts
+from fabricc.proof.infiniband.hosts import prove_host
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
 from tests.wrecks import damaged, texts
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.infiniband import sm_files
-from fabricc.back.infiniband.sim.processes import missing
-from fabricc.back.infiniband.sim.routes import read_tables, walk
-from fabricc.back.infiniband.sim.run import simulate
 from fabricc.back.infiniband.topology import read_topology
+from fabricc.proof.infiniband.sim.processes import missing
+from fabricc.proof.infiniband.sim.routes import read_tables, walk
+from fabricc.proof.infiniband.sim.run import simulate
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.infiniband import sm_files
-from fabricc.back.infiniband.proof import prove
-from fabricc.back.infiniband.sim.processes import missing
-from fabricc.back.infiniband.sim.run import simulate
 from fabricc.back.infiniband.tables import cabling_rows
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.catalog.load import load_catalog
 from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.proof.infiniband.sim.processes import missing
+from fabricc.proof.infiniband.sim.run import simulate
+from fabricc.proof.infiniband.subnets import prove
 from tests.back.infiniband import support
 from tests.back.infiniband.support import document, rendered
 

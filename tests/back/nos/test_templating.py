@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from jinja2 import UndefinedError
 
-from fabricc.back.nos import load
+from fabricc.back.nos import load, templating
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.back.nos.templating import built_in, environment, set_template_path
 from tests.back.nos.eos.variants import variant
@@ -28,6 +29,20 @@ def own(tmp_path: Path) -> Iterator[Path]:
 def test_the_environment_is_made_once() -> None:
     assert environment("eos") is environment("eos")
     assert environment("eos") is not environment("frr")
+
+
+def test_compiled_templates_stay_beside_the_built_in_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "eos").mkdir()
+    (tmp_path / "eos" / "one.j2").write_text("{{ name }}\n")
+    monkeypatch.setattr(templating, "built_in", lambda: tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for _ in range(2):
+        templating._environment.cache_clear()
+        assert environment("eos").get_template("one.j2").render(name="x") == "x\n"
+    templating._environment.cache_clear()
+    assert len(list((tmp_path / "__pycache__").glob("*.j2c"))) == 1
 
 
 def test_a_template_of_the_user_replaces_the_built_in_one(own: Path) -> None:

@@ -51,11 +51,11 @@ def test_every_section_reaches_the_value() -> None:
     assert str(spec.addressing.hosts6) == "fd00:1::/48"
     assert (spec.routing.bfd_interval_ms, spec.routing.spine_asn) == (None, "unique")
     assert (spec.cables.host.medium, spec.cables.core.length_m) == ("dac", 300)
-    assert spec.management.syslog == ("fd00:9::1",)
-    assert spec.management.access == ("172.20.9.0/24",)
-    assert spec.management.tacacs == Tacacs(("172.20.0.6", "172.20.0.5"), "FABRICC-SECRET-tacacs")
-    assert spec.management.snmp == Snmp("FABRICC-SECRET-ro-snmp", "hall-3", "")
-    assert (spec.management.gnmi_port, spec.management.lldp_interval_s) == (50051, 10)
+    assert spec.management.services.syslog == ("fd00:9::1",)
+    assert spec.management.services.access == ("172.20.9.0/24",)
+    assert spec.management.services.tacacs == Tacacs(("172.20.0.6", "172.20.0.5"), "FABRICC-SECRET-tacacs")
+    assert spec.management.services.snmp == Snmp("FABRICC-SECRET-ro-snmp", "hall-3", "")
+    assert (spec.management.services.gnmi_port, spec.management.services.lldp_interval_s) == (50051, 10)
     assert spec.load_balancing == LoadBalancing(Spreading.FLOWLET, True, 128)
     assert spec.routing.ttl_security
     assert spec.congestion.trimming == TrimmingWish("cnp", 512)

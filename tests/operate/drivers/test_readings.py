@@ -167,7 +167,7 @@ def test_a_nexus_qos_group_is_told_as_the_priority_that_it_pauses(tmp_path: Path
     marks = {"counter_name_str": "uc-ecn-mark-pkts", "qos_group_5": "8"}
     row = {"if_name_str": "Ethernet1/1", "TABLE_queuing_counter": {"ROW_queuing_counter": marks}}
     nxos_views.marks({"TABLE_queuing_interface": [{"ROW_queuing_interface": [row]}]}, classes, tally)
-    assert tally.told() == {STORMS: {"Ethernet1/1": {"3": 1}}, ECN_MARKED: {"Ethernet1/1": {"3": 8}}}
+    assert tally.counters() == {STORMS: {"Ethernet1/1": {"3": 1}}, ECN_MARKED: {"Ethernet1/1": {"3": 8}}}
 
 
 def test_linux_counts_pauses_where_its_driver_does() -> None:
@@ -176,7 +176,7 @@ def test_linux_counts_pauses_where_its_driver_does() -> None:
         "NIC statistics:\n     rx_pause_prio_3: 5\n     tx_pause_duration_prio_3: 9\n     ecn_marked: 7\n"
     )
     linux_views.lossless(f"==> lo <==\n\n==> swp1 <==\n{spectrum}\n", tally)
-    assert tally.told() == {PFC_RX: {"swp1": {"3": 5}}, ECN_MARKED: {"swp1": {"all": 7}}}
+    assert tally.counters() == {PFC_RX: {"swp1": {"3": 5}}, ECN_MARKED: {"swp1": {"all": 7}}}
 
 
 def test_a_machine_without_pfc_states_none() -> None:
@@ -184,4 +184,4 @@ def test_a_machine_without_pfc_states_none() -> None:
     tally = Tally()
     linux_views.lossless(told, tally)
     with pytest.raises(NotImplementedError):
-        tally.told()
+        tally.counters()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.operate.lab.source import read_source
+from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.steady import Network
 
 if TYPE_CHECKING:
-    from fabricc.operate.lab.source import Source
+    from fabricc.operate.lab.lab_fabric import LabFabric
 
 INVENTORIES = [
     spec
@@ -60,7 +60,7 @@ def two_tiers(folder: Path, hosts: int = 4, cluster: str = "small", more: str = 
     return write(folder, TWO_TIERS.format(cluster=cluster, hosts=hosts, more=more))
 
 
-def source(spec: Path, units: int | None = None) -> Source:
+def source(spec: Path, units: int | None = None) -> LabFabric:
     """A spec planned for the lab."""
     return read_source(spec, units, "8.4")
 

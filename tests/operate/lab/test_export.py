@@ -20,7 +20,7 @@ from fabricc.operate.lab.export.containerlab import containerlab
 from fabricc.operate.lab.export.devices import Topology, topology
 from fabricc.operate.lab.export.netlab import netlab
 from fabricc.operate.lab.export.write import export
-from fabricc.operate.lab.source import planned
+from fabricc.operate.lab.lab_fabric import planned
 from fabricc.tree import EmitError
 from tests.operate.lab import specs
 from tests.operate.lab.specs import INVENTORIES

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.operate.lab.running import Lab
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
 
 LEFT_ALONE = (
     "interfaces",
@@ -62,7 +62,7 @@ class Live:
     folder: Path
     spec: Path
     text: str
-    source: Source
+    source: BuiltTree
     network: Network
 
     @property

@@ -19,13 +19,13 @@ from unittest.mock import patch
 from fabricc.cli.entry import run
 from fabricc.compiler.driver import build
 from fabricc.operate.devices import running
-from fabricc.operate.push.source import read_source
+from fabricc.operate.push.built_tree import read_source
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
 
 HERE = Path(__file__).parent
 SIMULATED = HERE / "simulated"
@@ -40,7 +40,7 @@ class Network:
     """Switches that run the first state of a spec, and what is needed to push the next."""
 
     folder: Path
-    source: Source
+    source: BuiltTree
     server: subprocess.Popen[str]
     port: int
     journal: Path
@@ -176,7 +176,7 @@ def run_here(words: list[str], state: str = "") -> subprocess.CompletedProcess[s
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
-def built(spec: Path, out: Path) -> Source:
+def built(spec: Path, out: Path) -> BuiltTree:
     result, _ = build(spec, out)
     assert result.tree is not None, result.diagnostics
     return read_source(result.tree, spec)

@@ -11,7 +11,7 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringError
 
 from fabricc.operate.devices.access import read_access
-from fabricc.operate.devices.connection import told
+from fabricc.operate.devices.connection import reason_of
 from fabricc.operate.devices.failure import DeviceError
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ def test_a_secret_comes_from_the_keyring_under_its_service_and_account(tmp_path:
         ("user: x", "FAB9101"),
         ("verify: 'no'", "FAB9101"),
         ("[", "FAB9101"),
+        ("password: {env: A}\nverify: false\nverify: true", "FAB9101"),
+        ("x: &x {verify: no}\n<<: *x", "FAB9101"),
+        ("port: 0x16", "FAB9101"),
     ],
 )
 def test_an_access_file_says_no_secret_and_nothing_unknown(text: str, code: str, tmp_path: Path) -> None:
@@ -78,6 +81,21 @@ def test_an_access_file_says_no_secret_and_nothing_unknown(text: str, code: str,
         read_access(file)
     assert error.value.code == code
     assert "hunter2" not in str(error.value)
+
+
+def test_what_an_access_file_states_twice_is_told_at_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "access.yaml"
+    file.write_text("verify: true\nnos:\n  eos: {port: 1}\nverify: false\n")
+    with pytest.raises(DeviceError, match=r"access\.yaml:4: the key 'verify' stands twice"):
+        read_access(file)
+
+
+def test_an_access_file_shares_values_and_says_no_as_yaml_1_1_does(tmp_path: Path) -> None:
+    file = tmp_path / "access.yaml"
+    file.write_text("password: &p {env: A}\nverify: no\ndevices: {a: {password: *p, timeout_s: 9}}\n")
+    access = read_access(file)
+    assert not access.default.verify
+    assert access.unverified
 
 
 def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
@@ -104,4 +122,4 @@ def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
     ],
 )
 def test_what_went_wrong_with_a_device_is_told_in_words(error: Exception, words: str) -> None:
-    assert told(error, lambda text: text.replace("secret", "***")) == words
+    assert reason_of(error, lambda text: text.replace("secret", "***")) == words

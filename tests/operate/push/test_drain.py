@@ -11,9 +11,9 @@ from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.fabric.model import TierName
+from fabricc.operate.push.built_tree import RefusedError, read_source
 from fabricc.operate.push.drain import drained, patched
 from fabricc.operate.push.journal import Journal, State, alone
-from fabricc.operate.push.source import RefusedError, read_source
 from tests.operate.lab import specs
 from tests.operate.push.network import built
 

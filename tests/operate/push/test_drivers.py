@@ -26,7 +26,7 @@ from tests.operate.push.network import built, run_here
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
 
 SPEC = """\
 cluster: small
@@ -60,7 +60,7 @@ class Bench:
     """One switch behind a server, the tree that it is pushed, and what its server says that it runs."""
 
     folder: Path
-    source: Source
+    source: BuiltTree
     server: Any
     running: Callable[[], str]
     lost: bool = False

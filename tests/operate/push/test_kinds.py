@@ -13,7 +13,7 @@ from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.kinds import GETTERS
 from fabricc.operate.push import gates, growth
 from fabricc.operate.push.options import Options
-from fabricc.operate.verify import heard, ports, sessions
+from fabricc.operate.verify import neighbours, ports, sessions
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_whatever_a_getter_returns_is_measured_or_refused(method: str, spine: Sw
         "get_bgp_neighbors": lambda told: sessions.compare(spine, told),
         "get_interfaces": lambda told: ports.compare(spine, told, None, 0),
         "get_interfaces_counters": lambda told: ports.compare(spine, {}, told, 0),
-        "get_lldp_neighbors_detail": lambda told: heard.ears(spine, told),
+        "get_lldp_neighbors_detail": lambda told: neighbours.ears(spine, told),
     }
     before = gates.measure(connection(**HONEST))
 

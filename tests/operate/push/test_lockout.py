@@ -16,7 +16,7 @@ from fabricc.operate.devices.access import Access, Login
 from fabricc.operate.devices.keys import public_key
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.push import lockout
-from fabricc.operate.push.source import RefusedError
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.start import Setting
 from tests.operate.lab import specs
 from tests.operate.push.network import built
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
 
-    Made = Callable[..., Source]
+    Made = Callable[..., BuiltTree]
 
 PASSWORD = Reference("env", "NOWHERE")
 SERVERS = "  tacacs: {servers: [172.16.0.5], key: {secret: tacacs}}\n"
@@ -39,9 +39,9 @@ STATING = ("eos", "nxos", "junos", "cumulus")
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A fabric of one system, built once."""
-    known: dict[tuple[str, str], Source] = {}
+    known: dict[tuple[str, str], BuiltTree] = {}
 
-    def make(nos: str, more: str = "") -> Source:
+    def make(nos: str, more: str = "") -> BuiltTree:
         if (nos, more) not in known:
             folder = tmp_path_factory.mktemp(nos)
             text = SPEC.format(model=MODELS.get(nos, "linux-16x100"), nos=nos)
@@ -54,13 +54,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return make
 
 
-def judged(source: Source, consents: frozenset[str] = frozenset(), **login: Any) -> tuple[Diagnostic, ...]:
+def judged(source: BuiltTree, consents: frozenset[str] = frozenset(), **login: Any) -> tuple[Diagnostic, ...]:
     """What is said of a push to one switch by a login."""
     setting = Setting(source, Access(Login(**login)), Path("journal"), consents=consents)
     return lockout.require(setting, [NAME])
 
 
-def refused(source: Source, **login: Any) -> str:
+def refused(source: BuiltTree, **login: Any) -> str:
     with pytest.raises(RefusedError) as error:
         judged(source, **login)
     assert {one.code for one in error.value.diagnostics} == {"FAB9160"}

@@ -14,8 +14,8 @@ from fabricc.operate.devices.access import Access, Login, read_access
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.secrets import Reference, named
+from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal
-from fabricc.operate.push.machine import Machine
 from fabricc.operate.push.options import Options
 from tests.operate.drivers.servers.eos import PASSWORD, USER, eos_switch
 from tests.operate.push.network import HITLESS, Network, built
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
 
 SPEC = """\
 cluster: small
@@ -153,14 +153,14 @@ def test_without_a_value_no_switch_is_spoken_to(network: Network, monkeypatch: p
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Source:
+def source(tmp_path: Path) -> BuiltTree:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC)
     return built(spec, tmp_path / "out")
 
 
 def test_a_real_driver_loads_the_value_and_its_exceptions_hide_it(
-    tmp_path: Path, source: Source, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, source: BuiltTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAB_TACACS", KEY)
     monkeypatch.setenv("LAB_SNMP", COMMUNITY)
@@ -172,20 +172,20 @@ def test_a_real_driver_loads_the_value_and_its_exceptions_hide_it(
         access = Access(login, secrets=places)
         run = journal.begin("push", "tree", "digest", {}, iter(["spine01a"]))
 
-        def machine(word: str) -> Machine:
+        def executor(word: str) -> Executor:
             def target(name: str) -> dict[str, str]:
                 return {
                     file: text.replace("tacacs-server", word) for file, text in source.files(name).items()
                 }
 
-            return Machine(source, access, journal, run, Options(confirm_s=60), target, threading.Event())
+            return Executor(source, access, journal, run, Options(confirm_s=60), target, threading.Event())
 
         journal.asked(run, "spine01a", "hostname old\n", "", False, {}, {})
         with pytest.raises(DeviceError) as refused:
-            machine("bogus-server").change("spine01a")
+            executor("bogus-server").change("spine01a")
         assert "bogus-server" in str(refused.value), "the device names the line"
         assert KEY not in str(refused.value)
-        machine("tacacs-server").change("spine01a")
+        executor("tacacs-server").change("spine01a")
         assert f"tacacs-server host 172.16.0.5 vrf MGMT key 0 {KEY}" in switch.running
         with connected(source.devices["spine01a"], access) as live:
             live.call("FAB9115", "the confirmation", "confirm_commit")

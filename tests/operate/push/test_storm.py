@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
 
 CANARY, OTHER = "spine01a", "spine02a"
 
@@ -39,7 +39,7 @@ class Pair:
         first = built(spec, folder / "out")
         texts = {name: list(first.renderings(name)) for name in (CANARY, OTHER)}
         spec.write_text(spec.read_text() + CHANGE)
-        self.source: Source = built(spec, folder / "out")
+        self.source: BuiltTree = built(spec, folder / "out")
         self.folder, self.nos = folder, nos
         self.servers: dict[str, Any] = {}
         self.running: dict[str, Callable[[], str]] = {}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fabricc.operate.push.source import Source
+    from fabricc.operate.push.built_tree import BuiltTree
     from tests.operate.drivers.servers.device import Device
 
 Heard = list[tuple[str, str, str, str]]
@@ -164,7 +164,7 @@ DEVICES: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 
 
-def announced(source: Source, nos: str, device: str, port: str) -> str:
+def announced(source: BuiltTree, nos: str, device: str, port: str) -> str:
     """What a switch of this system calls its port over LLDP: SONiC its alias, the others its name."""
     from fabricc.back import nos as back_ends
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import SwitchId
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,5 +18,5 @@ def first_uplink(spec: Path, name: str) -> str:
     assert fabric is not None
     place = fabric.find(name)
     assert place is not None
-    assert not isinstance(place, tuple)
+    assert isinstance(place, SwitchId)
     return next(port.name for port in fabric.switch(place).ports if port.direction is Direction.UP)

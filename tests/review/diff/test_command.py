@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
-from fabricc.front.spec.resources import schema_path
+from fabricc.base.documents.schema import schema_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

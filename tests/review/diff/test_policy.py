@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.front.spec.resources import cluster_schema, schema_path
+from fabricc.base.documents.schema import schema_path
+from fabricc.front.spec.resources import cluster_schema
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.policy import Policy, load_policy, read_policy, violations
 

@@ -75,8 +75,8 @@ def subjects(known: Known) -> Iterator[Subject]:
     for at in known.fabric.kinds():
         yield subject_of(known, at)
     groups: set[int] = set()
-    for unit, slot in known.fabric.host_ids():
-        group = known.fabric.units[unit].group
+    for host in known.fabric.host_ids():
+        group = known.fabric.units[host.unit].group
         if group not in groups:
             groups.add(group)
-            yield subject_of(known, (unit, slot))
+            yield subject_of(known, host)

@@ -6,17 +6,16 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-import yaml
-
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.composer import Rules
+from fabricc.base.documents.reader import parsed
 from fabricc.base.foreign import files
-from fabricc.fabric.yaml_text import compose
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from yaml.nodes import Node
+    from fabricc.base.documents.document import Document
 
 _PLAIN = re.compile(r"(?:0[xX])?([0-9a-fA-F]{16})")
 _SEPARATED = re.compile(r"[0-9a-fA-F]{2,4}(?:[:-][0-9a-fA-F]{2,4}){3,7}")
@@ -39,37 +38,33 @@ def read_guids(
     """
     start = Position(str(path), 1, 1)
     try:
-        root = compose(files.read(path, limit=MAX_BYTES).decode("utf-8-sig"))
+        document = parsed(files.read(path, limit=MAX_BYTES).decode("utf-8-sig"), str(path), _RULES)
     except files.TooLargeError as error:
         return {}, [_wrong(f"the file of GUIDs is {error.strerror}", start, _FORM)]
     except OSError as error:
         message = f"the file of GUIDs cannot be read: {path}: {error.strerror}"
         return {}, [_wrong(message, asked_at or start, "Its path counts from the spec's folder.")]
-    except (UnicodeDecodeError, yaml.YAMLError):
-        return {}, [_wrong("the file of GUIDs is not YAML", start, _FORM)]
-    if root is None:
-        return {}, []
-    if not isinstance(root, yaml.MappingNode):
+    except UnicodeDecodeError:
+        return {}, [_not_yaml(None, "", str(path))]
+    if not document.usable or document.value is None:
+        return {}, list(document.diagnostics)
+    if not isinstance(document.value, dict):
         return {}, [_wrong("the file of GUIDs is no mapping `name: GUID`", start, _FORM)]
-    return _entries(root.value, str(path), known)
+    found, problems = _entries(document, known)
+    return found, sorted([*document.diagnostics, *problems], key=lambda each: each.position or start)
 
 
-def _entries(
-    entries: list[tuple[Node, Node]], file: str, known: Collection[str]
-) -> tuple[Mapping[str, int], list[Diagnostic]]:
+def _entries(document: Document, known: Collection[str]) -> tuple[Mapping[str, int], list[Diagnostic]]:
     found: dict[str, int] = {}
     owners: dict[int, str] = {}
     problems: list[Diagnostic] = []
-    for key, value in entries:
-        at = Position(file, key.start_mark.line + 1, key.start_mark.column + 1)
-        name = key.value if isinstance(key, yaml.ScalarNode) else ""
-        guid = _guid(value.value) if isinstance(value, yaml.ScalarNode) else None
+    for name, value in document.value.items():
+        at = document.key_position((name,))
+        guid = _guid(value) if isinstance(value, str) else None
         if name not in known:
             problems.append(_wrong(f"the plan has no device {name[:60]!r}", at, _alike(name, known)))
         elif guid is None:
             problems.append(_wrong(f"{name}: not a GUID", at, "For example: 0x506b4b0300a1b2c3."))
-        elif name in found:
-            problems.append(_wrong(f"{name} stands twice", at, "Remove one of the lines."))
         elif (owner := owners.setdefault(guid, name)) != name:
             problems.append(_wrong(f"{name} has the GUID of {owner}", at, "Every port has its own."))
         else:
@@ -97,3 +92,28 @@ def _alike(name: str, known: Collection[str]) -> str:
 
 def _wrong(message: str, at: Position, remedy: str = "") -> Diagnostic:
     return Diagnostic("FAB5813", Severity.ERROR, message, at, remedy)
+
+
+def _not_yaml(_: Exception | None, __: str, file: str) -> Diagnostic:
+    return _wrong("the file of GUIDs is not YAML", Position(file, 1, 1), _FORM)
+
+
+_NOT_YAML = ("FAB5813", "the file of GUIDs is not YAML", _FORM)
+_KEY = ("FAB5813", "the plan has no device {shown!r}", "Names are those of plan/lids.csv.")
+_RULES = Rules(
+    words={
+        "twice": ("FAB5813", "{shown} stands twice", "Remove one of the lines."),
+        "key": _KEY,
+        "collection as key": ("FAB5813", "the plan has no device ''", "Names are those of plan/lids.csv."),
+    }
+    | dict.fromkeys(("too deep", "too many", "tag", "second document", "alias"), _NOT_YAML),
+    plain=str,
+    check=lambda _: None,
+    syntax=_not_yaml,
+    longest_key=128,
+    max_depth=32,
+    max_nodes=1_000_000,
+    max_aliased_nodes=0,
+    max_problems=100,
+)
+"""Everything is text: `50600000000000e5` is a GUID and no number."""

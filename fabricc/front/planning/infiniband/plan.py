@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.values import dataclass
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.fabric import AddressPlan, CableKind, Fabric, RoutingPlan, Services, TierPlan
+from fabricc.fabric.fabric import AddressPlan, Fabric, RoutingPlan, TierPlan
 from fabricc.fabric.infiniband.identity import LidPlan
 from fabricc.fabric.infiniband.model import InfinibandFabric, IpoibPlan
-from fabricc.fabric.model import TierName
+from fabricc.fabric.model import Services, TierName
 from fabricc.fabric.naming import host_port_name
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.changes import changes
@@ -275,7 +275,6 @@ def _wiring(
         (NOS, key): tuple(panel.port_name(NOS, model, s.cage, s.child, s.children) for s in layout.slots)
         for key, model, layout in layouts
     }
-    cables = (("host", spec.cables.host), ("spine", spec.cables.spine), ("core", spec.cables.core))
     return Fabric(
         cluster=spec.cluster,
         shape=shape,
@@ -291,7 +290,7 @@ def _wiring(
         addresses=addresses,
         routing=RoutingPlan(0, False, 0, 0, None, 0, 0, 0, 0, 0),
         services=Services((), (), (), ()),
-        cable_kinds={kind: CableKind(cable.medium, cable.length_m) for kind, cable in cables},
+        cable_kinds={link: getattr(spec.cables, link) for link in ("host", "spine", "core")},
         switch_mtu=0,
         host_mtu=0,
         qos={},

@@ -8,7 +8,7 @@ from fabricc.base.values import dataclass
 from fabricc.operate.lab.export.containerlab import containerlab
 from fabricc.operate.lab.export.devices import topology
 from fabricc.operate.lab.export.netlab import netlab
-from fabricc.operate.lab.source import planned
+from fabricc.operate.lab.lab_fabric import planned
 from fabricc.tree.exclusive import exclusive
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.stage import Stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.operate.verify.heard import Cabling, Ears, Neighbor, compare
+from fabricc.operate.verify.neighbours import Cabling, Ears, Neighbor, compare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,7 +24,7 @@ FROM_ABOVE = "65000:1"
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RoutePolicy:
     """The policy objects of one switch and the names its BGP process uses."""
 
     prefix_lists: tuple[PrefixList, ...]
@@ -40,7 +40,7 @@ def policy(
     fabric: Sequence[PrefixList],
     connected: Sequence[PrefixList],
     own: Sequence[PrefixList],
-) -> Policy:
+) -> RoutePolicy:
     """The policy of a switch.
 
     Args:
@@ -67,7 +67,9 @@ def policy(
     if middle:
         communities.insert(0, CommunityList("FROM-ABOVE", FROM_ABOVE))
     lists = sorted((*fabric, *connected, *own), key=lambda prefix_list: prefix_list.name)
-    return Policy(tuple(lists), tuple(communities), tuple(sorted(maps, key=lambda route_map: route_map.name)))
+    return RoutePolicy(
+        tuple(lists), tuple(communities), tuple(sorted(maps, key=lambda route_map: route_map.name))
+    )
 
 
 def _imports(lists: Sequence[PrefixList], mark: str | None) -> list[Clause]:

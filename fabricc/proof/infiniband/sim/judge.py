@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.infiniband.proof import Finding
-from fabricc.back.infiniband.sim.routes import read_tables, walk
 from fabricc.back.infiniband.sm_files import CONF, PARTITIONS, default_lane
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.fabric.infiniband.model import DEFAULT_PKEY
+from fabricc.proof import Finding
+from fabricc.proof.infiniband.sim.routes import read_tables, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.back.infiniband.sim.processes import SimulatedSubnet
-    from fabricc.back.infiniband.sim.routes import Walk
     from fabricc.back.infiniband.topology import Node, ReadTopology
     from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.proof.infiniband.sim.processes import SimulatedSubnet
+    from fabricc.proof.infiniband.sim.routes import Walk
 
 _PRINTED = re.compile(r".*(?:Unrecognized token|Invalid Cached Option|PARSE ERROR|Error in QoS).*")
 _LOGGED = re.compile(r".*(?: ERR |not a fat-tree|LMC > 0|No valid roots|retrying with default config).*")

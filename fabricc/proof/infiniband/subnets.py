@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.reading import read_subnet
 from fabricc.fabric.infiniband import identity
 from fabricc.fabric.infiniband.identity import guid_text
 from fabricc.fabric.infiniband.model import DEFAULT_PKEY
+from fabricc.proof import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,15 +21,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.infiniband.wiring import Subnet
 
 _ENGINES = {"ftree", "updn", "minhop"}
-
-
-class Finding(NamedTuple):
-    """Something wrong: code, message, file below the subnet's folder and line (0: none)."""
-
-    code: str
-    message: str
-    file: str
-    line: int = 0
 
 
 def prove(subnet: Subnet, files: Mapping[str, str]) -> Iterator[Finding]:

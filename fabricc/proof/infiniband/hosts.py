@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts.nccl import FILES
 from fabricc.back.hosts.yaml_lines import flatten
 from fabricc.back.infiniband import host_files
-from fabricc.back.infiniband.proof import Finding
+from fabricc.proof import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,9 +11,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricc.front.spec.fitting import fits
+from fabricc.base.documents.fitting import fits
+from fabricc.base.documents.schema import breaches, validator
 from fabricc.front.spec.resources import cluster_schema
-from fabricc.front.spec.validate import _validator
 
 INVENTORIES = sorted((Path(__file__).parents[3] / "inventories").glob("*/cluster.yaml"))
 SPECS = [yaml.safe_load(path.read_text()) for path in INVENTORIES]
@@ -51,5 +51,21 @@ def test_a_fitting_document_has_no_errors(data: st.DataObject) -> None:
             holder[last][data.draw(st.sampled_from(["x", "X y", "su001-tor1a"]))] = data.draw(
                 st.sampled_from(ODD)
             )
-    valid = not list(_validator().iter_errors(spec[""]))
+    valid = not list(validator("cluster").iter_errors(spec[""]))
     assert fits(spec[""], cluster_schema(), cluster_schema()) == valid
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "keyword"),
+    [
+        ("policy", {"max_gpus_affected": 64.0}, "type"),
+        ("cluster", {"gpus": {"model": "dgx-h100", "hosts": 4.0}}, "anyOf"),
+    ],
+)
+def test_a_count_with_a_point_breaches_every_schema(name: str, value: dict[str, Any], keyword: str) -> None:
+    assert [each.validator for each in breaches(value, name) if each.validator != "required"] == [keyword]
+
+
+def test_a_breach_of_a_pattern_names_the_value() -> None:
+    (breach,) = (each for each in breaches({"cluster": "No\n"}, "cluster") if each.validator == "pattern")
+    assert breach.message.startswith("'No\\n' does not match '^")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.front.spec.document import Document, clip
-from fabricc.front.spec.yaml_composer import Composer, Stop
-from fabricc.front.spec.yaml_errors import syntax_diagnostic
-from fabricc.front.spec.yaml_scalars import FORBIDDEN
+from fabricc.base.documents.composer import Composer, Rules, Stop
+from fabricc.base.documents.document import Document, clip
+from fabricc.base.documents.scalars import FORBIDDEN, check_text, resolve
+from fabricc.base.documents.syntax import syntax_diagnostic
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 try:
     from yaml import CLoader as EventLoader
@@ -20,8 +24,67 @@ except ImportError:
 MAX_BYTES = 16 * 1024 * 1024
 
 
+def _not_yaml(error: Exception, text: str, file: str) -> Diagnostic:
+    if isinstance(error, yaml.MarkedYAMLError):
+        return syntax_diagnostic(error, text, file)
+    message = f"not valid YAML: {clip(str(error), 100)}"
+    return Diagnostic("FAB0007", Severity.ERROR, message, Position(file, 1, 1))
+
+
+STRICT = Rules(
+    words={
+        "empty": ("FAB0006", "the file holds no value", "`fabricc init` writes a spec to start from."),
+        "twice": ("FAB0009", "the key '{shown}' stands twice: first at {first}", "Keep one of the two."),
+        "key": ("FAB0010", "the key {shown} is not text", 'Put it in quotes: "{shown}".'),
+        "collection as key": (
+            "FAB0010",
+            "a list or mapping cannot be a key",
+            "Keys are names: quote odd ones.",
+        ),
+        "alias as key": ("FAB0010", "an alias cannot be a key", "Write the key out."),
+        "too deep": ("FAB0011", "nested deeper than {most} levels", "A spec needs six levels at most."),
+        "too many": ("FAB0012", "more than {most:,} values in one file", "Count hosts, do not list them."),
+        "tag": (
+            "FAB0015",
+            "tags are not understood: {shown}",
+            "Remove it; quote a value to make it text.",
+        ),
+        "second document": (
+            "FAB0016",
+            "a second document begins here",
+            "A spec is one document: one cluster per file.",
+        ),
+        "no anchor": ("FAB0017", "no anchor &{shown} stands before this alias", "Write the value out."),
+        "own anchor": (
+            "FAB0017",
+            "the alias *{shown} stands inside its own anchor",
+            "Write the value out.",
+        ),
+        "aliases": (
+            "FAB0018",
+            "aliases expand to more than {most:,} values or {depth} levels",
+            "Write the values out, or count hosts instead of listing them.",
+        ),
+        "merge": (
+            "FAB0019",
+            "merge keys (`<<`) are not understood",
+            "Write the entries out, or share a whole value with an anchor and an alias.",
+        ),
+    },
+    plain=resolve,
+    check=check_text,
+    syntax=_not_yaml,
+    longest_key=None,
+    max_depth=64,
+    max_nodes=500_000,
+    max_aliased_nodes=10_000,
+    max_problems=100,
+)
+"""Specs, policies and ledgers."""
+
+
 def parse_yaml(source: bytes | str, file: str) -> Document:
-    """Read one YAML document.
+    """Read one YAML document by the rules of specs.
 
     Never raises: whatever is wrong is among the diagnostics. Scalars follow the YAML 1.2 core schema,
     narrowed: `null`, `~`, `true` and `false` in lower case, decimal numbers without leading zeros, finite
@@ -30,26 +93,22 @@ def parse_yaml(source: bytes | str, file: str) -> Document:
     text = _decode(source, file)
     if isinstance(text, Diagnostic):
         return Document(file, None, diagnostics=(text,), usable=False)
-    composer = Composer(file)
+    return parsed(text, file, STRICT)
+
+
+def parsed(text: str, file: str, rules: Rules) -> Document:
+    """Read one YAML document by rules of its own; never raises for what it holds."""
+    composer = Composer(file, rules)
     usable = True
     try:
         for event in yaml.parse(text, Loader=EventLoader):
             composer.feed(event)
+        if not composer.seen and "empty" in rules.words:
+            composer.stop("empty", Position(file, 1, 1))
     except Stop:
         usable = False
-    except yaml.MarkedYAMLError as error:
-        composer.diagnostics.append(syntax_diagnostic(error, text, file))
-        usable = False
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        composer.report("FAB0007", f"not valid YAML: {clip(str(error), 100)}", Position(file, 1, 1))
-        usable = False
-    if usable and not composer.seen:
-        composer.report(
-            "FAB0006",
-            "the file holds no value",
-            Position(file, 1, 1),
-            "`fabricc init` writes a spec to start from.",
-        )
+        composer.diagnostics.append(rules.syntax(error, text, file))
         usable = False
     return Document(
         file,
@@ -60,6 +119,11 @@ def parse_yaml(source: bytes | str, file: str) -> Document:
         tuple(composer.diagnostics),
         usable,
     )
+
+
+def shipped(path: Path) -> Any:
+    """The values of a YAML file that comes with the product, as YAML 1.1 has them."""
+    return yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def too_large(file: str) -> Diagnostic:

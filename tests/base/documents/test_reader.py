@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Position
 from fabricc.base.diagnostics.codes import TITLES
-from fabricc.front.spec import yaml_loader
-from fabricc.front.spec.yaml_loader import parse_yaml
+from fabricc.base.documents import reader
+from fabricc.base.documents.reader import parse_yaml
 
 REFUSED = {
     "FAB0003": (b"#" * (16 * 1024 * 1024 + 1), 1, 1),
@@ -105,7 +105,7 @@ def test_what_a_yaml_writer_writes_is_read_back(value: object, flow: bool) -> No
 
 @pytest.mark.parametrize("code", sorted(set(REFUSED) - {"FAB0003", "FAB0012"}))
 def test_the_parser_in_pure_python_refuses_the_same(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_loader, "EventLoader", yaml.Loader)
+    monkeypatch.setattr(reader, "EventLoader", yaml.Loader)
     source, line, _ = REFUSED[code]
     (each,) = parse_yaml(source, "f").diagnostics
     assert each.code == code

@@ -44,7 +44,7 @@ def refused(code: str, message: str, remedy: str = "") -> RefusedError:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class BuiltTree:
     """A tree as it was when it was read, and the fabric it was built from.
 
     Attributes:
@@ -87,7 +87,7 @@ class Source:
         return found[0], found[1]
 
 
-def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> Source:
+def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> BuiltTree:
     """Read a tree once, and prove that its bytes, its spec and its lock belong together.
 
     Args:
@@ -132,4 +132,4 @@ def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> So
             "FAB9130", f"the switches of {path} are not configured one by one: its subnet manager routes"
         )
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    return Source(held, path, fabric, places, inventory.devices(fabric))
+    return BuiltTree(held, path, fabric, places, inventory.devices(fabric))

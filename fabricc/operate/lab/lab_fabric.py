@@ -28,7 +28,7 @@ MULTIPATH_LIMIT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LabFabric:
     """What a lab is made from.
 
     Attributes:
@@ -53,7 +53,7 @@ class UnsoundError(Exception):
         self.compiled = compiled
 
 
-def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample: bool = False) -> Source:
+def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample: bool = False) -> LabFabric:
     """Plan a spec for the lab.
 
     Args:
@@ -76,7 +76,9 @@ def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample:
         raise UnsoundError(compiled)
     differences: list[str] = []
     part = _part(fabric, units, sample, differences)
-    return Source(_through_frr(part, frr_release, differences), compiled, tuple(differences), units, sample)
+    return LabFabric(
+        _through_frr(part, frr_release, differences), compiled, tuple(differences), units, sample
+    )
 
 
 def planned(spec_path: Path, units: int | None, *, sample: bool = False) -> tuple[Fabric, tuple[str, ...]]:

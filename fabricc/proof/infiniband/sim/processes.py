@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from fabricc.back.infiniband.sim.inputs import Needs
+    from fabricc.proof.infiniband.sim.inputs import Needs
 
 PROGRAMS = ("ibsim", "opensm", "ibnetdiscover", "ibtracert", "saquery", "smpquery", "ibdmchk")
 PACKAGES = "opensm ibsim-utils infiniband-diags ibutils"

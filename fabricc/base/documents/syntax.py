@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.front.spec.document import clip
+from fabricc.base.documents.document import clip
 
 if TYPE_CHECKING:
     import yaml

@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import yaml
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.document import clip
+from fabricc.base.documents.scalars import RefusedError
 from fabricc.base.values import dataclass
-from fabricc.front.spec.document import clip
-from fabricc.front.spec.yaml_scalars import RefusedError, check_text, resolve
 
 if TYPE_CHECKING:
-    from fabricc.front.spec.model import Path
+    from collections.abc import Callable, Mapping
 
-MAX_DEPTH = 64
-MAX_NODES = 500_000
-MAX_ALIASED_NODES = 10_000
-MAX_PROBLEMS = 100
+    from fabricc.base.documents.document import KeyPath
 
 
 class Stop(Exception):  # noqa: N818 - not an error: ends the event loop after a diagnostic
     """Reading on is of no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a kind of file may hold, and what is said of the rest.
+
+    Attributes:
+        words: what is wrong -> code, message, help; the texts name `{most}`, `{shown}`, `{text}`, `{first}`, `{depth}`.
+        plain: the value of a plain scalar; raises `RefusedError`.
+        check: raises it for a text that the file may not hold.
+        syntax: what to say of a text that is no YAML.
+        longest_key: in characters, of keys that are text as they are written; None where a plain number or truth value
+            is no key.
+        max_depth: levels of nesting.
+        max_nodes: values.
+        max_aliased_nodes: values that aliases expand to; 0 for no aliases.
+        max_problems: so many are collected, then reading ends.
+    """
+
+    words: Mapping[str, tuple[str, str, str]]
+    plain: Callable[[str], Any]
+    check: Callable[[str], None]
+    syntax: Callable[[Exception, str, str], Diagnostic]
+    longest_key: int | None
+    max_depth: int
+    max_nodes: int
+    max_aliased_nodes: int
+    max_problems: int
 
 
 @dataclass(slots=True)
@@ -39,7 +64,7 @@ class _Open:
     """A collection whose end has not come; path None when it is read over (a refused key or its value)."""
 
     value: Any
-    path: Path | None
+    path: KeyPath | None
     is_key: bool
     anchor: str | None
     nodes_before: int
@@ -51,13 +76,14 @@ class _Open:
 class Composer:
     """Builds values from events, one frame per open collection; no recursion."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, rules: Rules) -> None:
         self.file = file
+        self.rules = rules
         self.root: Any = None
         self.seen = False
-        self.positions: dict[Path, Position] = {}
-        self.value_positions: dict[Path, Position] = {}
-        self.broken: set[Path] = set()
+        self.positions: dict[KeyPath, Position] = {}
+        self.value_positions: dict[KeyPath, Position] = {}
+        self.broken: set[KeyPath] = set()
         self.diagnostics: list[Diagnostic] = []
         self.stack: list[_Open] = []
         self.anchors: dict[str, _Anchor] = {}
@@ -65,14 +91,19 @@ class Composer:
         self.aliased_nodes = 0
 
     def report(self, code: str, message: str, position: Position, help: str = "") -> None:
-        """Note an error; the hundredth ends the reading."""
+        """Note an error; the last one that the rules allow ends the reading."""
         self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, position, help))
-        if len(self.diagnostics) >= MAX_PROBLEMS:
+        if len(self.diagnostics) >= self.rules.max_problems:
             raise Stop
 
-    def stop(self, code: str, message: str, position: Position, help: str = "") -> None:
+    def tell(self, what: str, position: Position, **values: object) -> None:
+        """Note an error in the words that the rules have for it."""
+        code, message, help = self.rules.words[what]
+        self.report(code, message.format(**values), position, help.format(**values))
+
+    def stop(self, what: str, position: Position, **values: object) -> NoReturn:
         """Note an error after which reading on is of no use."""
-        self.report(code, message, position, help)
+        self.tell(what, position, **values)
         raise Stop
 
     def feed(self, event: yaml.Event) -> None:
@@ -87,12 +118,7 @@ class Composer:
             case yaml.AliasEvent():
                 self._alias(event)
             case yaml.DocumentStartEvent() if self.seen:
-                self.stop(
-                    "FAB0016",
-                    "a second document begins here",
-                    self._position(event),
-                    "A spec is one document: one cluster per file.",
-                )
+                self.stop("second document", self._position(event))
 
     def _position(self, event: yaml.Event) -> Position:
         mark = event.start_mark
@@ -100,41 +126,32 @@ class Composer:
 
     def _count(self, position: Position, nodes: int = 1) -> None:
         self.nodes += nodes
-        if self.nodes > MAX_NODES:
-            self.stop(
-                "FAB0012",
-                f"more than {MAX_NODES:,} values in one file",
-                position,
-                "Count hosts, do not list them.",
-            )
+        if self.nodes > self.rules.max_nodes:
+            self.stop("too many", position, most=self.rules.max_nodes)
 
     def _refuse_tag(self, event: Any, position: Position) -> None:
         if event.tag is not None:
-            self.report(
-                "FAB0015",
-                f"tags are not understood: {clip(event.tag)}",
-                position,
-                "Remove it; quote a value to make it text.",
-            )
+            self.tell("tag", position, text=event.tag, shown=clip(event.tag))
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         position = self._position(event)
         self._count(position)
         self._refuse_tag(event, position)
         frame = self.stack[-1] if self.stack else None
+        is_key = frame is not None and not frame.have_key and type(frame.value) is dict
         broken = False
         value: Any = event.value
         try:
-            if not event.style:
-                value = resolve(value)
-            if type(value) is str:
-                check_text(value)
+            if not event.style and not (is_key and self.rules.longest_key):
+                value = self.rules.plain(value)
+            if type(value) is str and not (is_key and self.rules.longest_key):
+                self.rules.check(value)
         except RefusedError as refused:
             self.report(refused.code, str(refused), position, refused.help)
             value, broken = None, True
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchor(value)
-        if frame is not None and not frame.have_key and type(frame.value) is dict:
+        if is_key and frame is not None:
             self._key(frame, value, position, plain=not event.style, broken=broken)
         else:
             path = self._place(value, position)
@@ -144,32 +161,24 @@ class Composer:
     def _key(self, frame: _Open, value: Any, position: Position, *, plain: bool, broken: bool) -> None:
         """Take a mapping's next key; a refused one leaves `frame.key` None, so its value is read over."""
         frame.have_key, frame.key = True, None
+        longest = self.rules.longest_key
         if broken or frame.path is None:
             return
         if type(value) is not str:
             word = "nothing" if value is None else str(value).lower() if type(value) is bool else str(value)
-            self.report(
-                "FAB0010", f"the key {clip(word)} is not text", position, f'Put it in quotes: "{clip(word)}".'
-            )
-        elif plain and value == "<<":
-            self.report(
-                "FAB0019",
-                "merge keys (`<<`) are not understood",
-                position,
-                "Write the entries out, or share a whole value with an anchor and an alias.",
-            )
+            self.tell("key", position, shown=clip(word))
+        elif longest and (len(value) > longest or not value.isprintable()):
+            self.tell("key", position, shown=clip(value))
+        elif plain and value == "<<" and not longest:
+            self.tell("merge", position)
         elif (first := self.positions.get((*frame.path, value))) is not None:
-            self.report(
-                "FAB0009",
-                f"the key '{clip(value)}' stands twice: first at {first.line}:{first.column}",
-                position,
-                "Keep one of the two.",
-            )
+            place = f"{first.line}:{first.column}"
+            self.tell("twice", position, text=value, shown=clip(value), first=place)
         else:
             self.positions[(*frame.path, value)] = position
             frame.key = value
 
-    def _place(self, value: Any, position: Position) -> Path | None:
+    def _place(self, value: Any, position: Position) -> KeyPath | None:
         """Put a value where it belongs; returns its path, None when it is read over."""
         self.seen = True
         if not self.stack:
@@ -177,7 +186,7 @@ class Composer:
             self.positions[()] = position
             return ()
         frame = self.stack[-1]
-        path: Path | None = None
+        path: KeyPath | None = None
         if type(frame.value) is list:
             if frame.path is not None:
                 path = (*frame.path, len(frame.value))
@@ -195,21 +204,14 @@ class Composer:
         position = self._position(event)
         self._count(position)
         self._refuse_tag(event, position)
-        if len(self.stack) >= MAX_DEPTH:
-            self.stop(
-                "FAB0011",
-                f"nested deeper than {MAX_DEPTH} levels",
-                position,
-                "A spec needs six levels at most.",
-            )
+        if len(self.stack) >= self.rules.max_depth:
+            self.stop("too deep", position, most=self.rules.max_depth)
         value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
         frame = self.stack[-1] if self.stack else None
         is_key = frame is not None and type(frame.value) is dict and not frame.have_key
         path = None if is_key else self._place(value, position)
         if is_key:
-            self.report(
-                "FAB0010", "a list or mapping cannot be a key", position, "Keys are names: quote odd ones."
-            )
+            self.tell("collection as key", position)
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchor(value, done=False)
         self.stack.append(_Open(value, path, is_key, event.anchor, self.nodes))
@@ -227,29 +229,22 @@ class Composer:
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         position = self._position(event)
+        rules = self.rules
         name = clip(event.anchor or "")
+        if not rules.max_aliased_nodes:
+            self.stop("alias", position, shown=name)
         anchor = self.anchors.get(event.anchor or "")
         if anchor is None:
-            self.stop(
-                "FAB0017", f"no anchor &{name} stands before this alias", position, "Write the value out."
-            )
-            return
+            self.stop("no anchor", position, shown=name)
         if not anchor.done:
-            self.stop(
-                "FAB0017", f"the alias *{name} stands inside its own anchor", position, "Write the value out."
-            )
+            self.stop("own anchor", position, shown=name)
         self.aliased_nodes += anchor.nodes
-        if self.aliased_nodes > MAX_ALIASED_NODES or len(self.stack) + anchor.height > MAX_DEPTH:
-            self.stop(
-                "FAB0018",
-                f"aliases expand to more than {MAX_ALIASED_NODES:,} values or {MAX_DEPTH} levels",
-                position,
-                "Write the values out, or count hosts instead of listing them.",
-            )
+        if self.aliased_nodes > rules.max_aliased_nodes or len(self.stack) + anchor.height > rules.max_depth:
+            self.stop("aliases", position, most=rules.max_aliased_nodes, depth=rules.max_depth)
         self._count(position, anchor.nodes)
         frame = self.stack[-1] if self.stack else None
         if frame is not None and type(frame.value) is dict and not frame.have_key:
-            self.report("FAB0010", "an alias cannot be a key", position, "Write the key out.")
+            self.tell("alias as key", position)
             frame.have_key, frame.key = True, None
             return
         if frame is not None:

@@ -1,12 +1,15 @@
-"""YAML scalars of a spec: what a plain word means, and what no text may hold."""
+"""YAML scalars: what a plain word means, and what no text of a spec may hold."""
 
 from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import Any
 
-from fabricc.front.spec.document import clip
+import yaml
+
+from fabricc.base.documents.document import clip
 
 MAX_DIGITS = 18
 MAX_TEXT = 4096
@@ -23,7 +26,7 @@ NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 class RefusedError(ValueError):
-    """A scalar that no spec can hold."""
+    """A scalar that the file cannot hold."""
 
     def __init__(self, code: str, message: str, help: str) -> None:
         super().__init__(message)
@@ -79,3 +82,34 @@ def check_text(text: str) -> None:
         raise RefusedError(
             "FAB0005", f"the text {clip(repr(text))} holds {what}", "Write the value on one line."
         )
+
+
+def resolve_1_1(text: str, code: str) -> Any:
+    """The value of a plain scalar by YAML 1.1, where `yes` and `off` are truth values; dates are text.
+
+    Raises:
+        RefusedError: `code`, a number that is not decimal, not finite, or of more than 18 characters.
+    """
+    kind = _resolver().resolve(yaml.ScalarNode, text, (True, False)).removeprefix("tag:yaml.org,2002:")
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return text.lower() in ("true", "yes", "on")
+    if kind == "int":
+        if not text.lstrip("+-").isdecimal() or len(text) > MAX_DIGITS:
+            raise RefusedError(code, f"{text[:40]!r} is no plain decimal number", "Write plain digits.")
+        return int(text)
+    if kind == "float":
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise RefusedError(code, f"{text[:40]!r} is no finite number", "Write a plain number.")
+        return number
+    return text
+
+
+@cache
+def _resolver() -> Any:
+    return yaml.resolver.Resolver()

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.cabling import compare_files
-from fabricc.back.infiniband.found import compare
-from fabricc.back.infiniband.sim.inputs import Needs, adapter_id, prepare
-from fabricc.back.infiniband.sim.processes import SimulatedSubnet, missing
+from fabricc.back.infiniband.discovery import compare
 from fabricc.back.infiniband.topology import ReadTopology, read_topology
+from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, prepare
+from fabricc.proof.infiniband.sim.processes import SimulatedSubnet, missing
 from tests.back.infiniband.support import document, planned, rendered
 
 if TYPE_CHECKING:

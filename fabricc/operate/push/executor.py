@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from fabricc.operate.devices.access import Access
+    from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.push.journal import Entry, Journal
     from fabricc.operate.push.options import Options
-    from fabricc.operate.push.source import Source
     from fabricc.proof.compare import Mismatch
 
 Files = dict[str, str]
@@ -58,7 +58,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Machine:
+class Executor:
     """The acts of one run; each may be called from any thread, and none for one switch at once.
 
     Attributes:
@@ -67,7 +67,7 @@ class Machine:
         stop: set when the push is to come to an end: nothing new begins.
     """
 
-    source: Source
+    source: BuiltTree
     access: Access
     journal: Journal
     run: int
@@ -115,12 +115,7 @@ class Machine:
         """
         device, wanted = self.source.devices[name], self.target(name)
         with self._connected(name) as switch:
-            if switch.pending():
-                raise DeviceError(
-                    "FAB9111",
-                    f"{name}: a commit of somebody else waits for its confirmation",
-                    "Let it be confirmed or undone first.",
-                )
+            switch.require_no_commit()
             files = self._files(switch, wanted)
             self._require_known(name, files, wanted)
             diff = without_secrets(device.nos, self._candidate(switch, wanted), files)

@@ -9,17 +9,17 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.infiniband.proof import Finding
-from fabricc.back.infiniband.sim import judge
-from fabricc.back.infiniband.sim.inputs import Needs, adapter_id, prepare
-from fabricc.back.infiniband.sim.processes import PACKAGES, SimulatedSubnet, SimulationError, missing
-from fabricc.back.infiniband.sim.routes import ranks
 from fabricc.back.infiniband.sm_files import CONF, LIDS, TOPOLOGY, sm_files, subnet_folder
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.proof import Finding
+from fabricc.proof.infiniband.sim import judge
+from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, prepare
+from fabricc.proof.infiniband.sim.processes import PACKAGES, SimulatedSubnet, SimulationError, missing
+from fabricc.proof.infiniband.sim.routes import ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -90,7 +90,7 @@ def simulate_tree(
         report = simulate(ib, files)
         for found in report.findings:
             at = Position(str(folder / found.file), max(1, found.line)) if found.file else None
-            result.append(Diagnostic(found.code, Severity.ERROR, found.message, at))
+            result.append(Diagnostic(found.code, found.severity, found.message, at, found.help))
         if not report.findings:
             at = Position(str(folder / CONF), 1)
             result.append(Diagnostic("FAB6329", Severity.NOTE, report.sentence(), at))

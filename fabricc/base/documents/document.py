@@ -1,0 +1,64 @@
+"""A YAML file as plain values, with the place of each and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics import Diagnostic, Position
+from fabricc.base.foreign.text import visible
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KeyPath = tuple[str | int, ...]
+"""Keys and indices from the root of a document to a value."""
+LONGEST_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What the YAML reader understood of a file.
+
+    Attributes:
+        value: dictionaries, lists, text, numbers, booleans and None; meaningless when `usable` is False.
+        positions: path -> where its key (in a mapping) or its item (in a list) stands.
+        value_positions: path -> where the value of a mapping entry stands.
+        broken: paths whose value was refused and stands as None; they have a diagnostic already.
+        diagnostics: problems met while reading.
+        usable: False when reading stopped before the end of the file.
+    """
+
+    file: str
+    value: Any
+    positions: Mapping[KeyPath, Position] = field(default_factory=dict)
+    value_positions: Mapping[KeyPath, Position] = field(default_factory=dict)
+    broken: frozenset[KeyPath] = frozenset()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    usable: bool = True
+
+    def key_position(self, path: KeyPath) -> Position:
+        """The place of the key or item at `path`, or of the nearest enclosing one that the file has."""
+        for length in range(len(path), 0, -1):
+            if (found := self.positions.get(path[:length])) is not None:
+                return found
+        return Position(self.file, 1, 1)
+
+    def value_position(self, path: KeyPath) -> Position:
+        """The place of the value at `path` when it is no mapping and on its key's line, else of the key."""
+        key = self.key_position(path)
+        place = self.value_positions.get(path)
+        if place is None or place.line != key.line:
+            return key
+        value = self.value
+        for part in path:
+            value = value[part]
+        return key if isinstance(value, dict) else place
+
+
+def clip(text: str, longest: int = LONGEST_SHOWN) -> str:
+    """Text safe and short enough for a message: control characters escaped, the end cut off."""
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return visible(text)

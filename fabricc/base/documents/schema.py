@@ -1,0 +1,73 @@
+"""JSON Schemas that come with the product, and what in a document breaches one."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from fabricc.base.documents.fitting import fits, pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
+PACKAGE = Path(__file__).resolve().parent.parent
+MOST_PER_KEYWORD = 101
+_PER_ENTRY = ("items", "additionalProperties", "propertyNames")
+
+
+def schema_path(name: str) -> Path:
+    """The file of a schema by its short name, e.g. `cluster`: in a wheel inside the package, else beside it.
+
+    Raises:
+        FileNotFoundError: this installation does not have it.
+    """
+    for folder in (PACKAGE / "_schemas", PACKAGE.parent / "schemas"):
+        if (path := folder / f"{name}.schema.json").is_file():
+            return path
+    raise FileNotFoundError(f"{name}.schema.json")
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """A schema by its short name; shared, so never to be changed."""
+    return cast("dict[str, Any]", json.loads(schema_path(name).read_text("utf-8")))
+
+
+def breaches(value: Any, name: str) -> Iterator[ValidationError]:
+    """What in a document does not fit the schema of that name; a whole number is written without a point.
+
+    Of the entries of one list or mapping no more than `MOST_PER_KEYWORD` are told.
+    """
+    return iter(()) if fits(value, schema(name), schema(name)) else validator(name).iter_errors(value)
+
+
+@cache
+def validator(name: str) -> Draft202012Validator:
+    """The library's validator of a schema."""
+    from jsonschema import Draft202012Validator, validators
+
+    # A pattern's `$` must not match before a final line break, and 128.0 is no count.
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    extend: Any = validators.extend
+    keywords = {keyword: _bounded(Draft202012Validator.VALIDATORS[keyword]) for keyword in _PER_ENTRY}
+    strict = extend(Draft202012Validator, {**keywords, "pattern": _pattern}, type_checker=types)
+    made: Draft202012Validator = strict(schema(name))
+    return made
+
+
+def _bounded(keyword: Any) -> Any:
+    """The keyword, ending after enough errors: alternatives of `anyOf` are otherwise checked to the end."""
+    return lambda *arguments: islice(keyword(*arguments), MOST_PER_KEYWORD)
+
+
+def _pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError
+
+    if isinstance(value, str) and not pattern(wanted).search(value):
+        yield ValidationError(f"{value!r} does not match {wanted!r}")

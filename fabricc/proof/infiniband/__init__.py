@@ -1,0 +1,1 @@
+"""The proof of InfiniBand: files read back against the subnets as decided, and opensm run on a simulated fabric."""

@@ -1,0 +1,1 @@
+"""Tests of how files of users are read."""
