@@ -34,14 +34,14 @@ class Effect(NamedTuple):
 
     Attributes:
         match: None of a line that no row knows.
-        opens: the scopes that it is in or opens: (name, key).
+        opens: the scopes that it is in or opens: (name, key, whether each value in it is said once).
         facts, keeps: (path or name, value); `entries`: (table, key, value).
         late: whether captures of the blocks around are wanted, so that each such line is to be filled in by itself.
         plain: whether it keeps values in the scope where it stands and does nothing else, as most lines do.
     """
 
     match: Match | None
-    opens: tuple[tuple[str, Captured], ...] = ()
+    opens: tuple[tuple[str, Captured, bool], ...] = ()
     facts: Pairs = ()
     keeps: Pairs = ()
     entries: Entries = ()
@@ -80,10 +80,10 @@ def filled(match: Match, outer: Captures) -> Effect:
     _, captures, inners, meaning = match
     if outer:
         captures = outer + captures
-    opens: tuple[tuple[str, Captured], ...] = ()
+    opens: tuple[tuple[str, Captured, bool], ...] = ()
     for inner in inners:
         if inner.scope:
-            opens += ((inner.scope, captures[inner.key] if inner.key >= 0 else ""),)
+            opens += ((inner.scope, captures[inner.key] if inner.key >= 0 else "", inner.once),)
     if meaning is None:
         return Effect(match, opens)
     if meaning.alone is not None:

@@ -71,11 +71,14 @@ class Block(NamedTuple):
         pattern: the line, without brackets around captures.
         scope: name of the scope that it opens, one for each value of its last capture; "" for none of its own.
         rows: the lines below.
+        once: whether a device says each value in it once, so that a line that says one anew is meant for another
+            block, and listed.
     """
 
     pattern: str
     scope: str
     rows: Sequence[Row]
+    once: bool = False
 
 
 class Each(NamedTuple):
@@ -87,6 +90,7 @@ class Each(NamedTuple):
     pattern: str
     scope: str
     rows: Sequence[Row]
+    once: bool = False
 
 
 Row = Fact | Keep | Entry | Silent | Block | Each

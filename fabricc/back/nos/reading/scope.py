@@ -15,6 +15,23 @@ if TYPE_CHECKING:
     Said = tuple[Value, int]
 
 
+class OnceValues(dict[str, "Said"]):
+    """Values of a block that says each of them once; a line that says one anew is listed."""
+
+    __slots__ = ("_document", "_listed")
+
+    def __init__(self, document: Document) -> None:
+        super().__init__()
+        self._document = document
+        self._listed = 0
+
+    def __setitem__(self, name: str, said: Said) -> None:
+        if name in self and said[1] != self._listed:
+            self._listed = said[1]
+            self._document.reject(said[1])
+        super().__setitem__(name, said)
+
+
 class Scope:
     """What the lines of a block said.
 
@@ -88,11 +105,13 @@ class Document:
     def say(self, said: Effect, scope: Scope, line: int) -> Scope:
         """Take in what a line says in a scope; the scope that it ends in."""
         _, opens, facts, keeps, entries, _, _ = said
-        for name, key in opens:
+        for name, key, once in opens:
             named = scope.scopes.setdefault(name, {})
             known = named.get(key)
             if known is None:
                 known = named[key] = Scope(line)
+                if once:
+                    known.values = OnceValues(self)
             scope = known
         for name, value in keeps:
             scope.values[name] = (value, line)

@@ -52,12 +52,14 @@ class Inner(NamedTuple):
 
     Attributes:
         scope: "" for that of the line itself; `key`: number of the capture that names the scope, -1 for none.
+        once: whether each value in it is said once.
         below, inline: whether the lines are below, or the rest of the same line, or either.
     """
 
     state: State
     scope: str
     key: int
+    once: bool
     below: bool
     inline: bool
 
@@ -89,7 +91,8 @@ def _open(state: State, block: Block | Each, types: Types, captures: int) -> Non
     below = isinstance(block, Block)
     inner = state.inner
     if inner is None:
-        inner = Inner(State(), block.scope, captures - 1 if "<" in block.pattern else -1, below, not below)
+        key = captures - 1 if "<" in block.pattern else -1
+        inner = Inner(State(), block.scope, key, block.once, below, not below)
     elif inner.scope != block.scope:
         raise ValueError(f"two blocks {block.pattern!r}")
     state.inner = inner._replace(below=inner.below or below, inline=inner.inline or not below)

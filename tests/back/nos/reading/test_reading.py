@@ -309,6 +309,16 @@ def test_the_same_rows_read_every_syntax(syntax: str, text: str, unknown: list[t
     assert reading.lines["interface[e2]/mtu"] == ("f", mtu)
 
 
+def test_what_a_block_says_once_is_listed_when_it_is_said_anew() -> None:
+    rows = (
+        Block("list <word>", "list", (Keep("mtu <integer>", {"mtu": "{1}", "size": "{1}"}),), once=True),
+        Each("peer <word>", "peer", (Keep("asn <asn>", "asn"), Keep("name <rest>", "name")), once=True),
+    )
+    text = "list a\n  mtu 1\nlist b\n  mtu 1\n  mtu  1\npeer p asn 1\npeer p name x\npeer p asn 2\npeer q asn 2\n"
+    reading = Reader((Topic(rows),), {}).read({"f": text})
+    assert reading.unknown == [("f", 5, "mtu 1"), ("f", 8, "peer p asn 2")]
+
+
 def test_rows_that_say_the_same_are_refused() -> None:
     rows = (Fact("mtu <integer>", "a"), Fact("mtu <integer>", "b"))
     with pytest.raises(ValueError, match="two rows"):
