@@ -10,10 +10,10 @@ from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.back.nos.reading.scope import Document, Said, Scope
 
 _FAMILIES = {"ip": 4, "ipv6": 6}
 
@@ -37,49 +37,73 @@ _CLAUSE = (
     Keep("set local-preference <0-4294967295>", "local_preference"),
 )
 
+LISTS: Sequence[Row] = (
+    *(Each(f"{family} prefix-list <word>", f"{family} prefix-list", _RULES[family]) for family in _FAMILIES),
+    Fact("ip community-list [standard] <word> [seq <integer>] permit <community>", "community_list[{0}]"),
+)
+"""Of lists with all on one line; they want a type `community`: a community as facts have it."""
+
+
+def route_maps(*, once: bool = False) -> Row:
+    """The row of route maps; `once` of their clauses, as that of a block."""
+    clause = Block("<permit|deny> <integer>", "clause", _CLAUSE, once)
+    return Each("route-map <word>", "route-map", (clause, Keep("<permit|deny> <integer>", "action", "{1}")))
+
+
 ROWS: Sequence[Row] = (
     *(Block(f"{family} prefix-list <word>", f"{family} prefix-list", _RULES[family]) for family in _FAMILIES),
-    *(Each(f"{family} prefix-list <word>", f"{family} prefix-list", _RULES[family]) for family in _FAMILIES),
-    Fact("ip community-list [standard] <word> permit <community>", "community_list[{0}]"),
-    Each("route-map <word>", "route-map", (
-        Block("<permit|deny> <integer>", "clause", _CLAUSE),
-        Keep("<permit|deny> <integer>", "action", "{1}"),
-    )),
-)  # fmt: skip
-"""They want a type `community`: a community as facts have it."""
+    *LISTS,
+    route_maps(),
+)
 
 
 def finish(document: Document) -> None:
-    """State rules by their places in their lists and clauses as a whole; a list of the other family is not known."""
-    scope = document.scope
-    family_of: dict[object, str] = {}
+    """State rules by their places in their lists, and clauses as a whole."""
+    state_lists(document)
+    state_maps(document, {})
+
+
+def state_lists(document: Document) -> None:
+    """State the rules of prefix lists by their places."""
     for family in _FAMILIES:
-        for name, rules in scope.each(f"{family} prefix-list").items():
-            family_of[name] = family
+        for name, rules in document.scope.each(f"{family} prefix-list").items():
             for place, (rule, line) in enumerate(rules.ordered("rules")):
                 document.put(f"prefix_list[{name}]/{place}", rule, line)
+
+
+def state_maps(document: Document, names: Mapping[object, str]) -> None:
+    """State clauses as a whole, those of some maps under other `names`; a list of the other family is not known."""
+    scope = document.scope
+    family_of = {name: family for family in _FAMILIES for name in scope.each(f"{family} prefix-list")}
     for name, route_map in scope.each("route-map").items():
         for sequence, clause in route_map.each("clause").items():
             for family in _FAMILIES:
                 prefix_list, line = clause.values.get(f"{family} prefix-list", ("", 0))
                 if line and family_of.get(prefix_list, family) != family:
                     document.reject(line)
-            text = clause_text(_clause(sequence, clause))  # type: ignore[arg-type]
-            document.put(
-                f"route_map[{name}]/{sequence}", text, max(line for _, line in clause.values.values())
-            )
+            if name not in names:
+                document.put(f"route_map[{name}]/{sequence}", *clause_said(clause))
+            elif not denies_all(clause):
+                document.put(f"route_map[{names[name]}]/{sequence}", *clause_said(clause))
 
 
-def _clause(sequence: int, scope: Scope) -> Clause:
-    said = {name: value for name, (value, _) in scope.values.items()}
-    return Clause(
-        sequence,
+def denies_all(clause: Scope) -> bool:
+    """Whether a clause denies whatever no earlier one took, as a map does at its end in any case."""
+    return [value for value, _ in clause.values.values()] == ["deny"]
+
+
+def clause_said(clause: Scope) -> Said:
+    """What all lines of a clause say together, and the last of them."""
+    said = {name: value for name, (value, _) in clause.values.items()}
+    stated = Clause(
+        0,
         said["action"] == "permit",
         prefix_list=said.get("ip prefix-list", said.get("ipv6 prefix-list")),  # type: ignore[arg-type]
         community_list=said.get("community_list"),  # type: ignore[arg-type]
         local_preference=said.get("local_preference"),  # type: ignore[arg-type]
         add_community=said.get("add_community"),  # type: ignore[arg-type]
     )
+    return clause_text(stated), max(line for _, line in clause.values.values())
 
 
 POLICY = Topic(ROWS, finish)
