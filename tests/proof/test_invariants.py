@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back import nos
-from fabricc.back.nos.nxos.lossless import qos_groups
+from fabricc.back.nos.nxos.qos import qos_groups
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId

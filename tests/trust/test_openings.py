@@ -73,7 +73,6 @@ ALLOWED = {
     ("operate/drivers/linux_session.py", "open"): SESSION,
     ("proof/placing.py", "open"): "opens no file: ports that are still free",
     ("back/nos/junos/tree.py", "open"): "opens no file: a block of a configuration",
-    ("back/nos/nxos/reading.py", "open"): "opens no file: a block of a configuration",
 }
 COPYING = {"copy", "copytree", "copy2", "copyfile"}
 

@@ -14,12 +14,15 @@ import pytest
 from fabricc.back.nos import BUILT_IN, load
 from fabricc.back.nos.departures import LEFT_OUT
 from fabricc.back.nos.eos import DEPARTURES as EOS_DEPARTURES
+from fabricc.back.nos.nxos import DEPARTURES as NXOS_DEPARTURES
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.qos import Trimming, Watchdog
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.eos.variants import VARIANTS as EOS_VARIANTS
 from tests.back.nos.eos.variants import variant as eos_variant
+from tests.back.nos.nxos.variants import VARIANTS as NXOS_VARIANTS
+from tests.back.nos.nxos.variants import variant as nxos_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,9 +31,12 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
-DECLARED: dict[str, Sequence[Departure]] = {"eos": EOS_DEPARTURES}
-VARIANTS = {"eos": [eos_variant(name) for name in EOS_VARIANTS]}
-NOT_YET = {"cumulus", "frr", "junos", "nxos", "sonic"}
+DECLARED: dict[str, Sequence[Departure]] = {"eos": EOS_DEPARTURES, "nxos": NXOS_DEPARTURES}
+VARIANTS = {
+    "eos": [eos_variant(name) for name in EOS_VARIANTS],
+    "nxos": [nxos_variant(name) for name in NXOS_VARIANTS],
+}
+NOT_YET = {"cumulus", "frr", "junos", "sonic"}
 """Systems that do not declare their departures yet; the test below fails when one does and stays here."""
 INVENTORIES = sorted(Path(__file__).parents[3].glob("inventories/*/cluster.yaml"))
 

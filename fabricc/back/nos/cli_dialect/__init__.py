@@ -1,1 +1,1 @@
-"""What EOS, NX-OS and their kin have in common: blocks by indentation, prefix lists, route maps, community lists."""
+"""What EOS, NX-OS and their kin say alike: the order of names, prefix lists, community lists, route maps."""

@@ -2,15 +2,72 @@
 
 from __future__ import annotations
 
-from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
-from fabricc.back.nos.nxos.naming import port_name
-from fabricc.back.nos.nxos.planned import planned
-from fabricc.back.nos.nxos.reading import read
-from fabricc.back.nos.nxos.view import switch_view
-from fabricc.back.nos.single_file import SingleFileNos
+from functools import partial
+from typing import TYPE_CHECKING
 
+from fabricc.back.nos.nxos import bgp, interfaces, qos, services
+from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
+from fabricc.back.nos.nxos.words import port_name
+from fabricc.back.nos.reading.reader import Reader
+from fabricc.back.nos.single_file import SingleFileNos
+from fabricc.base.values import dataclass
+from fabricc.fabric.facts import switch_facts
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
+"""What NX-OS does not hold as the Fabric states it."""
 FILE = "running-config.cfg"
 """The whole configuration in the order in which a device prints it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchView:
+    """Everything `running-config.j2` prints."""
+
+    name: str
+    features: list[str]
+    management: services.ManagementView
+    load_sharing: str
+    dynamic: services.DynamicView | None
+    qos: qos.QosView
+    breakouts: list[interfaces.BreakoutView]
+    ports: list[interfaces.PortView]
+    loopback4: str | None
+    loopback6: str | None
+    bgp: bgp.BgpView
+    advertisements: interfaces.Advertisements = interfaces.ADVERTISEMENTS
+
+
+def switch_view(switch: Switch) -> SwitchView:
+    """The view of one switch."""
+    return SwitchView(
+        name=switch.name,
+        features=services.features(switch),
+        management=services.management_view(switch.management),
+        load_sharing=services.load_sharing(switch),
+        dynamic=services.dynamic_view(switch),
+        qos=qos.qos_view(switch),
+        breakouts=interfaces.breakouts(switch),
+        ports=interfaces.ports(switch),
+        loopback4=switch.loopback4,
+        loopback6=switch.loopback6,
+        bgp=bgp.bgp_view(switch.bgp),
+    )
+
+
+def planned(switch: Switch) -> Facts:
+    """The facts that reading the rendered configuration gives: the Fabric's but for `DEPARTURES`, and NX-OS's own."""
+    facts = switch_facts(switch, partial(qos.express, switch))
+    for topic in (qos, interfaces, services, bgp):
+        topic.state(facts, switch)
+    return facts
+
+
+_TOPICS = (qos.TOPIC, interfaces.TOPIC, services.TOPIC, bgp.TOPIC)
+READER = Reader(_TOPICS, {**qos.TYPES, **interfaces.TYPES, **services.TYPES, **bgp.TYPES})
 
 NXOS = SingleFileNos(
     name="nxos",
@@ -21,6 +78,6 @@ NXOS = SingleFileNos(
     port_name=port_name,
     gaps=gaps,
     view=switch_view,
-    read=read,
+    read=READER.read,
     planned=planned,
 )

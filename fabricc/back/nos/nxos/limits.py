@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import limits
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
-from fabricc.back.nos.nxos.lossless import is_long, pause_of, pauses
-from fabricc.back.nos.nxos.vocabulary import (
+from fabricc.back.nos.nxos.qos import is_long, pause_of, pauses, watchdog_timers
+from fabricc.back.nos.nxos.words import (
     BFD_INTERVAL_RANGE_MS,
     BFD_MULTIPLIER_RANGE,
     BREAKOUTS,
@@ -24,13 +24,12 @@ from fabricc.back.nos.nxos.vocabulary import (
     SPEEDS_GBPS,
     breakout,
     family,
-    watchdog_timers,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.back.nos.nxos.lossless import Pause
+    from fabricc.back.nos.nxos.qos import Pause
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import Watchdog
 

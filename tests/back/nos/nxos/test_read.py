@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.back.nos.nxos import FILE, NXOS
-from fabricc.back.nos.nxos.vocabulary import BREAKOUTS, SPEEDS_GBPS
+from fabricc.back.nos.nxos.words import BREAKOUTS, SPEEDS_GBPS
 from fabricc.fabric.model import Account, Switch, TierName
 from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
 from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
@@ -509,3 +509,39 @@ def test_unnumbered_ports_advertise_themselves_and_others_are_left_alone() -> No
     assert set(read(silent).items()) - set(read(printed).items()) == {
         ("interface[Ethernet1/3/1]/ra", "suppressed")
     }
+
+
+def test_lines_that_are_typed_and_not_printed_say_the_same() -> None:
+    text = text_of("cloudscale/dual")
+    for old, new in (
+        (
+            "  neighbor 10.64.0.0\n    inherit peer UPSTREAM\n    remote-as 4200001000\n",
+            "  neighbor 10.64.0.0 remote-as 4200001000\n    inherit peer UPSTREAM\n",
+        ),
+        ("  class type network-qos c-8q-nq3\n    mtu 9216\n    pause pfc-cos 3\n",
+         "  class type network-qos c-8q-nq3\n      pause pfc-cos 3\n      mtu 9216\n"),
+        ("interface breakout module 1 port 1-4 map 400g-2x\n",
+         "interface breakout module 1 port 3-4 map 400g-2x\ninterface breakout module 1 port 1,2 map 400g-2x\n"),
+        ("vrf context management\n", "interface Ethernet1/1/1-2\n  no ipv6 redirects\nvrf context management\n"),
+    ):  # fmt: skip
+        assert old in text
+        text = text.replace(old, new)
+    assert read(text) == read(text_of("cloudscale/dual"))
+
+
+def test_a_range_of_interfaces_is_each_of_them() -> None:
+    facts = read(
+        "interface Ethernet1/5-6,Ethernet1/8\n  no switchport\n  mtu 9216\ninterface Ethernet1/6\n  no shutdown\n"
+    )
+    assert {path: value for path, value in facts.items() if path.endswith(("mtu", "enabled"))} == {
+        **{f"interface[Ethernet1/{cage}]/mtu": 9216 for cage in (5, 6, 8)},
+        **{f"interface[Ethernet1/{cage}]/enabled": "false" for cage in (5, 8)},
+        "interface[Ethernet1/6]/enabled": "true",
+    }
+
+
+def test_all_priorities_of_a_paused_class_are_stated() -> None:
+    text = text_of().replace("    pause pfc-cos 3\n", "    pause pfc-cos 3-4\n")
+    facts = read(text)
+    assert facts["interface[Ethernet1/1/1]/pfc"] == "3,4"
+    assert facts["qos/pfc_priority[4]/queue"] == 3

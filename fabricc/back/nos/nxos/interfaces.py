@@ -1,0 +1,322 @@
+"""Interfaces of NX-OS: breakouts, ports of the fabric, ports for service, the loopback, the management port."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.nxos import qos
+from fabricc.back.nos.nxos.words import (
+    BREAKOUTS,
+    MANAGEMENT_INTERFACE,
+    MANAGEMENT_VRF,
+    ONCE,
+    breakout,
+    define,
+    part,
+    ranges,
+    service_ports,
+    state_part,
+)
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Entry, Keep, Silent
+from fabricc.base.values import dataclass
+from fabricc.fabric.facts import boolean
+from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.departures import Departure
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Port, Switch
+
+DEPARTURES: tuple[Departure, ...] = ()
+
+SERVICE_DESCRIPTION = "service port"
+_LOOPBACK = "loopback0"
+DEFAULT_MTU = 1500
+UNUSED = Direction.UNUSED  # looking a member up costs more than what is done with it
+
+
+# --- what NX-OS makes of the Fabric's statements ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Advertisements:
+    """Router advertisements, by which neighbours find each other on unnumbered links; seconds."""
+
+    max_s: int
+    min_s: int
+    lifetime_s: int
+
+
+ADVERTISEMENTS = Advertisements(4, 3, 10)
+"""The shortest; NX-OS's own are 600 s apart (Nexus 9000 unicast routing guide 9.3, BGP interface peering)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BreakoutView:
+    """The cages that are split one way; `cages` is a list of ranges."""
+
+    cages: str
+    map: str
+
+
+@dataclass(frozen=True, slots=True)
+class PortView:
+    """One Ethernet interface.
+
+    Attributes:
+        speed_mbps: None for a child, whose speed the breakout sets; `fec` is an NX-OS word or None.
+        mtu: None at the default.
+        layer3: whether the port has an address of any kind.
+    """
+
+    name: str
+    description: str
+    shutdown: bool
+    pfc: bool = False
+    watchdog: bool = False
+    speed_mbps: int | None = None
+    fec: str | None = None
+    mtu: int | None = None
+    classify: str | None = None
+    queuing_in: str | None = None
+    queuing_out: str | None = None
+    layer3: bool = False
+    ipv4: str | None = None
+    ipv6: str | None = None
+    unnumbered: bool = False
+
+
+def fec(port: Port) -> str | None:
+    """The Reed-Solomon code of a port's lanes; None below 25 Gb/s a lane.
+
+    RS(528,514) at 25 Gb/s (IEEE 802.3 clauses 91 and 108), RS(544,514) above (clauses 119, 134 and 161).
+    """
+    if port.speed_gbps > 28 * port.lanes:
+        return "kp-fec"
+    return "rs-fec" if port.speed_gbps >= 25 * port.lanes else None
+
+
+def routed(port: Port) -> bool:
+    """Whether the port has an address of any kind."""
+    return bool(port.ipv4 or port.ipv6 or port.unnumbered)
+
+
+def breakouts(switch: Switch) -> list[BreakoutView]:
+    """Cages split alike share a line, in the order of their first cages."""
+    cages: dict[str, set[int]] = {}
+    for port in switch.ports:
+        if port.children > 1:
+            word = breakout(port) or f"{port.speed_gbps}g-{port.children}x"
+            cages.setdefault(word, set()).add(port.cage)
+    ordered = sorted(cages.items(), key=lambda item: min(item[1]))
+    return [BreakoutView(ranges(numbers), word) for word, numbers in ordered]
+
+
+def ports(switch: Switch) -> list[PortView]:
+    """The Ethernet interfaces in panel order, service ports last."""
+    lossless = bool(switch.qos.lossless)
+    return [
+        *(_port(switch, port, lossless) for port in switch.ports),
+        *(PortView(name, SERVICE_DESCRIPTION, shutdown=True) for name in service_ports(switch.model)),
+    ]
+
+
+def _port(switch: Switch, port: Port, lossless: bool) -> PortView:
+    used = port.direction is not UNUSED
+    paused = used and lossless and port.profile is not None
+    pause = qos.pause_of(switch, port)
+    return PortView(
+        name=port.name,
+        description=port.description,
+        shutdown=not port.enabled,
+        pfc=paused,
+        watchdog=paused and switch.qos.watchdog is not None,
+        speed_mbps=port.speed_gbps * 1000 if port.children == 1 else None,
+        fec=fec(port) if used else None,
+        mtu=port.mtu if used and port.mtu != DEFAULT_MTU else None,
+        classify=qos.CLASSIFY if used else None,
+        queuing_in=qos.input_policy(pause) if pause else None,
+        queuing_out=qos.output_policy(port.profile) if used else None,
+        layer3=routed(port),
+        ipv4=port.ipv4,
+        ipv6=port.ipv6,
+        unnumbered=port.unnumbered,
+    )
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """What NX-OS states of interfaces beyond the neutral facts: routed, redirects, FEC, breakouts, advertisements."""
+    for name in service_ports(switch.model):
+        paths = port_paths(name)
+        facts[paths["description"]] = SERVICE_DESCRIPTION
+        facts[paths["enabled"]] = "false"
+        facts[paths["routed"]] = "true"
+        facts[f"structure/port[{name}]/defined"] = ONCE
+    for port in switch.ports:
+        paths = port_paths(port.name)
+        facts[paths["routed"]] = "true"
+        facts[f"structure/port[{port.name}]/defined"] = ONCE
+        if word := breakout(port):
+            facts[f"cage[{port.cage}]/breakout"] = word
+        if port.direction is UNUSED:
+            continue
+        if encoding := fec(port):
+            facts[paths["fec"]] = "rs"
+            facts[paths["fec_code"]] = encoding
+        if routed(port):
+            facts[paths["redirects"]] = "off"
+        if port.unnumbered:
+            facts[paths["link_local"]] = "bia"
+            facts[paths["ra_max_s"]] = ADVERTISEMENTS.max_s
+            facts[paths["ra_min_s"]] = ADVERTISEMENTS.min_s
+            facts[paths["ra_lifetime_s"]] = ADVERTISEMENTS.lifetime_s
+    define(facts, MANAGEMENT_INTERFACE, {"vrf": MANAGEMENT_VRF, "address": switch.management.address})
+    loopback = {leaf: facts[f"loopback/{leaf}"] for leaf in ("ipv4", "ipv6") if f"loopback/{leaf}" in facts}
+    if loopback:
+        define(facts, _LOOPBACK, loopback)
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_LEAK = re.compile(r"^\s*(import|export) (vrf|map)\b|\bip(v6)? route \S+ .*\bvrf management\b")
+_SPEED_OF = {word: gbps for (_, gbps), word in BREAKOUTS.items()}
+_REDIRECTS = {"no ip redirects": "ip", "no ipv6 redirects": "ipv6"}
+_FECS = {"rs-fec": "rs", "kp-fec": "rs", "rs-ieee": "rs", "rs-cons16": "rs", "fc-fec": "fc"}
+TYPES: Mapping[str, Mapping[str, str]] = {
+    "breakout": {word: word for word in _SPEED_OF},
+    "fec": {word: word for word in _FECS},
+}
+
+
+def _gbps(mbps: int) -> int | None:
+    return None if mbps % 1000 else mbps // 1000
+
+
+def _encoding(code: str) -> Mapping[str, Value]:
+    return {"fec": _FECS[code], "fec_code": code}
+
+
+ROWS: Sequence[Row] = (
+    Entry("interface breakout module 1 port <numbers> map <breakout>", "breakouts"),
+    *part("interface <ports>", "interface", (
+        Keep("description <rest>", "description"),
+        Keep("shutdown", "enabled", "false"),
+        Keep("no shutdown", "enabled", "true"),
+        Keep("no switchport", "routed"),
+        Keep("mtu <integer>", "mtu"),
+        Keep("speed <integer>", "speed_gbps", _gbps),
+        Silent("fec auto"),
+        Keep("fec <fec>", _encoding),
+        Keep("vrf member <word>", "vrf"),
+        Keep("ip address <prefix4>", "ipv4"),
+        Keep("ipv6 address <prefix6>", "ipv6"),
+        Keep("ip forward", "forward"),
+        Keep("ip access-group <word> in", "access_list"),
+        *(Keep(line, line) for line in _REDIRECTS),
+        Keep("ipv6 address use-link-local-only", "unnumbered"),
+        Keep("ipv6 link-local use-bia", "link_local", "bia"),
+        Keep("ipv6 nd suppress-ra", "ra", "suppressed"),
+        Keep("no ipv6 nd suppress-ra", "ra", "sent"),
+        Keep("ipv6 nd ra-interval <integer> [min <integer>]", {"ra_max_s": "{1}", "ra_min_s": "{2}"}),
+        Keep("ipv6 nd ra-lifetime <integer>", "ra_lifetime_s"),
+        Keep("priority-flow-control mode <on|off|auto>", "pfc"),
+        Keep("priority-flow-control watch-dog-interval on", "watchdog", "on"),
+        Keep("priority-flow-control watch-dog-interval on disable-action", "watchdog", "off"),
+        Keep("service-policy type qos input <word>", "qos input"),
+        Keep("service-policy type queuing input <word>", "queuing input"),
+        Keep("service-policy type queuing output <word>", "queuing output"),
+        Keep("bfd interval <integer> min_rx <integer> multiplier <integer>", "bfd", "{1} {2} {3}"),
+    )),
+)  # fmt: skip
+_OWN = frozenset({
+    "description", "enabled", "routed", "mtu", "speed_gbps", "fec", "fec_code", "ipv4", "ipv6", "link_local",
+    "ra_max_s", "ra_min_s", "ra_lifetime_s", "bfd",
+})  # fmt: skip
+"""Names of what is a fact of an interface by itself."""
+_PARTS = ("defined", "qos input", "queuing input", "queuing output")
+_EXISTS = frozenset({"defined", "vrf", "access_list", "forward", "watchdog", "ra"})
+"""What is said of an interface that does nothing."""
+
+
+@lru_cache(maxsize=4096)
+def _part_paths(port: str) -> Mapping[str, str]:
+    return {leaf: f"structure/port[{port}]/{leaf}" for leaf in _PARTS}
+
+
+def finish(document: Document) -> None:
+    """State the facts of all interfaces; a policy's facts carry the policy's lines."""
+    cages = document.scope.table("breakouts")
+    for cage, (word, line) in cages.items():
+        document.put(f"cage[{cage}]/breakout", word, line)
+    for block in document.scope.scopes.get("interface", {}).values():
+        if (
+            again := block.values["defined"][1]
+        ) != block.line:  # a device prints one, so either may be another's
+            document.reject(block.line)
+            document.reject(again)
+    policies = qos.Policies(document)
+    for name, block in document.scope.each("interface").items():
+        port, values = str(name), block.values
+        if port == _LOOPBACK:
+            state_part(document, port, block, "ipv4", "ipv6")
+            for leaf in values.keys() & {"ipv4", "ipv6"}:
+                document.put(f"loopback/{leaf}", *values[leaf])
+        elif port == MANAGEMENT_INTERFACE:
+            _management(document, block)
+        elif not values.keys() <= _EXISTS:
+            _state_port(document, port, block)
+            policies.state(port, values)
+
+
+def _management(document: Document, block: Scope) -> None:
+    values = block.values
+    state_part(document, MANAGEMENT_INTERFACE, block, "vrf")
+    address = values.get("ipv4") or values.get("ipv6")
+    if address is None:
+        return
+    document.put("structure/mgmt0/address", *address)
+    vrf, line = values.get("vrf", address)
+    if vrf == MANAGEMENT_VRF:
+        document.put("management/address", *address)
+    state_isolation(document.reading, vrf == MANAGEMENT_VRF, (document.file, line), _LEAK)
+
+
+def _state_port(document: Document, name: str, block: Scope) -> None:
+    values, paths, parts = block.values, port_paths(name), _part_paths(name)
+    facts, lines, file = document.reading.facts, document.reading.lines, document.file
+    for leaf, (value, line) in values.items():
+        path = paths[leaf] if leaf in _OWN else parts.get(leaf)
+        if path:
+            facts[path] = value
+            lines[path] = (file, line)
+    if "enabled" not in values:
+        document.put(paths["enabled"], boolean("routed" not in values), block.line)
+    if "ra" in values and values["ra"][0] == "suppressed":
+        document.put(paths["ra"], *values["ra"])
+    if silent := [version for version in _REDIRECTS if version in values]:
+        said = "off" if len(silent) == 2 else f"off for {_REDIRECTS[silent[0]]}"
+        document.put(paths["redirects"], said, max(values[version][1] for version in silent))
+    if "speed_gbps" not in values:
+        cage, _, child = name.removeprefix("Ethernet1/").partition("/")
+        split = document.scope.table("breakouts").get(int(cage)) if child and cage.isdecimal() else None
+        if split:
+            document.put(paths["speed_gbps"], _SPEED_OF[str(split[0])], split[1])
+    if "unnumbered" in values and "forward" in values:
+        document.put(paths["unnumbered"], *values["unnumbered"])
+    if "mtu" not in values and not values.keys().isdisjoint(("ipv4", "ipv6", "unnumbered")):
+        document.put(paths["mtu"], DEFAULT_MTU, block.line)
+
+
+TOPIC = Topic(ROWS, finish)

@@ -1,0 +1,727 @@
+"""Quality of service on NX-OS: qos-groups, classification, queuing and pause policies, PFC with its watchdog."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.cli_dialect.order import natural
+from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
+from fabricc.back.nos.nxos.words import (
+    DEFAULT_PAUSE_M,
+    INPUT,
+    MAXIMUM_RESTORE,
+    MAXIMUM_SHUTDOWN,
+    NETWORK_QOS,
+    OUTPUT,
+    QUEUES,
+    WATCHDOG_INTERVAL_RANGE_MS,
+    define,
+    part,
+    queue_name,
+    queues,
+    ranges,
+    settings,
+    state_part,
+)
+from fabricc.back.nos.reading import types
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
+from fabricc.back.nos.reading.scope import Scope
+from fabricc.base.values import dataclass
+from fabricc.fabric.facts import boolean
+from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import alike, port_paths, several
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said
+    from fabricc.back.nos.reading.types import Types
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.paths import Alike
+    from fabricc.fabric.qos import Ecn, PortProfile, SwitchQos, TrafficClass, Watchdog
+
+    Stated = tuple[str, Value, int]
+
+CLASSIFY = "PM-CLASSIFY"
+NETWORK_POLICY = "NQ-FABRIC"
+LOSSY_POLICY = "PM-OUT-LOSSY"
+COPP_PROFILE = "strict"
+CLASS_MTU = 9216  # of `network-qos`: the largest, so that the interface's own MTU alone decides
+DEFAULT_WATCHDOG_INTERVAL_MS = 100
+DEFAULT_SHUTDOWN = 1
+DEFAULT_RESTORE = 10
+
+DEPARTURES = (
+    Departure("pool/*", LEFT_OUT, "NX-OS sizes its pools"),
+    Departure(
+        "interface[*]/headroom/*", LEFT_OUT, "the platform's own up to 100 m, no such words beyond (FAB5685)"
+    ),
+    Departure("interface[*]/headroom/x*_bytes", ROUNDED, "over long cables the catalog's figures for NX-OS"),
+    Departure("interface[*]/queue[*]/*", LEFT_OUT, "a class has the queue of its qos-group"),
+    Departure("qos/dscp[*]/traffic_class", ROUNDED, "a class is known by its qos-group"),
+    Departure("qos/*", LEFT_OUT, "a class is known by its qos-group"),
+    Departure("qos/*/queue", ROUNDED, "a class is known by its qos-group"),
+    Departure("watchdog/*_ms", ROUNDED, "an interval from 100 ms to 1 s, and multiples of it (FAB5411)"),
+    Departure("watchdog/action", ROUNDED, "NX-OS drops (FAB5412)"),
+    Departure("trimming/*", LEFT_OUT, "no public commands"),
+    Departure("link_retry", LEFT_OUT, "no public commands"),
+)
+_QUEUE = re.compile(r"(?<=queue\[)\d+(?=\])")
+_CLASS = re.compile(r"(?<=traffic_class\[)\d+(?=\])")
+
+
+# --- what NX-OS makes of the Fabric's statements ------------------------------------------------------
+
+
+def qos_groups(classes: Iterable[TrafficClass]) -> dict[int, int]:
+    """The qos-group, which is the queue, of each priority: the same number wherever NX-OS allows it.
+
+    NX-OS takes strict priority only on the highest queues, next to each other (Nexus 9000 QoS guide 10.5, queuing),
+    and the default queue is for what may drop. Where a weighted class lies above a strict one, or a strict one is 0,
+    strict classes get 7, 6, … in the order of their priorities. A class whose number is taken, and a lossless
+    class on the default queue, gets the highest free one.
+    """
+    ordered = sorted(classes, key=lambda c: -c.priority)
+    strict = [c.priority for c in ordered if c.strict]
+    weighted = [c for c in ordered if not c.strict]
+    apart = not strict or (strict[-1] > 0 and all(c.priority < strict[-1] for c in weighted))
+    groups = {p: p if apart else QUEUES[-1] - index for index, p in enumerate(strict)}
+    free = set(QUEUES) - set(groups.values())
+    displaced = []
+    for c in weighted:
+        if c.priority in free and not (c.lossless and c.priority == 0):
+            groups[c.priority] = c.priority
+            free.remove(c.priority)
+        else:
+            displaced.append(c.priority)
+    for priority in displaced:
+        groups[priority] = max(free - strict_queues(ordered, groups), default=priority)
+        free.discard(groups[priority])
+    return groups
+
+
+def strict_queues(classes: Iterable[TrafficClass], groups: dict[int, int]) -> set[int]:
+    """The queues with strict priority: those of strict classes, and idle ones above, so that none is in between."""
+    lowest = min((groups[c.priority] for c in classes if c.strict), default=QUEUES.stop)
+    return set(range(lowest, QUEUES.stop))
+
+
+def priority_level(queue: int) -> int:
+    """The priority level of a strict queue, 1 for the highest."""
+    return QUEUES.stop - queue
+
+
+def shares(classes: Iterable[TrafficClass], groups: dict[int, int]) -> dict[int, str]:
+    """What each queue is given: a priority level, or a share of what strict queues leave; nothing where it is idle."""
+    weights = {groups[c.priority]: c.weight_percent for c in classes}
+    levels = {queue: f"level {priority_level(queue)}" for queue in strict_queues(classes, groups)}
+    return {queue: levels.get(queue, f"percent {weights.get(queue, 0)}") for queue in QUEUES}
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Ingress buffer of one lossless class of a port: full size, where pausing starts, where it ends; bytes.
+
+    `speed_gbps` and `cable_m` are the speed of the port and the longest cable for which the figures hold.
+    """
+
+    speed_gbps: int
+    cable_m: int
+    buffer_bytes: int
+    pause_bytes: int
+    resume_bytes: int
+
+
+def is_long(port: Port) -> bool:
+    """Whether the platform's own buffers of a lossless class do not hold for the port's cable."""
+    return port.profile is not None and (port.cable_m or 0) > DEFAULT_PAUSE_M
+
+
+def pause_of(switch: Switch, port: Port) -> Pause | None:
+    """The catalog's figures for a long cable: of its speed and the shortest length that covers it.
+
+    None where the platform's own buffers hold, and where the catalog has no figures.
+    """
+    if not is_long(port) or not switch.qos.lossless:
+        return None
+    rows = (Pause(**row) for row in settings(switch).get("pause", ()))
+    fitting = (r for r in rows if r.speed_gbps == port.speed_gbps and r.cable_m >= (port.cable_m or 0))
+    return min(fitting, key=lambda row: row.cable_m, default=None)
+
+
+def pauses(switch: Switch) -> list[Pause]:
+    """The figures in use, each once, by speed and length."""
+    found = {pause for port in switch.ports if (pause := pause_of(switch, port))}
+    return sorted(found, key=lambda pause: (pause.speed_gbps, pause.cable_m))
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """Watchdog timers as NX-OS holds them: a poll interval in milliseconds and two multiples of it."""
+
+    interval_ms: int
+    shutdown: int
+    restore: int
+
+    @property
+    def detect_ms(self) -> int:
+        """Time until a stuck queue is shut."""
+        return self.interval_ms * self.shutdown
+
+    @property
+    def restore_ms(self) -> int:
+        """Time without pause frames until a shut queue is restored."""
+        return self.interval_ms * self.restore
+
+
+def watchdog_timers(watchdog: Watchdog) -> Timers:
+    """The nearest timers NX-OS has, none shorter than asked.
+
+    The interval is the one asked, from 100 ms to 1 s, and longer where the largest multiples are not enough.
+    """
+    low, high = WATCHDOG_INTERVAL_RANGE_MS
+    interval = max(
+        low,
+        watchdog.poll_ms,
+        -(-watchdog.detect_ms // MAXIMUM_SHUTDOWN),
+        -(-watchdog.restore_ms // MAXIMUM_RESTORE),
+    )
+    interval = min(high, interval)
+    return Timers(
+        interval, max(1, -(-watchdog.detect_ms // interval)), max(1, -(-watchdog.restore_ms // interval))
+    )
+
+
+def class_map(traffic_class: TrafficClass) -> str:
+    """The class map of a class; one in qos-group 0 has none, and is what no class map takes."""
+    return f"CM-{traffic_class.name.upper()}"
+
+
+def output_policy(profile: str | None) -> str:
+    """The egress policy of the ports of a profile."""
+    return f"PM-OUT-{profile.upper()}" if profile else LOSSY_POLICY
+
+
+def input_policy(pause: Pause) -> str:
+    """The ingress policy of the ports with these pause thresholds."""
+    return f"PM-IN-{pause.speed_gbps}G-{pause.cable_m}M"
+
+
+def system_output(qos: SwitchQos) -> str:
+    """The egress policy of ports that name none: that of the profile with the most headroom."""
+    roomiest = max(qos.profiles, key=lambda profile: profile.headroom.xoff_bytes, default=None)
+    return output_policy(roomiest.name if roomiest else None)
+
+
+def profiles(switch: Switch) -> list[PortProfile | None]:
+    """The port profiles that have egress policies, None for ports without a lossless class."""
+    lossy = any(p.profile is None and p.direction is not Direction.UNUSED for p in switch.ports)
+    return [*switch.qos.profiles, *([None] if lossy or not switch.qos.profiles else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassView:
+    """One class map of the classification policy; `dscps` is a list of ranges."""
+
+    name: str
+    dscps: str
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkClassView:
+    """One class of the network-qos policy; `pfc_cos` is None for a class that may drop."""
+
+    name: str
+    pfc_cos: int | None
+    mtu: int = CLASS_MTU
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """One egress queue and its share."""
+
+    name: str
+    strict: bool
+    share: str
+    ecn: Ecn | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPolicyView:
+    """One egress queuing policy; all eight queues, highest first, the default queue last."""
+
+    name: str
+    queues: list[QueueView]
+
+
+@dataclass(frozen=True, slots=True)
+class InputPolicyView:
+    """One ingress queuing policy, alike for all its lossless queues."""
+
+    name: str
+    queues: list[str]
+    pause: Pause
+
+
+@dataclass(frozen=True, slots=True)
+class WatchdogView:
+    """The global watchdog; `interval_ms` is None at its default."""
+
+    interval_ms: int | None
+    timers: Timers
+
+
+@dataclass(frozen=True, slots=True)
+class QosView:
+    """Every policy of the switch; `output` is the one of ports that name none."""
+
+    network_classes: list[NetworkClassView]
+    classes: list[ClassView]
+    input_policies: list[InputPolicyView]
+    output_policies: list[OutputPolicyView]
+    output: str
+    watchdog: WatchdogView | None
+    network_policy: str = NETWORK_POLICY
+    classify: str = CLASSIFY
+    copp_profile: str = COPP_PROFILE
+
+
+def qos_view(switch: Switch) -> QosView:
+    """The view of a switch's quality of service."""
+    qos = switch.qos
+    groups = qos_groups(qos.classes)
+    pausing = sorted((groups[c.priority] for c in qos.lossless), reverse=True)
+    cos = {groups[c.priority]: c.priority if c.lossless else None for c in qos.classes}
+    return QosView(
+        network_classes=[
+            NetworkClassView(queue_name(group, NETWORK_QOS), cos.get(group))
+            for group in sorted({0, *cos}, reverse=True)
+        ],
+        classes=[
+            ClassView(class_map(c), ranges(c.dscps), groups[c.priority])
+            for c in qos.classes
+            if groups[c.priority]
+        ],
+        input_policies=[
+            InputPolicyView(input_policy(pause), [queue_name(group, INPUT) for group in pausing], pause)
+            for pause in sorted(pauses(switch), key=lambda pause: natural(input_policy(pause)))
+        ],
+        output_policies=sorted(
+            (_output(profile, qos.classes, groups) for profile in profiles(switch)),
+            key=lambda policy: natural(policy.name),
+        ),
+        output=system_output(qos),
+        watchdog=_watchdog(qos.watchdog) if qos.watchdog else None,
+    )
+
+
+def _output(
+    profile: PortProfile | None, classes: tuple[TrafficClass, ...], groups: dict[int, int]
+) -> OutputPolicyView:
+    marked = {groups[c.priority] for c in classes if c.ecn}
+    strict = strict_queues(classes, groups)
+    ecn = profile.ecn if profile else None
+    queues = [
+        QueueView(queue_name(queue, OUTPUT), queue in strict, share, ecn if queue in marked else None)
+        for queue, share in reversed(shares(classes, groups).items())
+    ]
+    return OutputPolicyView(output_policy(profile.name if profile else None), queues)
+
+
+def _watchdog(watchdog: Watchdog) -> WatchdogView:
+    timers = watchdog_timers(watchdog)
+    hidden = timers.interval_ms == DEFAULT_WATCHDOG_INTERVAL_MS
+    return WatchdogView(None if hidden else timers.interval_ms, timers)
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def express(switch: Switch, alike: Facts, _profile: PortProfile | None) -> None:
+    """What ports of a profile state alike, as NX-OS holds it: queues by qos-group, buffers the platform's own."""
+    groups = qos_groups(switch.qos.classes)
+    held = {
+        _grouped(_QUEUE, leaf, groups): value
+        for leaf, value in alike.items()
+        if not leaf.startswith("headroom/")
+    }
+    for group in strict_queues(switch.qos.classes, groups):
+        held[f"queue[{group}]/scheduler"] = "strict"
+        held[f"queue[{group}]/level"] = priority_level(group)
+    alike.clear()
+    alike.update(held)
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """What NX-OS holds of the policy in place of the neutral facts, and what it states beyond them.
+
+    NX-OS sizes its pools itself, and the buffers of lossless classes but over long cables.
+    """
+    qos = switch.qos
+    groups = qos_groups(qos.classes)
+    _regroup(facts, qos, groups)
+    if qos.watchdog:
+        timers = watchdog_timers(qos.watchdog)
+        facts["watchdog/detect_ms"] = timers.detect_ms
+        facts["watchdog/restore_ms"] = timers.restore_ms
+        facts["watchdog/poll_ms"] = timers.interval_ms
+        facts["watchdog/action"] = "drop"
+    facts["platform/copp"] = COPP_PROFILE
+    lossless = ",".join(str(group) for group in sorted(groups[c.priority] for c in qos.lossless))
+    for port in switch.ports:
+        if port.direction is Direction.UNUSED:
+            continue
+        path = f"structure/port[{port.name}]/"
+        facts[path + "qos input"] = CLASSIFY
+        facts[path + "queuing output"] = output_policy(port.profile)
+        if port.profile is None or not lossless:
+            continue
+        paths = port_paths(port.name)
+        pause = pause_of(switch, port)
+        if pause is None:
+            facts[paths["headroom/default_to_m"]] = DEFAULT_PAUSE_M
+            continue
+        facts[path + "queuing input"] = input_policy(pause)
+        facts[paths["headroom/queues"]] = lossless
+        facts[paths["headroom/xoff_bytes"]] = pause.buffer_bytes - pause.pause_bytes
+        facts[paths["headroom/pause_bytes"]] = pause.pause_bytes
+        facts[paths["headroom/xon_bytes"]] = pause.resume_bytes
+    _state_policies(facts, switch, groups)
+
+
+def _grouped(pattern: re.Pattern[str], path: str, groups: dict[int, int]) -> str:
+    return pattern.sub(lambda found: str(groups[int(found[0])]), path)
+
+
+def _regroup(facts: Facts, qos: SwitchQos, groups: dict[int, int]) -> None:
+    """Put qos-groups in the place of priorities wherever these stand for a class or a queue; leave pools out."""
+    neutral = {path: facts.pop(path) for path in list(facts) if path.startswith(("qos/", "pool/"))}
+    for path, value in neutral.items():
+        if path.startswith("qos/"):
+            facts[_grouped(_CLASS, path, groups)] = groups[int(value)]
+    for priority in (c.priority for c in qos.lossless):
+        facts[f"qos/pfc_priority[{priority}]/priority_group"] = groups[priority]
+
+
+def _state_policies(facts: Facts, switch: Switch, groups: dict[int, int]) -> None:
+    """State which maps and policies there are, and what each class of theirs says."""
+    classes = switch.qos.classes
+    facts["structure/system_qos/queuing output"] = system_output(switch.qos)
+    facts["structure/system_qos/network-qos"] = NETWORK_POLICY
+    define(facts, f"policy_map[qos {CLASSIFY}]")
+    network = f"policy_map[network-qos {NETWORK_POLICY}]"
+    define(facts, network)
+    for group in {0, *groups.values()}:
+        define(facts, f"{network}/{queue_name(group, NETWORK_QOS)}", {"mtu": CLASS_MTU})
+    for c in classes:
+        if groups[c.priority]:
+            define(facts, f"class_map[{class_map(c)}]", {"dscps": ranges(c.dscps)})
+        if c.lossless:
+            facts[f"structure/{network}/{queue_name(groups[c.priority], NETWORK_QOS)}/pfc-cos"] = str(
+                c.priority
+            )
+    for pause in pauses(switch):
+        policy = f"policy_map[queuing {input_policy(pause)}]"
+        define(facts, policy)
+        for group in (groups[c.priority] for c in switch.qos.lossless):
+            figures = f"{pause.buffer_bytes} {pause.pause_bytes} {pause.resume_bytes}"
+            define(facts, f"{policy}/{queue_name(group, INPUT)}", {"pause": figures})
+    given = shares(classes, groups)
+    for name in {output_policy(profile.name if profile else None) for profile in profiles(switch)}:
+        define(facts, f"policy_map[queuing {name}]")
+        facts[f"platform/queuing[{name}]/idle"] = _idle(given)
+        for queue, share in given.items():
+            define(facts, f"policy_map[queuing {name}]/{queue_name(queue, OUTPUT)}", {"share": share})
+
+
+def _idle(given: Mapping[int, Value]) -> str:
+    """The queues that are given nothing, by the share of each."""
+    return ",".join(str(queue) for queue in sorted(given) if given[queue] == "percent 0")
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_BYTES = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
+_DSCPS = {
+    "default": 0, "ef": 46, **{f"cs{n}": 8 * n for n in range(1, 8)},
+    **{f"af{c}{d}": 8 * c + 2 * d for c in range(1, 5) for d in range(1, 4)},
+}  # fmt: skip
+_DEFAULT_CLASS = "class-default"
+
+
+def _listed(count: int, names: Mapping[str, int], text: str) -> tuple[int, ...] | None:
+    """Numbers from 0 on, of which there are so many, ranges and names of them."""
+    found = types.numbers(",".join(str(names.get(each, each)) for each in text.split(",")))
+    return found if found and max(found) < count else None
+
+
+def _marking(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
+    return {
+        "ecn_min_bytes": low * low_unit,
+        "ecn_max_bytes": high * high_unit,
+        "ecn_max_percent": percent,
+    }
+
+
+TYPES: Types = {
+    "code points": partial(_listed, 64, _DSCPS),
+    "priorities": partial(_listed, 8, {}),
+    "network class": queues(NETWORK_QOS),
+    "egress class": queues(OUTPUT),
+    "ingress class": queues(INPUT),
+    "bytes": _BYTES,
+}
+_PFC = "priority-flow-control"
+ROWS: Sequence[Row] = (
+    *part("class-map type qos (match-any|match-all) <word>", "class map", (
+        Entry("match dscp <code points>", "dscps"),
+    )),
+    *part("policy-map type qos [match-first] <word>", "qos", (
+        *part("class <word>", "class", (Keep("set qos-group <0-7>", "group"),), once=True),
+    )),
+    *part("policy-map type network-qos [match-any] <word>", "network-qos", (
+        *part("class type network-qos <network class>", "class", (
+            Keep("mtu <integer>", "mtu"),
+            Entry("pause pfc-cos <priorities>", "pauses"),
+        ), once=True),
+    )),
+    *part("policy-map type queuing [match-any] <word>", "queuing", (
+        *part("class type queuing <egress class>", "egress", (
+            Keep("priority level <integer>", "share", "level {2}"),
+            Keep("bandwidth remaining percent <0-100>", "share", "percent {2}"),
+            Keep(
+                "random-detect minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
+                " drop-probability <integer> weight 0 ecn",
+                _marking,
+            ),
+        ), once=True),
+        *part("class type queuing <ingress class>", "ingress", (
+            Keep(
+                "pause buffer-size <integer> pause-threshold <integer> resume-threshold <integer>",
+                "pause",
+                "{2} {3} {4}",
+            ),
+        ), once=True),
+    )),
+    Block("system qos", "system qos", (
+        Keep("service-policy type network-qos <word>", "network-qos"),
+        Keep("service-policy type queuing input <word>", "queuing input"),
+        Keep("service-policy type queuing output <word>", "queuing output"),
+    )),
+    Fact("copp profile <word>", "platform/copp"),
+    Keep(f"{_PFC} watch-dog-interval on", "watchdog"),
+    Keep(f"{_PFC} watch-dog interval <integer>", "watchdog interval"),
+    Keep(f"{_PFC} watch-dog shutdown-multiplier <integer>", "watchdog shutdown"),
+    Keep(f"{_PFC} auto-restore multiplier <integer>", "watchdog restore"),
+)  # fmt: skip
+
+
+class _Copied(NamedTuple):
+    """What policies state of every interface that uses them, and where it stands."""
+
+    facts: Alike[Value]
+    lines: Sequence[tuple[str, int]]
+
+
+class Policies:
+    """What the policies of a document state of its interfaces, made once for each set of policies.
+
+    Attributes:
+        classification: the policy of the first interface that has one, which speaks for the switch.
+    """
+
+    __slots__ = ("_copied", "_document", "_pauses", "_system", "classification")
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._system = _system(document)
+        self._pauses = ",".join(map(str, sorted(_pauses(document))))
+        self.classification = _classification(document)
+        self._copied: dict[tuple[Value, Value], _Copied] = {}
+
+    def state(self, port: str, values: Mapping[str, Said]) -> None:
+        """State what the policies and the PFC of an interface with these values give it."""
+        document, paths = self._document, port_paths(port)
+        line = values["defined"][1]
+        if "qos input" in values and values["qos input"][0] in document.scope.each("qos"):
+            classify, _ = values["qos input"]
+            document.put(
+                paths["trust"], "dscp" if classify == self.classification else f"dscp {classify}", line
+            )
+        mode, line = values.get("pfc", ("off", line))
+        if mode == "on":
+            if self._pauses:
+                document.put(paths["pfc"], self._pauses, line)
+            watched, at = values.get("watchdog", ("off", line))
+            document.put(
+                paths["watchdog"], boolean(watched == "on" and "watchdog" in document.scope.values), at
+            )
+        if values.keys().isdisjoint(_APPLIED):
+            return
+        egress, ingress = [values.get(kind, (self._system.get(kind, ""), 0))[0] for kind in _QUEUING]
+        copied = self._copied.get((egress, ingress))
+        if copied is None:
+            copied = self._copied[egress, ingress] = self._made(egress, ingress)
+        document.reading.facts.update(copied.facts[port])
+        document.reading.lines.update(zip(several(port, copied.facts.leaves), copied.lines, strict=True))
+        if mode == "on" and self._pauses and "headroom/queues" not in copied.facts.leaves:
+            document.put(paths["headroom/default_to_m"], DEFAULT_PAUSE_M, line)
+
+    def _made(self, egress: Value, ingress: Value) -> _Copied:
+        policies = self._document.scope.each("queuing")
+        none = Scope(0)
+        stated = [*_egress(policies.get(egress, none)), *_ingress(policies.get(ingress, none))]
+        leaves = tuple([leaf for leaf, _, _ in stated])
+        places = tuple([(self._document.file, line) for _, _, line in stated])
+        return _Copied(alike(leaves, tuple([value for _, value, _ in stated])), places)
+
+
+_QUEUING = ("queuing output", "queuing input")
+_APPLIED = ("qos input", *_QUEUING, "ipv4", "ipv6", "unnumbered")
+"""What an interface has one of, at least, for the policies of the system to hold there."""
+
+
+def _system(document: Document) -> Mapping[str, Value]:
+    """The policies in force on all ports."""
+    said = document.scope.each("system qos").get("", Scope(0)).values
+    return {kind: name for kind, (name, _) in said.items()}
+
+
+def _pauses(document: Document) -> dict[Value, tuple[int, int]]:
+    """Priority -> (qos-group, line) of what the network-qos policy in force pauses."""
+    policy = document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
+    return {
+        priority: (int(str(group)), line)
+        for group, scope in policy.each("class").items()
+        for priority, (_, line) in scope.table("pauses").items()
+    }
+
+
+def _classification(document: Document) -> Value:
+    used = [block.values.get("qos input", ("", 0))[0] for block in document.scope.each("interface").values()]
+    return next((name for name in used if name in document.scope.each("qos")), "")
+
+
+def _egress(policy: Scope) -> Iterator[Stated]:
+    """(rest of the path, value, line) of what it gives an interface as output policy."""
+    for queue, scope in policy.each("egress").items():
+        values, prefix = scope.values, f"queue[{queue}]/"
+        share, line = values.get("share", _NONE)
+        kind, _, figure = str(share).partition(" ")
+        if kind == "level":
+            yield prefix + "scheduler", "strict", line
+            yield prefix + "level", int(figure), line
+        elif kind and figure != "0":
+            yield prefix + "scheduler", f"dwrr {figure}", line
+        for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent"):
+            if leaf in values:
+                yield prefix + leaf, *values[leaf]
+
+
+_NONE = ("", 0)
+
+
+def _ingress(policy: Scope) -> Iterator[Stated]:
+    """(rest of the path, value, line) of what it gives an interface as input policy.
+
+    The figures of several lossless queues are one fact when they agree, and a list when they do not.
+    """
+    said = {
+        int(str(group)): scope.values.get("pause", _NONE) for group, scope in policy.each("ingress").items()
+    }
+    paused = {
+        group: [int(each) for each in str(said[group][0]).split()] for group in sorted(said) if said[group][1]
+    }
+    if not paused:
+        return
+    _, line = said[max(paused)]
+
+    def agreed(values: list[int]) -> Value:
+        return values[0] if len(set(values)) == 1 else ",".join(map(str, values))
+
+    yield "headroom/queues", ",".join(map(str, paused)), line
+    yield "headroom/xoff_bytes", agreed([size - stop for size, stop, _ in paused.values()]), line
+    yield "headroom/pause_bytes", agreed([stop for _, stop, _ in paused.values()]), line
+    yield "headroom/xon_bytes", agreed([resume for _, _, resume in paused.values()]), line
+
+
+def finish(document: Document) -> None:
+    """State what the policies in force say of the switch, the watchdog, and which policies there are."""
+    put, maps = document.put, document.scope.each("class map")
+    policy = document.scope.each("qos").get(_classification(document))
+    if policy is not None:
+        said = {name: scope.values.get("group") for name, scope in policy.each("class").items()}
+        groups = {name: group for name, group in said.items() if group}
+        default = groups.get(_DEFAULT_CLASS, (0, policy.line))
+        found = dict.fromkeys(range(64), default)
+        for name, (group, _) in reversed(groups.items()):
+            if name in maps:
+                found |= {int(dscp): (group, line) for dscp, (_, line) in maps[name].table("dscps").items()}
+        first = dict(groups.values())
+        for dscp, (group, line) in found.items():
+            put(f"qos/dscp[{dscp}]/traffic_class", group, line)
+            put(f"qos/traffic_class[{group}]/queue", group, first.get(group, line))
+    for priority, paused in _pauses(document).items():
+        put(f"qos/pfc_priority[{priority}]/queue", *paused)
+        put(f"qos/pfc_priority[{priority}]/priority_group", *paused)
+        put(f"qos/traffic_class[{paused[0]}]/priority_group", *paused)
+    _state_watchdog(document)
+    _state_parts(document)
+
+
+def _state_watchdog(document: Document) -> None:
+    """State the timers in milliseconds, figures that a device hides at their defaults; nothing where it is off."""
+    values = document.scope.values
+    if "watchdog" not in values:
+        return
+    _, on = values["watchdog"]
+    interval, line = values.get("watchdog interval", (DEFAULT_WATCHDOG_INTERVAL_MS, on))
+    document.put("watchdog/poll_ms", interval, line)
+    for leaf, name, default in (
+        ("detect", "shutdown", DEFAULT_SHUTDOWN),
+        ("restore", "restore", DEFAULT_RESTORE),
+    ):
+        multiple, line = values.get(f"watchdog {name}", (default, on))
+        document.put(f"watchdog/{leaf}_ms", int(interval) * int(multiple), line)
+    document.put("watchdog/action", "drop", on)
+
+
+def _state_parts(document: Document) -> None:
+    """State which maps and policies there are, and what each class of theirs says."""
+    put, scope = document.put, document.scope
+    for kind, said in scope.each("system qos").get("", Scope(0)).values.items():
+        put(f"structure/system_qos/{kind}", *said)
+    for name, listed in scope.each("class map").items():
+        state_part(document, f"class_map[{name}]", listed)
+        if dscps := listed.table("dscps"):
+            line = max(line for _, line in dscps.values())
+            put(f"structure/class_map[{name}]/dscps", ranges(map(int, dscps)), line)
+    for name, policy in scope.each("qos").items():
+        state_part(document, f"policy_map[qos {name}]", policy)
+        for used, block in policy.each("class").items():
+            if used not in scope.each("class map") and used != _DEFAULT_CLASS:
+                document.reject(block.line)
+    for kind, classes, prefix in (
+        ("network-qos", "class", NETWORK_QOS),
+        ("queuing", "egress", OUTPUT),
+        ("queuing", "ingress", INPUT),
+    ):
+        for name, policy in scope.each(kind).items():
+            state_part(document, f"policy_map[{kind} {name}]", policy)
+            for group, block in policy.each(classes).items():
+                path = f"policy_map[{kind} {name}]/{queue_name(int(str(group)), prefix)}"
+                state_part(document, path, block, "mtu", "share", "pause")
+                document.put_set(f"structure/{path}/pfc-cos", block.table("pauses"))
+    for name, policy in scope.each("queuing").items():
+        if queues_ := policy.each("egress"):
+            given = {int(str(queue)): block.values.get("share", _NONE)[0] for queue, block in queues_.items()}
+            put(f"platform/queuing[{name}]/idle", _idle(given), policy.line)
+
+
+TOPIC = Topic(ROWS, finish)

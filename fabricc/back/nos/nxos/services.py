@@ -1,0 +1,440 @@
+"""Services of NX-OS: features, accounts, who may reach the switch, TACACS+, SNMP, LLDP, and how paths are shared."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cli_dialect.order import in_address_order, natural
+from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
+from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, define, state_part
+from fabricc.back.nos.reading import types
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.base.values import dataclass
+from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.routing import Spreading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.back.nos.reading.types import Types
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Account, Management, Switch
+
+DEPARTURES = (
+    Departure(
+        "load_balancing/mode", LEFT_OUT, "no dynamic load balancing on this family or release (FAB5418)"
+    ),
+    Departure("load_balancing/flowlet_idle_us", LEFT_OUT, "no dynamic load balancing there (FAB5418)"),
+    Departure(
+        "load_balancing/queue_pairs", LEFT_OUT, "hashed in place of the ports, not beside them (FAB5420)"
+    ),
+)
+
+FEATURES = ("nxapi", "scp-server", "grpc", "openconfig", "tacacs+", "bgp", "lldp", "bfd")
+"""In the order a device prints them; the first two are what NAPALM 5.2 needs to replace a configuration. Without
+`openconfig` the gRPC agent knows Cisco's own paths alone (Cisco Network as Code, nxos.system.grpc)."""
+USER_ROLE = "network-admin"
+SYSLOG_SEVERITY = 6
+ACCESS_LIST = "FABRICC-ACCESS"
+ACCESS_LIST_V6 = "FABRICC-ACCESS-V6"
+API_ACCESS_LIST = "FABRICC-API"
+EVERYONE = "0.0.0.0/0"
+SNMP_ROLE = "network-operator"  # reads, and changes nothing
+HTTPS_PORT = 443  # of the NX-API when nothing else is said
+GRPC_PORT = 50051  # of the gRPC agent when no `grpc port` says another
+
+SERVER_GROUP = "FABRICC"
+# `aaa` statements about the group of TACACS+ servers; local accounts answer when no server does.
+AAA = {
+    "authentication login default": f"group {SERVER_GROUP} local",
+    "authorization config-commands default": f"group {SERVER_GROUP} local",
+    "authorization commands default": f"group {SERVER_GROUP} local",
+    "accounting default": f"group {SERVER_GROUP}",
+}
+
+LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+DEFAULT_LLDP_S = 30
+DEFAULT_LLDP_HOLD_S = 120
+
+DLB_MODES = {Spreading.FLOWLET: "flowlet", Spreading.PACKET: "per-packet"}
+DLB_MODE_OF = {word: mode for mode, word in DLB_MODES.items()}
+DEFAULT_DLB_MAC = "00:cc:cc:cc:cc:cc"
+# Random seeds of the ECMP hash, one per tier: multiples of 2**32 divided by the golden ratio, far apart in all bits.
+HASH_SEEDS = tuple(2_654_435_761 * tier % 2**32 for tier in (1, 2, 3))
+
+
+# --- what NX-OS makes of the Fabric's statements ------------------------------------------------------
+
+
+def features(switch: Switch) -> list[str]:
+    """The features that the configuration uses, in the order a device prints them."""
+    idle = {
+        "bfd": switch.bgp.bfd_interval_ms is None,
+        "grpc": switch.management.gnmi_port is None,
+        "openconfig": switch.management.gnmi_port is None,
+        "tacacs+": switch.management.tacacs is None,
+    }
+    return [name for name in FEATURES if not idle.get(name, False)]
+
+
+def access_lists(management: Management) -> dict[tuple[str, str], list[str]]:
+    """(family, name) -> rules of the lists behind `management.access`; none where everyone may ask.
+
+    SSH and SNMP answer in every VRF, so lists of their own guard them, over IPv6 from everyone. The NX-API and the
+    gRPC agent have no such list: that of the management interface guards their ports, and passes all other packets,
+    the answers of servers among them.
+    """
+    if not management.access:
+        return {}
+    networks = ["any" if net == EVERYONE else net for net in in_address_order(management.access)]
+    ports = [HTTPS_PORT] if management.gnmi_port is None else [HTTPS_PORT, management.gnmi_port]
+    return {
+        ("ip", ACCESS_LIST): [f"permit ip {network} any" for network in networks],
+        ("ip", API_ACCESS_LIST): [
+            *(f"permit tcp {network} any eq {port}" for port in ports for network in networks),
+            *(f"deny tcp any any eq {port}" for port in ports),
+            "permit ip any any",
+        ],
+        ("ipv6", ACCESS_LIST_V6): ["deny ipv6 any any"],
+    }
+
+
+def dynamic_mode(switch: Switch) -> str | None:
+    """How load shares paths; None where flows are hashed and where the switch cannot but hash."""
+    return DLB_MODES.get(switch.load_balancing.mode) if has(switch, DYNAMIC_LOAD_BALANCING) else None
+
+
+def dynamic_ports(switch: Switch) -> list[str]:
+    """The ports with BGP sessions, in panel order."""
+    reached = {session.port for session in switch.bgp.sessions}
+    return [port.name for port in switch.ports if port.name in reached]
+
+
+def load_sharing(switch: Switch) -> str:
+    """The ECMP hash: addresses and ports, so that the UDP source port of each queue pair counts; a seed per tier."""
+    seed = HASH_SEEDS[switch.tier_index]
+    return f"source-destination port source-destination universal-id {seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessListView:
+    """One access list; `family` is `ip` or `ipv6`, the rules carry their sequence numbers."""
+
+    family: str
+    name: str
+    rules: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementView:
+    """The out-of-band side; servers ascending, but those of TACACS+ in the order in which they are asked.
+
+    Attributes:
+        asked: what the Fabric asks for: TACACS+, SNMP, gNMI, address and gateway.
+        access_lists: empty where everyone may ask; `access_list` and `access_list_v6` guard SSH and SNMP,
+            `api_access_list` the interface.
+        aaa: (statement, methods) of each `aaa` line.
+        lldp_s, lldp_hold_s: None at NX-OS's defaults.
+    """
+
+    asked: Management
+    access_lists: list[AccessListView]
+    lldp_s: int | None
+    lldp_hold_s: int | None
+    ipv6: bool
+    ntp: list[str]
+    dns: list[str]
+    syslog: list[str]
+    users: list[Account]
+    aaa: list[tuple[str, str]]
+    role: str = USER_ROLE
+    vrf: str = MANAGEMENT_VRF
+    interface: str = MANAGEMENT_INTERFACE
+    access_list: str = ACCESS_LIST
+    access_list_v6: str = ACCESS_LIST_V6
+    api_access_list: str = API_ACCESS_LIST
+    server_group: str = SERVER_GROUP
+    snmp_role: str = SNMP_ROLE
+    severity: int = SYSLOG_SEVERITY
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicView:
+    """Dynamic load balancing over the ports with BGP sessions; `aging_us` is None for the platform's own."""
+
+    mode: str
+    interfaces: str
+    aging_us: int | None
+
+
+def management_view(management: Management) -> ManagementView:
+    """The view of the management side of a switch."""
+    interval = management.lldp_interval_s
+    hold = LLDP_HOLD * interval
+    return ManagementView(
+        asked=management,
+        access_lists=[
+            AccessListView(family, name, [f"{10 * n} {rule}" for n, rule in enumerate(rules, 1)])
+            for (family, name), rules in access_lists(management).items()
+        ],
+        lldp_s=None if interval == DEFAULT_LLDP_S else interval,
+        lldp_hold_s=None if hold == DEFAULT_LLDP_HOLD_S else hold,
+        ipv6=":" in management.address,
+        ntp=in_address_order(management.ntp),
+        dns=in_address_order(management.dns),
+        syslog=in_address_order(management.syslog),
+        users=sorted(management.users, key=lambda user: natural(user.name)),
+        aaa=list(AAA.items()),
+    )
+
+
+def dynamic_view(switch: Switch) -> DynamicView | None:
+    """The view of dynamic load balancing."""
+    mode = dynamic_mode(switch)
+    names = ",".join(name.replace("Ethernet", "Eth") for name in dynamic_ports(switch))
+    return DynamicView(mode, names, switch.load_balancing.flowlet_idle_us) if mode else None
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """The settings that NX-OS expresses, and what it states of services beyond the neutral facts.
+
+    All settings but hashing queue pairs, and dynamic paths where the ASIC has them.
+    """
+    management = switch.management
+    facts |= setting_facts(switch)
+    facts.pop("load_balancing/queue_pairs", None)
+    if dynamic_mode(switch):
+        facts["load_balancing/interfaces"] = ",".join(sorted(dynamic_ports(switch)))
+    else:
+        for path in ("load_balancing/mode", "load_balancing/flowlet_idle_us"):
+            facts.pop(path, None)
+    facts["platform/load_sharing"] = load_sharing(switch)
+    facts["management/lldp_hold_s"] = LLDP_HOLD * management.lldp_interval_s
+    define(facts, "management_vrf", {"gateway": management.gateway})
+    facts |= {f"system/feature[{feature}]": "on" for feature in features(switch)}
+    facts |= {f"user[{user.name}]/role": USER_ROLE for user in management.users}
+    for kind in ("ntp", "dns", "syslog"):
+        facts |= {f"structure/{kind}/{server}": ONCE for server in getattr(management, kind)}
+    if management.ntp:
+        facts["management/ntp_source"] = MANAGEMENT_INTERFACE
+    if management.syslog:
+        facts["management/syslog_severity"] = SYSLOG_SEVERITY
+    if management.access:
+        _state_guards(facts, management)
+    if management.tacacs:
+        facts["management/aaa/group"] = SERVER_GROUP
+        facts["management/aaa/use-vrf"] = MANAGEMENT_VRF
+        facts["management/aaa/source-interface"] = MANAGEMENT_INTERFACE
+        facts |= {f"management/aaa/{statement}": methods for statement, methods in AAA.items()}
+        for index, server in enumerate(management.tacacs.servers):
+            facts[f"management/aaa/server[{index}]"] = server
+            facts[f"management/aaa/host[{server}]/secret"] = management.tacacs.key
+
+
+def _state_guards(facts: Facts, management: Management) -> None:
+    """State the access lists, and where they stand."""
+    for (_, name), rules in access_lists(management).items():
+        facts[f"management/access_list[{name}]/rules"] = len(rules)
+        facts |= {f"management/access_list[{name}]/{index}": rule for index, rule in enumerate(rules)}
+    facts["management/nxapi_vrf"] = MANAGEMENT_VRF
+    facts["management/vty/access-class"] = ACCESS_LIST
+    facts["management/vty/ipv6 access-class"] = ACCESS_LIST_V6
+    facts["structure/mgmt0/access-group"] = API_ACCESS_LIST
+    if management.snmp:
+        facts["management/snmp/use-ipv4acl"] = ACCESS_LIST
+        facts["management/snmp/use-ipv6acl"] = ACCESS_LIST_V6
+        facts["management/snmp/guarded/secret"] = management.snmp.community
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_PORT = re.compile(r"Eth(?:ernet)?(\d+(?:/\d+)+)|(all)")
+_VTY = "management/vty/"
+_SNMP = "management/snmp/"
+
+
+def _key(user: str, key: str) -> Mapping[str, Value]:
+    return {f"user[{user}]/ssh_key": key.strip('"')}
+
+
+def _secret(kind: str, key: str) -> str:
+    """A key of type 0 is as the administrator knows it."""
+    key = key.strip('"')
+    return key if kind == "0" else f"{kind} {key}"
+
+
+def _dynamic_ports(text: str) -> str | None:
+    """The ports of `Eth1/1,Eth1/3-4`, comma-joined; None when any part is not known."""
+    listed = types.ports("".join(text.split()))
+    found = [_PORT.fullmatch(name) for name in ([listed] if isinstance(listed, str) else listed or ())]
+    names = [each[2] or f"Ethernet{each[1]}" for each in found if each]
+    return ",".join(names) if names and len(names) == len(found) else None
+
+
+def _dynamic_mac(address: str) -> Mapping[str, Value]:
+    return {} if address.lower() == DEFAULT_DLB_MAC else {"load_balancing/mac": address}
+
+
+TYPES: Types = {"dynamic mode": {word: mode.value for mode, word in DLB_MODES.items()}}
+_USE_VRF = f"use-vrf {MANAGEMENT_VRF}"
+ROWS: Sequence[Row] = (
+    Fact("hostname <word>", "system/hostname"),
+    Fact("feature <rest>", "system/feature[{0}]", "on"),
+    Fact("username <word> sshkey <rest>", _key),
+    Fact("username <word> password [5|8|9] <word> role <word>", "user[{0}]/role"),
+    Fact("username <word> role <word>", "user[{0}]/role"),
+    Silent("username <word> passphrase <rest>"),
+    Silent("ip domain-lookup"),
+    Entry(f"ip name-server <word>... {_USE_VRF}", "dns"),
+    Entry(f"ntp server <word> [prefer] {_USE_VRF}", "ntp"),
+    Fact("ntp source-interface <word>", "management/ntp_source"),
+    Entry(f"logging server <word> <0-7> {_USE_VRF} [facility local7]", "syslog"),
+    Block(f"vrf context {MANAGEMENT_VRF}", "management vrf", (
+        Keep("ip route 0.0.0.0/0 <word>", "gateway"),
+        Keep("ipv6 route (::/0|0::/0) <word>", "gateway"),
+        Entry("ip name-server <word>...", "dns"),
+    )),
+    Each("tacacs-server host <word>", "tacacs host", (
+        Keep("key <word> <word>", "secret", _secret),
+    ), once=True),
+    Fact("aaa group server tacacs+ <word>", "management/aaa/group"),
+    Block("aaa group server tacacs+ <word>", "server group", (
+        Entry("server <word>", "servers"),
+        Fact("use-vrf <word>", "management/aaa/use-vrf"),
+        Fact("source-interface <word>", "management/aaa/source-interface"),
+    )),
+    *(Fact(f"aaa {statement} <rest>", f"management/aaa/{statement}") for statement in AAA),
+    Block("(ip|ipv6) access-list <word>", "access list", (
+        Entry("<integer> <permit|deny> <ip|ipv6> <word> any", "rules", "{2} {3} {4} any"),
+        Entry("<integer> <permit|deny> tcp <word> any eq <integer>", "rules", "{2} tcp {3} any eq {4}"),
+    )),
+    Block("line vty", "", (
+        Fact("access-class <word> in", _VTY + "access-class"),
+        Fact("ipv6 access-class <word> in", _VTY + "ipv6 access-class"),
+        Silent("(exec-timeout|session-limit) <integer>"),
+    )),
+    Fact("snmp-server contact <rest>", _SNMP + "contact"),
+    Fact("snmp-server location <rest>", _SNMP + "location"),
+    Fact(f"snmp-server community <word> group {SNMP_ROLE}", _SNMP + "secret"),
+    Fact(
+        "snmp-server community <word> use-ipv4acl <word> [use-ipv6acl <word>]",
+        {_SNMP + "guarded/secret": "{0}", _SNMP + "use-ipv4acl": "{1}", _SNMP + "use-ipv6acl": "{2}"},
+    ),
+    Fact(
+        "snmp-server community <word> use-ipv6acl <word>",
+        {_SNMP + "guarded/secret": "{0}", _SNMP + "use-ipv6acl": "{1}"},
+    ),
+    Keep("lldp timer <integer>", "lldp/interval_s"),
+    Keep("lldp holdtime <integer>", "management/lldp_hold_s"),
+    Keep("grpc port <integer>", "grpc port"),
+    Fact("grpc use-vrf <word>", "management/grpc_vrf[{0}]", "on"),
+    Fact("nxapi use-vrf <word>", "management/nxapi_vrf"),
+    Fact("ip load-sharing address <rest>", "platform/load_sharing"),
+    Block("hardware profile dlb", "", (
+        Fact("mode <dynamic mode>", "load_balancing/mode"),
+        Fact("flowlet-aging <integer>", "load_balancing/flowlet_idle_us"),
+        Fact("mac-address <word>", _dynamic_mac),
+        Entry("dlb-interface <rest>", "dynamic ports", _dynamic_ports),
+    )),
+    Silent("(boot|rmon|version) <rest>"),
+    Block("vdc <rest>", "", (Silent("<rest>"),)),
+    Block("line console", "", (Silent("<rest>"),)),
+)  # fmt: skip
+_GUARDS = (_VTY + "access-class", _VTY + "ipv6 access-class", _SNMP + "use-ipv4acl", _SNMP + "use-ipv6acl")
+
+
+def finish(document: Document) -> None:
+    """State what only several lines together say."""
+    facts, lines, scope = document.reading.facts, document.reading.lines, document.scope
+    for vrf in scope.each("management vrf").values():
+        state_part(document, "management_vrf", vrf, "gateway")
+        scope.tables.setdefault("dns", {}).update(vrf.table("dns"))
+        if "gateway" in vrf.values:
+            document.put("management/gateway", *vrf.values["gateway"])
+    for kind in ("ntp", "dns", "syslog"):
+        document.put_set(f"management/{kind}", scope.table(kind))
+        for server, (_, line) in scope.table(kind).items():
+            document.put(f"structure/{kind}/{server}", ONCE, line)
+    for severity, line in scope.table("syslog").values():
+        document.put("management/syslog_severity", severity, line)
+    _finish_access(document)
+    _finish_tacacs(document)
+    hidden = {"lldp/interval_s": DEFAULT_LLDP_S, "management/lldp_hold_s": DEFAULT_LLDP_HOLD_S}
+    on = {
+        name: lines[f"system/feature[{name}]"][1]
+        for name in ("lldp", "grpc")
+        if f"system/feature[{name}]" in facts
+    }
+    for path, default in hidden.items() if "lldp" in on else ():
+        document.put(path, *scope.values.get(path, (default, on["lldp"])))
+    if "grpc" in on:
+        document.put("management/gnmi_port", *scope.values.get("grpc port", (GRPC_PORT, on["grpc"])))
+    ports = {
+        name: line for text, line in scope.table("dynamic ports").values() for name in str(text).split(",")
+    }
+    if ports:
+        document.put("load_balancing/interfaces", ",".join(sorted(ports)), max(ports.values()))
+
+
+def _finish_access(document: Document) -> None:
+    """State the access lists and whom they let in; one that guards something and is not there would guard nothing."""
+    facts, lines = document.reading.facts, document.reading.lines
+    lists = document.scope.each("access list")
+    for name, listed in lists.items():
+        document.put(f"management/access_list[{name}]/rules", len(listed.table("rules")), listed.line)
+        for index, (rule, line) in enumerate(listed.ordered("rules")):
+            document.put(f"management/access_list[{name}]/{index}", rule, line)
+    guards = {path: (facts[path], lines[path][1]) for path in _GUARDS if path in facts}
+    for name, block in document.scope.each("interface").items():
+        if "access_list" in block.values:
+            where = MANAGEMENT_INTERFACE if name == MANAGEMENT_INTERFACE else f"port[{name}]"
+            guards[f"structure/{where}/access-group"] = block.values["access_list"]
+    for path, (name, line) in guards.items():
+        document.put(path, name, line)
+        if name not in lists:
+            document.reading.unknown.append((document.file, line, f"access list {name}"))
+        elif path == _GUARDS[0]:
+            document.put("management/access", _networks(lists[name]), line)
+
+
+def _networks(listed: Scope) -> str:
+    """The networks whose every packet a list permits, before it denies everybody; comma-joined, ascending."""
+    found = []
+    for text, _ in listed.ordered("rules"):
+        action, protocol, network = str(text).split()[:3]
+        if protocol == "tcp":
+            continue
+        if action == "deny":
+            break
+        found.append(EVERYONE if network == "any" else network)
+    return ",".join(sorted(found))
+
+
+def _finish_tacacs(document: Document) -> None:
+    hosts = document.scope.each("tacacs host")
+    for host, scope in hosts.items():
+        secret, line = scope.values["secret"]
+        document.put(f"management/aaa/host[{host}]/secret", secret, line)
+    for group in document.scope.each("server group").values():
+        servers = group.table("servers")
+        for index, (server, line) in enumerate(servers.values()):
+            document.put(f"management/aaa/server[{index}]", server, line)
+        if servers:
+            last = max(line for _, line in servers.values())
+            document.put("management/tacacs/servers", ",".join(map(str, servers)), last)
+            keys = [hosts[server].values["secret"] if server in hosts else ("", 0) for server in servers]
+            first, line = min(keys, key=lambda each: each[1])
+            document.put(
+                "management/tacacs/secret", first if len({key for key, _ in keys}) == 1 else "", line
+            )
+
+
+TOPIC = Topic(ROWS, finish)

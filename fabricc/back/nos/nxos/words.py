@@ -1,0 +1,130 @@
+"""The words and figures of NX-OS: how it names ports, speeds, breakouts and queues; ranges and defaults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.reading.rows import Block, Keep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Port, Switch
+
+CLOUDSCALE = "cloudscale"
+SILICON_ONE = "silicon-one"
+
+MANAGEMENT_VRF = "management"
+MANAGEMENT_INTERFACE = "mgmt0"
+
+QUEUES = range(8)
+NETWORK_QOS = "c-8q-nq"
+OUTPUT = "c-out-8q-q"
+INPUT = "c-in-q"
+
+SPEEDS_GBPS = (10, 25, 40, 50, 100, 200, 400, 800)
+# Cisco's object model (terraform-provider-nxos, imFpP.breakoutMap), as (children, Gb/s) -> word.
+BREAKOUTS = {
+    (children, gbps): f"{gbps}g-{children}x"
+    for children, gbps in (
+        (2, 10), (4, 10), (4, 25), (2, 50), (4, 50), (2, 100), (4, 100), (8, 100), (2, 200), (2, 400)
+    )
+}  # fmt: skip
+
+MTU_RANGE = (576, 9216)
+MAXIMUM_PATHS = {CLOUDSCALE: 64, SILICON_ONE: 128}
+# Up to this length a lossless class needs no `pause buffer-size`, since the platform's own buffers hold; beyond, the
+# command is mandatory (Nexus 9000 QoS guide 10.5, priority flow control, guidelines and limitations).
+DEFAULT_PAUSE_M = 100
+PAUSE_BUFFER_RANGE = (5_000, 268_435_456)
+BFD_INTERVAL_RANGE_MS = (50, 999)
+BFD_MULTIPLIER_RANGE = (1, 50)
+WATCHDOG_INTERVAL_RANGE_MS = (100, 1000)
+MAXIMUM_SHUTDOWN = 10
+MAXIMUM_RESTORE = 100
+LLDP_RANGE_S = (5, 63)  # `lldp holdtime` takes up to 255 s (Cisco Network as Code, NX-OS data model, lldp)
+
+ONCE = "once"
+"""What a part of the text that is defined is said to be, below `structure/`: a part that is renamed, said twice or used
+in another's place shows on the very line that says so."""
+
+
+def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
+    """The name of child `child` (from 1) of `children` of front-panel cage `cage` (from 1).
+
+    Raises:
+        KeyError: the catalog has no NX-OS settings for the model.
+        ValueError: the model has no such cage, or it has fewer lanes than children are asked of it.
+    """
+    lanes = next((group.lanes for group in model.cages if 0 <= cage - group.first < group.count), None)
+    if lanes is None:
+        raise ValueError(f"{model.name} has no cage {cage}")
+    if not 1 <= child <= children or children > lanes:
+        raise ValueError(f"{model.name}: cage {cage} has no child {child} of {children}")
+    pattern = model.nos["nxos"]["port" if children == 1 else "child"]
+    return str(pattern).format(cage=cage, child=child)
+
+
+def service_ports(model: SwitchModel) -> list[str]:
+    """The names of the cages that are not for the fabric, which stay shut."""
+    cages = (cage for g in model.cages if not g.fabric for cage in range(g.first, g.first + g.count))
+    return [port_name(model, cage, 1, 1) for cage in cages]
+
+
+def settings(switch: Switch) -> Mapping[str, Any]:
+    """The catalog's NX-OS settings of the switch's model."""
+    return switch.model.nos["nxos"]
+
+
+def family(switch: Switch) -> str:
+    """The ASIC family: `cloudscale` or `silicon-one`."""
+    return str(settings(switch)["family"])
+
+
+def breakout(port: Port) -> str | None:
+    """The word for the split of a port's cage; None for a whole cage and where there is no word."""
+    return BREAKOUTS.get((port.children, port.speed_gbps)) if port.children > 1 else None
+
+
+def queue_name(group: int, prefix: str) -> str:
+    """The class of a qos-group, such as `c-out-8q-q3`; group 0 is `c-out-8q-q-default`, there is no `q0`."""
+    return f"{prefix}{group}" if group else f"{prefix}-default"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers as the command line lists them: `0-7,9,11-63`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in runs)
+
+
+def queues(prefix: str) -> dict[str, int]:
+    """The classes of all qos-groups -> qos-group."""
+    return {queue_name(group, prefix): group for group in QUEUES}
+
+
+def part(pattern: str, scope: str, rows: Sequence[Row], *, once: bool = False) -> tuple[Row, Row]:
+    """A block whose first line is stated too; `once` as that of the block."""
+    return Block(pattern, scope, rows, once), Keep(pattern, "defined", ONCE)
+
+
+def define(facts: Facts, path: str, said: Mapping[str, Value] | None = None) -> None:
+    """State that a part of the text is defined, and what it says."""
+    facts |= {f"structure/{path}/{leaf}": value for leaf, value in {"defined": ONCE, **(said or {})}.items()}
+
+
+def state_part(document: Document, path: str, scope: Scope, *leaves: str) -> None:
+    """State of a part that was read what `define` states of one that is planned."""
+    document.put(f"structure/{path}/defined", ONCE, scope.line)
+    for leaf in leaves:
+        if leaf in scope.values:
+            document.put(f"structure/{path}/{leaf}", *scope.values[leaf])
