@@ -33,7 +33,7 @@ class SwitchView:
     load_sharing: str
     dynamic: services.DynamicView | None
     qos: qos.QosView
-    breakouts: list[interfaces.BreakoutView]
+    breakouts: list[tuple[str, str]]
     ports: list[interfaces.PortView]
     loopback4: str | None
     loopback6: str | None

@@ -412,12 +412,16 @@ def _state_session(
     if "ttl_security_hops" in values:
         document.put("bgp/ttl_security", "true", values["ttl_security_hops"][1])
     own = [(leaf, *values[leaf]) for leaf in _OF_PEER if leaf in values]
-    for leaf, value, line in (("bfd", "false", peer.line), ("families", "", peer.line), *own, *policy):
-        facts[prefix + leaf] = value
-        lines[prefix + leaf] = (file, line)
+    own += [(leaf, default, peer.line) for leaf, default in _OF_NONE.items() if leaf not in values]
+    for leaf, value, line in (*own, *policy):
+        path = prefix + leaf
+        facts[path] = value
+        lines[path] = (file, line)
 
 
 _OF_PEER = ("remote_asn", "description", "bfd", "ttl_security_hops")
+_OF_NONE = {"bfd": "false", "families": ""}
+"""What is said of a peer that says nothing of it."""
 _NONE = ("", 0)
 _NOTHING = Scope(0)
 

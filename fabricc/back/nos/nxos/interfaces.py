@@ -25,16 +25,18 @@ from fabricc.back.nos.reading.rows import Entry, Keep, Silent
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.paths import port_paths, several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.departures import Departure
     from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
+
+    Stated = tuple[str, Value, int]
 
 DEPARTURES: tuple[Departure, ...] = ()
 
@@ -58,14 +60,6 @@ class Advertisements:
 
 ADVERTISEMENTS = Advertisements(4, 3, 10)
 """The shortest; NX-OS's own are 600 s apart (Nexus 9000 unicast routing guide 9.3, BGP interface peering)."""
-
-
-@dataclass(frozen=True, slots=True)
-class BreakoutView:
-    """The cages that are split one way; `cages` is a list of ranges."""
-
-    cages: str
-    map: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +104,15 @@ def routed(port: Port) -> bool:
     return bool(port.ipv4 or port.ipv6 or port.unnumbered)
 
 
-def breakouts(switch: Switch) -> list[BreakoutView]:
-    """Cages split alike share a line, in the order of their first cages."""
+def breakouts(switch: Switch) -> list[tuple[str, str]]:
+    """(ranges of cages, word) of those that are split alike, in the order of their first cages."""
     cages: dict[str, set[int]] = {}
     for port in switch.ports:
         if port.children > 1:
             word = breakout(port) or f"{port.speed_gbps}g-{port.children}x"
             cages.setdefault(word, set()).add(port.cage)
     ordered = sorted(cages.items(), key=lambda item: min(item[1]))
-    return [BreakoutView(ranges(numbers), word) for word, numbers in ordered]
+    return [(ranges(numbers), word) for word, numbers in ordered]
 
 
 def ports(switch: Switch) -> list[PortView]:
@@ -251,8 +245,10 @@ _EXISTS = frozenset({"defined", "vrf", "access_list", "forward", "watchdog", "ra
 
 
 @lru_cache(maxsize=4096)
-def _part_paths(port: str) -> Mapping[str, str]:
-    return {leaf: f"structure/port[{port}]/{leaf}" for leaf in _PARTS}
+def _paths(port: str) -> Mapping[str, str]:
+    """The path of each fact that a line of an interface says by itself."""
+    own = port_paths(port)
+    return {leaf: own[leaf] for leaf in _OWN} | {leaf: f"structure/port[{port}]/{leaf}" for leaf in _PARTS}
 
 
 def finish(document: Document) -> None:
@@ -267,6 +263,7 @@ def finish(document: Document) -> None:
             document.reject(block.line)
             document.reject(again)
     policies = qos.Policies(document)
+    facts, lines, file = document.reading.facts, document.reading.lines, document.file
     for name, block in document.scope.each("interface").items():
         port, values = str(name), block.values
         if port == _LOOPBACK:
@@ -276,8 +273,20 @@ def finish(document: Document) -> None:
         elif port == MANAGEMENT_INTERFACE:
             _management(document, block)
         elif not values.keys() <= _EXISTS:
-            _state_port(document, port, block)
-            policies.state(port, values)
+            said = _paths(port)
+            for leaf, (value, line) in values.items():
+                if leaf in said:
+                    path = said[leaf]
+                    facts[path] = value
+                    lines[path] = (file, line)
+            paths = port_paths(port)
+            for leaf, value, line in (*_derived(port, block, cages), *policies.of_port(values)):
+                path = paths[leaf]
+                facts[path] = value
+                lines[path] = (file, line)
+            if copied := policies.applied(values):
+                facts.update(copied.facts[port])
+                lines.update(zip(several(port, copied.facts.leaves), copied.lines, strict=True))
 
 
 def _management(document: Document, block: Scope) -> None:
@@ -293,30 +302,26 @@ def _management(document: Document, block: Scope) -> None:
     state_isolation(document.reading, vrf == MANAGEMENT_VRF, (document.file, line), _LEAK)
 
 
-def _state_port(document: Document, name: str, block: Scope) -> None:
-    values, paths, parts = block.values, port_paths(name), _part_paths(name)
-    facts, lines, file = document.reading.facts, document.reading.lines, document.file
-    for leaf, (value, line) in values.items():
-        path = paths[leaf] if leaf in _OWN else parts.get(leaf)
-        if path:
-            facts[path] = value
-            lines[path] = (file, line)
+def _derived(name: str, block: Scope, cages: Mapping[Value, Said]) -> list[Stated]:
+    """(leaf, value, line) of what several lines say together, or none of them: defaults, and the speed of a split."""
+    values = block.values
+    stated: list[Stated] = []
     if "enabled" not in values:
-        document.put(paths["enabled"], boolean("routed" not in values), block.line)
+        stated.append(("enabled", boolean("routed" not in values), block.line))
     if "ra" in values and values["ra"][0] == "suppressed":
-        document.put(paths["ra"], *values["ra"])
+        stated.append(("ra", *values["ra"]))
     if silent := [version for version in _REDIRECTS if version in values]:
-        said = "off" if len(silent) == 2 else f"off for {_REDIRECTS[silent[0]]}"
-        document.put(paths["redirects"], said, max(values[version][1] for version in silent))
+        said = "off" if len(silent) == len(_REDIRECTS) else f"off for {_REDIRECTS[silent[0]]}"
+        stated.append(("redirects", said, max([values[version][1] for version in silent])))
     if "speed_gbps" not in values:
         cage, _, child = name.removeprefix("Ethernet1/").partition("/")
-        split = document.scope.table("breakouts").get(int(cage)) if child and cage.isdecimal() else None
-        if split:
-            document.put(paths["speed_gbps"], _SPEED_OF[str(split[0])], split[1])
+        if child and cage.isdecimal() and (split := cages.get(int(cage))):
+            stated.append(("speed_gbps", _SPEED_OF[str(split[0])], split[1]))
     if "unnumbered" in values and "forward" in values:
-        document.put(paths["unnumbered"], *values["unnumbered"])
-    if "mtu" not in values and not values.keys().isdisjoint(("ipv4", "ipv6", "unnumbered")):
-        document.put(paths["mtu"], DEFAULT_MTU, block.line)
+        stated.append(("unnumbered", *values["unnumbered"]))
+    if "mtu" not in values and ("ipv4" in values or "ipv6" in values or "unnumbered" in values):
+        stated.append(("mtu", DEFAULT_MTU, block.line))
+    return stated
 
 
 TOPIC = Topic(ROWS, finish)

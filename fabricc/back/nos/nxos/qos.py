@@ -32,7 +32,7 @@ from fabricc.back.nos.reading.scope import Scope
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import alike, port_paths, several
+from fabricc.fabric.paths import alike, port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -169,6 +169,11 @@ class Timers:
     restore: int
 
     @property
+    def hidden(self) -> bool:
+        """Whether a device does not print the interval, which is its default."""
+        return self.interval_ms == DEFAULT_WATCHDOG_INTERVAL_MS
+
+    @property
     def detect_ms(self) -> int:
         """Time until a stuck queue is shut."""
         return self.interval_ms * self.shutdown
@@ -270,14 +275,6 @@ class InputPolicyView:
 
 
 @dataclass(frozen=True, slots=True)
-class WatchdogView:
-    """The global watchdog; `interval_ms` is None at its default."""
-
-    interval_ms: int | None
-    timers: Timers
-
-
-@dataclass(frozen=True, slots=True)
 class QosView:
     """Every policy of the switch; `output` is the one of ports that name none."""
 
@@ -286,7 +283,7 @@ class QosView:
     input_policies: list[InputPolicyView]
     output_policies: list[OutputPolicyView]
     output: str
-    watchdog: WatchdogView | None
+    watchdog: Timers | None
     network_policy: str = NETWORK_POLICY
     classify: str = CLASSIFY
     copp_profile: str = COPP_PROFILE
@@ -317,7 +314,7 @@ def qos_view(switch: Switch) -> QosView:
             key=lambda policy: natural(policy.name),
         ),
         output=system_output(qos),
-        watchdog=_watchdog(qos.watchdog) if qos.watchdog else None,
+        watchdog=watchdog_timers(qos.watchdog) if qos.watchdog else None,
     )
 
 
@@ -332,12 +329,6 @@ def _output(
         for queue, share in reversed(shares(classes, groups).items())
     ]
     return OutputPolicyView(output_policy(profile.name if profile else None), queues)
-
-
-def _watchdog(watchdog: Watchdog) -> WatchdogView:
-    timers = watchdog_timers(watchdog)
-    hidden = timers.interval_ms == DEFAULT_WATCHDOG_INTERVAL_MS
-    return WatchdogView(None if hidden else timers.interval_ms, timers)
 
 
 # --- the facts of that --------------------------------------------------------------------------------
@@ -522,7 +513,7 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 
-class _Copied(NamedTuple):
+class Copied(NamedTuple):
     """What policies state of every interface that uses them, and where it stands."""
 
     facts: Alike[Value]
@@ -530,56 +521,50 @@ class _Copied(NamedTuple):
 
 
 class Policies:
-    """What the policies of a document state of its interfaces, made once for each set of policies.
-
-    Attributes:
-        classification: the policy of the first interface that has one, which speaks for the switch.
-    """
-
-    __slots__ = ("_copied", "_document", "_pauses", "_system", "classification")
+    """What the policies of a document state of its interfaces, made once for each pair of policies."""
 
     def __init__(self, document: Document) -> None:
-        self._document = document
+        self._file = document.file
+        self._queuing = document.scope.each("queuing")
+        self._classify = document.scope.each("qos")
+        self._classification = _classification(document)
         self._system = _system(document)
         self._pauses = ",".join(map(str, sorted(_pauses(document))))
-        self.classification = _classification(document)
-        self._copied: dict[tuple[Value, Value], _Copied] = {}
+        self._watches = "watchdog" in document.scope.values
+        self._copied: dict[tuple[Value, Value], Copied] = {}
 
-    def state(self, port: str, values: Mapping[str, Said]) -> None:
-        """State what the policies and the PFC of an interface with these values give it."""
-        document, paths = self._document, port_paths(port)
-        line = values["defined"][1]
-        if "qos input" in values and values["qos input"][0] in document.scope.each("qos"):
-            classify, _ = values["qos input"]
-            document.put(
-                paths["trust"], "dscp" if classify == self.classification else f"dscp {classify}", line
-            )
-        mode, line = values.get("pfc", ("off", line))
-        if mode == "on":
-            if self._pauses:
-                document.put(paths["pfc"], self._pauses, line)
-            watched, at = values.get("watchdog", ("off", line))
-            document.put(
-                paths["watchdog"], boolean(watched == "on" and "watchdog" in document.scope.values), at
-            )
+    def of_port(self, values: Mapping[str, Said]) -> list[Stated]:
+        """(leaf, value, line) of what an interface with these values classifies by, and pauses."""
+        stated: list[Stated] = []
+        classify, _ = values.get("qos input", _NONE)
+        if classify in self._classify:
+            trust = "dscp" if classify == self._classification else f"dscp {classify}"
+            stated.append(("trust", trust, values["defined"][1]))
+        mode, line = values.get("pfc", _NONE)
+        if mode != "on":
+            return stated
+        watched, at = values.get("watchdog", ("off", line))
+        stated.append(("watchdog", boolean(watched == "on" and self._watches), at))
+        if self._pauses:
+            stated.append(("pfc", self._pauses, line))
+            copied = self.applied(values)
+            if copied and "headroom/queues" not in copied.facts.leaves:
+                stated.append(("headroom/default_to_m", DEFAULT_PAUSE_M, line))
+        return stated
+
+    def applied(self, values: Mapping[str, Said]) -> Copied | None:
+        """What its queuing policies give an interface with these values, those of the system where it has none."""
         if values.keys().isdisjoint(_APPLIED):
-            return
+            return None
         egress, ingress = [values.get(kind, (self._system.get(kind, ""), 0))[0] for kind in _QUEUING]
         copied = self._copied.get((egress, ingress))
         if copied is None:
-            copied = self._copied[egress, ingress] = self._made(egress, ingress)
-        document.reading.facts.update(copied.facts[port])
-        document.reading.lines.update(zip(several(port, copied.facts.leaves), copied.lines, strict=True))
-        if mode == "on" and self._pauses and "headroom/queues" not in copied.facts.leaves:
-            document.put(paths["headroom/default_to_m"], DEFAULT_PAUSE_M, line)
-
-    def _made(self, egress: Value, ingress: Value) -> _Copied:
-        policies = self._document.scope.each("queuing")
-        none = Scope(0)
-        stated = [*_egress(policies.get(egress, none)), *_ingress(policies.get(ingress, none))]
-        leaves = tuple([leaf for leaf, _, _ in stated])
-        places = tuple([(self._document.file, line) for _, _, line in stated])
-        return _Copied(alike(leaves, tuple([value for _, value, _ in stated])), places)
+            none = Scope(0)
+            stated = [*_egress(self._queuing.get(egress, none)), *_ingress(self._queuing.get(ingress, none))]
+            facts = alike(tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated]))
+            copied = Copied(facts, [(self._file, line) for _, _, line in stated])
+            self._copied[egress, ingress] = copied
+        return copied
 
 
 _QUEUING = ("queuing output", "queuing input")

@@ -122,28 +122,19 @@ def load_sharing(switch: Switch) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AccessListView:
-    """One access list; `family` is `ip` or `ipv6`, the rules carry their sequence numbers."""
-
-    family: str
-    name: str
-    rules: list[str]
-
-
-@dataclass(frozen=True, slots=True)
 class ManagementView:
     """The out-of-band side; servers ascending, but those of TACACS+ in the order in which they are asked.
 
     Attributes:
         asked: what the Fabric asks for: TACACS+, SNMP, gNMI, address and gateway.
-        access_lists: empty where everyone may ask; `access_list` and `access_list_v6` guard SSH and SNMP,
-            `api_access_list` the interface.
+        access_lists: (family, name) -> rules, empty where everyone may ask; `access_list` and `access_list_v6` guard
+            SSH and SNMP, `api_access_list` the interface.
         aaa: (statement, methods) of each `aaa` line.
         lldp_s, lldp_hold_s: None at NX-OS's defaults.
     """
 
     asked: Management
-    access_lists: list[AccessListView]
+    access_lists: Mapping[tuple[str, str], list[str]]
     lldp_s: int | None
     lldp_hold_s: int | None
     ipv6: bool
@@ -178,10 +169,7 @@ def management_view(management: Management) -> ManagementView:
     hold = LLDP_HOLD * interval
     return ManagementView(
         asked=management,
-        access_lists=[
-            AccessListView(family, name, [f"{10 * n} {rule}" for n, rule in enumerate(rules, 1)])
-            for (family, name), rules in access_lists(management).items()
-        ],
+        access_lists=access_lists(management),
         lldp_s=None if interval == DEFAULT_LLDP_S else interval,
         lldp_hold_s=None if hold == DEFAULT_LLDP_HOLD_S else hold,
         ipv6=":" in management.address,
