@@ -312,7 +312,7 @@ ROWS: Sequence[Row] = (
         Keep("timers bgp <integer> <integer>", {"keepalive_s": "{1}", "hold_s": "{2}"}),
         Keep("bestpath as-path multipath-relax", "multipath_relax"),
         Keep("log-neighbor-changes", "log-neighbor-changes", ONCE),
-        *part("address-family <ipv4|ipv6> unicast", "family", (
+        Block("address-family <ipv4|ipv6> unicast", "family", (
             Keep("redistribute direct route-map <word>", "redistribute_connected"),
             Keep("maximum-paths <integer>", "maximum_paths"),
             Entry("aggregate-address <prefix> summary-only", "aggregates"),
@@ -374,7 +374,7 @@ def _state_process(document: Document, asn: Captured, process: Scope, united: Ma
     """State the process: timers, what the families do, templates and sessions."""
     put, line = document.put, process.line
     keepalive_s, hold_s = DEFAULT_TIMERS_S
-    document.put("bgp/asn", asn, line)  # type: ignore[arg-type]
+    put("bgp/asn", asn, line)  # type: ignore[arg-type]
     defaults: Facts = {"keepalive_s": keepalive_s, "hold_s": hold_s, "multipath_relax": "false"}
     for leaf, default in defaults.items():
         put(f"bgp/{leaf}", *process.values.get(leaf, (default, line)))

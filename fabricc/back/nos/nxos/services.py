@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cli_dialect.order import in_address_order, natural
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
-from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, define, state_part
+from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, define
 from fabricc.back.nos.reading import types
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
@@ -247,6 +247,7 @@ def _state_guards(facts: Facts, management: Management) -> None:
 _PORT = re.compile(r"Eth(?:ernet)?(\d+(?:/\d+)+)|(all)")
 _VTY = "management/vty/"
 _SNMP = "management/snmp/"
+_GATEWAY = ("management/gateway", "structure/management_vrf/gateway")
 
 
 def _key(user: str, key: str) -> Mapping[str, Value]:
@@ -285,9 +286,10 @@ ROWS: Sequence[Row] = (
     Entry(f"ntp server <word> [prefer] {_USE_VRF}", "ntp"),
     Fact("ntp source-interface <word>", "management/ntp_source"),
     Entry(f"logging server <word> <0-7> {_USE_VRF} [facility local7]", "syslog"),
-    Block(f"vrf context {MANAGEMENT_VRF}", "management vrf", (
-        Keep("ip route 0.0.0.0/0 <word>", "gateway"),
-        Keep("ipv6 route (::/0|0::/0) <word>", "gateway"),
+    Fact(f"vrf context {MANAGEMENT_VRF}", "structure/management_vrf/defined", ONCE),
+    Block(f"vrf context {MANAGEMENT_VRF}", "", (
+        Fact("ip route 0.0.0.0/0 <word>", dict.fromkeys(_GATEWAY, "{0}")),
+        Fact("ipv6 route (::/0|0::/0) <word>", dict.fromkeys(_GATEWAY, "{0}")),
         Entry("ip name-server <word>...", "dns"),
     )),
     Each("tacacs-server host <word>", "tacacs host", (
@@ -342,11 +344,6 @@ _GUARDS = (_VTY + "access-class", _VTY + "ipv6 access-class", _SNMP + "use-ipv4a
 def finish(document: Document) -> None:
     """State what only several lines together say."""
     facts, lines, scope = document.reading.facts, document.reading.lines, document.scope
-    for vrf in scope.each("management vrf").values():
-        state_part(document, "management_vrf", vrf, "gateway")
-        scope.tables.setdefault("dns", {}).update(vrf.table("dns"))
-        if "gateway" in vrf.values:
-            document.put("management/gateway", *vrf.values["gateway"])
     for kind in ("ntp", "dns", "syslog"):
         document.put_set(f"management/{kind}", scope.table(kind))
         for server, (_, line) in scope.table(kind).items():
