@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parents[2]
 MOST_PER_KEYWORD = 101
 _PER_ENTRY = ("items", "additionalProperties", "propertyNames")
 

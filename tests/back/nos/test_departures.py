@@ -60,7 +60,7 @@ def odd(switch: Switch) -> Iterator[Switch]:
 @cache
 def planned_inventories() -> tuple[Switch, ...]:
     """A switch of each kind of every inventory."""
-    fabrics = [compile_spec(path, gaps=False).fabric for path in INVENTORIES]
+    fabrics = [compile_spec(path, gaps=False).planned for path in INVENTORIES]
     return tuple(fabric.switch(kind) for fabric in fabrics if fabric for kind in fabric.kinds())
 
 

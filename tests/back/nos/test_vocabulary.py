@@ -17,10 +17,11 @@ from jsonschema import Draft202012Validator
 
 from fabricc.back import nos as back_ends
 from fabricc.back.nos import BUILT_IN
+from fabricc.base.documents.schema import schema_path
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.fabric.vocabulary import __file__ as waist
-from fabricc.front.spec.resources import cluster_schema, schema_path
+from fabricc.front.spec.resources import cluster_schema
 from fabricc.review.diff.impact import row_of, verdict, vocabulary
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view
@@ -36,8 +37,8 @@ ROOM = Path(waist).parents[1]
 NEUTRAL = ROOM / "fabric" / "vocabulary.yaml"
 FILES = [
     NEUTRAL,
-    ROOM / "hosts" / "facts.yaml",
-    *(ROOM / "nos" / nos / "facts.yaml" for nos in sorted(BUILT_IN)),
+    ROOM / "back" / "hosts" / "facts.yaml",
+    *(ROOM / "back" / "nos" / nos / "facts.yaml" for nos in sorted(BUILT_IN)),
 ]
 OF_REVIEWS = {"link[*]", "link[*] left", "interface[*]/port", "bgp/neighbor[*]/remote", "text"}
 """What only a comparison of two fabrics states."""
@@ -194,7 +195,7 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     package.mkdir()
     (package / "__init__.py").write_text("THEIRS = None\n")
     monkeypatch.syspath_prepend(tmp_path)
-    point = EntryPoint("theirs", "fabricc_theirs:THEIRS", "fabricc.back.nos")
+    point = EntryPoint("theirs", "fabricc_theirs:THEIRS", "fabricc.nos")
     monkeypatch.setattr(back_ends, "_entry_points", lambda: [point])
     caches = (back_ends.vocabulary, vocabulary, verdict)
     for each in caches:
