@@ -94,6 +94,8 @@ INSIDE = {
     "fabricc.cli.entry": (1, "`--help` needs none of what writes trees"),
     "fabricc.cli.output": (4, "rich, where it draws"),
     "fabricc.cli.plan": (1, "no fabric of Ethernet needs InfiniBand"),
+    "fabricc.cli.push": (1, "what asks switches; `--help` and completion do not"),
+    "fabricc.cli.verify": (1, "as for `push`"),
     "fabricc.cli.words": (
         3,
         "a press of a key plans a spec, or reads a lab, only where its words are wanted",

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from fabricc.cli import logins, output
 from fabricc.cli.words import switches
-from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.push.built_tree import RefusedError, read_source
-from fabricc.operate.verify.model import Aspect
-from fabricc.operate.verify.report import as_json, as_junit, as_markdown, parts
-from fabricc.operate.verify.run import verify
-
-if TYPE_CHECKING:
-    from fabricc.operate.verify.model import Report
 
 ASPECTS = ("cabling", "bgp", "routes", "interfaces", "qos", "config")
 FORMATS = ("table", "json", "junit", "markdown")
@@ -79,28 +70,6 @@ def command(
 
     Exit status 0 as planned, 1 something is not, 3 a switch could not be asked.
     """
-    try:
-        source = read_source(tree, spec)
-        access = logins.access(source.spec, access_file)
-        with output.progress() as bar:
-            report = verify(
-                source, access, only=devices, aspects=[Aspect(one) for one in only],
-                parallel=parallel, errors=max_errors, progress=bar or (lambda *_: None),
-            )  # fmt: skip
-    except RefusedError as error:
-        output.tell(error.diagnostics, "text", error.sources)
-        return 1
-    except DeviceError as error:
-        output.tell([error.diagnostic], "text", {})
-        return 1
-    _show(report, format_)
-    return report.exit_status
+    from fabricc.cli.verifying import verified  # what asks switches; `--help` and completion do not
 
-
-def _show(report: Report, format_: str) -> None:
-    if format_ == "table":
-        output.show(parts(report))
-    elif format_ == "markdown":
-        output.document(as_markdown(report))
-    else:
-        output.document(as_json(report) if format_ == "json" else as_junit(report))
+    return verified(tree, only, devices, access_file, spec, parallel, max_errors, format_)

@@ -1,0 +1,197 @@
+"""What `fabricc push` does: each of its modes carried out and told."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from fabricc.cli import logins, output
+from fabricc.compiler import accepted
+from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.inventory import export
+from fabricc.operate.push import confirming, journal, report, start, trying
+from fabricc.operate.push.built_tree import RefusedError, read_source
+from fabricc.operate.push.options import Congestion, Options
+from fabricc.operate.push.run import Teller
+from fabricc.operate.push.start import Setting
+from fabricc.tree import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fabricc.operate.push.run import Outcome
+    from fabricc.operate.push.start import Preview
+
+ENVIRONMENT, INTERRUPTED = 3, 130
+_OPTIONS = {
+    "keep": "keep",
+    "parallel": "parallel",
+    "wave_size": "most",
+    "settle": "settle_s",
+    "drain_wait": "drain_s",
+    "confirm_within": "confirm_s",
+    "max_failures": "failures",
+    "max_errors": "errors",
+    "adopt": "adopt",
+    "no_drain": "drain",
+    "max_drops": "drops",
+    "max_pauses": "pauses",
+    "max_marks": "marks",
+    "congestion": "congestion",
+    "allow_alarms": "alarms",
+}
+"""Parameter of the command line -> the field of `fabricc.operate.push.options.Options` that it sets."""
+
+
+def pushed(
+    tree: Path,
+    mode: str | None,
+    rollback: int | None,
+    number: int | None,
+    inventory_out: Path | None,
+    chosen: dict[str, Any],
+) -> int:
+    """Do what was asked for and tell it; the exit status.
+
+    Args:
+        tree: the built tree.
+        mode: `plan`, `dry-run`, `try`, `resume` or `status`; None to push, or with one of the next two.
+        rollback: the number of the run to take back.
+        number: of the run that `status` tells of.
+        inventory_out: folder for the inventory of another tool.
+        chosen: the other options by their parameters' names.
+    """
+    try:
+        setting = _setting(tree, chosen, needs_access=mode != "status")
+        if inventory_out is not None:
+            return _export(setting, inventory_out)
+        if mode == "status":
+            return _status(setting.journal, number)
+        if mode in ("plan", "dry-run"):
+            return _preview(setting, ask=mode == "dry-run")
+        if mode == "try":
+            return _try(setting, chosen["ledger"], record=chosen["record"])
+        return _carry_out(setting, mode, rollback)
+    except RefusedError as error:
+        output.tell(error.diagnostics, "text", error.sources)
+        asked = any(d.code in ("FAB9105", "FAB9110") for d in error.diagnostics)
+        return ENVIRONMENT if asked else 1
+    except DeviceError as error:
+        output.tell([error.diagnostic], "text", {})
+        return 1
+
+
+def _setting(tree: Path, chosen: dict[str, Any], *, needs_access: bool) -> Setting:
+    digest = chosen["tree_digest"].lower().removeprefix("sha256:")
+    source = read_source(tree, chosen["spec"], digest=digest)
+    asked = {option: chosen[parameter] for parameter, option in _OPTIONS.items()}
+    asked |= {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
+    access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
+    path = chosen["journal"] or journal.default_path(source.fabric.cluster)
+    return Setting(
+        source,
+        access,
+        path,
+        Options(**asked),
+        only=chosen["only"],
+        stated=_stated(),
+        vouched=bool(digest),
+        consents=frozenset(chosen["allow_lockout"]),
+    )
+
+
+@contextmanager
+def _attended(setting: Setting) -> Iterator[Setting]:
+    """The setting with somebody watching: progress is told, and Ctrl-C and SIGTERM are a stop.
+
+    What is to stay on the terminal is told through the teller, or afterwards.
+    """
+    with output.progress() as bars:
+        say = bars.say if bars else output.err
+        teller = Teller(say, bars or (lambda *_: None))
+
+        def stop(*_: object) -> None:
+            if not setting.stop.is_set():
+                setting.stop.set()
+                say("Stopping: switches in the midst of their change are brought back first.")
+
+        before = {sign: signal.signal(sign, stop) for sign in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield replace(setting, teller=teller)
+        finally:
+            for sign, handler in before.items():
+                signal.signal(sign, handler)
+
+
+def _stated() -> frozenset[str]:
+    """Names of the options of a run that the command line has."""
+    at = click.get_current_context()
+    return frozenset(
+        option
+        for parameter, option in _OPTIONS.items()
+        if at.get_parameter_source(parameter) is ParameterSource.COMMANDLINE
+    )
+
+
+def _export(setting: Setting, folder: Path) -> int:
+    for path in export(setting.source.fabric, setting.access, folder):
+        output.out(str(path))
+    return 0
+
+
+def _preview(setting: Setting, *, ask: bool) -> int:
+    found: Preview
+    if ask:
+        with _attended(setting) as attended:
+            found = start.preview(attended)
+    else:
+        found = start.planned(setting)
+    output.out(*report.preview(found, setting.options))
+    output.tell(found.findings, "text", {})
+    output.tell(confirming.remarks(setting, list(found.effects)), "text", {})
+    return 0
+
+
+def _try(setting: Setting, ledger: Path | None, *, record: bool) -> int:
+    with _attended(setting) as attended:
+        found = trying.attempt(attended)
+    output.tell(found.findings, "text", found.sources)
+    output.out(*report.trials(found))
+    if setting.stop.is_set():
+        return INTERRUPTED
+    if record:
+        try:
+            trying.recorded(setting.source, found, ledger or setting.source.spec.parent / accepted.NAME)
+        except EmitError as error:
+            output.tell([error.diagnostic], "text", {})
+            return 1
+    if any(trial.trouble for trial in found.trials):
+        return ENVIRONMENT
+    return 1 if any(trial.refused for trial in found.trials) else 0
+
+
+def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
+    output.tell(confirming.remarks(setting, setting.names), "text", {})
+    outcome: Outcome
+    with _attended(setting) as attended:
+        if mode == "resume":
+            outcome = start.resume(attended)
+        elif rollback is not None:
+            outcome = start.rollback(attended, rollback)
+        else:
+            outcome = start.push(attended)
+    output.tell(outcome.diagnostics, "text", {})
+    output.out(report.outcome(outcome))
+    return outcome.exit_status
+
+
+def _status(journal: Path, number: int | None) -> int:
+    output.out(*report.status(start.status(journal, number), whole=number is not None))
+    return 0
