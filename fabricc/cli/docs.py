@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
+from fabricc.base.installation import folder
 from fabricc.cli import output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
-PACKAGE = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"\[([^\]]+)\]\((?:docs/)?([a-z0-9-]+)\.md\)")
 
 
 def pages() -> Mapping[str, Path]:
-    """Topic -> its page, in a wheel as in a source checkout."""
-    shipped = PACKAGE / "_docs"
-    folder = shipped if shipped.is_dir() else PACKAGE.parent / "docs"
-    return {path.stem: path for path in sorted(folder.glob("*.md"), key=lambda path: path.stem)}
+    """Topic -> its page."""
+    return {path.stem: path for path in sorted(folder("docs").glob("*.md"), key=lambda path: path.stem)}
 
 
 def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.back.nos.templating import built_in, set_template_path
+from fabricc.back.nos.templating import set_template_path
+from fabricc.base.installation import folder as installed
 from tests.back.nos.feature_table import BASE, FEATURES, MODELS
 
 if TYPE_CHECKING:
@@ -236,7 +237,9 @@ def test_a_line_of_an_overlay_and_of_a_template_are_the_users_own(repo: Path, fa
     assert "overlay   from own.conf: the user's own" in ran.out
     own = repo / "own" / "frr"
     own.mkdir(parents=True)
-    (own / "frr.conf.j2").write_text((built_in() / "frr" / "frr.conf.j2").read_text() + "! ours\n")
+    (own / "frr.conf.j2").write_text(
+        (installed("templates") / "frr" / "frr.conf.j2").read_text() + "! ours\n"
+    )
     try:
         assert fabricc("build", "cluster.yaml", "--templates", "own", "-j", "1").status == 0
         last = f"{file}:{len(file.read_text().splitlines()) - 1}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.nos.templating import built_in, set_template_path
+from fabricc.back.nos.templating import set_template_path
+from fabricc.base.installation import folder as installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ def own(repo: Path) -> Iterator[Path]:
     """A folder with the user's copy of one template."""
     folder = repo / "own" / "frr"
     folder.mkdir(parents=True)
-    (folder / "frr.conf.j2").write_text((built_in() / "frr" / "frr.conf.j2").read_text())
+    (folder / "frr.conf.j2").write_text((installed("templates") / "frr" / "frr.conf.j2").read_text())
     yield folder / "frr.conf.j2"
     set_template_path(())
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
-from fabricc import version
+from fabricc.base.installation import folder
 
 _PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
@@ -14,11 +13,8 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
 
 @cache
 def template(name: str) -> str:
-    """The text of `templates/hosts/<name>`, from the installed package or from a checkout."""
-    package = Path(version.__file__).parent
-    shipped = package / "_templates"
-    root = shipped if shipped.is_dir() else package.parent / "templates"
-    return (root / "hosts" / name).read_text(encoding="utf-8")
+    """The text of `templates/hosts/<name>`."""
+    return (folder("templates") / "hosts" / name).read_text(encoding="utf-8")
 
 
 def fill(file: str, /, **values: str | int) -> str:

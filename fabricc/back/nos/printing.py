@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from fabricc.back.nos.templating import built_in
+from fabricc.base.installation import folder
 
 _PART = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _LEAST = 2
@@ -32,13 +32,13 @@ def printer(nos: str, file: str, line: str) -> str:
 @cache
 def _patterns(nos: str) -> tuple[tuple[int, re.Pattern[str], str, int], ...]:
     """Lines of the templates of a system: letters of their own, what they give, file and line."""
-    folder = built_in() / nos
+    templates = folder("templates")
     found = []
-    for path in sorted(folder.glob("**/*.j2")) if folder.is_dir() else []:
+    for path in sorted((templates / nos).glob("**/*.j2")):
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             own = _PART.split(line.strip())
             letters = sum(len(part.strip()) for part in own)
             if letters >= _LEAST:
                 pattern = re.compile(".*".join(re.escape(part) for part in own))
-                found.append((letters, pattern, path.relative_to(built_in()).as_posix(), number))
+                found.append((letters, pattern, path.relative_to(templates).as_posix(), number))
     return tuple(found)

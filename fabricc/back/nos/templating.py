@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabricc.base import installation
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 
@@ -18,27 +19,11 @@ if TYPE_CHECKING:
 
     from jinja2 import BaseLoader, BytecodeCache, Environment
 
-_PACKAGE = Path(__file__).resolve().parents[2]
 _FIXED = ("hosts", "jobs", "report")
 """Folders of the built-in templates that other modules fill in; a user's are not looked for."""
 _LARGEST = 1 << 20
 """Bytes of a template of the user's own."""
 _overrides: tuple[Path, ...] = ()
-
-
-@cache
-def built_in() -> Path:
-    """The folder of the templates that come with the product.
-
-    An installed wheel carries it inside the package; a source checkout has it beside the package.
-
-    Raises:
-        FileNotFoundError: the installation lacks it.
-    """
-    for folder in (_PACKAGE / "_templates", _PACKAGE.parent / "templates"):
-        if folder.is_dir():
-            return folder
-    raise FileNotFoundError(f"no templates beside or inside {_PACKAGE.name}")
 
 
 def set_template_path(folders: Iterable[str | Path]) -> None:
@@ -71,7 +56,7 @@ def override_digests() -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for folder in _overrides:
-        known = (each for each in folder.iterdir() if (built_in() / each.name).is_dir())
+        known = (each for each in folder.iterdir() if (installation.folder("templates") / each.name).is_dir())
         for nos in sorted(each for each in known if each.name not in _FIXED):
             for file in sorted(nos.glob("*.j2")):
                 name = f"{nos.name}/{file.name}"
@@ -108,7 +93,7 @@ def _innermost(traceback: TracebackType | None) -> tuple[str, int] | None:
     while traceback is not None:
         file = Path(traceback.tb_frame.f_code.co_filename)
         theirs = any(file.is_relative_to(folder) for folder in _overrides)
-        if theirs or (not own and file.is_relative_to(built_in())):
+        if theirs or (not own and file.is_relative_to(installation.folder("templates"))):
             found, own = (str(file), traceback.tb_lineno), theirs
         traceback = traceback.tb_next
     return found
@@ -143,7 +128,10 @@ def _environment(nos: str, overrides: tuple[Path, ...]) -> Environment:
     kind = ImmutableSandboxedEnvironment if overrides else Environment
     return kind(
         loader=ChoiceLoader(
-            [*(_loader(folder, nos) for folder in overrides), FileSystemLoader(built_in() / nos)]
+            [
+                *(_loader(folder, nos) for folder in overrides),
+                FileSystemLoader(installation.folder("templates") / nos),
+            ]
         ),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -173,7 +161,7 @@ def _compiled() -> BytecodeCache | None:
     """Compiled templates stay beside the built-in ones, as Python's do; compiling those of a NOS takes 50 ms."""
     from jinja2 import FileSystemBytecodeCache
 
-    folder = built_in() / "__pycache__"
+    folder = installation.folder("templates") / "__pycache__"
     if sys.dont_write_bytecode:
         return None
     with suppress(OSError):

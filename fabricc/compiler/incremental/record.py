@@ -19,8 +19,8 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from fabricc import version
 from fabricc.back.nos.templating import override_digests
+from fabricc.base import installation
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
@@ -36,19 +36,18 @@ _FORMAT = 3
 _CHECK = 4  # bytes of the check sum
 _STATE = 16  # bytes of a state: time and size
 _WORTH_A_PROCESS = 20_000
-PACKAGE = Path(version.__file__).parent
 
 
 def tool_stamp() -> str:
     """A number that changes when fabricc's own code, templates or catalog do."""
     digest = hashlib.sha256()
-    tops = [PACKAGE] + [top for name in ("templates", "schemas") if (top := PACKAGE.parent / name).is_dir()]
+    tops = (installation.PACKAGE, *map(installation.folder, ("templates", "schemas")))
     for top in tops:
-        for folder, folders, names in os.walk(top):
+        for place, folders, names in os.walk(top):
             folders[:] = sorted(name for name in folders if name != "__pycache__")
             for name in sorted(names):
-                entry = os.lstat(f"{folder}/{name}")
-                digest.update(f"{folder}/{name} {entry.st_size} {entry.st_mtime_ns}\n".encode())
+                entry = os.lstat(f"{place}/{name}")
+                digest.update(f"{place}/{name} {entry.st_size} {entry.st_mtime_ns}\n".encode())
     return digest.hexdigest()
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from fabricc.back.nos.templating import built_in
 from fabricc.base.foreign.text import html as escaped
 from fabricc.base.foreign.text import html_document
+from fabricc.base.installation import folder
 from fabricc.review.report.compose import compose
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def html(compiled: Compiled) -> Rendered:
 def _environment() -> Environment:
     """The templates, in an environment of their own that escapes every value."""
     made = Environment(
-        loader=FileSystemLoader(built_in() / FOLDER),
+        loader=FileSystemLoader(folder("templates") / FOLDER),
         undefined=StrictUndefined,
         autoescape=True,
         finalize=escaped,
@@ -68,7 +68,7 @@ def _environment() -> Environment:
 
 @cache
 def _file(name: str) -> str:
-    return (built_in() / FOLDER / name).read_text("utf-8")
+    return (folder("templates") / FOLDER / name).read_text("utf-8")
 
 
 def is_report(beginning: bytes) -> bool:

@@ -10,7 +10,7 @@ from jinja2 import UndefinedError
 
 from fabricc.back.nos import load, templating
 from fabricc.back.nos.eos import EOS, FILE
-from fabricc.back.nos.templating import built_in, environment, set_template_path
+from fabricc.back.nos.templating import environment, set_template_path
 from tests.back.nos.eos.variants import variant
 from tests.back.nos.feature_table import FEATURES, MODELS, fabric_of
 
@@ -73,7 +73,3 @@ def test_the_sandbox_of_the_users_templates_prints_the_same(nos: str, model: str
         assert load(nos).render(switch) == before
     finally:
         set_template_path([])
-
-
-def test_the_built_in_templates_are_found() -> None:
-    assert (built_in() / "eos" / "running-config.j2").is_file()

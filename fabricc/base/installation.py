@@ -1,0 +1,19 @@
+"""What comes with fabricc and is no code: its folders of templates, schemas and docs, wherever it is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def folder(name: str) -> Path:
+    """The folder of that name: inside the package, with `_` before it, in a wheel; beside it in a source checkout.
+
+    Raises:
+        FileNotFoundError: the installation lacks it.
+    """
+    for found in (PACKAGE / f"_{name}", PACKAGE.parent / name):
+        if found.is_dir():
+            return found
+    raise FileNotFoundError(f"no {name} beside or inside {PACKAGE.name}")

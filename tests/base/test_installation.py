@@ -1,0 +1,39 @@
+"""The folders that come with the code are found in a checkout and in a wheel, the wheel's own first."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.base import installation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INSIDE = {"templates": "eos/running-config.j2", "schemas": "cluster.schema.json", "docs": "check.md"}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_a_checkout_has_it_beside_the_package(name: str) -> None:
+    assert installation.folder(name) == installation.PACKAGE.parent / name
+    assert (installation.folder(name) / INSIDE[name]).is_file()
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_a_wheel_carries_it_where_it_is_looked_for(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tomllib.loads((installation.PACKAGE.parent / "pyproject.toml").read_text())
+    carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    (tmp_path / carried[name]).mkdir(parents=True)
+    (tmp_path / name).mkdir()  # what happens to lie beside an installed package is not ours
+    monkeypatch.setattr(installation, "PACKAGE", tmp_path / "fabricc")
+    assert installation.folder(name) == tmp_path / carried[name]
+
+
+def test_what_an_installation_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "PACKAGE", tmp_path / "fabricc")
+    with pytest.raises(FileNotFoundError, match="no templates beside or inside fabricc"):
+        installation.folder("templates")
