@@ -6,13 +6,10 @@ A back end has its rows in its own `limits.py`, under the same names in each: `R
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import partial
-from itertools import groupby
-from math import inf
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from fabricc.back import limits
 from fabricc.base.values import dataclass
 from fabricc.catalog.support import counted
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
@@ -20,83 +17,48 @@ from fabricc.fabric.gap import Gap
 from fabricc.fabric.logins import PASSWORD, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.fabric.model import Management, Switch
     from fabricc.fabric.qos import Watchdog
 
     Asking = Callable[[Switch], bool | Iterable[Any]]
 
-
-class Range(NamedTuple):
-    """Figures that are taken, both ends included; None, which asks for nothing, is among them."""
-
-    low: float
-    high: float = inf
-
-    def __contains__(self, figure: Any) -> bool:
-        return figure is None or self.low <= figure <= self.high
-
-    def __str__(self) -> str:
-        return f"{self.low} to {self.high}"
+Range = limits.Range
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(limits.Limit["Switch"]):
     """Something that a system cannot do, or its releases before one.
 
-    `feature`, `reason` and `remedy` are formats. Their fields are `it`, the thing that is asked, or its names where it
-    has some, and `allowed`, `release` (the switch's), `since` (for the switch's family), `family`, `words`, `source`.
+    Texts have more fields: `release` (the switch's), `since` (for the switch's family), `family`, `words`, `source`.
 
     Attributes:
-        code: of the gap; empty for what no release lacks, which is stated with its source, and for what needs no gap.
+        code: as ever; also empty for what no release lacks, which is stated with its source.
         setting: what it is about, where that is one of `fabric.facts.SETTINGS`: its words are the feature, and what a
             switch states of it says whether it asks, unless `feature` and `asked` say otherwise.
-        feature: what is asked, a few words.
-        asked: whether a switch asks for it; or the things that it asks for, of which each may be too much.
-        allowed: what may be asked of `it`, or of what is so called of it; where there is none, all is too much.
-        reason: why it cannot be, with the source; empty where the system's sentence about releases says it.
+        reason: as ever; empty where the system's sentence about releases says it.
         since: the first release without the limit, where families differ by family; None where none is known.
         where: the limit is there only where the switch's release has this.
         words: commands, tables or files that carry it, empty where there are none; `source`: who says so.
-        fatal: False when the configuration works without, less well.
     """
 
-    code: str = ""
     setting: str = ""
-    feature: str = ""
-    asked: Asking | None = None
-    allowed: Mapping[str, Container[Any]] = field(default_factory=dict)
-    reason: str = ""
-    remedy: str = ""
     since: str | Mapping[str, str | None] | None = None
     where: Limit | None = None
     words: str = ""
     source: str = ""
-    fatal: bool = True
 
     def title(self) -> str:
         """What is asked, a few words."""
         return self.feature or SETTINGS[self.setting]
 
-    def things(self, switch: Switch) -> tuple[Any, ...]:
-        """What the switch asks for; the limit itself where it asks for the whole."""
+    def asks(self, switch: Switch) -> bool | Iterable[Any]:
+        """Whether the switch asks for it, or what of it."""
         if self.asked:
-            found = self.asked(switch)
-        else:
-            stated = setting_facts(switch) | congestion_facts(switch.qos)
-            found = bool(self.setting) and any(path.startswith(self.setting) for path in stated)
-        return ((self,) if found else ()) if isinstance(found, bool) else tuple(found)
-
-    def exceeded(self, thing: Any) -> bool:
-        """Whether the thing is more than the system takes."""
-        return not self.allowed or any(_of(thing, name) not in taken for name, taken in self.allowed.items())
-
-
-def _of(thing: Any, name: str) -> Any:
-    if name == "it":
-        return thing
-    return thing[name] if isinstance(thing, dict) else attrgetter(name)(thing)
+            return self.asked(switch)
+        stated = setting_facts(switch) | congestion_facts(switch.qos)
+        return bool(self.setting) and any(path.startswith(self.setting) for path in stated)
 
 
 Reservation = partial(Limit, fatal=False)
@@ -148,41 +110,24 @@ class System:
             known = ", ".join(self.releases)
             reason, remedy = f"the releases known are {known}", f"use one of {known}"
             return [Gap(self.unknown, f"{self.name} {release}", reason, remedy)]
-        told = (limit for limit in self.limits if limit.code and self._holds(switch, limit))
-        return list(
-            dict.fromkeys(
-                self._gap(switch, limit, thing)
-                for limits in (tuple(alike) for _, alike in groupby(told, _asking))
-                for thing in limits[0].things(switch)
-                for limit in limits
-                if limit.exceeded(thing)
-            )
-        )
+        held = (limit for limit in self.limits if limit.code and self._holds(switch, limit))
+        return limits.gaps(switch, held, partial(self._gap, switch))
 
     def _holds(self, switch: Switch, limit: Limit) -> bool:
         return not self.has(switch, limit) and (limit.where is None or self.has(switch, limit.where))
 
     def _gap(self, switch: Switch, limit: Limit, thing: Any) -> Gap:
         since = self.first(switch, limit)
-        reason, remedy = self.later if since else self.never
-        if limit.reason:
-            reason, remedy = limit.reason, limit.remedy
-        values = {
-            "allowed": limit.allowed,
-            "release": self.release(switch),
-            "since": since,
-            "family": self.family(switch),
-            "words": limit.words,
-            "source": limit.source,
-            "remedy": limit.remedy,
-            **(thing if isinstance(thing, dict) else {"it": thing}),
-        }
-        feature, reason, remedy = (text.format_map(values) for text in (limit.title(), reason, remedy))
-        return Gap(limit.code, feature, reason, remedy, limit.fatal)
-
-
-def _asking(limit: Limit) -> tuple[Asking | None, str]:
-    return limit.asked, "" if limit.asked else limit.setting
+        return limit.gap(
+            thing,
+            None if limit.reason else self.later if since else self.never,
+            release=self.release(switch),
+            since=since,
+            family=self.family(switch),
+            words=limit.words,
+            source=limit.source,
+            remedy=limit.remedy,
+        )
 
 
 def had(since: str | Mapping[str, str | None], *rows: tuple[str, str, str]) -> tuple[Limit, ...]:
