@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts import back_end as host_files
+from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.text import render_text
 from fabricc.base.values import dataclass

@@ -7,8 +7,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
 from fabricc.base.values import dataclass
 from fabricc.compiler.gathered import put_text
 from fabricc.compiler.grouped import Grouped

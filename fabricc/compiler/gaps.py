@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
 from fabricc.fabric.gap import Gap

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
 from fabricc.compiler.rendering import overlay_lines, rendered
 from fabricc.proof import compare, findings
 from fabricc.proof.placing import Text, placed

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.back.hosts import back_end as host_files
+from fabricc.back import hosts as host_files
 from fabricc.back.nos import load
 from fabricc.tree.manifest import Manifest
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos
-from fabricc.back.hosts import back_end as host_files
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.device import _host_ends
 from fabricc.fabric.model import Direction

@@ -51,7 +51,7 @@ ALLOWED = {
     ("operate/drivers/sonic.py", "read_text"): PACKAGED,
     ("fabric/vocabulary.py", "read_text"): PACKAGED + ", or of the package of a back end",
     ("base/documents/reader.py", "read_text"): PACKAGED,
-    ("back/hosts/templating.py", "read_text"): PACKAGED,
+    ("back/hosts/words.py", "read_text"): PACKAGED,
     ("back/jobs/shipped.py", "read_text"): PACKAGED,
     ("back/nos/cumulus/consumers.py", "read_text"): PACKAGED,
     ("back/nos/printing.py", "read_text"): PACKAGED,

@@ -20,7 +20,7 @@ class Gpu:
         modules: loaded at boot beside RDMA's own, so that NICs reach the GPUs' memory.
         modules_template: the template that lists them.
         settings: where the library of collectives looks for its settings.
-        extra: settings of that library beside those of the fabric.
+        extra: settings of that library beside those of the fabric, by the leaves of their facts.
         pxn: it is well served by PXN, the way over the GPUs' own links to a NIC on the rail of the destination.
         resource: name of a GPU in Kubernetes.
     """
@@ -38,7 +38,7 @@ GPUS = {
     # RCCL (ROCm; `src/misc/param.cc`, `rocmwrap.cc`, `graph/paths.cc`) reads /etc/rccl.conf; takes
     # memory by DMA-BUF, which amdgpu offers without a module, only where it is told to; has PXN off by default.
     "amd": Gpu(
-        (), "modules-amd.conf.j2", "etc/rccl.conf", (("NCCL_DMABUF_ENABLE", 1),), pxn=False, resource="amd.com/gpu"
+        (), "modules-amd.conf.j2", "etc/rccl.conf", (("dmabuf_enable", 1),), pxn=False, resource="amd.com/gpu"
     ),
 }  # fmt: skip
 """Maker, as a host model says it -> what follows."""

@@ -6,16 +6,17 @@ import re
 import uuid
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.netplan import rule_priority
-from fabricc.back.hosts.numbers import decimal
-from fabricc.back.hosts.templating import word
+from fabricc.back.hosts.words import decimal, rule_priority, settings, word
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.back.hosts.base import Reader
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host, HostPort
 
 FOLDER = "etc/NetworkManager/system-connections/"
-SUFFIX = ".nmconnection"
+ACTIVATION = "apply-networkmanager.sh"
 
 _SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "fabricc")
 
@@ -25,12 +26,12 @@ def identity(host: Host, port: HostPort) -> str:
     return str(uuid.uuid5(_SPACE, f"{host.cluster}/{host.name}/{port.name}"))
 
 
-def files(host: Host) -> dict[str, str]:
+def render(host: Host) -> dict[str, str]:
     """The files, path below the host's root -> text; no port has a default route."""
-    return {f"{FOLDER}fabricc-{word(port.name)}{SUFFIX}": _render(host, port) for port in host.ports}
+    return {f"{FOLDER}fabricc-{word(port.name)}.nmconnection": _text(host, port) for port in host.ports}
 
 
-def _render(host: Host, port: HostPort) -> str:
+def _text(host: Host, port: HostPort) -> str:
     text = (
         f"# Back-end port of {host.name}; any other interface belongs in a connection of its own.\n"
         f"[connection]\nid=fabricc-{port.name}\nuuid={identity(host, port)}\ntype=ethernet\n"
@@ -54,7 +55,7 @@ def _family(
     return text + f"routing-rule1=priority {rule_priority(table)} from {source} table {table}\n"
 
 
-def planned(facts: Facts, host: Host) -> None:
+def state(facts: Facts, host: Host) -> None:
     """Add the facts that only a keyfile states."""
     for port in host.ports:
         prefix = f"interface[{port.name}]/"
@@ -68,63 +69,58 @@ def planned(facts: Facts, host: Host) -> None:
                 facts[f"{prefix}{family}_never_default"] = "true"
 
 
-_LINE = re.compile(r"([A-Za-z0-9_-]+)=(.*)")
-_ROUTE = re.compile(r"route(\d+)")
-_OPTIONS = re.compile(r"route(\d+)_options")
+_LEAVES = {
+    **{f"connection.{key}": f"connection/{key}" for key in ("id", "uuid", "type", "autoconnect")},
+    "ethernet.mtu": "mtu",
+    **{
+        f"{family}.{key}": leaf
+        for family in ("ipv4", "ipv6")
+        for key, leaf in (
+            ("address1", family),
+            ("method", f"{family}_method"),
+            ("never-default", f"{family}_never_default"),
+        )
+    },
+}
+_NAME = "connection.interface-name"
+_ROUTE = re.compile(r"(ipv[46]\.route\d+)(_options)?")
+_RULE_KEY = re.compile(r"(ipv[46])\.routing-rule[A-Za-z0-9_-]*")
 _RULE = re.compile(r"priority (\d+) from (\S+) table (\d+)")
-_CONNECTION = ("id", "uuid", "type", "autoconnect")
 
 
 def read(reading: Reading, file: str, text: str) -> None:
     """Add the facts of a keyfile, of this or another writer."""
-    entries: list[tuple[str, str, str, int]] = []
-    section = ""
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.strip()
-        if not line or line[0] in "#;":
-            continue
-        if line[0] == "[" and line[-1] == "]":
-            section = line[1:-1]
-        elif match := _LINE.fullmatch(line):
-            entries.append((section, match[1], match[2], number))
-        else:
+    lines = list(settings(text))
+    stated = {key: value for _, key, value, _ in lines}
+    name = stated.get(_NAME)
+    for number, key, value, line in lines:
+        if not name:
             reading.unknown.append((file, number, line))
-    name = next((value for s, key, value, _ in entries if (s, key) == ("connection", "interface-name")), "")
-    for section, key, value, number in entries:
-        if not name or not _put(reading, f"interface[{name}]/", entries, section, key, value, file, number):
-            reading.unknown.append((file, number, f"{key}={value}"))
+        elif leaf := _LEAVES.get(key):
+            reading.put(f"interface[{name}]/{leaf}", decimal(value), file, number)
+        elif fact := _policy(key, value, stated):
+            reading.put(f"interface[{name}]/{fact[0]}", fact[1], file, number)
+        elif not _belongs(key, stated):
+            reading.unknown.append((file, number, line))
 
 
-def _put(
-    reading: Reading, prefix: str, entries: list[tuple[str, str, str, int]],
-    section: str, key: str, value: str, file: str, number: int,
-) -> bool:  # fmt: skip
-    """The fact of one entry; False when it means nothing here."""
-    if section == "connection":
-        if key in _CONNECTION:
-            reading.put(f"{prefix}connection/{key}", value, file, number)
-        return key in _CONNECTION or key == "interface-name"
-    if (section, key) == ("ethernet", "mtu"):
-        reading.put(prefix + "mtu", decimal(value), file, number)
-        return True
-    if section not in ("ipv4", "ipv6"):
-        return False
-    if key == "address1":
-        reading.put(prefix + section, value, file, number)
-    elif key in ("method", "never-default"):
-        reading.put(f"{prefix}{section}_{key.replace('-', '_')}", value, file, number)
-    elif match := _ROUTE.fullmatch(key):
+def _policy(key: str, value: str, stated: Mapping[str, str]) -> tuple[str, str] | None:
+    """Leaf and value of the fact that a route or a rule states; a route's options are part of its fact."""
+    if (match := _ROUTE.fullmatch(key)) and not match[2]:
         to, _, gateway = value.partition(",")
-        options = next((v for s, k, v, _ in entries if s == section and k == f"route{match[1]}_options"), "")
-        words = f"via {gateway} {options.replace('=', ' ')}".rstrip()
-        reading.put(f"{prefix}route[{to}]", words, file, number)
-    elif match := _RULE.fullmatch(value) if key.startswith("routing-rule") else None:
-        source = match[2] if "/" in match[2] else f"{match[2]}/{128 if section == 'ipv6' else 32}"
-        reading.put(f"{prefix}rule[{source}]", f"table {match[3]} priority {match[1]}", file, number)
-    else:
-        # The options of a route belong to its fact; those of no route mean nothing.
-        found = _OPTIONS.fullmatch(key)
-        return bool(found) and any(
-            s == section and found and k == f"route{found[1]}" for s, k, _, _ in entries
-        )
-    return True
+        options = stated.get(f"{key}_options", "").replace("=", " ")
+        return f"route[{to}]", f"via {gateway} {options}".rstrip()
+    if (rules := _RULE_KEY.fullmatch(key)) and (match := _RULE.fullmatch(value)):
+        priority, source, table = match.groups()
+        source = source if "/" in source else f"{source}/{128 if rules[1] == 'ipv6' else 32}"
+        return f"rule[{source}]", f"table {table} priority {priority}"
+    return None
+
+
+def _belongs(key: str, stated: Mapping[str, str]) -> bool:
+    """Whether it is the name of the port, which stands in every fact, or the options of a route that is there."""
+    match = _ROUTE.fullmatch(key)
+    return key == _NAME or (match is not None and match[1] in stated)
+
+
+READERS: Mapping[str, Reader] = {f"{FOLDER}*": read}

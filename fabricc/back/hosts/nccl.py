@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.back.hosts.classes import nic_qos, tos_byte
 from fabricc.back.hosts.gpus import GPUS, gpu_of
-from fabricc.back.hosts.nics import over_tcp
-from fabricc.back.hosts.numbers import decimal
-from fabricc.back.hosts.templating import word
+from fabricc.back.hosts.nics import code_point, nic_qos, over_tcp, tos_byte
+from fabricc.back.hosts.words import decimal, word
 
 if TYPE_CHECKING:
-    from fabricc.fabric.facts import Reading
+    from collections.abc import Callable, Mapping
+
+    from fabricc.back.hosts.base import Reader
+    from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host
-    from fabricc.fabric.qos import TrafficClass
 
 FILE = GPUS["nvidia"].settings
 FILES = tuple(gpu.settings for gpu in GPUS.values())
 
 _ROCE_V2 = 2
 _TIMEOUT = 22  # 4.096 us * 2**22 = 17 s: outlives a reconvergence of BGP
-_FACTS = {
-    "NCCL_SOCKET_IFNAME": "socket_ifname",
-    "NCCL_IB_DISABLE": "ib_disable",
-    "NCCL_IB_HCA": "hca",
-    "NCCL_IB_TC": "dscp",
-    "NCCL_IB_FIFO_TC": "control_dscp",
-    "NCCL_IB_ROCE_VERSION_NUM": "roce_version",
-    "NCCL_IB_ADDR_FAMILY": "address_family",
-    "NCCL_IB_ADDR_RANGE": "address_range",
-    "NCCL_CROSS_NIC": "cross_nic",
-    "NCCL_PXN_DISABLE": "pxn_disable",
-    "NCCL_IB_QPS_PER_CONNECTION": "qps_per_connection",
-    "NCCL_IB_SPLIT_DATA_ON_QPS": "split_data_on_qps",
-    "NCCL_IB_TIMEOUT": "timeout",
-    "NCCL_IB_ADAPTIVE_ROUTING": "adaptive_routing",
-    "NCCL_DMABUF_ENABLE": "dmabuf_enable",
-}
+
+
+# --- what NCCL is told --------------------------------------------------------------------------------
 
 
 def cross_nic(host: Host) -> int:
@@ -94,124 +79,107 @@ def covering(prefixes: tuple[str, ...]) -> str | None:
     return f"{start}/{length}"
 
 
-def render(host: Host) -> str:
-    """The text, to be found by the NCCL of every job: containers need it too.
+def settings(host: Host) -> dict[str, Value]:
+    """Leaf of the fact -> value, in the order of the file.
 
     With RDMA over TCP it says sockets and nothing of devices (FAB5608). They take the management network, because
     NCCL binds no source address and rails answer by their policy routes only.
     """
-    if over_tcp(host):
-        return "".join(f"{key}={value}\n" for key, value in [*_sockets(host), ("NCCL_IB_DISABLE", 1)])
-    v6 = ipv6_only(host)
-    return _text(
-        tuple(_sockets(host)),
-        devices(host),
-        host.classes,
-        v6,
-        host.fabric_prefixes6 if v6 else host.fabric_prefixes4,
-        cross_nic(host),
-        needs_pxn(host),
-        host.recommended_qps,
-        host.spreads_packets,
-        gpu_of(host).extra,
-    )
-
-
-def _sockets(host: Host) -> list[tuple[str, str]]:
     name = host.model.management_interface
-    return [("NCCL_SOCKET_IFNAME", f"={word(name)}")] if name else []
+    told: dict[str, Value] = {"socket_ifname": name} if name else {}
+    if over_tcp(host):
+        return told | {"ib_disable": 1}
+    qos, v6 = nic_qos(host.classes), ipv6_only(host)
+    told["hca"] = devices(host)
+    if qos.rdma_dscp is not None:
+        told["dscp"] = qos.rdma_dscp
+        if qos.cnp:
+            told["control_dscp"] = qos.cnp[0]
+    told["roce_version"] = _ROCE_V2
+    told["address_family"] = "ipv6" if v6 else "ipv4"
+    if prefix := covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
+        told["address_range"] = prefix
+    told["cross_nic"] = cross_nic(host)
+    if needs_pxn(host):
+        told["pxn_disable"] = 0
+    told |= {"qps_per_connection": host.recommended_qps, "split_data_on_qps": 0, "timeout": _TIMEOUT}
+    if (
+        host.spreads_packets
+    ):  # NCCL's default on Ethernet is off (`net_ib/init.cc`): a notice would overtake its data
+        told["adaptive_routing"] = 1
+    return told | dict(gpu_of(host).extra)
+
+
+def state(facts: Facts, host: Host) -> None:
+    """Add the facts of the file."""
+    facts.update([(f"nccl/{leaf}", value) for leaf, value in settings(host).items()])
+
+
+# --- how the file spells it, and back -----------------------------------------------------------------
+
+
+class _Key(NamedTuple):
+    """A key of the file, and how it spells the value of its fact."""
+
+    name: str
+    write: Callable[[Any], Value] = lambda value: value
+    read: Callable[[str], Value] = decimal
+
+
+def _listed(text: str) -> str:
+    """Lists match by prefix unless they begin with `=`, which the fact then lacks."""
+    return text[1:] if text.startswith("=") else f"{text}*"
+
+
+_FAMILIES = {"ipv4": "AF_INET", "ipv6": "AF_INET6"}
+_KEYS = {
+    "socket_ifname": _Key("NCCL_SOCKET_IFNAME", lambda name: f"={word(name)}", _listed),
+    "ib_disable": _Key("NCCL_IB_DISABLE"),
+    "hca": _Key("NCCL_IB_HCA", lambda devices: f"={devices}", _listed),
+    "dscp": _Key("NCCL_IB_TC", tos_byte, code_point),
+    "control_dscp": _Key("NCCL_IB_FIFO_TC", tos_byte, code_point),
+    "roce_version": _Key("NCCL_IB_ROCE_VERSION_NUM"),
+    "address_family": _Key(
+        "NCCL_IB_ADDR_FAMILY",
+        _FAMILIES.__getitem__,
+        lambda text: next((family for family, name in _FAMILIES.items() if name == text), text),
+    ),
+    "address_range": _Key("NCCL_IB_ADDR_RANGE"),
+    "cross_nic": _Key("NCCL_CROSS_NIC"),
+    "pxn_disable": _Key("NCCL_PXN_DISABLE"),
+    "qps_per_connection": _Key("NCCL_IB_QPS_PER_CONNECTION"),
+    "split_data_on_qps": _Key("NCCL_IB_SPLIT_DATA_ON_QPS"),
+    "timeout": _Key("NCCL_IB_TIMEOUT"),
+    "adaptive_routing": _Key("NCCL_IB_ADAPTIVE_ROUTING"),
+    "dmabuf_enable": _Key("NCCL_DMABUF_ENABLE"),
+}
+"""Leaf of the fact -> its key."""
+_LEAVES = {key.name: leaf for leaf, key in _KEYS.items()}
+
+
+def text(host: Host) -> str:
+    """The text, to be found by the NCCL of every job: containers need it too."""
+    return _text(tuple(settings(host).items()))
 
 
 @lru_cache(maxsize=256)
-def _text(
-    sockets: tuple[tuple[str, str], ...],
-    listed: str,
-    classes: tuple[TrafficClass, ...],
-    v6: bool,
-    prefixes: tuple[str, ...],
-    cross: int,
-    pxn: bool,
-    qps: int,
-    spread: bool,
-    extra: tuple[tuple[str, int], ...],
-) -> str:
-    qos = nic_qos(classes)
-    settings: list[tuple[str, str | int]] = [*sockets]
-    settings.append(("NCCL_IB_HCA", "=" + listed))
-    if qos.rdma_dscp is not None:
-        settings.append(("NCCL_IB_TC", tos_byte(qos.rdma_dscp)))
-        if qos.cnp:
-            settings.append(("NCCL_IB_FIFO_TC", tos_byte(qos.cnp[0])))
-    settings.append(("NCCL_IB_ROCE_VERSION_NUM", _ROCE_V2))
-    settings.append(("NCCL_IB_ADDR_FAMILY", "AF_INET6" if v6 else "AF_INET"))
-    if prefix := covering(prefixes):
-        settings.append(("NCCL_IB_ADDR_RANGE", prefix))
-    settings.append(("NCCL_CROSS_NIC", cross))
-    if pxn:
-        settings.append(("NCCL_PXN_DISABLE", 0))
-    settings += [
-        ("NCCL_IB_QPS_PER_CONNECTION", qps),
-        ("NCCL_IB_SPLIT_DATA_ON_QPS", 0),
-        ("NCCL_IB_TIMEOUT", _TIMEOUT),
-    ]
-    if spread:  # on Ethernet it is off by default (NCCL, `net_ib/init.cc`): a notice would overtake its data
-        settings.append(("NCCL_IB_ADAPTIVE_ROUTING", 1))
-    settings += extra
-    return "".join(f"{key}={value}\n" for key, value in settings)
+def _text(told: tuple[tuple[str, Value], ...]) -> str:
+    return "".join([f"{_KEYS[leaf].name}={_KEYS[leaf].write(value)}\n" for leaf, value in told])
 
 
-def planned(host: Host) -> dict[str, str | int]:
-    """The facts of the file."""
-    facts: dict[str, str | int] = {}
-    if host.model.management_interface:
-        facts["nccl/socket_ifname"] = host.model.management_interface
-    if over_tcp(host):
-        return {**facts, "nccl/ib_disable": 1}
-    qos = nic_qos(host.classes)
-    v6 = ipv6_only(host)
-    facts |= {
-        "nccl/hca": devices(host),
-        "nccl/roce_version": 2,
-        "nccl/address_family": "ipv6" if v6 else "ipv4",
-        "nccl/cross_nic": cross_nic(host),
-        "nccl/qps_per_connection": host.recommended_qps,
-        "nccl/split_data_on_qps": 0,
-        "nccl/timeout": _TIMEOUT,
-    }
-    facts |= {f"nccl/{_FACTS[key]}": value for key, value in gpu_of(host).extra}
-    if host.spreads_packets:
-        facts["nccl/adaptive_routing"] = 1
-    if needs_pxn(host):
-        facts["nccl/pxn_disable"] = 0
-    if qos.rdma_dscp is not None:
-        facts["nccl/dscp"] = qos.rdma_dscp
-        if qos.cnp:
-            facts["nccl/control_dscp"] = qos.cnp[0]
-    if prefix := covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
-        facts["nccl/address_range"] = prefix
-    return facts
-
-
-_LINE = re.compile(r"([A-Z0-9_]+)=(.*)")
+def render(host: Host) -> dict[str, str]:
+    """The file, under the name that the library of the host's GPUs looks for."""
+    return {gpu_of(host).settings: text(host)}
 
 
 def read(reading: Reading, file: str, text: str) -> None:
     """Add the facts of an `nccl.conf`: `KEY=VALUE` without quotes, `#` in the first column only."""
     for number, line in enumerate(text.split("\n"), 1):
-        if not line or line[0] == "#":
-            continue
-        match = _LINE.fullmatch(line)
-        if match is None or match[1] not in _FACTS:
+        key, equals, value = line.partition("=")
+        if equals and (leaf := _LEAVES.get(key)):
+            reading.put(f"nccl/{leaf}", _KEYS[leaf].read(value), file, number)
+        elif line and line[0] != "#":
             reading.unknown.append((file, number, line))
-            continue
-        reading.put(f"nccl/{_FACTS[match[1]]}", _value(match[1], match[2]), file, number)
 
 
-def _value(key: str, text: str) -> str | int:
-    """The canonical value; lists match by prefix unless they begin with `=`, which the fact then lacks."""
-    if key in ("NCCL_SOCKET_IFNAME", "NCCL_IB_HCA"):
-        return text[1:] if text.startswith("=") else f"{text}*"
-    if key == "NCCL_IB_ADDR_FAMILY":
-        return {"AF_INET": "ipv4", "AF_INET6": "ipv6"}.get(text, text)
-    value = decimal(text)
-    return value >> 2 if isinstance(value, int) and key in ("NCCL_IB_TC", "NCCL_IB_FIFO_TC") else value
+READERS: Mapping[str, Reader] = dict.fromkeys(FILES, read)

@@ -1,18 +1,21 @@
-"""NIC families: which procedure sets a driver's NICs, and what its tools cannot express."""
+"""NICs by family: which procedure sets a driver's NICs, and the fabric's traffic classes in a NIC's numbers."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from fabricc.back.hosts.words import decimal
 from fabricc.base.values import dataclass
-from fabricc.fabric.gap import Gap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from fabricc.fabric.facts import Value
     from fabricc.fabric.model import Host
+    from fabricc.fabric.qos import TrafficClass
 
 IWARP = "iwarp"
+PRIORITIES = range(8)
+ECT_0 = 2  # RFC 3168, section 5: the sender's transport is ECN-capable
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Family:
 
 
 FAMILIES = {
-    "mlx5_core": Family(("nic-connectx.sh",), ecn_bits=2),
+    "mlx5_core": Family(("nic-connectx.sh",), ecn_bits=ECT_0),
     # AMD, ROCm cluster networking, and node-scraper (NicPlugin) look at these three with `niccli nvm -getoption`.
     "bnxt_en": Family(
         ("nic-dcb.sh", "nic-bnxt.sh"), kept=("support_rdma", "performance_profile", "pcie_relaxed_ordering")
@@ -60,84 +63,75 @@ def over_tcp(host: Host) -> bool:
     return host.nic.transport == IWARP
 
 
-def gaps(host: Host) -> Iterator[Gap]:
-    """What the host's NICs cannot do of what the fabric asks."""
-    nic, family = host.nic, family_of(host)
-    if family is None:
-        known = ", ".join(sorted(FAMILIES))
-        yield Gap(
-            "FAB5603",
-            f"NIC settings for {nic.title}",
-            f"its driver is {nic.driver}; trust, PFC and ECN are written for {known}",
-            "name another NIC with `nic`, or set the priorities with the NIC's own tools",
-        )
-        return
-    lossless = [c.name for c in host.classes if c.lossless]
-    if len(lossless) > nic.lossless_classes and not over_tcp(host):
-        yield Gap(
-            "FAB5604",
-            f"the lossless classes {', '.join(lossless)}",
-            f"{nic.title} protects {nic.lossless_classes} with PFC",
-            "make one class lossless, or name another NIC with `nic`",
-        )
-    if len(host.classes) > nic.traffic_classes:
-        yield Gap(
-            "FAB5604",
-            f"{len(host.classes)} traffic classes",
-            f"{nic.title} schedules {nic.traffic_classes}",
-            "merge classes, or name another NIC with `nic`",
-        )
-    if family.cannot:
-        yield Gap(
-            "FAB5606",
-            f"some settings of {nic.title}",
-            family.cannot,
-            "leave its cable length to the firmware, and look at `nicctl show qos` and `nicctl show dcqcn` yourself",
-            fatal=False,
-        )
-    if family.kept and any(c.lossless for c in host.classes):
-        yield Gap(
-            "FAB5610",
-            f"{', '.join(family.kept)} of {nic.title}",
-            "the NIC keeps them, `fabricc-roce --firmware` writes none, and niccli names NICs by numbers of its own",
-            "for each NIC of `niccli --list`: `niccli -i N nvm -getoption support_rdma -scope 0`, then `nvm -setoption "
-            "support_rdma -value 1 -scope 0`; the others likewise, by the maker's sheet, and restart the host",
-            fatal=False,
-        )
-    if family.unsaid_cnp and not over_tcp(host) and any(c.cnp for c in host.classes):
-        yield Gap(
-            "FAB5606",
-            f"the code point of congestion notifications of {nic.title}",
-            "its driver has no published setting for it",
-            "capture one notification on the switch and compare its DSCP with the spec's",
-            fatal=False,
-        )
-    if over_tcp(host):
-        yield from _iwarp_gaps(host, lossless)
+def tos_byte(dscp: int) -> int:
+    """The IP traffic-class byte (RFC 2474 DSCP, RFC 3168 ECN) of ECN-capable packets with this code point.
+
+    mlx5 takes only the upper six bits from it, so two such bytes mean the same when their `>> 2` are equal.
+    """
+    return dscp << 2 | ECT_0
 
 
-def _iwarp_gaps(host: Host, lossless: list[str]) -> Iterator[Gap]:
-    if lossless:
-        yield Gap(
-            "FAB5605",
-            f"the lossless class {', '.join(lossless)}",
-            f"RDMA of {host.nic.title} runs over TCP, which recovers from loss and stays out of it",
-            "keep it for hosts with RoCE; where there are none, remove `lossless`: no PFC is needed then",
-            fatal=False,
-        )
-    yield Gap(
-        "FAB5608",
-        "NCCL over RDMA",
-        "its InfiniBand transport makes connections without the RDMA connection manager, which RDMA over TCP needs "
-        "(assumed: no NCCL document says so)",
-        "use RDMA for storage; NCCL's settings say sockets, over the management network. Or name a RoCE NIC with `nic`",
-        fatal=False,
+def code_point(text: str) -> Value:
+    """The DSCP of a traffic-class byte, or the text itself when it is none."""
+    byte = decimal(text)
+    return byte >> 2 if isinstance(byte, int) else byte
+
+
+@dataclass(frozen=True, slots=True)
+class NicQos:
+    """The contract in a NIC's terms; every tuple has one entry per priority, `dscp_priority` one per code point.
+
+    Attributes:
+        schedulers: weight in percent of that traffic class, or None where it is strict.
+        rdma_dscp: code point of RDMA payload: that of the first lossless class; None without one.
+        cnp: code point and priority of congestion notification packets, or None.
+    """
+
+    dscp_priority: tuple[int, ...]
+    schedulers: tuple[int | None, ...]
+    pfc: tuple[bool, ...]
+    ecn: tuple[bool, ...]
+    rdma_dscp: int | None
+    cnp: tuple[int, int] | None
+
+
+@lru_cache(maxsize=64)
+def nic_qos(classes: tuple[TrafficClass, ...]) -> NicQos:
+    """The NIC's side of the fabric's traffic classes."""
+    of_dscp = {dscp: c.priority for c in classes for dscp in c.dscps}
+    of_priority = {c.priority: c for c in classes}
+    lossless = [c for c in classes if c.lossless]
+    cnp = next((c for c in classes if c.cnp), None)
+    return NicQos(
+        # A code point of no class keeps the NIC's own default, its three class-selector bits.
+        dscp_priority=tuple(of_dscp.get(dscp, dscp >> 3) for dscp in range(64)),
+        schedulers=tuple(_scheduler(of_priority.get(priority)) for priority in PRIORITIES),
+        pfc=tuple(p in of_priority and of_priority[p].lossless for p in PRIORITIES),
+        ecn=tuple(p in of_priority and of_priority[p].ecn for p in PRIORITIES),
+        rdma_dscp=lossless[0].data_dscp if lossless else None,
+        cnp=(cnp.data_dscp, cnp.priority) if cnp else None,
     )
-    if host.os == "ubuntu-22.04":
-        yield Gap(
-            "FAB5607",
-            f"RDMA over TCP with {host.nic.title} on {host.os}",
-            "its kernel 5.15 starts the NIC as RoCE v2, and `enable_iwarp` came with 5.17",
-            "use ubuntu-24.04, or Intel's own driver with `options irdma roce_ena=0`",
-            fatal=False,
-        )
+
+
+def _scheduler(traffic_class: TrafficClass | None) -> int | None:
+    if traffic_class is None:
+        return 0
+    return None if traffic_class.strict else traffic_class.weight_percent
+
+
+def traffic_classes(
+    classes: tuple[TrafficClass, ...], limit: int
+) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+    """The traffic class of each priority, and the scheduler of each traffic class as in `NicQos`.
+
+    A NIC with all eight has one for each priority. One with fewer numbers the fabric's classes from 0 in order of
+    their priorities; a priority of no class then goes where priority 0 goes.
+    """
+    if limit >= len(PRIORITIES):
+        return tuple(PRIORITIES), nic_qos(classes).schedulers
+    number = {c.priority: index for index, c in enumerate(classes)}
+    rest = number.get(0, 0)
+    return (
+        tuple(number.get(priority, rest) for priority in PRIORITIES),
+        tuple(_scheduler(traffic_class) for traffic_class in classes),
+    )

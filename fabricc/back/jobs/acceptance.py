@@ -16,7 +16,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts import nccl
-from fabricc.back.hosts.classes import nic_qos, tos_byte
+from fabricc.back.hosts.nics import nic_qos, tos_byte
 from fabricc.back.jobs.shipped import scripts
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import nccl
-from fabricc.back.hosts.classes import PRIORITIES, nic_qos, tos_byte
 from fabricc.back.hosts.gpus import gpu_of
-from fabricc.back.hosts.templating import word
+from fabricc.back.hosts.nics import PRIORITIES, nic_qos, tos_byte
+from fabricc.back.hosts.words import word
 from fabricc.back.jobs.kubernetes_objects import CLUSTER_LABEL, documents, named
 from fabricc.back.jobs.kubernetes_topology import topology_files
 from fabricc.back.jobs.roster import port_addresses, port_names
@@ -184,9 +184,7 @@ def _settings(hosts: Roster[Host]) -> Iterable[Object]:
         if name in told:
             continue
         told.add(name)
-        lines = [
-            line for line in nccl.render(kind).splitlines() if not line.startswith("NCCL_SOCKET_IFNAME=")
-        ]
+        lines = [line for line in nccl.text(kind).splitlines() if not line.startswith("NCCL_SOCKET_IFNAME=")]
         ports = ["NCCL_SOCKET_IFNAME==eth0", *lines]
         functions = [line for line in ports if not line.startswith("NCCL_IB_HCA=")]
         texts = {"nccl.conf": "\n".join(ports) + "\n", "nccl-vf.conf": "\n".join(functions) + "\n"}

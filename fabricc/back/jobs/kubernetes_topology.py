@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.hosts.templating import word
+from fabricc.back.hosts.words import word
 from fabricc.back.jobs.kubernetes_objects import CLUSTER_LABEL, documents, named
 
 if TYPE_CHECKING:

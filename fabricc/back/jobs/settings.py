@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts import nccl
-from fabricc.back.hosts.classes import nic_qos, tos_byte
-from fabricc.back.hosts.nics import over_tcp
-from fabricc.back.hosts.templating import word
+from fabricc.back.hosts.nics import nic_qos, over_tcp, tos_byte
+from fabricc.back.hosts.words import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +33,7 @@ def settings_files(hosts: Roster[Host]) -> dict[str, str]:
     ]
     return {
         **library_files(
-            names, [nccl.render(kind) for kind in hosts.kinds], [ucx(kind) for kind in hosts.kinds]
+            names, [nccl.text(kind) for kind in hosts.kinds], [ucx(kind) for kind in hosts.kinds]
         ),
         **_one_sided_files(hosts),
         **table_files(hosts, rails),

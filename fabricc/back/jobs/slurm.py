@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.hosts.templating import word
+from fabricc.back.hosts.words import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

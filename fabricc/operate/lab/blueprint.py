@@ -10,8 +10,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.operate.lab.failure import LabError

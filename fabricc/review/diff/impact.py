@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import facts as hosts
 from fabricc.review.diff.model import Impact, Verdict
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import HostId

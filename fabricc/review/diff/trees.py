@@ -10,8 +10,8 @@ from fractions import Fraction
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass

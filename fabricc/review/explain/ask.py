@@ -7,8 +7,8 @@ from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.document import clip
 from fabricc.fabric.fabric import HostId
@@ -37,7 +37,7 @@ def subject_of(known: Known, at: DeviceId) -> Subject:
     """The switch or host at some coordinates, with its facts."""
     if isinstance(at, HostId):
         host = known.fabric.host(at)
-        facts = back_end.planned(host)
+        facts = hosts.planned(host)
         return Subject(known, at, host, facts, facts)
     switch = known.fabric.switch(at)
     waist = {**switch_facts(switch), **setting_facts(switch), **congestion_facts(switch.qos)}

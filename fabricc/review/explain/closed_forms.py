@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.hosts.netplan import rule_priority
+from fabricc.back.hosts.words import rule_priority
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Host, HostPort, TierName
 from fabricc.fabric.queue_pairs import MOST

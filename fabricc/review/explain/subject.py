@@ -6,8 +6,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import facts as hosts
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction, Host, Switch

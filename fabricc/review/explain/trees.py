@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
 from fabricc.back.nos.templating import override_digests
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.classes import nic_qos, tos_byte
+from fabricc.back.hosts.nics import nic_qos, tos_byte
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.compiler import tables
 from fabricc.fabric.fabric import HostId

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.hosts.back_end import mode, render
+from fabricc.back.hosts import mode, render
 from tests.back.hosts.test_peers import NETWORKD, namespaces
 from tests.back.hosts.test_script import port, tools
 from tests.back.hosts.variants import VARIANTS

@@ -13,8 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricc.back.hosts import keyfile, naming, nccl, netplan, roce, systems
-from fabricc.back.hosts.back_end import gaps, planned, read, render
+from fabricc.back.hosts import (
+    gaps,
+    interfaces,
+    keyfile,
+    nccl,
+    netplan,
+    planned,
+    qos,
+    read,
+    render,
+    services,
+)
 from fabricc.proof.invariants.contract import host_breaches, host_contracts
 from tests import samples
 from tests.back.hosts.variants import NICS, SYSTEMS, VARIANTS
@@ -26,7 +36,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def joined(files: dict[str, str]) -> str:
-    return "".join(f"=== {name}\n{text}" for name, text in sorted(files.items()) if name != systems.APPLY)
+    return "".join(f"=== {name}\n{text}" for name, text in sorted(files.items()) if name != services.APPLY)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +101,7 @@ def test_no_line_can_be_lost_unseen(name: str) -> None:
     host = VARIANTS[name]
     files = render(host)
     for file, index in statement_lines(files):
-        if file == systems.APPLY and index % 20:  # one digest covers it
+        if file == services.APPLY and index % 20:  # one digest covers it
             continue
         line = files[file].splitlines()[index]
         if not FREE.fullmatch(line):
@@ -104,7 +114,7 @@ def test_no_number_can_change_unseen(name: str) -> None:
     files = render(host)
     tried = 0
     for file, index in statement_lines(files):
-        if file == systems.APPLY:
+        if file == services.APPLY:
             continue
         line = files[file].splitlines()[index]
         for number in re.finditer(r"[0-9]+", line):
@@ -122,7 +132,7 @@ def test_no_word_can_change_unseen(name: str) -> None:
     host = VARIANTS[name]
     files = render(host)
     for file, index in statement_lines(files):
-        if file == systems.APPLY or (file == roce.SCRIPT and index > 90):  # one digest covers these
+        if file == services.APPLY or (file == qos.SCRIPT and index > 90):  # one digest covers these
             continue
         line = files[file].splitlines()[index]
         for word in re.finditer(r"[A-Za-z]{2,}", line):
@@ -135,7 +145,7 @@ def test_ecn_bits_of_the_traffic_class_byte_make_no_difference() -> None:
     host = samples.host()
     files = render(host)
     files[nccl.FILE] = files[nccl.FILE].replace("NCCL_IB_TC=106", "NCCL_IB_TC=104")
-    files[roce.SCRIPT] = files[roce.SCRIPT].replace("ROCE_TOS=106", "ROCE_TOS=104")
+    files[qos.SCRIPT] = files[qos.SCRIPT].replace("ROCE_TOS=106", "ROCE_TOS=104")
     assert read(files).facts == planned(host)
 
 
@@ -152,8 +162,8 @@ def test_without_a_lossless_class_there_is_neither_pfc_nor_a_traffic_class_for_n
     files = render(VARIANTS["lossy"])
     assert "NCCL_IB_TC" not in files[nccl.FILE]
     assert "NCCL_IB_FIFO_TC" not in files[nccl.FILE]
-    assert "PFC=0,0,0,0,0,0,0,0\n" in files[roce.SCRIPT]
-    assert "ROCE_TOS=\n" in files[roce.SCRIPT]
+    assert "PFC=0,0,0,0,0,0,0,0\n" in files[qos.SCRIPT]
+    assert "ROCE_TOS=\n" in files[qos.SCRIPT]
 
 
 def test_code_points_beside_the_lossless_one_stay_lossy() -> None:
@@ -170,7 +180,10 @@ def test_cross_nic_follows_the_wiring(name: str, value: int) -> None:
 def test_second_port_of_a_nic_is_its_second_function() -> None:
     files = render(VARIANTS["dual-port"])
     assert "Path=pci-0000:18:00.1\n" in files["etc/systemd/network/10-fabricc-rail0b.link"]
-    assert 'KERNELS=="0000:18:00.1", PROGRAM="rdma_rename %k NAME_FIXED mlx5_r0b"' in files[naming.RDMA_NAMES]
+    assert (
+        'KERNELS=="0000:18:00.1", PROGRAM="rdma_rename %k NAME_FIXED mlx5_r0b"'
+        in files[interfaces.RDMA_NAMES]
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,13 +205,13 @@ def test_unknown_pci_addresses_are_a_gap_and_leave_names_to_the_operator() -> No
     host = VARIANTS["without-pci"]
     assert [(gap.code, gap.fatal) for gap in gaps(host)] == [("FAB5601", False)]
     assert not any(name.endswith(".link") for name in render(host))
-    assert naming.RDMA_NAMES not in render(host)
+    assert interfaces.RDMA_NAMES not in render(host)
 
 
 def test_nics_of_an_unknown_driver_are_a_gap_and_get_no_settings() -> None:
     host = VARIANTS["other-nic"]
     assert [(gap.code, gap.fatal) for gap in gaps(host)] == [("FAB5603", True)]
-    assert not {roce.SCRIPT, roce.UNIT, roce.HOOK} & render(host).keys()
+    assert not {qos.SCRIPT, qos.UNIT, qos.HOOK} & render(host).keys()
 
 
 @pytest.mark.parametrize(

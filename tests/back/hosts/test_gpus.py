@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from fabricc.back.hosts.back_end import planned, read, render
+from fabricc.back.hosts import planned, read, render
 from fabricc.back.jobs.files import job_files
 from fabricc.back.jobs.settings import mori, nvshmem
 from fabricc.catalog.load import load_catalog

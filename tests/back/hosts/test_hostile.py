@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.back.hosts import yaml_lines
-from fabricc.back.hosts.back_end import read, render
+from fabricc.back.hosts import read, render, yaml_lines
 from tests.back.hosts.variants import VARIANTS
 from tests.wrecks import damaged, texts
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fabricc.back.hosts import back_end
+from fabricc.back import hosts
 from tests.back.hosts.variants import NICS, SYSTEMS, VARIANTS
 from tests.back.nos.mutation import KINDS, tried
 
 LABEL = "a text for people"
-SAME = "the lower two bits of a traffic class, which the NIC sets by itself (`hosts.classes.tos_byte`)"
+SAME = "the lower two bits of a traffic class, which the NIC sets by itself (`hosts.nics.tos_byte`)"
 REASONS = ((r"Description=|echo 'usage: ", LABEL), (r"(NCCL_IB_.*TC|ROCE_TOS)=N \[", SAME))
 """What an alteration without meaning looks like, its digits as N and the altered word in brackets -> why."""
 CASES = [
@@ -21,9 +21,9 @@ CASES = [
 @pytest.mark.parametrize(("name", "most"), CASES)
 def test_check_names_the_line(name: str, most: int) -> None:
     host = VARIANTS[name]
-    files, planned = back_end.render(host), back_end.planned(host)
+    files, planned = hosts.render(host), hosts.planned(host)
     for kind, make in KINDS:
-        score = tried(back_end.read, planned, files, make, most)
+        score = tried(hosts.read, planned, files, make, most)
         score.tell(f"{name} {kind}", REASONS)
         assert score.unexplained(REASONS) == {}
         assert score.near["line"] >= 0.99 * score.near.total()

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.back.hosts import back_end, netplan, roce
-from fabricc.back.hosts.back_end import render
+from fabricc.back.hosts import netplan, qos, render, services
 from tests.back.hosts.variants import VARIANTS
 
 NETWORKD = Path("/lib/systemd/systemd-networkd")
@@ -138,7 +137,7 @@ def test_networkd_sends_each_source_by_its_own_rail(tmp_path: Path, variant: str
 @needs_namespaces
 @pytest.mark.skipif(not shutil.which("sysctl"), reason="sysctl is not installed")
 def test_the_kernel_takes_every_setting(tmp_path: Path) -> None:
-    (tmp_path / "settings").write_text(render(VARIANTS["plain"])[back_end.SYSCTL])
+    (tmp_path / "settings").write_text(render(VARIANTS["plain"])[services.SYSCTL])
     done = isolated('sysctl -p "$1"', str(tmp_path / "settings"))
     assert (done.returncode, done.stderr) == (0, "")
     assert "net.ipv4.conf.all.arp_ignore = 1" in done.stdout
@@ -148,10 +147,10 @@ def test_the_kernel_takes_every_setting(tmp_path: Path) -> None:
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     files = render(VARIANTS["plain"])
     script = tmp_path / "fabricc-roce"
-    script.write_text(files[roce.SCRIPT])
+    script.write_text(files[qos.SCRIPT])
     script.chmod(0o755)
     unit = tmp_path / "fabricc-roce@rail0.service"
-    unit.write_text(files[roce.UNIT].replace(f"/{roce.SCRIPT}", str(script)))
+    unit.write_text(files[qos.UNIT].replace(f"/{qos.SCRIPT}", str(script)))
     done = subprocess.run(
         ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=60, check=False
     )

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.back.hosts import roce, systems
-from fabricc.back.hosts.back_end import render
+from fabricc.back.hosts import qos, render, services
 from tests.back.hosts.variants import VARIANTS
 
 TOOLS = Path(__file__).with_name("nic_tools.py")
@@ -61,7 +60,7 @@ def tools(root: Path) -> None:
 
 def run(root: Path, variant: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     script = root / "fabricc-roce"
-    script.write_text(render(VARIANTS[variant])[roce.SCRIPT])
+    script.write_text(render(VARIANTS[variant])[qos.SCRIPT])
     env = {
         "PATH": f"{root / 'bin'}:{os.environ['PATH']}",
         "SYSFS": str(root / "sys"),
@@ -299,9 +298,9 @@ def test_other_interfaces_are_refused_untouched(tmp_path: Path, arguments: list[
     assert not (tmp_path / "record").exists()
 
 
-@pytest.mark.parametrize("variant", [name for name, host in VARIANTS.items() if roce.SCRIPT in render(host)])
+@pytest.mark.parametrize("variant", [name for name, host in VARIANTS.items() if qos.SCRIPT in render(host)])
 def test_shells_take_the_script(variant: str) -> None:
-    for script in (roce.SCRIPT, systems.APPLY):
+    for script in (qos.SCRIPT, services.APPLY):
         shells_take(render(VARIANTS[variant])[script])
 
 
@@ -318,7 +317,7 @@ def shells_take(text: str) -> None:
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 @pytest.mark.parametrize("variant", ["lossy", "dual-port", "thor2", "pollara", "e810", "rhel-9"])
-@pytest.mark.parametrize("script", [roce.SCRIPT, systems.APPLY])
+@pytest.mark.parametrize("script", [qos.SCRIPT, services.APPLY])
 def test_shellcheck_has_nothing_to_say(variant: str, script: str) -> None:
     text = render(VARIANTS[variant])[script]
     done = subprocess.run(

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fabricc.back.hosts import netplan, yaml_lines
-from fabricc.back.hosts.back_end import planned, read, render
+from fabricc.back.hosts import netplan, planned, read, render, yaml_lines
 from tests.back.hosts.variants import VARIANTS
 
 if TYPE_CHECKING:
     import random
 
-TEXTS = [netplan.render(host) for host in VARIANTS.values()]
+TEXTS = [netplan.text(host) for host in VARIANTS.values()]
 
 
 @pytest.mark.parametrize("text", TEXTS)

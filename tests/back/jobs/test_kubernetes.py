@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from fabricc.back.hosts.classes import nic_qos
+from fabricc.back.hosts.nics import nic_qos
 from fabricc.back.jobs.files import job_files
 from fabricc.back.jobs.roster import port_names
 from fabricc.fabric.routing import LoadBalancing, Spreading

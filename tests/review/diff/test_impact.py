@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import facts
 from fabricc.fabric.vocabulary import STRUCTURE

@@ -6,9 +6,9 @@ import importlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
-from fabricc.back.hosts.systems import SYSTEMS
+from fabricc.back.hosts.interfaces import SYSTEMS
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
 from fabricc.review.explain.ask import subject_of

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import back_end as host_files
 from fabricc.review.explain.ask import subject_of
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import Place, Texts, explain_line

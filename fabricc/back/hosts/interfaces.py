@@ -1,0 +1,143 @@
+"""Ports of a host: addresses and routes, in the words of what configures them, and names fixed by PCI address."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fabricc.back.hosts import keyfile, netplan
+from fabricc.back.hosts.words import (
+    decimal,
+    each_line,
+    fill,
+    pci_function,
+    rule_priority,
+    settings,
+    template,
+    word,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.back.hosts.base import Network, Reader
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Host, HostPort
+
+RDMA_NAMES = "etc/udev/rules.d/60-rdma-persistent-naming.rules"
+_LINKS = "etc/systemd/network/10-fabricc-"
+
+SYSTEMS: Mapping[str, Network] = {
+    "ubuntu-22.04": netplan,
+    "ubuntu-24.04": netplan,
+    "dgx-os": netplan,  # Ubuntu 22.04 (DGX OS 6) or 24.04 (DGX OS 7) below
+    "rhel-9": keyfile,  # netplan is not shipped, and its NetworkManager back end drops policy rules
+}
+"""Operating system, as a spec names it -> what configures its ports."""
+
+
+# --- the files ----------------------------------------------------------------------------------------
+
+
+def render(host: Host) -> dict[str, str]:
+    """The files; a port whose PCI address is not known keeps the kernel's name (FAB5601)."""
+    files = SYSTEMS[host.os].render(host)
+    nic = host.nic
+    placed = [(port, pci) for port in host.ports if (pci := pci_function(port))]
+    for port, pci in placed:
+        files[f"{_LINKS}{port.name}.link"] = _link(port.name, pci, port.mtu, nic.ring_rx, nic.ring_tx)
+    if placed:
+        files[RDMA_NAMES] = _rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
+    return files
+
+
+@lru_cache(maxsize=1024)
+def _link(name: str, pci: str, mtu: int, ring_rx: int, ring_tx: int) -> str:
+    """The systemd .link file that names a port by its PCI address, turns 802.3x pause off and enlarges its rings."""
+    return fill(
+        template("rail.link.j2"), name=word(name), pci=word(pci), mtu=mtu, ring_rx=ring_rx, ring_tx=ring_tx
+    )
+
+
+@lru_cache(maxsize=256)
+def _rdma_names(devices: tuple[tuple[str, str], ...]) -> str:
+    """The udev rules that give each (PCI address, RDMA device name) its fixed name."""
+    rules = (
+        f'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="{word(pci)}", '
+        f'PROGRAM="rdma_rename %k NAME_FIXED {word(name)}"'
+        for pci, name in devices
+    )
+    return fill(template("rdma-naming.rules.j2"), rules="\n".join(rules))
+
+
+# --- their facts --------------------------------------------------------------------------------------
+
+
+def state(facts: Facts, host: Host) -> None:
+    """Add the facts of the ports."""
+    for port in host.ports:
+        _state_port(facts, host, port)
+    SYSTEMS[host.os].state(facts, host)
+
+
+def _state_port(facts: Facts, host: Host, port: HostPort) -> None:
+    prefix = f"interface[{port.name}]/"
+    facts[prefix + "mtu"] = port.mtu
+    for family, address, gateway, bits, prefixes in (
+        ("ipv4", port.ipv4, port.gateway4, 32, host.fabric_prefixes4),
+        ("ipv6", port.ipv6, port.gateway6, 128, host.fabric_prefixes6),
+    ):
+        if address is None:
+            continue
+        facts[prefix + family] = address
+        if gateway is None or not prefixes:
+            continue
+        for reached in prefixes:
+            facts[f"{prefix}route[{reached}]"] = f"via {gateway} table {port.table}"
+        source = address.partition("/")[0]
+        facts[f"{prefix}rule[{source}/{bits}]"] = f"table {port.table} priority {rule_priority(port.table)}"
+    if pci := pci_function(port):
+        facts[prefix + "pci"] = pci
+        facts[prefix + "link_mtu"] = port.mtu
+        for leaf in ("pause_rx", "pause_tx", "pause_autoneg"):
+            facts[prefix + leaf] = "no"
+        facts[prefix + "ring_rx"] = host.nic.ring_rx
+        facts[prefix + "ring_tx"] = host.nic.ring_tx
+        facts[f"rdma[{port.rdma}]/pci"] = pci
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_LEAVES = {
+    "Match.Path": "pci",
+    "Link.MTUBytes": "link_mtu",
+    "Link.RxFlowControl": "pause_rx",
+    "Link.TxFlowControl": "pause_tx",
+    "Link.AutoNegotiationFlowControl": "pause_autoneg",
+    "Link.RxBufferSize": "ring_rx",
+    "Link.TxBufferSize": "ring_tx",
+}
+_NAME = "Link.Name"
+
+
+def _read_link(reading: Reading, file: str, text: str) -> None:
+    """The facts of a systemd .link file, under the name that it gives."""
+    lines = list(settings(text))
+    name = next((value for _, key, value, _ in lines if key == _NAME), "")
+    for number, key, value, line in lines:
+        if name and key in _LEAVES:
+            stated = decimal(value.removeprefix("pci-"))
+            reading.put(f"interface[{name}]/{_LEAVES[key]}", stated, file, number)
+        elif key != _NAME:
+            reading.unknown.append((file, number, line))
+
+
+READERS: Mapping[str, Reader] = {
+    "etc/systemd/network/*.link": _read_link,
+    RDMA_NAMES: each_line(
+        r'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="([^"]+)", '
+        r'PROGRAM="rdma_rename %k NAME_FIXED ([^" ]+)"',
+        r"rdma[\2]/pci",
+        r"\1",
+    ),
+}

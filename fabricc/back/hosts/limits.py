@@ -1,0 +1,158 @@
+"""What host files and the NICs' own tools cannot express of what the fabric asks, with the source of every entry."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back import limits
+from fabricc.back.hosts.nics import FAMILIES, family_of, over_tcp
+from fabricc.back.hosts.words import is_word
+from fabricc.back.limits import Limit
+
+if TYPE_CHECKING:
+    from fabricc.fabric.gap import Gap
+    from fabricc.fabric.model import Host
+
+MAX_NAME_CHARACTERS = 15  # IFNAMSIZ less the terminator, linux/if.h
+
+_PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+
+
+def _unplaced(host: Host) -> list[str]:
+    names = ", ".join([port.name for port in host.ports if not port.pci])
+    return [names] if names else []
+
+
+def _unusable(host: Host) -> list[str]:
+    names = [port.name for port in host.ports]
+    unusable = [name for name in names if len(name) > MAX_NAME_CHARACTERS or not is_word(name)]
+    unusable += [port.rdma for port in host.ports if not is_word(port.rdma)]
+    unusable += [port.pci for port in host.ports if port.pci and not _PCI.fullmatch(port.pci)]
+    management = host.model.management_interface
+    if management and not is_word(management):
+        unusable.append(management)
+    return [", ".join(map(repr, unusable))] if unusable else []
+
+
+def _lossless(host: Host) -> list[str]:
+    """The names of lossless classes as one thing."""
+    names = ", ".join([c.name for c in host.classes if c.lossless])
+    return [names] if names else []
+
+
+def _unprotected(host: Host) -> list[str]:
+    lossless = sum(c.lossless for c in host.classes)
+    return _lossless(host) if lossless > host.nic.lossless_classes and not over_tcp(host) else []
+
+
+_NAMES: tuple[Limit[Host], ...] = (
+    Limit(
+        "FAB5601",
+        feature="fixed names for {it}",
+        asked=_unplaced,
+        reason="the catalog gives host model {device.model.name} no PCI addresses",
+        remedy="add `pci` to the host model, in rail order, or name the devices on the hosts",
+        fatal=False,
+    ),
+    Limit(
+        "FAB5602",
+        feature="the names {it}",
+        asked=_unusable,
+        reason=f"an interface name has at most {MAX_NAME_CHARACTERS} characters, these files take letters, digits and "
+        "`_.:@-` only, and a PCI address reads 0000:18:00.0",
+        remedy="choose shorter or plainer names in the host model",
+    ),
+)
+_DRIVERS: tuple[Limit[Host], ...] = (
+    Limit(
+        "FAB5603",
+        feature="NIC settings for {device.nic.title}",
+        asked=lambda host: family_of(host) is None,
+        reason="its driver is {device.nic.driver}; trust, PFC and ECN are written for "
+        + ", ".join(sorted(FAMILIES)),
+        remedy="name another NIC with `nic`, or set the priorities with the NIC's own tools",
+    ),
+)
+_NICS: tuple[Limit[Host], ...] = (
+    Limit(
+        "FAB5604",
+        feature="the lossless classes {it}",
+        asked=_unprotected,
+        reason="{device.nic.title} protects {device.nic.lossless_classes} with PFC",
+        remedy="make one class lossless, or name another NIC with `nic`",
+    ),
+    Limit(
+        "FAB5604",
+        feature="{it} traffic classes",
+        asked=lambda host: [count for count in (len(host.classes),) if count > host.nic.traffic_classes],
+        reason="{device.nic.title} schedules {device.nic.traffic_classes}",
+        remedy="merge classes, or name another NIC with `nic`",
+    ),
+    Limit(
+        "FAB5606",
+        feature="some settings of {device.nic.title}",
+        asked=lambda host: [family.cannot for family in (family_of(host),) if family and family.cannot],
+        reason="{it}",
+        remedy="leave its cable length to the firmware, and look at `nicctl show qos` and `nicctl show dcqcn` yourself",
+        fatal=False,
+    ),
+    Limit(
+        "FAB5610",
+        feature="{it} of {device.nic.title}",
+        asked=lambda host: [
+            ", ".join(family.kept)
+            for family in (family_of(host),)
+            if family and family.kept and _lossless(host)
+        ],
+        reason="the NIC keeps them, `fabricc-roce --firmware` writes none, and niccli names NICs by numbers of its own",
+        remedy="for each NIC of `niccli --list`: `niccli -i N nvm -getoption support_rdma -scope 0`, then `nvm "
+        "-setoption support_rdma -value 1 -scope 0`; the others likewise, by the maker's sheet, and restart the host",
+        fatal=False,
+    ),
+    Limit(
+        "FAB5606",
+        feature="the code point of congestion notifications of {device.nic.title}",
+        asked=lambda host: (
+            bool((family := family_of(host)) and family.unsaid_cnp)
+            and not over_tcp(host)
+            and any(c.cnp for c in host.classes)
+        ),
+        reason="its driver has no published setting for it",
+        remedy="capture one notification on the switch and compare its DSCP with the spec's",
+        fatal=False,
+    ),
+    Limit(
+        "FAB5605",
+        feature="the lossless class {it}",
+        asked=lambda host: _lossless(host) if over_tcp(host) else [],
+        reason="RDMA of {device.nic.title} runs over TCP, which recovers from loss and stays out of it",
+        remedy="keep it for hosts with RoCE; where there are none, remove `lossless`: no PFC is needed then",
+        fatal=False,
+    ),
+    Limit(
+        "FAB5608",
+        feature="NCCL over RDMA",
+        asked=over_tcp,
+        reason="its InfiniBand transport makes connections without the RDMA connection manager, which RDMA over TCP "
+        "needs (assumed: no NCCL document says so)",
+        remedy="use RDMA for storage; NCCL's settings say sockets, over the management network. Or name a RoCE NIC "
+        "with `nic`",
+        fatal=False,
+    ),
+    Limit(
+        "FAB5607",
+        feature="RDMA over TCP with {device.nic.title} on {device.os}",
+        asked=lambda host: over_tcp(host) and host.os == "ubuntu-22.04",
+        reason="its kernel 5.15 starts the NIC as RoCE v2, and `enable_iwarp` came with 5.17",
+        remedy="use ubuntu-24.04, or Intel's own driver with `options irdma roce_ena=0`",
+        fatal=False,
+    ),
+)
+LIMITS = (*_NAMES, *_DRIVERS, *_NICS)
+
+
+def gaps(host: Host) -> list[Gap]:
+    """What this host asks for and its files cannot state; nothing is known of NICs of another driver."""
+    rows = LIMITS if family_of(host) else (*_NAMES, *_DRIVERS)
+    return limits.gaps(host, rows, lambda limit, thing: limit.gap(thing, device=host))

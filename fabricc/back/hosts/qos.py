@@ -1,0 +1,366 @@
+"""Lossless QoS of a host's NICs: a script that gives a port its RDMA settings, the unit that runs it, and back."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.hosts.nics import (
+    FAMILIES,
+    IWARP,
+    PRIORITIES,
+    code_point,
+    family_of,
+    nic_qos,
+    traffic_classes,
+)
+from fabricc.back.hosts.words import decimal, fill, settings, statements, template, word
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.back.hosts.base import Reader
+    from fabricc.back.hosts.nics import NicQos
+    from fabricc.catalog.model import NicModel
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Host
+    from fabricc.fabric.qos import TrafficClass
+
+SCRIPT = "usr/local/sbin/fabricc-roce"
+UNIT = "etc/systemd/system/fabricc-roce@.service"
+HOOK = "etc/udev/rules.d/70-fabricc-roce.rules"
+
+_TEMPLATE = "fabricc-roce.sh.j2"
+_PROCEDURE = "\n# --- the procedure, the same on every host ---\n"
+_PER_LINE = 16  # code points per line of the script's table
+_UNIT_NAME = "fabricc-roce"
+_DEVICE = "sys-subsystem-net-devices-%i.device"
+
+_PortRow = tuple[str, str, int, int]
+"""What the script knows of a port: netdev, RDMA device, cable length in metres, port of its NIC from 1."""
+
+
+# --- what NICs make of the fabric's classes -----------------------------------------------------------
+
+
+class QosView(NamedTuple):
+    """What the script says, the ports aside.
+
+    Attributes:
+        priority_tc: traffic class of each priority.
+        schedulers: of each traffic class, weight in percent, or None where it is strict.
+        rdma_dscp: None without a lossless class, and for RDMA over TCP, which is ordinary traffic.
+        cnp: code point and priority of congestion notifications; RDMA over TCP has none.
+        congestion: by the names of the NIC's tools; none where no class is marked.
+        firmware: settings that the NIC keeps, likewise.
+    """
+
+    qos: NicQos
+    priority_tc: tuple[int, ...]
+    schedulers: tuple[int | None, ...]
+    rdma_dscp: int | None
+    cnp: tuple[int, int] | None
+    congestion: tuple[tuple[str, int], ...]
+    firmware: tuple[tuple[str, int], ...]
+
+
+def qos_view(classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool) -> QosView:
+    """The fabric's classes on these NICs; `spread`: whether switches take a path for every packet."""
+    qos = nic_qos(classes)
+    rdma_dscp, cnp = (None, None) if nic.transport == IWARP else (qos.rdma_dscp, qos.cnp)
+    congestion = nic.congestion if any(qos.ecn) else ()
+    of_tcs = traffic_classes(classes, nic.traffic_classes)
+    return QosView(qos, *of_tcs, rdma_dscp, cnp, congestion, _firmware(nic, qos, spread))
+
+
+def _firmware(nic: NicModel, qos: NicQos, spread: bool) -> tuple[tuple[str, int], ...]:
+    """Settings that a ConnectX keeps: the catalog's, which classes it controls and how it marks notifications.
+
+    Where switches spread packets it supports adaptive routing of RDMA, which `mlxconfig` shows as off.
+    """
+    kept = dict(nic.firmware)
+    if kept:
+        kept["ROCE_CC_PRIO_MASK"] = sum(1 << priority for priority in PRIORITIES if qos.ecn[priority])
+        if qos.cnp:
+            kept["CNP_DSCP"], kept["CNP_802P_PRIO"] = qos.cnp
+        if spread:
+            kept["ROCE_ADAPTIVE_ROUTING_EN"] = 1
+    return tuple(sorted(kept.items()))
+
+
+def _marked(flags: tuple[bool, ...], separator: str) -> str:
+    """The priorities that have a flag set."""
+    return separator.join([str(priority) for priority in PRIORITIES if flags[priority]])
+
+
+def _rows(host: Host) -> tuple[_PortRow, ...]:
+    return tuple([(port.name, port.rdma, port.cable_m, port.nic_port + 1) for port in host.ports])
+
+
+# --- the files ----------------------------------------------------------------------------------------
+
+
+def render(host: Host) -> dict[str, str]:
+    """The files; none for NICs of a driver that nothing is written for (FAB5603)."""
+    if not family_of(host) or not host.ports:
+        return {}
+    return {
+        SCRIPT: _script(host.classes, host.nic, host.spreads_packets, _rows(host)),
+        UNIT: template("fabricc-roce@.service.j2"),
+        HOOK: _hook(tuple([port.name for port in host.ports])),
+    }
+
+
+@lru_cache(maxsize=256)
+def _hook(names: tuple[str, ...]) -> str:
+    """The udev rule that starts the unit for each port that appears."""
+    return fill(template("roce-hook.rules.j2"), names="|".join(map(word, names)))
+
+
+@lru_cache(maxsize=256)
+def _script(
+    classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, ports: tuple[_PortRow, ...]
+) -> str:
+    view = qos_view(classes, nic, spread)
+    pairs = [f"{dscp},{priority}" for dscp, priority in enumerate(view.qos.dscp_priority)]
+    rows = [
+        f"{word(name)}) rdma={word(rdma)} cable_m={cable_m} port={port} ;;"
+        for name, rdma, cable_m, port in ports
+    ]
+    cnp_dscp, cnp_priority = view.cnp or ("", "")
+    head, _, body = template(_TEMPLATE).partition(_PROCEDURE)
+    filled = fill(
+        head,
+        title=word(nic.name),
+        transport=nic.transport,
+        trust="dscp",
+        dscp_to_priority="\n".join(" ".join(pairs[i : i + _PER_LINE]) for i in range(0, 64, _PER_LINE)),
+        priority_to_tc=",".join(map(str, view.priority_tc)),
+        tc_scheduler=",".join("strict" if weight is None else "ets" for weight in view.schedulers),
+        tc_weight=",".join(str(weight or 0) for weight in view.schedulers),
+        strict_rate_limit=nic.strict_rate_limit,
+        pfc=",".join("1" if on else "0" for on in view.qos.pfc),
+        ecn_priorities=_marked(view.qos.ecn, " "),
+        cnp_dscp=cnp_dscp,
+        cnp_priority=cnp_priority,
+        roce_tos="" if view.rdma_dscp is None else view.rdma_dscp << 2 | FAMILIES[nic.driver].ecn_bits,
+        read_request_bytes=nic.read_request_bytes,
+        congestion="".join(f"{key}={value}\n" for key, value in view.congestion),
+        firmware="".join(f"{key}={value}\n" for key, value in view.firmware),
+        ports="\n".join(rows),
+        names=" ".join(name for name, _, _, _ in ports),
+    )
+    return filled + _PROCEDURE + body.replace("{{ family }}\n", _family(nic.driver))
+
+
+@cache
+def _family(driver: str) -> str:
+    return "".join(template(name) for name in FAMILIES[driver].procedure)
+
+
+# --- their facts --------------------------------------------------------------------------------------
+
+_UNIT_FACTS = {
+    "Unit.BindsTo": ("roce/unit/binds_to", _DEVICE),
+    "Unit.After": ("roce/unit/after", f"{_DEVICE} systemd-modules-load.service sys-kernel-config.mount"),
+    "Service.Type": ("roce/unit/type", "oneshot"),
+    "Service.RemainAfterExit": ("roce/unit/remain_after_exit", "yes"),
+    "Service.ExecStart": ("roce/unit/exec_start", f"/{SCRIPT} %i"),
+}
+"""Setting of the unit -> path and value of its fact."""
+
+
+def state(facts: Facts, host: Host) -> None:
+    """Add what the NICs are told; nothing for a driver that nothing is written for."""
+    if not family_of(host):
+        return
+    alike, of_port = _stated(host.classes, host.nic, host.spreads_packets)
+    facts.update(alike)
+    for name, rdma, cable_m, port in _rows(host):
+        prefix = f"interface[{name}]/"
+        facts[prefix + "rdma"] = rdma
+        facts[prefix + "cable_m"] = cable_m
+        facts[prefix + "firmware_port"] = port
+        for leaf, value in of_port:
+            facts[prefix + leaf] = value
+
+
+@lru_cache(maxsize=64)
+def _stated(
+    classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool
+) -> tuple[Facts, tuple[tuple[str, str], ...]]:
+    """The facts that are the same for all ports, and leaf and value of those of a port that are."""
+    view = qos_view(classes, nic, spread)
+    facts: Facts = dict(_UNIT_FACTS.values())
+    facts["roce/procedure"] = _planned_procedure(nic.driver)
+    facts["roce/transport"] = nic.transport
+    facts["roce/strict_rate_limit"] = nic.strict_rate_limit
+    facts["roce/read_request_bytes"] = nic.read_request_bytes
+    for dscp, priority in enumerate(view.qos.dscp_priority):
+        facts[f"qos/dscp[{dscp}]/priority"] = priority
+    for priority, number in enumerate(view.priority_tc):
+        facts[f"qos/priority[{priority}]/traffic_class"] = number
+    for number, weight in enumerate(view.schedulers):
+        facts[f"qos/traffic_class[{number}]/scheduler"] = "strict" if weight is None else f"dwrr {weight}"
+    if view.rdma_dscp is not None:
+        facts["qos/rdma_dscp"] = view.rdma_dscp
+    if view.cnp:
+        facts["qos/cnp_dscp"], facts["qos/cnp_priority"] = view.cnp
+    facts.update([(f"congestion/{key}", value) for key, value in view.congestion])
+    facts.update([(f"firmware/{key}", value) for key, value in view.firmware])
+    pfc, ecn = _marked(view.qos.pfc, ","), _marked(view.qos.ecn, ",")
+    return facts, (("trust", "dscp"), ("pfc", pfc), ("ecn", ecn), ("started_unit", _UNIT_NAME))
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_ASSIGNMENT = re.compile(r"([A-Z_]+)=('?)([^']*)('?)")
+_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9_/-]*)=([0-9]+)")
+_PAIR = re.compile(r"([0-9]+),([0-9]+)")
+_PFC_LIST = re.compile(r"[01](,[01]){7}")
+_PORT_ROW = re.compile(r"(\S+)\) rdma=(\S+) cable_m=([0-9]+) port=([0-9]+) ;;")
+_HOOK_RULE = re.compile(
+    r'ACTION!="remove", SUBSYSTEM=="net", KERNEL=="([^"]+)", TAG\+="systemd", '
+    r'ENV\{SYSTEMD_WANTS\}\+="([^"]+)@%k\.service"'
+)
+_USAGE = "echo 'usage:"
+_BLOCKS = {
+    "CONGESTION='": (_SETTING, "congestion/{}"),
+    "FIRMWARE='": (_SETTING, "firmware/{}"),
+    "DSCP_TO_PRIORITY='": (_PAIR, "qos/dscp[{}]/priority"),
+    "'": None,
+}
+"""First line of a block -> its words and the path of the fact that each states; and the last line of any."""
+_FRAME = frozenset(
+    (
+        "#!/bin/sh",
+        "# shellcheck disable=SC2034  # no family of NICs uses all of these",
+        "set -eu",
+        "mode=apply",
+        "case ${1:-} in",
+        "--check | --firmware)",
+        "mode=${1#--}",
+        "shift",
+        "*)",
+        "exit 2",
+        ";;",
+        "esac",
+        *_BLOCKS,
+    )
+)
+"""The lines above the procedure that are the same in every script."""
+_PATHS = {
+    "TRANSPORT": "roce/transport",
+    "STRICT_RATE_LIMIT": "roce/strict_rate_limit",
+    "READ_REQUEST_BYTES": "roce/read_request_bytes",
+    "CNP_DSCP": "qos/cnp_dscp",
+    "CNP_PRIORITY": "qos/cnp_priority",
+    "ROCE_TOS": "qos/rdma_dscp",
+}
+"""Variable -> path of its fact; an empty one states none."""
+_OF_PORTS = {"TRUST": "trust", "PFC": "pfc", "ECN_PRIORITIES": "ecn"}
+"""Variable -> leaf of the fact that each port states of it."""
+_VARIABLES = (*_PATHS, *_OF_PORTS, "PRIORITY_TO_TC", "TC_SCHEDULER", "TC_WEIGHT")
+"""A script stops (`set -u`) where it uses one that is not set."""
+_UNSET = ("", 0)
+
+
+def _procedure_digest(text: str) -> str:
+    """A short digest of all that the script fixes for every host: an edited procedure does not pass as ours."""
+    head, _, body = text.partition(_PROCEDURE)
+    frame = [line.strip() for line in head.split("\n")]
+    fixed = "\n".join([*(line for line in frame if line in _FRAME), body])
+    return sha256(fixed.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+@cache
+def _planned_procedure(driver: str) -> str:
+    """The digest that a script for this driver's NICs has when nobody edited it."""
+    text = template(_TEMPLATE).replace("{{ congestion }}'", "'").replace("{{ firmware }}'", "'")
+    return _procedure_digest(text.replace("{{ family }}\n", _family(driver)))
+
+
+def _read_script(reading: Reading, file: str, text: str) -> None:
+    """The facts that the script's variables and port table state, and the digest of its procedure."""
+    lines = text.partition(_PROCEDURE)[0].split("\n")
+    reading.put("roce/procedure", _procedure_digest(text), file, len(lines) + 1)
+    values: dict[str, tuple[str, int]] = {}
+    ports: list[tuple[re.Match[str], int]] = []
+    block = None
+    for number, line in enumerate(lines, 1):
+        stripped = line.strip()
+        if stripped in _BLOCKS:
+            block = _BLOCKS[stripped]
+        elif block:
+            for each in stripped.split():
+                if match := block[0].fullmatch(each):
+                    reading.put(block[1].format(decimal(match[1])), decimal(match[2]), file, number)
+                else:
+                    reading.unknown.append((file, number, stripped))
+        elif stripped in _FRAME or not stripped or stripped.startswith(("# ", _USAGE)):
+            continue
+        elif match := _PORT_ROW.fullmatch(stripped):
+            ports.append((match, number))
+        elif match := _ASSIGNMENT.fullmatch(stripped):
+            values[match[1]] = (match[3], number)
+        else:
+            reading.unknown.append((file, number, stripped))
+    unset = [name for name in _VARIABLES if name not in values]
+    reading.unknown += [(file, len(lines), f"{name} is not set") for name in unset]
+    _put_variables(reading, file, values)
+    for row, number in ports:
+        prefix = f"interface[{row[1]}]/"
+        reading.put(prefix + "rdma", row[2], file, number)
+        reading.put(prefix + "cable_m", decimal(row[3]), file, number)
+        reading.put(prefix + "firmware_port", decimal(row[4]), file, number)
+        for variable, leaf in _OF_PORTS.items():
+            value, stated_at = values.get(variable, ("", number))
+            reading.put(prefix + leaf, _priority_set(variable, value), file, stated_at)
+
+
+def _put_variables(reading: Reading, file: str, values: Mapping[str, tuple[str, int]]) -> None:
+    for variable, path in _PATHS.items():
+        text, number = values.get(variable, _UNSET)
+        if text:
+            reading.put(path, code_point(text) if variable == "ROCE_TOS" else decimal(text), file, number)
+    tcs, number = values.get("PRIORITY_TO_TC", _UNSET)
+    for priority, tc in enumerate(tcs.split(",")):
+        reading.put(f"qos/priority[{priority}]/traffic_class", decimal(tc), file, number)
+    schedulers, _ = values.get("TC_SCHEDULER", _UNSET)
+    weights, number = values.get("TC_WEIGHT", _UNSET)
+    for tc_number, (kind, weight) in enumerate(zip(schedulers.split(","), weights.split(","), strict=False)):
+        text = kind if kind != "ets" and weight == "0" else f"{'dwrr' if kind == 'ets' else kind} {weight}"
+        reading.put(f"qos/traffic_class[{tc_number}]/scheduler", text, file, number)
+
+
+def _priority_set(variable: str, value: str) -> str:
+    """PFC's list of eight and the list of ECN priorities as facts spell sets; other values as they are."""
+    if variable == "PFC" and _PFC_LIST.fullmatch(value):
+        return ",".join(str(p) for p, on in enumerate(value.split(",")) if on == "1")
+    if variable == "ECN_PRIORITIES":
+        return ",".join(sorted(value.split()))
+    return value
+
+
+def _read_unit(reading: Reading, file: str, text: str) -> None:
+    """The facts of the unit that applies the NIC settings."""
+    for number, key, value, line in settings(text):
+        if key in _UNIT_FACTS:
+            reading.put(_UNIT_FACTS[key][0], value, file, number)
+        elif key != "Unit.Description":
+            reading.unknown.append((file, number, line))
+
+
+def _read_hook(reading: Reading, file: str, text: str) -> None:
+    """Which unit the appearance of each port starts."""
+    for number, line in statements(text):
+        if match := _HOOK_RULE.fullmatch(line):
+            for name in match[1].split("|"):
+                reading.put(f"interface[{name}]/started_unit", match[2], file, number)
+        else:
+            reading.unknown.append((file, number, line))
+
+
+READERS: Mapping[str, Reader] = {SCRIPT: _read_script, UNIT: _read_unit, HOOK: _read_hook}

@@ -1,0 +1,97 @@
+"""The system below the ports: kernel settings, limits, modules, and the script that installs and applies all files."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from fabricc.back.hosts.gpus import GPUS
+from fabricc.back.hosts.interfaces import SYSTEMS
+from fabricc.back.hosts.words import each_line, fill, settings, template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.back.hosts.base import Reader
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Host
+
+SYSCTL = "etc/sysctl.d/90-fabricc.conf"
+LIMITS = "etc/security/limits.d/90-rdma.conf"
+SERVICE_LIMITS = "etc/systemd/system.conf.d/90-fabricc.conf"
+MODULES = "etc/modules-load.d/fabricc.conf"
+APPLY = "apply"
+
+_RDMA_MODULES = ("ib_umad", "rdma_cm", "rdma_ucm")
+_SYSTEM_LINE = "SYSTEM="
+
+
+def render(host: Host) -> dict[str, str]:
+    """The files; `apply`, beside them, puts them there."""
+    return {
+        MODULES: template(GPUS[host.model.gpu_vendor].modules_template),
+        APPLY: apply_script(host.os),
+        SYSCTL: template("sysctl.conf.j2"),
+        LIMITS: template("limits.conf.j2"),
+        SERVICE_LIMITS: template("service-limits.conf.j2"),
+    }
+
+
+@cache
+def apply_script(system: str) -> str:
+    """The script that makes a host of this system what its files say."""
+    script = template("apply.sh.j2").replace("{{ network }}\n", template(SYSTEMS[system].ACTIVATION))
+    return fill(script, system=system)
+
+
+def _digest(script: str) -> str:
+    lines = [line for line in script.split("\n") if not line.startswith(_SYSTEM_LINE)]
+    return sha256("\n".join(lines).encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def state(facts: Facts, host: Host) -> None:
+    """Add what every host of a system and of a maker of GPUs states alike."""
+    facts.update(_stated(host.os, host.model.gpu_vendor))
+
+
+@cache
+def _stated(system: str, gpu_vendor: str) -> Facts:
+    arp = (("arp_ignore", 1), ("arp_announce", 2), ("rp_filter", 2))
+    return {
+        **{
+            f"sysctl[net.ipv4.conf.{scope}.{key}]": value
+            for scope in ("all", "default")
+            for key, value in arp
+        },
+        **{f"limit[{who}]/{kind}/memlock": "unlimited" for who in ("*", "root") for kind in ("soft", "hard")},
+        "service_limit[DefaultLimitMEMLOCK]": "infinity",
+        **{f"module[{name}]": "load" for name in (*_RDMA_MODULES, *GPUS[gpu_vendor].modules)},
+        "apply/system": system,
+        "apply/procedure": _digest(apply_script(system)),
+    }
+
+
+def _read_service_limits(reading: Reading, file: str, text: str) -> None:
+    for number, key, value, line in settings(text):
+        if key.startswith("Manager.DefaultLimit"):
+            reading.put(f"service_limit[{key.removeprefix('Manager.')}]", value, file, number)
+        else:
+            reading.unknown.append((file, number, line))
+
+
+def _read_apply(reading: Reading, file: str, text: str) -> None:
+    """The digest of what the script does, so that an edited one does not pass as ours, and for which system it is."""
+    reading.put("apply/procedure", _digest(text), file, 1)
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith(_SYSTEM_LINE):
+            reading.put("apply/system", line.removeprefix(_SYSTEM_LINE), file, number)
+
+
+READERS: Mapping[str, Reader] = {
+    SYSCTL: each_line(r"([^=]*?)\s*=\s*(.*)", r"sysctl[\1]", r"\2"),
+    LIMITS: each_line(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", r"limit[\1]/\2/\3", r"\4"),
+    SERVICE_LIMITS: _read_service_limits,
+    MODULES: each_line(r"(.*)", r"module[\1]", "load"),
+    APPLY: _read_apply,
+}

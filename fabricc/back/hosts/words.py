@@ -1,0 +1,103 @@
+"""Words of host files: names that need no quoting, numbers, statements, and templates of placeholders alone."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fabricc.base.installation import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.back.hosts.base import Reader
+    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.model import HostPort
+
+_PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
+_DIGITS = 18
+"""The most that a number of these files has; longer ones stay text, as do digits of other scripts."""
+
+
+def is_word(text: str) -> bool:
+    """Whether `word` takes the text."""
+    return _WORD.fullmatch(text) is not None
+
+
+def word(text: str) -> str:
+    """The text itself, proven to need no quoting in any host file.
+
+    Raises:
+        ValueError: it has a character that some host file would take for syntax; `gaps` reports such names.
+    """
+    if not is_word(text):
+        raise ValueError(f"not usable as a name in host files: {text!r}")
+    return text
+
+
+def decimal(text: str) -> str | int:
+    """The decimal integer that a text is, or the text itself when it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else text
+
+
+def pci_function(port: HostPort) -> str:
+    """PCI address of a port, "" when unknown: port n of a NIC is its function n."""
+    if not port.pci or not port.nic_port:
+        return port.pci
+    device, _, function = port.pci.rpartition(".")
+    return f"{device}.{int(function) + port.nic_port}"
+
+
+def rule_priority(table: int) -> int:
+    """Priority of the policy rules that lead to a rail's table: 1000 plus the table's offset from 100."""
+    return 1000 + table - 100
+
+
+def statements(text: str) -> Iterator[tuple[int, str]]:
+    """Line number and text of each line that is no comment."""
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.strip()
+        if stripped and stripped[0] not in "#;":
+            yield number, stripped
+
+
+def settings(text: str) -> Iterator[tuple[int, str, str, str]]:
+    """Line number, `Section.Key`, value and text of each line of a file in sections; without `=` it has no key."""
+    section = ""
+    for number, line in statements(text):
+        if line[0] == "[" and line[-1] == "]":
+            section = line[1:-1]
+            continue
+        key, equals, value = line.partition("=")
+        yield number, f"{section}.{key}" if equals else "", value, line
+
+
+def each_line(pattern: str, path: str, value: str) -> Reader:
+    """The reader of a file whose lines are all alike; `path` and `value` of the fact name the pattern's groups."""
+    known = re.compile(pattern)
+
+    def read(reading: Reading, file: str, text: str) -> None:
+        for number, line in statements(text):
+            if match := known.fullmatch(line):
+                reading.put(match.expand(path), decimal(match.expand(value)), file, number)
+            else:
+                reading.unknown.append((file, number, line))
+
+    return read
+
+
+@cache
+def template(name: str) -> str:
+    """The text of `templates/hosts/<name>`."""
+    return (folder("templates") / "hosts" / name).read_text(encoding="utf-8")
+
+
+def fill(text: str, /, **values: str | int) -> str:
+    """The text with its placeholders replaced.
+
+    Raises:
+        KeyError: it names a value that is not given.
+    """
+    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
