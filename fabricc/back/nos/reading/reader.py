@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.reading.matching import UNKNOWN, Effect, effect, filled
 from fabricc.back.nos.reading.scope import Document, Scope
+from fabricc.back.nos.reading.tree import statements
 from fabricc.back.nos.reading.trie import State, compiled
 from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fabricc.back.nos.reading.meaning import Captures
     from fabricc.back.nos.reading.rows import Row
@@ -56,14 +57,21 @@ class Reader:
         topics: whose rows are compiled at the first reading, and whose `finish` are called in this order.
         types: of the captures, beside those that every pattern knows.
         tree: what makes the tree, one of `fabricc.back.nos.reading.tree`; None for lines by indentation.
+        once: whether of a value that two lines of a tree say otherwise the earlier line is listed.
     """
 
     def __init__(
-        self, topics: Sequence[Topic], types: Types, tree: Callable[[str], Tree] | None = None
+        self,
+        topics: Sequence[Topic],
+        types: Types,
+        tree: Callable[[str], Tree] | None = None,
+        *,
+        once: bool = False,
     ) -> None:
         self.topics = topics
         self.types = types
         self.tree = tree
+        self.once = once
 
     @cached_property
     def start(self) -> State:
@@ -80,12 +88,12 @@ class Reader:
     def read_file(self, file: str, text: str, reading: Reading) -> None:
         """Add the facts of one file."""
         found = Reading(reading.facts, reading.lines)
-        document = Document(file, text, found)
+        tree = self.tree(text) if self.tree else None
+        document = Document(file, text, found, tree, once=self.once)
         place = (self.start, document.scope, (), "")
-        if self.tree is None:
+        if tree is None:
             _read_lines(document, place)
         else:
-            tree = self.tree(text)
             found.unknown += [(file, line, words) for line, words in tree.faults]
             _read_nodes(document, tree.nodes, place)
         for topic in self.topics:
@@ -172,7 +180,7 @@ def _read_nodes(document: Document, nodes: Sequence[Node], place: Place) -> None
             _keep(state, key, 0, known)
         said = filled(known.match, outer) if known.late and known.match else known
         if said.match is None:
-            document.reading.unknown += _unknown(document.file, node, above)
+            document.reading.unknown += [(document.file, *each) for each in statements([node], above)]
             continue
         inner = document.say(said, scope, node.line)
         if node.children is not None:
@@ -180,15 +188,3 @@ def _read_nodes(document: Document, nodes: Sequence[Node], place: Place) -> None
             ends = said.match.state if block is None else block.state
             path = f"{above} {node.text}".lstrip()
             _read_nodes(document, node.children, (ends, inner, outer + said.match.captures, path))
-
-
-def _unknown(file: str, node: Node, above: str) -> Iterator[tuple[str, int, str]]:
-    """The ends of a node that no row knows, each with the words on the way there."""
-    stack = [(node, above)]
-    while stack:
-        node, above = stack.pop()
-        text = f"{above} {node.text}".lstrip()
-        if node.children is None:
-            yield file, node.line, text
-        else:
-            stack += [(child, text) for child in reversed(node.children)]

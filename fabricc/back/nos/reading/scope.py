@@ -5,10 +5,13 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.reading.tree import statements
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.back.nos.reading.matching import Effect
+    from fabricc.back.nos.reading.tree import Tree
     from fabricc.back.nos.reading.types import Captured
     from fabricc.fabric.facts import Reading, Value
 
@@ -79,6 +82,28 @@ class Scope:
             for key, scope in scopes.items():
                 self.scopes.setdefault(name, {}).setdefault(key, Scope(scope.line)).take(scope)
 
+    def said(self) -> Iterator[Said]:
+        """Everything that was kept here and in the scopes below."""
+        yield from self.values.values()
+        for table in self.tables.values():
+            yield from table.values()
+        for scopes in self.scopes.values():
+            for scope in scopes.values():
+                yield from scope.said()
+
+
+def agreed(path: str, said: Mapping[Value, int]) -> Iterator[tuple[str, Value, int]]:
+    """A value that several blocks say each for themselves as one fact; `said` has the line of each value.
+
+    Where they differ it is all of them, and each is a fact by itself at its line.
+    """
+    if len(said) == 1:
+        yield path, *next(iter(said.items()))
+    elif said:
+        yield path, ",".join(sorted(map(str, said))), max(said.values())
+        for value, line in said.items():
+            yield f"{path}[{value}]", value, line
+
 
 class Document:
     """One file while it is read.
@@ -86,15 +111,23 @@ class Document:
     Attributes:
         scope: what its lines kept, outside of blocks that have scopes of their own.
         reading: facts, their lines, and what is not known.
+        tree: None for lines by indentation.
+        once: whether a value that another line says anew is listed.
     """
 
-    __slots__ = ("file", "reading", "scope", "text")
+    __slots__ = ("_listed", "_statements", "file", "once", "reading", "scope", "text", "tree")
 
-    def __init__(self, file: str, text: str, reading: Reading) -> None:
+    def __init__(
+        self, file: str, text: str, reading: Reading, tree: Tree | None = None, *, once: bool = False
+    ) -> None:
         self.file = file
         self.text = text
         self.reading = reading
         self.scope = Scope(0)
+        self.tree = tree
+        self.once = once
+        self._statements: dict[int, list[str]] = {}
+        self._listed: set[tuple[int, str]] = set()
 
     def put(self, path: str, value: Value, line: int) -> None:
         """State a fact; line 0 stands for a default that no line says."""
@@ -113,6 +146,8 @@ class Document:
                 if once:
                     known.values = OnceValues(self)
             scope = known
+        if self.once:
+            self._list_replaced(said, scope)
         for name, value in keeps:
             scope.values[name] = (value, line)
         for path, value in facts:
@@ -122,16 +157,51 @@ class Document:
             scope.tables.setdefault(name, {})[key] = (value, line)
         return scope
 
+    def _list_replaced(self, said: Effect, scope: Scope) -> None:
+        """List the lines whose values a line is about to replace by others."""
+        for name, value in said.keeps:
+            before = scope.values.get(name)
+            if before is not None and before[0] != value:
+                self.reject(before[1])
+        facts, lines = self.reading.facts, self.reading.lines
+        for path, value in said.facts:
+            if facts.get(path, value) != value and lines[path][0] == self.file:
+                self.reject(lines[path][1])
+
     def default(self, path: str, value: Value) -> None:
         """State what holds where no line says another."""
         self.reading.facts.setdefault(path, value)
+
+    def put_all(self, facts: Iterable[tuple[str, Value, int]]) -> None:
+        """State facts: path, value, line."""
+        for fact in facts:
+            self.put(*fact)
 
     def put_set(self, path: str, table: Mapping[Value, Said]) -> None:
         """State the keys of a table as one fact, at its last line, where it has any."""
         if table:
             self.put(path, ",".join(sorted(map(str, table))), max(line for _, line in table.values()))
 
-    def reject(self, line: int) -> None:
-        """List a line whose words are known and which has no known meaning beside all others."""
-        text = self.text.split("\n")[line - 1]
-        self.reading.unknown.append((self.file, line, " ".join(text.split())))
+    def reject(self, line: int, ending: Value = "") -> None:
+        """List a line whose words are known and which has no known meaning beside all others.
+
+        Of several statements of a tree on that line those are meant that end in the word `ending`.
+        """
+        for text in self._texts(line):
+            if text.endswith(str(ending)) and (line, text) not in self._listed:
+                self._listed.add((line, text))
+                self.reading.unknown.append((self.file, line, text))
+
+    def reject_all(self, scope: Scope) -> None:
+        """List all lines that kept something in a scope or below."""
+        for line in sorted({line for _, line in scope.said()}):
+            self.reject(line)
+
+    def _texts(self, line: int) -> list[str]:
+        """The statements on a line; those of a tree with the words above them."""
+        if self.tree is None:
+            return [" ".join(self.text.split("\n")[line - 1].split())]
+        if not self._statements:
+            for at, text in statements(self.tree.nodes):
+                self._statements.setdefault(at, []).append(text)
+        return self._statements.get(line, [])

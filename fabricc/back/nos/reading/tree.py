@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.fabric.yaml_text import compose
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from yaml.nodes import Node as YamlNode
 
@@ -60,6 +60,18 @@ class Tree(NamedTuple):
 
     nodes: Sequence[Node]
     faults: Sequence[tuple[int, str]] = ()
+
+
+def statements(nodes: Sequence[Node], above: str = "") -> Iterator[tuple[int, str]]:
+    """(line, words) of every node that has none below, with the words on the way there."""
+    stack = [(node, above) for node in reversed(nodes)]
+    while stack:
+        node, above = stack.pop()
+        text = f"{above} {node.text}".lstrip()
+        if node.children is None:
+            yield node.line, text
+        else:
+            stack += [(child, text) for child in reversed(node.children)]
 
 
 def braces(text: str) -> Tree:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fabricc.back.nos.reading import tree
 from fabricc.back.nos.reading.reader import Reader, Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading.scope import agreed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -384,3 +385,45 @@ def test_a_line_met_before_says_the_same_below_another_block() -> None:
     text = "bgp 1\n   vrf {}\n      id 10.0.0.1\n"
     assert made.read({"f": text.format("a")}).facts == {"asn": 1, "id[a]": "10.0.0.1"}
     assert made.read({"f": text.format("b")}).facts == {"asn": 1, "id[b]": "10.0.0.1"}
+
+
+ONCE = """\
+host { name a; }
+host {
+    name b;
+}
+group x {
+    use [ one two ];
+    kind new;
+}
+group y {
+    use one;
+    kind old;
+}
+"""
+
+
+def related(document: Document) -> None:
+    groups = document.scope.each("group")
+    document.put_all(agreed("kind", dict(group.values["kind"] for group in groups.values())))
+    for word, (_, line) in groups["x"].table("use").items():
+        if word != "one":
+            document.reject(line, word)
+    document.reject_all(groups["y"])
+    document.reject_all(groups["y"])
+
+
+def test_of_a_tree_statements_are_rejected_with_the_words_above_them_each_once() -> None:
+    rows = (
+        Fact("host name <word>", "name"),
+        Block("group <word>", "group", (Entry("use <word>", "use"), Keep("kind <word>", "kind"))),
+    )
+    reading = Reader((Topic(rows, related),), {}, tree.braces, once=True).read({"f": ONCE})
+    assert reading.facts == {"name": "b", "kind": "new,old", "kind[new]": "new", "kind[old]": "old"}
+    assert reading.lines["kind"] == reading.lines["kind[old]"] == ("f", 11)
+    assert [(line, words) for _, line, words in reading.unknown] == [
+        (1, "host name a"), (6, "group x use two"), (10, "group y use one"), (11, "group y kind old"),
+    ]  # fmt: skip
+    several = Reader((Topic(rows),), {}, tree.braces).read({"f": ONCE})
+    assert several.facts == {"name": "b"}
+    assert several.unknown == []
