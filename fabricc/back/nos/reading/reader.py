@@ -181,6 +181,7 @@ def _read_nodes(document: Document, nodes: Sequence[Node], place: Place) -> None
         said = filled(known.match, outer) if known.late and known.match else known
         if said.match is None:
             document.reading.unknown += [(document.file, *each) for each in statements([node], above)]
+            _enter(document, node, place)
             continue
         inner = document.say(said, scope, node.line)
         if node.children is not None:
@@ -188,3 +189,13 @@ def _read_nodes(document: Document, nodes: Sequence[Node], place: Place) -> None
             ends = said.match.state if block is None else block.state
             path = f"{above} {node.text}".lstrip()
             _read_nodes(document, node.children, (ends, inner, outer + said.match.captures, path))
+
+
+def _enter(document: Document, node: Node, place: Place) -> None:
+    """Open the blocks that an unknown statement is in, as they are where its first words stand by themselves."""
+    state, scope, outer, _ = place
+    for end in range(len(node.key) - 1, 0, -1):
+        within = effect(state, node.key[:end], outer, joined=True, leaf=False)
+        if within.match is not None:
+            document.say(filled(within.match, outer), scope, node.line)
+            return

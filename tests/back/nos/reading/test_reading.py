@@ -427,3 +427,19 @@ def test_of_a_tree_statements_are_rejected_with_the_words_above_them_each_once()
     several = Reader((Topic(rows),), {}, tree.braces).read({"f": ONCE})
     assert several.facts == {"name": "b"}
     assert several.unknown == []
+
+
+@pytest.mark.parametrize("form", ["braces", "commands"])
+def test_an_unknown_statement_is_in_the_blocks_around_it_in_either_form(form: str) -> None:
+    def finish(document: Document) -> None:
+        document.put_all(
+            (f"peer[{peer}]/{family}", "true", scope.line)
+            for peer, each in document.scope.each("peer").items()
+            for family, scope in each.each("family").items()
+        )
+
+    rows = (Block("peer <word>", "peer", (Block("family <word>", "family", (Silent("unicast"),)),)),)
+    text = {"braces": "peer a {\n family x {\n other;\n}\n}\n", "commands": "\n\nset peer a family x other\n"}
+    reading = Reader((Topic(rows, finish),), {}, getattr(tree, form)).read({"f": text[form]})
+    assert reading.facts == {"peer[a]/x": "true"}
+    assert reading.unknown == [("f", 3, "peer a family x other")]
