@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.tree import Node, Tree
     from fabricc.back.nos.reading.types import Types
 
-    Place = tuple[State, Scope, Captures, str]
+    Place = tuple[State, Scope, Captures, tuple[str, ...]]
     """Where lines are read: state, scope, captures of the blocks around them, and the words above."""
 
 _LONGEST_LINE = 4096
@@ -42,7 +42,7 @@ class Topic(NamedTuple):
 
 _BEFORE = Effect(None)
 """What was said before the first line."""
-_NOWHERE = (State(), Scope(0), (), "")
+_NOWHERE: Place = (State(), Scope(0), (), ())
 """Below a line that opens no block: no row knows a line there."""
 
 
@@ -90,7 +90,7 @@ class Reader:
         found = Reading(reading.facts, reading.lines)
         tree = self.tree(text) if self.tree else None
         document = Document(file, text, found, tree, once=self.once)
-        place = (self.start, document.scope, (), "")
+        place: Place = (self.start, document.scope, (), ())
         if tree is None:
             _read_lines(document, place)
         else:
@@ -152,7 +152,7 @@ def _below(place: Place, said: Effect, scope: Scope) -> Place:
     block = said.match.state.inner if said.match else None
     if said.match is None or block is None or not block.below:
         return _NOWHERE
-    return block.state, scope, place[2] + said.match.captures, ""
+    return block.state, scope, place[2] + said.match.captures, ()
 
 
 def _keep(state: State, key: str | tuple[str, ...], column: int, said: Effect) -> None:
@@ -187,8 +187,7 @@ def _read_nodes(document: Document, nodes: Sequence[Node], place: Place) -> None
         if node.children is not None:
             block = said.match.state.inner
             ends = said.match.state if block is None else block.state
-            path = f"{above} {node.text}".lstrip()
-            _read_nodes(document, node.children, (ends, inner, outer + said.match.captures, path))
+            _read_nodes(document, node.children, (ends, inner, outer + said.match.captures, above + node.key))
 
 
 def _enter(document: Document, node: Node, place: Place) -> None:

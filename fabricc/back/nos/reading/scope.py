@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     Said = tuple[Value, int]
 
 
+_NOTHING = (None, 0)
+
+
 class OnceValues(dict[str, "Said"]):
     """Values of a block that says each of them once; a line that says one anew is listed."""
 
@@ -146,27 +149,22 @@ class Document:
                 if once:
                     known.values = OnceValues(self)
             scope = known
-        if self.once:
-            self._list_replaced(said, scope)
-        for name, value in keeps:
-            scope.values[name] = (value, line)
-        for path, value in facts:
-            self.reading.facts[path] = value
-            self.reading.lines[path] = (self.file, line)
+        if keeps:
+            values = scope.values
+            for name, value in keeps:
+                if self.once and values.get(name, _NOTHING)[0] not in (None, value):
+                    self.reject(values[name][1])
+                values[name] = (value, line)
+        if facts:
+            stated, lines, place = self.reading.facts, self.reading.lines, (self.file, line)
+            for path, value in facts:
+                if self.once and stated.get(path, value) != value and lines[path][0] == self.file:
+                    self.reject(lines[path][1])
+                stated[path] = value
+                lines[path] = place
         for name, key, value in entries:
             scope.tables.setdefault(name, {})[key] = (value, line)
         return scope
-
-    def _list_replaced(self, said: Effect, scope: Scope) -> None:
-        """List the lines whose values a line is about to replace by others."""
-        for name, value in said.keeps:
-            before = scope.values.get(name)
-            if before is not None and before[0] != value:
-                self.reject(before[1])
-        facts, lines = self.reading.facts, self.reading.lines
-        for path, value in said.facts:
-            if facts.get(path, value) != value and lines[path][0] == self.file:
-                self.reject(lines[path][1])
 
     def default(self, path: str, value: Value) -> None:
         """State what holds where no line says another."""

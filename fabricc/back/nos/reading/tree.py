@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     r'|/\*[\s\S]*?(?:\*/|\Z)|#.*|/[^\s{};\[\]"]*|")'
 )
 _ESCAPE = re.compile(r"\\(.)")
+_MARKS = frozenset("{};[]\n")
 _MARKERS = frozenset({"protect:", "active:"})
 _INACTIVE = "inactive:"
 
@@ -62,16 +63,15 @@ class Tree(NamedTuple):
     faults: Sequence[tuple[int, str]] = ()
 
 
-def statements(nodes: Sequence[Node], above: str = "") -> Iterator[tuple[int, str]]:
+def statements(nodes: Sequence[Node], above: Sequence[str] = ()) -> Iterator[tuple[int, str]]:
     """(line, words) of every node that has none below, with the words on the way there."""
-    stack = [(node, above) for node in reversed(nodes)]
+    stack = [(node, (*above, *node.key)) for node in reversed(nodes)]
     while stack:
-        node, above = stack.pop()
-        text = f"{above} {node.text}".lstrip()
+        node, words = stack.pop()
         if node.children is None:
-            yield node.line, text
+            yield node.line, " ".join(words)
         else:
-            stack += [(child, text) for child in reversed(node.children)]
+            stack += [(child, (*words, *child.key)) for child in reversed(node.children)]
 
 
 def braces(text: str) -> Tree:
@@ -87,26 +87,30 @@ def braces(text: str) -> Tree:
     words: list[str] = []
     listed, begun, number = -1, True, 1
     for token in _tokens(text):
-        if token == "\n":
+        if token not in _MARKS:
+            if words or (token not in _MARKERS and token != _INACTIVE):
+                words.append(token if token[0] != '"' else _unquoted(token))
+            else:
+                begun = begun and token != _INACTIVE
+        elif token == "\n":
             number += 1
-        elif token == "[":
-            listed = len(words)
-        elif token == "]":
-            continue
+        elif token == ";":
+            if not (active and begun):
+                if words:
+                    faults.append((number, _inactive(path, words)))
+            elif listed < 0:
+                node.add(Node(tuple(words), number))
+            else:
+                for each in _listed(words, listed):
+                    node.add(Node(each, number))
+            words, listed, begun = [], -1, True
         elif token == "{":
+            key = tuple(words)
             above.append((node, active))
-            path.append(tuple(words))
+            path.append(key)
             active = active and begun
             if active and len(above) < _DEEPEST:
-                node = node.add(Node(tuple(words), number))
-            words, listed, begun = [], -1, True
-        elif token == ";":
-            statements = _listed(words, listed)
-            if active and begun:
-                for each in statements:
-                    node.add(Node(each, number))
-            elif words:
-                faults.append((number, _inactive(path, words)))
+                node = node.add(Node(key, number))
             words, listed, begun = [], -1, True
         elif token == "}":
             if words:
@@ -117,10 +121,8 @@ def braces(text: str) -> Tree:
                 node, active = above.pop()
                 path.pop()
             words, listed, begun = [], -1, True
-        elif not words and token == _INACTIVE:
-            begun = False
-        elif words or token not in _MARKERS:
-            words.append(_unquoted(token))
+        elif token == "[":
+            listed = len(words)
     if words:
         faults.append((number, " ".join(words)))
     return Tree(root.children or (), faults)
@@ -173,10 +175,11 @@ def _inactive(path: Sequence[tuple[str, ...]], words: Sequence[str]) -> str:
 
 def _tokens(text: str) -> list[str]:
     """The tokens of a text without comments, with every end of a line; an over-long line is one in quotes."""
-    lines = text.rstrip().split("\n")
-    if any(len(line) > _LONGEST_TOKEN for line in lines):
-        lines = [f'"{line[:80]}"' if len(line) > _LONGEST_TOKEN else line for line in lines]
-    tokens: list[str] = _TOKEN.findall("\n".join(lines))
+    text = text.rstrip()
+    lines = text.split("\n")
+    if max(map(len, lines)) > _LONGEST_TOKEN:
+        text = "\n".join([f'"{line[:80]}"' if len(line) > _LONGEST_TOKEN else line for line in lines])
+    tokens: list[str] = _TOKEN.findall(text)
     if "#" not in text and "/*" not in text:
         return tokens
     found: list[str] = []
