@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.tree import statements
+from fabricc.back.nos.reading.tree import statements_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,15 +46,17 @@ class Scope:
         values: name -> (value, line) of what was kept.
         tables: name -> key -> (value, line) of entries.
         scopes: name -> key -> scope of the blocks in it.
+        used: whether something refers to it.
     """
 
-    __slots__ = ("line", "scopes", "tables", "values")
+    __slots__ = ("line", "scopes", "tables", "used", "values")
 
     def __init__(self, line: int) -> None:
         self.line = line
         self.values: dict[str, Said] = {}
         self.tables: dict[str, dict[Value, Said]] = {}
         self.scopes: dict[str, dict[Captured, Scope]] = {}
+        self.used = False
 
     def table(self, name: str) -> dict[Value, Said]:
         """The entries of a table, in the order of their first lines; none where no line has any."""
@@ -84,6 +86,14 @@ class Scope:
         for name, scopes in other.scopes.items():
             for key, scope in scopes.items():
                 self.scopes.setdefault(name, {}).setdefault(key, Scope(scope.line)).take(scope)
+
+    def within(self, outer: Scope) -> Scope:
+        """What a block says, with what it leaves unsaid by the one around it: a value, or a table as a whole."""
+        merged = Scope(self.line)
+        merged.values = outer.values | self.values
+        merged.tables = outer.tables | self.tables
+        merged.scopes = outer.scopes | self.scopes
+        return merged
 
     def said(self) -> Iterator[Said]:
         """Everything that was kept here and in the scopes below."""
@@ -118,7 +128,7 @@ class Document:
         once: whether a value that another line says anew is listed.
     """
 
-    __slots__ = ("_listed", "_statements", "file", "once", "reading", "scope", "text", "tree")
+    __slots__ = ("_agreements", "_listed", "file", "once", "reading", "scope", "text", "tree")
 
     def __init__(
         self, file: str, text: str, reading: Reading, tree: Tree | None = None, *, once: bool = False
@@ -129,7 +139,7 @@ class Document:
         self.scope = Scope(0)
         self.tree = tree
         self.once = once
-        self._statements: dict[int, list[str]] = {}
+        self._agreements: dict[str, dict[Value, int]] = {}
         self._listed: set[tuple[int, str]] = set()
 
     def put(self, path: str, value: Value, line: int) -> None:
@@ -180,6 +190,32 @@ class Document:
         if table:
             self.put(path, ",".join(sorted(map(str, table))), max(line for _, line in table.values()))
 
+    def agree(self, path: str, value: Value, line: int) -> None:
+        """Note a value that several blocks say each for themselves; `put_agreed` states them all."""
+        self._agreements.setdefault(path, {})[value] = line
+
+    def put_agreed(self) -> None:
+        """State what was noted, each as one fact where all agree."""
+        for path, said in self._agreements.items():
+            self.put_all(agreed(path, said))
+        self._agreements.clear()
+
+    def refer(self, kind: str, name: Value, line: int, ending: Value = "") -> Scope | None:
+        """The definition of a kind that a line names; a name of nothing is rejected."""
+        found = self.scope.scopes.get(kind, {}).get(name)
+        if found is None:
+            self.reject(line, ending)
+        else:
+            found.used = True
+        return found
+
+    def reject_unused(self, *kinds: str) -> None:
+        """List all lines of definitions that nothing refers to."""
+        for kind in kinds:
+            for scope in self.scope.each(kind).values():
+                if not scope.used:
+                    self.reject_all(scope)
+
     def reject(self, line: int, ending: Value = "") -> None:
         """List a line whose words are known and which has no known meaning beside all others.
 
@@ -199,7 +235,4 @@ class Document:
         """The statements on a line; those of a tree with the words above them."""
         if self.tree is None:
             return [" ".join(self.text.split("\n")[line - 1].split())]
-        if not self._statements:
-            for at, text in statements(self.tree.nodes):
-                self._statements.setdefault(at, []).append(text)
-        return self._statements.get(line, [])
+        return list(statements_at(self.tree.nodes, line))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.yaml_text import compose
@@ -24,6 +26,7 @@ _ESCAPE = re.compile(r"\\(.)")
 _MARKS = frozenset("{};[]\n")
 _MARKERS = frozenset({"protect:", "active:"})
 _INACTIVE = "inactive:"
+_line = attrgetter("line")
 
 
 class Node:
@@ -72,6 +75,17 @@ def statements(nodes: Sequence[Node], above: Sequence[str] = ()) -> Iterator[tup
             yield node.line, " ".join(words)
         else:
             stack += [(child, (*words, *child.key)) for child in reversed(node.children)]
+
+
+def statements_at(nodes: Sequence[Node], line: int, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """The statements on a line, with the words on the way there; nodes stand in the order of their lines."""
+    first = bisect_left(nodes, line, key=_line) - 1
+    for node in nodes[max(0, first) : bisect_right(nodes, line, key=_line)]:
+        words = (*above, *node.key)
+        if node.children is not None:
+            yield from statements_at(node.children, line, words)
+        elif node.line == line:
+            yield " ".join(words)
 
 
 def braces(text: str) -> Tree:
@@ -184,9 +198,11 @@ def _tokens(text: str) -> list[str]:
         return tokens
     found: list[str] = []
     for token in tokens:
-        if token.startswith("/*"):
+        if token[0] not in "#/":
+            found.append(token)
+        elif token[:2] == "/*":
             found += ["\n"] * token.count("\n")
-        elif token[0] != "#":
+        elif token[0] == "/":
             found.append(token)
     return found
 

@@ -443,3 +443,32 @@ def test_an_unknown_statement_is_in_the_blocks_around_it_in_either_form(form: st
     reading = Reader((Topic(rows, finish),), {}, getattr(tree, form)).read({"f": text[form]})
     assert reading.facts == {"peer[a]/x": "true"}
     assert reading.unknown == [("f", 3, "peer a family x other")]
+
+
+def test_blocks_refer_to_others_by_name_and_leave_what_they_do_not_say_to_the_block_around() -> None:
+    def finish(document: Document) -> None:
+        for group in document.scope.each("group").values():
+            for name, peer in group.each("peer").items():
+                said = peer.within(group)
+                document.agree("timer", *said.values["timer"])
+                policy = document.refer("policy", *said.values["policy"])
+                if policy:
+                    document.put(f"peer[{name}]", ",".join([*policy.values, *map(str, said.table("use"))]), 1)
+        document.put_agreed()
+        document.reject_unused("policy")
+
+    own = (Keep("timer <integer>", "timer"), Keep("policy <word>", "policy"), Entry("use <word>", "use"))
+    rows = (
+        Block("policy <word>", "policy", (Keep("<accept|reject>", "does"),)),
+        Block("group <word>", "group", (*own, Block("peer <word>", "peer", own))),
+    )
+    text = (
+        "policy used accept\npolicy unused reject\ngroup g timer 3\ngroup g use a\ngroup g policy used\n"
+        "group g peer p use b\ngroup g peer p use c\ngroup g peer q timer 4\ngroup g peer q policy none\n"
+    )
+    lines = "".join(f"set {line}\n" for line in text.splitlines())
+    reading = Reader((Topic(rows, finish),), {}, tree.commands).read({"f": lines})
+    assert reading.facts == {"peer[p]": "does,b,c", "timer": "3,4", "timer[3]": 3, "timer[4]": 4}
+    assert [(line, words) for _, line, words in reading.unknown] == [
+        (2, "policy unused reject"), (9, "group g peer q policy none"),
+    ]  # fmt: skip
