@@ -110,7 +110,7 @@ def _small(spec: Path) -> bool:
     from fabricc.compiler.compiled import compile_spec
 
     front = compile_spec(spec)
-    fabric = front.fabric or front.infiniband
+    fabric = front.planned or front.infiniband
     counts: dict[str, int] = fabric.counts() if fabric is not None and hasattr(fabric, "counts") else {}
     return sum(counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts")) < 40
 

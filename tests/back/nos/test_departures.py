@@ -14,13 +14,16 @@ import pytest
 from fabricc.back.nos import BUILT_IN, load
 from fabricc.back.nos.departures import LEFT_OUT
 from fabricc.back.nos.eos import DEPARTURES as EOS_DEPARTURES
+from fabricc.back.nos.junos import DEPARTURES as JUNOS_DEPARTURES
 from fabricc.back.nos.nxos import DEPARTURES as NXOS_DEPARTURES
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.qos import Trimming, Watchdog
-from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule, Spreading
 from tests.back.nos.eos.variants import VARIANTS as EOS_VARIANTS
 from tests.back.nos.eos.variants import variant as eos_variant
+from tests.back.nos.junos.variants import VARIANTS as JUNOS_VARIANTS
+from tests.back.nos.junos.variants import variant as junos_variant
 from tests.back.nos.nxos.variants import VARIANTS as NXOS_VARIANTS
 from tests.back.nos.nxos.variants import variant as nxos_variant
 
@@ -31,12 +34,17 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
-DECLARED: dict[str, Sequence[Departure]] = {"eos": EOS_DEPARTURES, "nxos": NXOS_DEPARTURES}
+DECLARED: dict[str, Sequence[Departure]] = {
+    "eos": EOS_DEPARTURES,
+    "junos": JUNOS_DEPARTURES,
+    "nxos": NXOS_DEPARTURES,
+}
 VARIANTS = {
     "eos": [eos_variant(name) for name in EOS_VARIANTS],
+    "junos": [junos_variant(name) for name in JUNOS_VARIANTS],
     "nxos": [nxos_variant(name) for name in NXOS_VARIANTS],
 }
-NOT_YET = {"cumulus", "frr", "junos", "sonic"}
+NOT_YET = {"cumulus", "frr", "sonic"}
 """Systems that do not declare their departures yet; the test below fails when one does and stays here."""
 INVENTORIES = sorted(Path(__file__).parents[3].glob("inventories/*/cluster.yaml"))
 
@@ -53,6 +61,11 @@ def odd(switch: Switch) -> Iterator[Switch]:
         strict = tuple(replace(c, strict=True) for c in qos.classes)
         yield replace(switch, qos=replace(qos, watchdog=watched, trimming=Trimming(256, 10, 1, (3,))))
         yield replace(switch, qos=replace(qos, watchdog=watched, classes=strict))
+        marked = tuple(replace(p, headroom=replace(p.headroom, xon_offset_bytes=4096)) for p in qos.profiles)
+        yield replace(switch, qos=replace(qos, profiles=marked))
+    lists = (*switch.bgp.prefix_lists, PrefixList("ODD", 4, (PrefixRule("10.0.0.0/8", 24, None),)))
+    bgp = replace(switch.bgp, keepalive_s=4, hold_s=10, maximum_paths=63, prefix_lists=lists)
+    yield replace(switch, bgp=bgp)
     for mode in (Spreading.PACKET, Spreading.FLOWLET):
         yield replace(switch, load_balancing=LoadBalancing(mode, True, 128))
 

@@ -2,15 +2,116 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.junos import bgp, filters, interfaces, qos, services
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
-from fabricc.back.nos.junos.naming import port_name
-from fabricc.back.nos.junos.planned import planned
-from fabricc.back.nos.junos.reading import read
-from fabricc.back.nos.junos.view import switch_view
+from fabricc.back.nos.junos.words import port_name
 from fabricc.back.nos.single_file import SingleFileNos
+from fabricc.base.values import dataclass
+from fabricc.fabric.facts import switch_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.back.nos.junos.bgp import PolicyView, RoutingView
+    from fabricc.back.nos.junos.filters import FilterView
+    from fabricc.back.nos.junos.interfaces import FamilyView, InterfaceView
+    from fabricc.back.nos.junos.qos import CosView
+    from fabricc.back.nos.junos.services import BalancingView, ServicesView
+    from fabricc.back.nos.reading.reader import Reader
+    from fabricc.back.nos.reading.tree import Tree
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Management, Switch
+    from fabricc.fabric.routing import Bgp
 
 FILE = "juniper.conf"
 """The whole configuration in curly braces, as `load override` takes it; `set` commands are read too."""
+DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
+"""What Junos does not hold as the Fabric states it."""
+
+# Comments are taken as a whole (`*+`), so that many of them cost no more than their length.
+_COMMANDS = re.compile(
+    r"(?:\s|#[^\n]*|/\*[\s\S]*?\*/)*+(?:set|delete|(?:de)?activate|(?:un)?protect|insert|annotate)\s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchView:
+    """Everything `juniper.conf.j2` prints; `load_balancing` is the policy of the forwarding table."""
+
+    name: str
+    management: Management
+    services: ServicesView
+    maximum_ecmp: int
+    buffer_monitor: bool
+    chassis_ports: list[tuple[str, int, str]]
+    interfaces: list[InterfaceView]
+    loopback: list[FamilyView]
+    filters: list[FilterView]
+    management_filter: str | None
+    balancing: BalancingView
+    load_balancing: str
+    policy: PolicyView
+    cos: CosView
+    bgp: Bgp
+    routing: RoutingView
+
+
+def view(switch: Switch) -> SwitchView:
+    """The plain objects that the templates print: every choice is made here, none there."""
+    guards = filters.filter_views(switch)
+    return SwitchView(
+        name=switch.name,
+        management=switch.management,
+        services=services.services_view(switch),
+        maximum_ecmp=bgp.maximum_ecmp(switch.bgp.maximum_paths),
+        buffer_monitor=qos.buffer_monitor(switch),
+        chassis_ports=interfaces.chassis_ports(switch),
+        interfaces=interfaces.interface_views(switch),
+        loopback=interfaces.loopback_views(switch, {guard.family: guard.name for guard in guards}),
+        filters=guards,
+        management_filter=filters.management_filter(switch),
+        balancing=services.balancing_view(switch),
+        load_balancing=bgp.LOAD_BALANCING_POLICY,
+        policy=bgp.policy_view(switch.bgp),
+        cos=qos.cos_view(switch),
+        bgp=switch.bgp,
+        routing=bgp.routing_view(switch),
+    )
+
+
+def planned(switch: Switch) -> Facts:
+    """The facts that reading the rendered configuration gives: the Fabric's but for `DEPARTURES`, and Junos's own."""
+    facts = switch_facts(switch, partial(qos.express, switch))
+    for topic in (interfaces, qos, bgp, filters, services):
+        topic.state(facts, switch)
+    return facts
+
+
+@cache
+def reader() -> Reader:
+    """The reader of Junos; it is made when there is something to read."""
+    from fabricc.back.nos.reading.reader import Reader
+
+    topics = (interfaces, filters, bgp, qos, services)
+    types = {**interfaces.TYPES, **bgp.TYPES, **qos.TYPES, **services.TYPES}
+    return Reader([topic.TOPIC for topic in topics], types, _tree, once=True)
+
+
+def _tree(text: str) -> Tree:
+    """The tree of a text in curly braces or of `set` commands."""
+    from fabricc.back.nos.reading.tree import braces, commands
+
+    return commands(text) if _COMMANDS.match(text) else braces(text)
+
+
+def read(files: Mapping[str, str]) -> Reading:
+    """The facts of a switch's files, in curly braces or as `set` commands."""
+    return reader().read(files)
+
 
 JUNOS = SingleFileNos(
     name="junos",
@@ -20,7 +121,7 @@ JUNOS = SingleFileNos(
     template="juniper.conf.j2",
     port_name=port_name,
     gaps=gaps,
-    view=switch_view,
+    view=view,
     read=read,
     planned=planned,
 )

@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
-from fabricc.back.nos.junos.vocabulary import (
+from fabricc.back.nos.junos.bgp import bfd_interval_ms
+from fabricc.back.nos.junos.qos import detection, fill_levels, queue_bytes, shared_buffer
+from fabricc.back.nos.junos.words import (
     ALPHA_RANGE,
     BFD_INTERVAL_RANGE_MS,
     BFD_MULTIPLIER_RANGE,
@@ -24,12 +26,7 @@ from fabricc.back.nos.junos.vocabulary import (
     RECOVERY_RANGE_MS,
     SPEEDS,
     TEMPLATE_USER,
-    bfd_interval_ms,
-    detection,
-    fill_levels,
     flavour,
-    queue_bytes,
-    shared_buffer,
 )
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.fabric.routing import Transport
@@ -61,15 +58,13 @@ def _marks(switch: Switch) -> list[dict[str, Any]]:
 
 
 def _percents(switch: Switch) -> Iterator[dict[str, Any]]:
-    if any(c.ecn for c in switch.qos.classes):
-        queue = queue_bytes(switch)
-        written = [
-            f"{p.name}: {p.ecn.min_bytes} to {p.ecn.max_bytes} bytes as {levels.low} to {levels.high} %"
-            for p in switch.qos.profiles
-            if p.ecn and (levels := fill_levels(p.ecn, queue))
-        ]
-        if written:
-            yield {"queue": queue, "written": "; ".join(written)}
+    written = [
+        f"{p.name}: {p.ecn.min_bytes} to {p.ecn.max_bytes} bytes as {levels.low} to {levels.high} %"
+        for p in switch.qos.profiles
+        if p.ecn and (levels := fill_levels(switch, p.ecn))
+    ]
+    if written:
+        yield {"queue": queue_bytes(switch), "written": "; ".join(written)}
 
 
 def _exponents(switch: Switch) -> list[str]:

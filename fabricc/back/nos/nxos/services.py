@@ -106,7 +106,8 @@ def access_lists(management: Management) -> dict[tuple[str, str], list[str]]:
 
 def dynamic_mode(switch: Switch) -> str | None:
     """How load shares paths; None where flows are hashed and where the switch cannot but hash."""
-    return DLB_MODES.get(switch.load_balancing.mode) if has(switch, DYNAMIC_LOAD_BALANCING) else None
+    mode = DLB_MODES.get(switch.load_balancing.mode)
+    return mode if mode and has(switch, DYNAMIC_LOAD_BALANCING) else None
 
 
 def dynamic_ports(switch: Switch) -> list[str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from fabricc.back.nos.junos.tree import Text
+from fabricc.back.nos.reading.tree import braces
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.junos.tree import Node
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.back.nos.reading import tree
 
 # Lists with the key `name`, by the last elements of their path.
 LISTS = {
@@ -56,10 +58,29 @@ WORDLESS = {
 FACILITIES = {"any", "authorization"}
 
 
+class Node:
+    """One word below the words before it."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.children: dict[str, Node] = {}
+
+    def below(self, word: str) -> Iterator[Node]:
+        return iter(self.children[word].children.values() if word in self.children else ())
+
+    def add(self, nodes: Sequence[tree.Node]) -> Node:
+        for node in nodes:
+            end = self
+            for word in node.key:
+                end = end.children.setdefault(word, Node(word))
+            end.add(node.children or ())
+        return self
+
+
 def as_xml(text: str, namespace: str, sections: set[str]) -> str:
     """The top-level `sections` of the configuration as XML under `namespace` (`…/conf`)."""
     root = Element("configuration", xmlns=f"{namespace}/root")
-    for node in Text(text).root.children.values():
+    for node in Node("").add(braces(text).nodes).children.values():
         if node.word in sections:
             top = SubElement(root, node.word, xmlns=f"{namespace}/{node.word}")
             _fill(top, node, "configuration", top)

@@ -10,7 +10,8 @@ import pytest
 
 from fabricc.back.nos import load
 from fabricc.back.nos.junos import FILE, JUNOS
-from fabricc.back.nos.junos.vocabulary import fill_levels, maximum_ecmp, queue_bytes
+from fabricc.back.nos.junos.bgp import maximum_ecmp
+from fabricc.back.nos.junos.qos import percent_of, queue_bytes
 from fabricc.compiler.gaps import unexpressed
 from fabricc.fabric.model import Account, Tacacs
 from fabricc.fabric.qos import Ecn, Watchdog
@@ -184,10 +185,10 @@ def test_a_queue_that_is_not_marked_has_no_thresholds() -> None:
 
 def test_fill_levels_ascend_from_one_percent_and_round_towards_early_marking() -> None:
     marking = Ecn(550, 896, 20)
-    assert (fill_levels(marking, 1000).low, fill_levels(marking, 1000).high) == (55, 89)
-    assert (fill_levels(marking, 10**9).low, fill_levels(marking, 10**9).high) == (1, 2)
-    assert (fill_levels(marking, 1).low, fill_levels(marking, 1).high) == (99, 100)
-    assert (fill_levels(Ecn(499, 501, 20), 1000).low, fill_levels(Ecn(499, 501, 20), 1000).high) == (49, 50)
+    assert (percent_of(marking, 1000).low, percent_of(marking, 1000).high) == (55, 89)
+    assert (percent_of(marking, 10**9).low, percent_of(marking, 10**9).high) == (1, 2)
+    assert (percent_of(marking, 1).low, percent_of(marking, 1).high) == (99, 100)
+    assert (percent_of(Ecn(499, 501, 20), 1000).low, percent_of(Ecn(499, 501, 20), 1000).high) == (49, 50)
 
 
 def test_a_queue_holds_its_share_of_the_pool() -> None:

@@ -12,14 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.back.nos.junos import FILE, JUNOS
-from fabricc.back.nos.junos.tree import Text
-from fabricc.back.nos.junos.vocabulary import SPEEDS, quoted
+from fabricc.back.nos.junos.words import SPEEDS, quoted
+from fabricc.back.nos.reading.tree import braces
 from fabricc.fabric.model import Account
 from fabricc.fabric.qos import Ecn, Headroom, Watchdog
 from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
 from tests.back.nos.junos.variants import VARIANTS, large, variant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.tree import Node
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
@@ -38,13 +41,14 @@ def as_commands(text: str) -> list[str]:
     """The same configuration as `show configuration | display set` prints it."""
     lines: list[str] = []
 
-    def walk(node: object, path: list[str]) -> None:
-        if node.ends:  # type: ignore[attr-defined]
-            lines.append(" ".join(["set", *path]))
-        for child in node.children.values():  # type: ignore[attr-defined]
-            walk(child, [*path, quoted(child.word)])
+    def walk(nodes: Sequence[Node], path: tuple[str, ...]) -> None:
+        for node in nodes:
+            if node.children is None:
+                lines.append(" ".join(["set", *map(quoted, (*path, *node.key))]))
+            else:
+                walk(node.children, (*path, *node.key))
 
-    walk(Text(text).root, [])
+    walk(braces(text).nodes, ())
     return lines
 
 
@@ -310,8 +314,14 @@ def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
 
 
 def test_endless_lines_and_numbers_and_depths_are_survived() -> None:
-    for text in ("a" * 100_000, "set routing-options autonomous-system " + "9" * 60_000, "a { " * 20_000):
+    texts = ("a" * 100_000, "set routing-options autonomous-system " + "9" * 60_000, "a { " * 20_000)
+    for text in (*texts, "# # #" * 2_000 + "\na;", "/* a */ " * 2_000 + "a;"):
         assert JUNOS.read({FILE: text}).facts == {}
+
+
+def test_comments_before_set_commands_do_not_make_them_braces() -> None:
+    text = "## Last commit\n/* set\n a */ # b\nset system host-name a\n"
+    assert read(text) == {"system/hostname": "a"}
 
 
 SAMPLES = Path(__file__).parents[5] / "shared" / "reference" / "nos-samples"

@@ -14,7 +14,7 @@ import pytest
 
 from fabricc.back.nos import load
 from fabricc.back.nos.junos import FILE, JUNOS
-from fabricc.back.nos.junos.naming import port_name
+from fabricc.back.nos.junos.words import port_name
 from fabricc.catalog import load_catalog
 from fabricc.fabric.model import TierName
 from tests.back.nos.junos.variants import GOLDENS, VARIANTS, large, model, variant

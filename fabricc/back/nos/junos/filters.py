@@ -1,0 +1,192 @@
+"""Packet filters of Junos in front of the switch itself: who may log in, how far a BGP packet may have come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.cli_dialect.order import in_address_order
+from fabricc.back.nos.junos.interfaces import LOOPBACK
+from fabricc.back.nos.junos.words import FAMILIES, MANAGEMENT_INTERFACES, ONE_HOP_TTL, flavour
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
+from fabricc.fabric.routing import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+ACCEPT, DISCARD = "accept", "discard"
+FILTERS = {"inet": "PROTECT", "inet6": "PROTECT-V6"}
+NEXT_HEADER = {"inet": "protocol", "inet6": "next-header"}
+TTL_WORDS = {"inet": "ttl", "inet6": "hop-limit"}
+LOGIN_PORTS = ("ssh", "830")  # 830: NETCONF over SSH (RFC 6242)
+QUERY_PORT = "snmp"
+
+
+# --- what Junos makes of the Fabric's statements ------------------------------------------------------
+
+
+class FilterTermView(NamedTuple):
+    """One term: (word, values) of each condition and the action; without conditions it matches every packet."""
+
+    name: str
+    conditions: list[tuple[str, list[str]]]
+    action: str
+
+
+class FilterView(NamedTuple):
+    """One filter of a family, applied to what reaches the switch itself."""
+
+    family: str
+    name: str
+    terms: list[FilterTermView]
+
+
+def filter_views(switch: Switch) -> list[FilterView]:
+    """The filters of `lo0`: none where neither access networks nor TTL security are asked for."""
+    if not switch.management.access and not switch.bgp.ttl_security:
+        return []
+    families = ["inet", "inet6"] if _has_ipv6(switch) else ["inet"]
+    return [FilterView(family, FILTERS[family], list(_terms(switch, family))) for family in families]
+
+
+def management_filter(switch: Switch) -> str | None:
+    """The filter of the management port, one of those of `lo0`; None where everyone may log in."""
+    return FILTERS["inet"] if switch.management.access else None
+
+
+def _has_ipv6(switch: Switch) -> bool:
+    """Whether the switch answers IPv6 on the fabric's side."""
+    unnumbered = any(session.transport is Transport.UNNUMBERED for session in switch.bgp.sessions)
+    return unnumbered or switch.bgp.ipv6 or switch.loopback6 is not None
+
+
+def _far(family: str) -> list[tuple[str, list[str]]]:
+    """The conditions of BGP packets that another than a neighbour may have sent."""
+    ttl = f"{TTL_WORDS[family]}-except"
+    return [(NEXT_HEADER[family], ["tcp"]), (ttl, [str(ONE_HOP_TTL)]), ("port", ["bgp"])]
+
+
+def _terms(switch: Switch, family: str) -> Iterator[FilterTermView]:
+    """Terms in the order in which a packet meets them; access networks are IPv4, so no one logs in over IPv6."""
+    protocol = NEXT_HEADER[family]
+    if switch.bgp.ttl_security:
+        yield FilterTermView("TTL-SECURITY", _far(family), DISCARD)
+    if switch.management.access:
+        if family == "inet":
+            networks = in_address_order(switch.management.access)
+            yield FilterTermView("ACCESS", [("source-address", networks)], ACCEPT)
+        gnmi = switch.management.gnmi_port
+        ports = [*LOGIN_PORTS, *([str(gnmi)] if gnmi is not None else [])]
+        yield FilterTermView("LOGIN", [(protocol, ["tcp"]), ("destination-port", ports)], DISCARD)
+        yield FilterTermView("QUERIES", [(protocol, ["udp"]), ("destination-port", [QUERY_PORT])], DISCARD)
+    yield FilterTermView("OTHERS", [], ACCEPT)
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """Add every term of the filters, and where they are applied; what they come to are facts of the Fabric's own."""
+    for each in filter_views(switch):
+        facts[f"platform/filter_input[{LOOPBACK} {each.family}]"] = each.name
+        for at, term in enumerate(each.terms):
+            prefix = f"platform/filter[{each.name}]/{at}/"
+            for word, values in term.conditions:
+                facts[prefix + word.replace("-", "_")] = ",".join(sorted(values))
+            facts[prefix + "action"] = term.action
+            facts[f"structure/filter[{each.name}]/{at}/name"] = term.name
+    if name := management_filter(switch):
+        facts[f"platform/filter_input[{MANAGEMENT_INTERFACES[flavour(switch)]} inet]"] = name
+    if switch.management.access:
+        facts["management/access"] = ",".join(sorted(switch.management.access))
+    if switch.bgp.ttl_security:
+        facts["bgp/ttl_security"] = "true"
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_CONDITIONS = (
+    "source-address", "protocol", "next-header", "destination-port", "source-port", "port", "ttl", "ttl-except",
+    "hop-limit", "hop-limit-except",
+)  # fmt: skip
+
+ROWS: Sequence[Row] = (
+    Block("firewall family <inet|inet6>", "filters", (
+        Block("filter <word>", "filter", (
+            Block("term <word>", "term", (
+                *(Entry(f"from {word} <word>", word) for word in _CONDITIONS),
+                Keep(f"then <{ACCEPT}|{DISCARD}>", "action"),
+            )),
+        )),
+    )),
+    *(Fact(f"interfaces {port} unit 0 family {family} filter input <word>", f"platform/filter_input[{port} {family}]")
+      for port in (LOOPBACK, *MANAGEMENT_INTERFACES.values()) for family in FAMILIES),
+)  # fmt: skip
+
+
+def finish(document: Document) -> None:
+    """State every term by its place, and who may log in by the filter on a management port."""
+    for filters in document.scope.each("filters").values():
+        for name, each in filters.each("filter").items():
+            for at, (term_name, term) in enumerate(each.each("term").items()):
+                path = f"filter[{name}]/{at}/"
+                document.put(f"structure/{path}name", str(term_name), term.line)
+                for word in term.tables:
+                    document.put_set(f"platform/{path}{word.replace('-', '_')}", term.table(word))
+                if "action" in term.values:
+                    document.put(f"platform/{path}action", *term.values["action"])
+    for port in MANAGEMENT_INTERFACES.values():
+        for family in FAMILIES:
+            _access(document, _applied(document, port, family))
+
+
+def one_hop(document: Document) -> dict[str, int]:
+    """The families whose filter on `lo0` first refuses BGP with another TTL than that of one hop, with its line."""
+    found = {}
+    for family in FAMILIES:
+        for term in _applied(document, LOOPBACK, family)[:1]:
+            wanted = {word: set(values) for word, values in _far(family)}
+            said = {word: set(table) for word, table in term.tables.items()}
+            if said == wanted and _action(term) == DISCARD:
+                found[family] = _line(term)
+    return found
+
+
+def _applied(document: Document, port: str, family: str) -> list[Scope]:
+    """The terms of the filter on a port, in order."""
+    name = document.reading.facts.get(f"platform/filter_input[{port} {family}]")
+    filters = document.scope.each("filters").get(family)
+    found = filters.each("filter").get(name) if filters else None
+    return [*found.each("term").values()] if found else []
+
+
+def _access(document: Document, terms: list[Scope]) -> None:
+    """State the networks whose packets pass before those of anyone else are refused a login."""
+    networks: dict[object, int] = {}
+    for term in terms:
+        if _action(term) == ACCEPT and term.tables.keys() == {"source-address"}:
+            networks |= {network: line for network, (_, line) in term.table("source-address").items()}
+        elif _action(term) == DISCARD and term.table("destination-port").keys() >= set(LOGIN_PORTS):
+            line = max(networks.values(), default=_line(term))
+            document.put("management/access", ",".join(sorted(map(str, networks))), line)
+            return
+        elif not term.tables:
+            return
+
+
+def _action(term: Scope) -> object:
+    """What becomes of packets that meet the conditions; None for the next term."""
+    return term.values.get("action", (None, 0))[0]
+
+
+def _line(term: Scope) -> int:
+    """That of the last condition."""
+    return max((line for table in term.tables.values() for _, line in table.values()), default=term.line)
+
+
+TOPIC = Topic(ROWS, finish)

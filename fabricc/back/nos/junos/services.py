@@ -1,0 +1,323 @@
+"""Management, services and hashing of Junos: who may log in, what watches the switch, how it spreads flows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.junos.words import (
+    CERTIFICATE,
+    FAMILIES,
+    KEY_STATEMENTS,
+    MANAGEMENT_INSTANCE,
+    MANAGEMENT_INTERFACES,
+    TEMPLATE_USER,
+    flavour,
+    quoted,
+)
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
+from fabricc.base.values import dataclass
+from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.routing import Spreading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said
+    from fabricc.back.nos.reading.types import Types
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Account, Snmp, Switch
+
+# One seed per tier, so that a tier does not repeat the choice of the one below: odd and far apart.
+HASH_SEEDS = (2_654_435_769, 1_013_904_223, 3_668_339_987)
+DYNAMIC = {Spreading.FLOWLET: "flowlet", Spreading.PACKET: "per-packet"}
+
+ROLE = "super-user"
+TEMPLATE_CLASS = "read-only"
+AUTHENTICATION_ORDER = ("tacplus", "password")
+ACCOUNTED = ("login", "change-log", "interactive-commands")
+
+DEFAULT_LLDP_S = 30
+DEFAULT_LLDP_MULTIPLIER = 4
+DEFAULT_LLDP_DELAY_S = 2
+
+DEPARTURES = (Departure("load_balancing/queue_pairs", LEFT_OUT, "hashed without a statement (FAB5522)"),)
+
+
+# --- what Junos makes of the Fabric's statements ------------------------------------------------------
+
+
+class UserView(NamedTuple):
+    """A login account; `statement` names the kind of its key, `key` is quoted."""
+
+    name: str
+    statement: str
+    key: str
+
+
+class SnmpView(NamedTuple):
+    """Read-only SNMP; texts are quoted, None where there is none."""
+
+    community: str
+    location: str | None
+    contact: str | None
+
+
+class BalancingView(NamedTuple):
+    """How ECMP spreads: the tier's seed; the mode of dynamic load balancing, and its pause in microseconds."""
+
+    seed: int
+    dynamic: str | None
+    idle_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServicesView:
+    """What Junos adds to a switch's `Management`.
+
+    Attributes:
+        instance, interface: of the out-of-band side; `family` and `default`: of its address and default route.
+        root: whose key satisfies `root-authentication`; None without users.
+        template_user: account whose rights TACACS+ users get that have none of their own; None without TACACS+.
+        accounted: the events that TACACS+ servers are told of.
+        certificate: name of the certificate that gNMI shows.
+        lldp_s, lldp_delay_s: None at Junos's defaults.
+    """
+
+    instance: str
+    interface: str
+    family: str
+    default: str
+    users: list[UserView]
+    root: UserView | None
+    authentication_order: tuple[str, ...]
+    template_user: str | None
+    template_class: str
+    accounted: tuple[str, ...]
+    snmp: SnmpView | None
+    certificate: str
+    lldp_s: int | None
+    lldp_delay_s: int | None
+
+
+def services_view(switch: Switch) -> ServicesView:
+    """What Junos makes of a switch's management."""
+    management = switch.management
+    ipv6 = ":" in management.address
+    users = [_user(user) for user in management.users]
+    return ServicesView(
+        instance=MANAGEMENT_INSTANCE,
+        interface=MANAGEMENT_INTERFACES[flavour(switch)],
+        family="inet6" if ipv6 else "inet",
+        default="::/0" if ipv6 else "0.0.0.0/0",
+        users=users,
+        root=users[0] if users else None,
+        authentication_order=AUTHENTICATION_ORDER,
+        template_user=TEMPLATE_USER if management.tacacs else None,
+        template_class=TEMPLATE_CLASS,
+        accounted=ACCOUNTED,
+        snmp=_snmp(management.snmp) if management.snmp else None,
+        certificate=CERTIFICATE,
+        lldp_s=management.lldp_interval_s if management.lldp_interval_s != DEFAULT_LLDP_S else None,
+        lldp_delay_s=_lldp_delay_s(management.lldp_interval_s),
+    )
+
+
+def balancing_view(switch: Switch) -> BalancingView:
+    """How a switch spreads flows; without a mode Junos chooses by flow."""
+    balancing = switch.load_balancing
+    return BalancingView(
+        HASH_SEEDS[switch.tier_index], DYNAMIC.get(balancing.mode), balancing.flowlet_idle_us
+    )
+
+
+def _snmp(snmp: Snmp) -> SnmpView:
+    location, contact = (quoted(text) if text else None for text in (snmp.location, snmp.contact))
+    return SnmpView(snmp.community, location, contact)
+
+
+def _user(user: Account) -> UserView:
+    """`gaps` reports a kind of key that Junos does not take."""
+    kind = user.ssh_key.partition(" ")[0]
+    return UserView(user.name, KEY_STATEMENTS.get(kind, kind), quoted(user.ssh_key))
+
+
+def _lldp_delay_s(interval_s: int) -> int | None:
+    """`transmit-delay` of LLDP in seconds, at most a quarter of the interval (IEEE 802.1AB-2005, txDelay).
+
+    None where Junos's own 2 s fit.
+    """
+    return None if interval_s >= 4 * DEFAULT_LLDP_DELAY_S else max(1, interval_s // 4)
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """Add settings, and what Junos says of the device beyond the Fabric."""
+    facts |= setting_facts(switch)
+    facts.pop("load_balancing/queue_pairs", None)
+    management, view = switch.management, services_view(switch)
+    facts |= {
+        "platform/log[messages]/any": "notice",
+        "platform/log[messages]/authorization": "info",
+        "platform/root_login": "deny",
+        "platform/netconf": "ssh",
+        "platform/management_instance": "true",
+        "platform/management_interface": view.interface,
+        "platform/hash_seed": balancing_view(switch).seed,
+        "platform/lldp/ports": "all",
+        "platform/lldp/port_id": "interface-name",
+        "platform/lldp/hold_s": DEFAULT_LLDP_MULTIPLIER * management.lldp_interval_s,
+    }
+    facts |= {f"user[{user.name}]/role": ROLE for user in view.users}
+    facts |= {f"platform/syslog[{server}]/any": "notice" for server in management.syslog}
+    if view.users:
+        facts["platform/root_ssh_key"] = management.users[0].ssh_key
+    if view.lldp_delay_s is not None:
+        facts["platform/lldp/delay_s"] = view.lldp_delay_s
+    if view.snmp:
+        facts["platform/snmp/instances"] = "true"
+    if management.gnmi_port is not None:
+        facts["platform/gnmi/certificate"] = view.certificate
+        facts["platform/gnmi/pki"] = "true"
+        facts["platform/gnmi/instance"] = view.instance
+    if management.tacacs:
+        for server in management.tacacs.servers:
+            facts[f"platform/tacacs[{server}]/instance"] = view.instance
+            facts[f"platform/tacacs[{server}]/secret"] = management.tacacs.key
+        facts[f"user[{view.template_user}]/role"] = view.template_class
+        facts["platform/authentication_order"] = ",".join(view.authentication_order)
+        facts["platform/accounting/events"] = ",".join(sorted(view.accounted))
+        facts["platform/accounting/destination"] = "tacplus"
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_HERE = f"routing-instance {MANAGEMENT_INSTANCE}"
+_GRPC = "system services extension-service request-response grpc"
+_ROUTES = f"routing-instances {MANAGEMENT_INSTANCE} routing-options"
+_HASHING = "forwarding-options enhanced-hash-key"
+_LEAK = re.compile(r"\b(instance-import|rib-groups?|next-table)\b")
+TYPES: Types = {"mode": {word: mode.value for mode, word in DYNAMIC.items()}}
+
+
+def _key(kind: str, key: str) -> str | None:
+    """An SSH key, where it stands under the word for its kind."""
+    return key if KEY_STATEMENTS.get(key.partition(" ")[0]) == kind else None
+
+
+ROWS: Sequence[Row] = (
+    Fact("version <word>", "platform/version"),
+    Fact("system host-name <word>", "system/hostname"),
+    Fact("system root-authentication <word> <word>", "platform/root_ssh_key", _key),
+    Fact("system login user <word> class <word>", "user[{0}]/role"),
+    Fact("system login user <word> authentication <word> <word>", "user[{0}]/ssh_key",
+         lambda _user, kind, key: _key(kind, key)),
+    Fact("system services ssh", "platform/ssh"),
+    Fact("system services ssh root-login <word>", "platform/root_login"),
+    Fact("system services netconf ssh", "platform/netconf", "ssh"),
+    Fact("system management-instance", "platform/management_instance"),
+    Fact("system syslog file <word> <word> <word>", "platform/log[{0}]/{1}"),
+    Block("system syslog host <word>", "syslog", (Keep("any <word>", "any"), Keep(_HERE, "here"))),
+    Entry(f"system ntp server <word> {_HERE}", "ntp"),
+    Entry(f"system name-server <word> {_HERE}", "dns"),
+    *(Fact(f"interfaces {port} unit 0 family {family} address <word>",
+           {"management/address": "{0}", "platform/management_interface": port})
+      for port in MANAGEMENT_INTERFACES.values() for family in FAMILIES),
+    Keep(f"{_ROUTES} static route 0.0.0.0/0 next-hop <word>", "gateway"),
+    Keep(f"{_ROUTES} rib {MANAGEMENT_INSTANCE}.inet6.0 static route ::/0 next-hop <word>", "gateway6"),
+    # Who authenticates, and what watches.
+    Block("system tacplus-server <word>", "tacacs", (
+        Keep("routing-instance <word>", "instance"),
+        Keep("secret <word>", "secret"),
+    )),
+    Entry("system authentication-order <word>", "authentication order"),
+    Entry("system accounting events <word>", "accounted"),
+    Fact("system accounting destination <word>", "platform/accounting/destination"),
+    Fact("snmp community <word> authorization read-only", "management/snmp/secret"),
+    Fact("snmp <location|contact> <word>", "management/snmp/{0}"),
+    Fact("snmp routing-instance-access", "platform/snmp/instances"),
+    Fact(f"{_GRPC} ssl port <integer>", "management/gnmi_port"),
+    Fact(f"{_GRPC} ssl local-certificate <word>", "platform/gnmi/certificate"),
+    Fact(f"{_GRPC} ssl use-pki", "platform/gnmi/pki"),
+    Fact(f"{_GRPC} routing-instance <word>", "platform/gnmi/instance"),
+    Block("protocols lldp", "lldp", (
+        Fact("port-id-subtype <word>", "platform/lldp/port_id"),
+        Fact("interface all", "platform/lldp/ports", "all"),
+        Keep("advertisement-interval <integer>", "interval_s"),
+        Keep("hold-multiplier <integer>", "multiplier"),
+        Fact("transmit-delay <integer>", "platform/lldp/delay_s"),
+    )),
+    # How flows are spread.
+    Fact(f"{_HASHING} hash-seed <integer>", "platform/hash_seed"),
+    Fact(f"{_HASHING} ecmp-dlb <mode>", "load_balancing/mode"),
+    Fact(f"{_HASHING} ecmp-dlb <mode> inactivity-interval <integer>",
+         {"load_balancing/mode": "{0}", "load_balancing/flowlet_idle_us": "{1}"}),
+)  # fmt: skip
+
+
+def finish(document: Document) -> None:
+    """State servers that are asked by way of the management instance, LLDP's timers, and whether that is apart."""
+    scope = document.scope
+    for kind in ("ntp", "dns"):
+        document.put_set(f"management/{kind}", scope.table(kind))
+    document.put_set("platform/accounting/events", scope.table("accounted"))
+    if order := scope.table("authentication order"):
+        methods = ",".join(map(str, order))
+        document.put("platform/authentication_order", methods, max(line for _, line in order.values()))
+    logging: dict[Value, Said] = {}
+    for host, said in scope.each("syslog").items():
+        if {"any", "here"} <= said.values.keys():
+            logging[str(host)] = said.values["any"]
+            document.put(f"platform/syslog[{host}]/any", *said.values["any"])
+    document.put_set("management/syslog", logging)
+    _finish_tacacs(document)
+    _finish_management(document)
+    for lldp in scope.each("lldp").values():
+        interval_s, line = lldp.values.get("interval_s", (DEFAULT_LLDP_S, lldp.line))
+        document.put("lldp/interval_s", interval_s, line)
+        times, line = lldp.values.get("multiplier", (DEFAULT_LLDP_MULTIPLIER, line))
+        document.put("platform/lldp/hold_s", int(interval_s) * int(times), line)
+
+
+def _finish_management(document: Document) -> None:
+    """State the gateway, that of the address's family, and whether the port's routes are kept apart."""
+    facts, lines, values = document.reading.facts, document.reading.lines, document.scope.values
+    gateways = [values[name] for name in ("gateway", "gateway6") if name in values]
+    inet6 = ":" in str(facts.get("management/address", ""))
+    for gateway, line in gateways:
+        if len(gateways) == 1 or (":" in str(gateway)) is inet6:
+            document.put("management/gateway", gateway, line)
+        else:
+            document.reject(line)
+    if "management/address" in facts:
+        instance = lines.get("platform/management_instance")
+        place = instance or lines["management/address"]
+        state_isolation(document.reading, instance is not None, place, _LEAK)
+
+
+def _finish_tacacs(document: Document) -> None:
+    """Servers in their order; where they do not share one key there is none."""
+    servers: list[tuple[str, int]] = []
+    keys: dict[Value, int] = {}
+    for name, server in document.scope.each("tacacs").items():
+        for word, said in server.values.items():
+            document.put(f"platform/tacacs[{name}]/{word}", *said)
+        if server.values.get("instance", ("", 0))[0] == MANAGEMENT_INSTANCE:
+            servers.append((str(name), server.line))
+        if "secret" in server.values:
+            keys.setdefault(*server.values["secret"])
+    if servers:
+        document.put("management/tacacs/servers", ",".join([name for name, _ in servers]), servers[-1][1])
+    if keys:
+        document.put(
+            "management/tacacs/secret", next(iter(keys)) if len(keys) == 1 else "", max(keys.values())
+        )
+
+
+TOPIC = Topic(ROWS, finish)

@@ -1,0 +1,101 @@
+"""How Junos names ports and spells speeds, keys and communities; its names, ranges and steps."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.model import Switch
+
+MANAGEMENT_INSTANCE = "mgmt_junos"
+EVOLVED, CLASSIC = "evo", "classic"
+# The out-of-band port: Junos OS Evolved names it by routing engine, classic QFX switches have em0.
+MANAGEMENT_INTERFACES = {EVOLVED: "re0:mgmt-0", CLASSIC: "em0"}
+
+FAMILIES = {"inet": "ipv4", "inet6": "ipv6"}
+
+# Enumeration of `interfaces speed` in Juniper's YANG 24.4R1, as far as it concerns et- ports.
+SPEEDS = {speed: f"{speed}g" for speed in (10, 25, 40, 50, 100, 200, 400, 800)}
+SPEED_OF = {word: speed for speed, word in SPEEDS.items()}
+
+LAYER_2_HEADER_BYTES = 14  # a physical interface's `mtu` counts the Ethernet header, a family's does not
+MAXIMUM_MTU = 9216 - LAYER_2_HEADER_BYTES
+
+# `chassis maximum-ecmp`, an enumeration (Juniper YANG 24.4R1): 16, then steps of 32 up to 512.
+MAXIMUM_ECMP = (16, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480, 512)
+
+ALPHA_RANGE = (-7, 3)  # powers of two from 1/128 to 8
+POLL_RANGE_MS = (100, 1000)
+DETECTION_RANGE = (2, 10)
+RECOVERY_RANGE_MS = (200, 10_000)
+BFD_INTERVAL_RANGE_MS = (1, 255_000)
+BFD_MULTIPLIER_RANGE = (1, 255)
+HOLD_PER_KEEPALIVE = 3
+
+# One hop away is who sends with the largest TTL and is received with it (RFC 5082); `ttl 255` of a BGP group.
+ONE_HOP_TTL = 255
+# Who authenticates by TACACS+ and has no account gets the rights of the account `remote` (Juniper, user access guide).
+TEMPLATE_USER = "remote"
+CERTIFICATE = "GNMI"  # name in the device's PKI store, which replacing the configuration leaves alone
+
+KEY_STATEMENTS = {
+    "ssh-ed25519": "ssh-ed25519",
+    "ssh-rsa": "ssh-rsa",
+    "ecdsa-sha2-nistp256": "ssh-ecdsa",
+    "ecdsa-sha2-nistp384": "ssh-ecdsa",
+    "ecdsa-sha2-nistp521": "ssh-ecdsa",
+}
+# RFC 1997 and RFC 8326 values that Junos also knows by name.
+COMMUNITY_OF = {
+    "graceful-shutdown": "65535:0",
+    "no-export": "65535:65281",
+    "no-advertise": "65535:65282",
+    "no-export-subconfed": "65535:65283",
+}
+
+_PLAIN = re.compile(r"[A-Za-z0-9._/:@%+*-]+")
+
+
+def quoted(text: str) -> str:
+    """Text as one word of a configuration: in quotes where it is more than a plain word."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def settings(switch: Switch) -> Mapping[str, Any]:
+    """The catalog's Junos settings of the switch's model."""
+    return switch.model.nos["junos"]
+
+
+def flavour(switch: Switch) -> str:
+    """`evo` or `classic`: where breakouts are said and what the management port is called."""
+    return str(settings(switch).get("flavour", EVOLVED))
+
+
+def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
+    """The name of child `child` (from 1) of `children` of front-panel cage `cage`, as printed on the panel.
+
+    Raises:
+        KeyError: the catalog has no Junos settings for the model.
+        ValueError: the model has no such cage, or it has fewer lanes than children are asked of it.
+    """
+    nos = model.nos["junos"]
+    group = next((g for g in model.cages if g.first <= cage < g.first + g.count), None)
+    if group is None:
+        raise ValueError(f"{model.name} has no cage {cage}")
+    if not 1 <= child <= children or children > group.lanes:
+        raise ValueError(f"{model.name}: cage {cage} has no child {child} of {children}")
+    if children == 1:
+        return str(nos["port"]).format(cage=cage)
+    return str(nos["child"]).format(cage=cage, child=child - 1)
+
+
+def parent_name(name: str) -> str:
+    """The name of the cage that a port is, or is a child of."""
+    return name.partition(":")[0]
