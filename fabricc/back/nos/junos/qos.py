@@ -388,7 +388,7 @@ ROWS: Sequence[Row] = (
         Block("interfaces <word>", "attachment", (
             Keep("congestion-notification-profile <word>", "congestion"),
             Keep("scheduler-map <word>", "map"),
-            Keep("unit <0|*> classifiers dscp <word>", "classifier"),
+            Keep("[unit <0|*>] classifiers dscp <word>", "classifier"),
         )),
         Block("scheduler-maps <word>", "map", (
             Entry("forwarding-class <word> scheduler <word>", "schedulers", lambda _class, scheduler: scheduler),

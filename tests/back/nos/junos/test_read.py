@@ -234,6 +234,13 @@ def test_attachments_by_pattern_are_each_interface_s() -> None:
     assert read(text[:start] + pattern + text[end:]) == read(text)
 
 
+def test_a_classifier_may_be_the_whole_interface_s_instead_of_its_unit_s() -> None:
+    text = text_of("evo-dual")
+    whole, count = re.subn(r"unit 0 \{\s+(classifiers \{\s+dscp DSCP;\s+\})\s+\}", r"\1", text)
+    assert count == 5
+    assert read(whole) == read(text)
+
+
 def test_what_a_group_leaves_to_the_protocol_is_inherited() -> None:
     text = text_of()
     bfd = (
