@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cli_dialect.policy import POLICY
 from fabricc.back.nos.eos import bgp, interfaces, qos, services
 from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.eos.words import port_name
+from fabricc.back.nos.reading.reader import Reader
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import switch_facts
@@ -15,7 +17,6 @@ from fabricc.fabric.facts import switch_facts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.reading.reader import Reader
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
 
@@ -62,9 +63,6 @@ def planned(switch: Switch) -> Facts:
 @cache
 def reader() -> Reader:
     """The reader of EOS; it is made when there is something to read."""
-    from fabricc.back.nos.cli_dialect.policy import POLICY
-    from fabricc.back.nos.reading.reader import Reader
-
     topics = (services.TOPIC, qos.TOPIC, interfaces.TOPIC, bgp.TOPIC, POLICY)
     return Reader(topics, {**qos.TYPES, **interfaces.TYPES, **bgp.TYPES})
 

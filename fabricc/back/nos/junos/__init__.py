@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.junos import bgp, filters, interfaces, qos, services
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.junos.words import port_name
+from fabricc.back.nos.reading.reader import Reader
+from fabricc.back.nos.reading.tree import braces, commands
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import switch_facts
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from fabricc.back.nos.junos.interfaces import FamilyView, InterfaceView
     from fabricc.back.nos.junos.qos import CosView
     from fabricc.back.nos.junos.services import BalancingView, ServicesView
-    from fabricc.back.nos.reading.reader import Reader
     from fabricc.back.nos.reading.tree import Tree
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Management, Switch
@@ -94,8 +95,6 @@ def planned(switch: Switch) -> Facts:
 @cache
 def reader() -> Reader:
     """The reader of Junos; it is made when there is something to read."""
-    from fabricc.back.nos.reading.reader import Reader
-
     topics = (interfaces, filters, bgp, qos, services)
     types = {**interfaces.TYPES, **bgp.TYPES, **qos.TYPES, **services.TYPES}
     return Reader([topic.TOPIC for topic in topics], types, _tree, once=True)
@@ -103,8 +102,6 @@ def reader() -> Reader:
 
 def _tree(text: str) -> Tree:
     """The tree of a text in curly braces or of `set` commands."""
-    from fabricc.back.nos.reading.tree import braces, commands
-
     return commands(text) if _COMMANDS.match(text) else braces(text)
 
 
