@@ -113,12 +113,10 @@ def read(reading: Reading, file: str, text: str) -> None:
         name, key = (str(path[2]), str(path[3])) if depth > 3 else ("", "")
         if depth == 4 and key in _SCALARS:
             reading.put(f"interface[{name}]/{_SCALARS[key]}", value, file, line)
-        elif key in _LISTS and depth <= 5:
+        elif key in _LISTS and (depth == 5 or (depth == 4 and value == "")):
             items = lists.setdefault((name, key), (line, []))[1]
             if depth == 5:
                 items.append(str(value))
-            elif value != "":
-                unknown.append(line)
         elif depth == 6 and key in _GROUPS and path[5] in _GROUPS[key][1:]:
             groups.setdefault((name, key, path[4]), (line, {}))[1][path[5]] = value
         else:

@@ -108,6 +108,13 @@ def test_hostile_yaml_is_an_unknown_line_and_no_exception(text: str) -> None:
     assert reading.unknown
 
 
+@pytest.mark.parametrize("key", ["link-local", "addresses"])
+def test_a_word_where_netplan_wants_a_list_states_nothing(key: str) -> None:
+    reading = read({netplan.FILE: f"network:\n  ethernets:\n    rail0:\n      {key}: ipv6\n"})
+    assert reading.facts == {}
+    assert reading.unknown == [(netplan.FILE, 4, f"{key}: ipv6")]
+
+
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
 def test_nesting_without_end_is_a_broken_line_and_not_the_end_of_the_process(opening: str) -> None:
     entries, broken = yaml_lines.flatten("a: " + opening * 100_000)
