@@ -24,11 +24,7 @@ class Topic(Protocol):
     READERS: Mapping[str, Reader]
 
     def render(self, host: Host) -> dict[str, str]:
-        """The topic's files, path below the host's root -> text.
-
-        Raises:
-            ValueError: a name that `limits.gaps` reports as unusable.
-        """
+        """Its files, path below the host's root -> text; a ValueError where `gaps` reports a name as unusable."""
         ...
 
     def state(self, facts: Facts, host: Host) -> None:

@@ -36,9 +36,6 @@ SYSTEMS: Mapping[str, Network] = {
 """Operating system, as a spec names it -> what configures its ports."""
 
 
-# --- the files ----------------------------------------------------------------------------------------
-
-
 def render(host: Host) -> dict[str, str]:
     """The files; a port whose PCI address is not known keeps the kernel's name (FAB5601)."""
     files = SYSTEMS[host.os].render(host)
@@ -68,9 +65,6 @@ def _rdma_names(devices: tuple[tuple[str, str], ...]) -> str:
         for pci, name in devices
     )
     return fill(template("rdma-naming.rules.j2"), rules="\n".join(rules))
-
-
-# --- their facts --------------------------------------------------------------------------------------
 
 
 def state(facts: Facts, host: Host) -> None:
@@ -105,8 +99,6 @@ def _state_port(facts: Facts, host: Host, port: HostPort) -> None:
         facts[prefix + "ring_tx"] = host.nic.ring_tx
         facts[f"rdma[{port.rdma}]/pci"] = pci
 
-
-# --- and back -----------------------------------------------------------------------------------------
 
 _LEAVES = {
     "Match.Path": "pci",

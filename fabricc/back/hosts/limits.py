@@ -36,14 +36,7 @@ def _unusable(host: Host) -> list[str]:
 
 
 def _lossless(host: Host) -> list[str]:
-    """The names of lossless classes as one thing."""
-    names = ", ".join([c.name for c in host.classes if c.lossless])
-    return [names] if names else []
-
-
-def _unprotected(host: Host) -> list[str]:
-    lossless = sum(c.lossless for c in host.classes)
-    return _lossless(host) if lossless > host.nic.lossless_classes and not over_tcp(host) else []
+    return [c.name for c in host.classes if c.lossless]
 
 
 _NAMES: tuple[Limit[Host], ...] = (
@@ -77,8 +70,8 @@ _DRIVERS: tuple[Limit[Host], ...] = (
 _NICS: tuple[Limit[Host], ...] = (
     Limit(
         "FAB5604",
-        feature="the lossless classes {it}",
-        asked=_unprotected,
+        feature="the lossless classes {lossless}",
+        asked=lambda host: len(_lossless(host)) > host.nic.lossless_classes and not over_tcp(host),
         reason="{device.nic.title} protects {device.nic.lossless_classes} with PFC",
         remedy="make one class lossless, or name another NIC with `nic`",
     ),
@@ -92,19 +85,15 @@ _NICS: tuple[Limit[Host], ...] = (
     Limit(
         "FAB5606",
         feature="some settings of {device.nic.title}",
-        asked=lambda host: [family.cannot for family in (family_of(host),) if family and family.cannot],
-        reason="{it}",
+        asked=lambda host: bool(FAMILIES[host.nic.driver].cannot),
+        reason="{family.cannot}",
         remedy="leave its cable length to the firmware, and look at `nicctl show qos` and `nicctl show dcqcn` yourself",
         fatal=False,
     ),
     Limit(
         "FAB5610",
-        feature="{it} of {device.nic.title}",
-        asked=lambda host: [
-            ", ".join(family.kept)
-            for family in (family_of(host),)
-            if family and family.kept and _lossless(host)
-        ],
+        feature="{family.kept} of {device.nic.title}",
+        asked=lambda host: bool(FAMILIES[host.nic.driver].kept and _lossless(host)),
         reason="the NIC keeps them, `fabricc-roce --firmware` writes none, and niccli names NICs by numbers of its own",
         remedy="for each NIC of `niccli --list`: `niccli -i N nvm -getoption support_rdma -scope 0`, then `nvm "
         "-setoption support_rdma -value 1 -scope 0`; the others likewise, by the maker's sheet, and restart the host",
@@ -114,9 +103,7 @@ _NICS: tuple[Limit[Host], ...] = (
         "FAB5606",
         feature="the code point of congestion notifications of {device.nic.title}",
         asked=lambda host: (
-            bool((family := family_of(host)) and family.unsaid_cnp)
-            and not over_tcp(host)
-            and any(c.cnp for c in host.classes)
+            FAMILIES[host.nic.driver].unsaid_cnp and not over_tcp(host) and any(c.cnp for c in host.classes)
         ),
         reason="its driver has no published setting for it",
         remedy="capture one notification on the switch and compare its DSCP with the spec's",
@@ -124,8 +111,8 @@ _NICS: tuple[Limit[Host], ...] = (
     ),
     Limit(
         "FAB5605",
-        feature="the lossless class {it}",
-        asked=lambda host: _lossless(host) if over_tcp(host) else [],
+        feature="the lossless class {lossless}",
+        asked=lambda host: over_tcp(host) and bool(_lossless(host)),
         reason="RDMA of {device.nic.title} runs over TCP, which recovers from loss and stays out of it",
         remedy="keep it for hosts with RoCE; where there are none, remove `lossless`: no PFC is needed then",
         fatal=False,
@@ -153,6 +140,12 @@ LIMITS = (*_NAMES, *_DRIVERS, *_NICS)
 
 
 def gaps(host: Host) -> list[Gap]:
-    """What this host asks for and its files cannot state; nothing is known of NICs of another driver."""
-    rows = LIMITS if family_of(host) else (*_NAMES, *_DRIVERS)
-    return limits.gaps(host, rows, lambda limit, thing: limit.gap(thing, device=host))
+    """What this host asks for and its files cannot state; nothing is known of NICs of another driver.
+
+    Texts may name the `device`, the `family` of its NICs and its `lossless` classes.
+    """
+    family, lossless = family_of(host), ", ".join(_lossless(host))
+    rows = LIMITS if family else (*_NAMES, *_DRIVERS)
+    return limits.gaps(
+        host, rows, lambda row, thing: row.gap(thing, device=host, family=family, lossless=lossless)
+    )

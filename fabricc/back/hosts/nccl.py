@@ -24,9 +24,6 @@ _ROCE_V2 = 2
 _TIMEOUT = 22  # 4.096 us * 2**22 = 17 s: outlives a reconvergence of BGP
 
 
-# --- what NCCL is told --------------------------------------------------------------------------------
-
-
 def cross_nic(host: Host) -> int:
     """NCCL_CROSS_NIC by wiring: 0 without a path between rails, 1 when all rails share their ToRs, else 2."""
     if host.rail_isolated:
@@ -113,9 +110,6 @@ def settings(host: Host) -> dict[str, Value]:
 def state(facts: Facts, host: Host) -> None:
     """Add the facts of the file."""
     facts.update([(f"nccl/{leaf}", value) for leaf, value in settings(host).items()])
-
-
-# --- how the file spells it, and back -----------------------------------------------------------------
 
 
 class _Key(NamedTuple):

@@ -34,7 +34,7 @@ class Family:
     procedure: tuple[str, ...]
     ecn_bits: int = 0
     cannot: str = ""
-    kept: tuple[str, ...] = ()
+    kept: str = ""
     unsaid_cnp: bool = False
 
 
@@ -42,7 +42,7 @@ FAMILIES = {
     "mlx5_core": Family(("nic-connectx.sh",), ecn_bits=ECT_0),
     # AMD, ROCm cluster networking, and node-scraper (NicPlugin) look at these three with `niccli nvm -getoption`.
     "bnxt_en": Family(
-        ("nic-dcb.sh", "nic-bnxt.sh"), kept=("support_rdma", "performance_profile", "pcie_relaxed_ordering")
+        ("nic-dcb.sh", "nic-bnxt.sh"), kept="support_rdma, performance_profile, pcie_relaxed_ordering"
     ),
     "ice": Family(("nic-dcb.sh", "nic-irdma.sh"), unsaid_cnp=True),
     "ionic": Family(
