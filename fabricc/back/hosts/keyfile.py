@@ -83,9 +83,10 @@ _LEAVES = {
     },
 }
 _NAME = "connection.interface-name"
-_ROUTE = re.compile(r"(ipv[46]\.route\d+)(_options)?")
-_RULE_KEY = re.compile(r"(ipv[46])\.routing-rule[A-Za-z0-9_-]*")
+_ROUTE = re.compile(r"ipv[46]\.route\d+")
+_RULES = re.compile(r"(ipv[46])\.routing-rule[A-Za-z0-9_-]*")
 _RULE = re.compile(r"priority (\d+) from (\S+) table (\d+)")
+_OPTIONS = "_options"
 
 
 def read(reading: Reading, file: str, text: str) -> None:
@@ -93,34 +94,23 @@ def read(reading: Reading, file: str, text: str) -> None:
     lines = list(settings(text))
     stated = {key: value for _, key, value, _ in lines}
     name = stated.get(_NAME)
+    routes = {key for key in stated if _ROUTE.fullmatch(key)}
+    silent = {_NAME, *(key + _OPTIONS for key in routes)}  # they are part of other lines' facts
     for number, key, value, line in lines:
-        if not name:
-            reading.unknown.append((file, number, line))
-        elif leaf := _LEAVES.get(key):
+        if name and (leaf := _LEAVES.get(key)):
             reading.put(f"interface[{name}]/{leaf}", decimal(value), file, number)
-        elif fact := _policy(key, value, stated):
-            reading.put(f"interface[{name}]/{fact[0]}", fact[1], file, number)
-        elif not _belongs(key, stated):
+        elif name and key in routes:
+            to, _, gateway = value.partition(",")
+            options = stated.get(key + _OPTIONS, "").replace("=", " ")
+            reading.put(f"interface[{name}]/route[{to}]", f"via {gateway} {options}".rstrip(), file, number)
+        elif name and (rules := _RULES.fullmatch(key)) and (rule := _RULE.fullmatch(value)):
+            priority, source, table = rule.groups()
+            source = source if "/" in source else f"{source}/{128 if rules[1] == 'ipv6' else 32}"
+            reading.put(
+                f"interface[{name}]/rule[{source}]", f"table {table} priority {priority}", file, number
+            )
+        elif not name or key not in silent:
             reading.unknown.append((file, number, line))
-
-
-def _policy(key: str, value: str, stated: Mapping[str, str]) -> tuple[str, str] | None:
-    """Leaf and value of the fact that a route or a rule states; a route's options are part of its fact."""
-    if (match := _ROUTE.fullmatch(key)) and not match[2]:
-        to, _, gateway = value.partition(",")
-        options = stated.get(f"{key}_options", "").replace("=", " ")
-        return f"route[{to}]", f"via {gateway} {options}".rstrip()
-    if (rules := _RULE_KEY.fullmatch(key)) and (match := _RULE.fullmatch(value)):
-        priority, source, table = match.groups()
-        source = source if "/" in source else f"{source}/{128 if rules[1] == 'ipv6' else 32}"
-        return f"rule[{source}]", f"table {table} priority {priority}"
-    return None
-
-
-def _belongs(key: str, stated: Mapping[str, str]) -> bool:
-    """Whether it is the name of the port, which stands in every fact, or the options of a route that is there."""
-    match = _ROUTE.fullmatch(key)
-    return key == _NAME or (match is not None and match[1] in stated)
 
 
 READERS: Mapping[str, Reader] = {f"{FOLDER}*": read}
