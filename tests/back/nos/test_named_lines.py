@@ -42,6 +42,7 @@ REASONS = (
         r"\bseq N .*\[\d+\]|: N (permit|deny) .*\[\d+\]|'N': \[\d+\]|\"PRIORITY\": .*\[\d+\]|DEFAULT_RULE",
         NUMBERS,
     ),
+    (r"route-map RM_SET_SRC6? permit N \[\d+\]", NUMBERS),
     (r"fabricc: \[", NUMBERS),
     (r"qos map |priority strict|protocol https|no shutdown|no ip routing vrf|asplain", DEFAULT),
     (

@@ -57,7 +57,8 @@ def read_qos(source: Source) -> None:
     _read_pools(source)
     bound = _read_bindings(source)
     lossy_pool = EGRESS_LOSSY_POOL if EGRESS_LOSSY_POOL in source.rows("BUFFER_POOL") else EGRESS_POOL
-    shut = read_reclaimed(source, bound, zero_profiles(INGRESS_POOL, EGRESS_POOL, lossy_pool))
+    lossy = str(lossy_group(map(int, _pfc_priorities(source))))
+    shut = read_reclaimed(source, bound, zero_profiles(INGRESS_POOL, EGRESS_POOL, lossy_pool), lossy)
     _read_groups(source, bound, shut)
     _read_buffer_queues(source, bound, shut)
     _read_lists(source, bound, shut)

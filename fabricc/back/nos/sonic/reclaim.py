@@ -76,13 +76,14 @@ def reclaim(
             tables[table][name] = {"profile_list": profile}
 
 
-def read_reclaimed(source: Source, bound: Mapping[str, str], profiles: Table) -> frozenset[str]:
+def read_reclaimed(source: Source, bound: Mapping[str, str], profiles: Table, group: str) -> frozenset[str]:
     """State which ports hold no buffer, and list what contradicts it: such a port serves nothing and is shut.
 
     Args:
         source: the tables.
         bound: the ports with QoS bindings.
         profiles: what `zero_profiles` gives for the pools in the tables.
+        group: the priority group of lossy traffic.
     """
     groups = {
         key.partition("|")[0]: key
@@ -91,6 +92,8 @@ def read_reclaimed(source: Source, bound: Mapping[str, str], profiles: Table) ->
     }
     for name, key in groups.items():
         source.put(FACT.format(name), "none", "BUFFER_PG", key, "profile")
+        if key != f"{name}|{group}":
+            source.strange(f"BUFFER_PG|{key}: not the lossy group {group}", "BUFFER_PG", key)
         if name in bound:
             source.strange(f"BUFFER_PG|{key}: a port in use holds no buffer", "BUFFER_PG", key, "profile")
         if source.rows("PORT").get(name, {}).get("admin_status") == "up":

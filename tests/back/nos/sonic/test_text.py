@@ -207,3 +207,12 @@ def test_a_port_in_use_without_buffer_is_no_plan_of_ours() -> None:
     reading = SONIC.read({"config_db.json": json.dumps(planted)})
     assert any("a port in use holds no buffer" in words for _, _, words in reading.unknown)
     assert reading.facts["interface[Ethernet0]/reserved_buffer"] == "none"
+
+
+def test_a_shut_port_holds_no_buffer_of_the_group_of_lossy_traffic() -> None:
+    files = SONIC.render(VARIANTS["numbered"])
+    for group in ("1", "0-1", "x"):
+        text = files["config_db.json"].replace('"Ethernet12|0": {', f'"Ethernet12|{group}": {{', 1)
+        at = text[: text.index(f'"Ethernet12|{group}"')].count("\n") + 1
+        unknown = SONIC.read({"config_db.json": text}).unknown
+        assert ("config_db.json", at, f"BUFFER_PG|Ethernet12|{group}: not the lossy group 0") in unknown
