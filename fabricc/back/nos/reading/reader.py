@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.tree import Node, Tree
     from fabricc.back.nos.reading.types import Types
 
-    Place = tuple[State, Scope, Captures, tuple[str, ...]]
+    Words = tuple[str, ...]
+    Place = tuple[State, Scope, Captures, Words]
     """Where lines are read: state, scope, captures of the blocks around them, and the words above."""
 
 _LONGEST_LINE = 4096
@@ -58,6 +59,7 @@ class Reader:
         types: of the captures, beside those that every pattern knows.
         tree: what makes the tree, one of `fabricc.back.nos.reading.tree`; None for lines by indentation.
         once: whether of a value that two lines of a tree say otherwise the earlier line is listed.
+        told: how the words of an unknown node of the tree are listed, from the outermost.
     """
 
     def __init__(
@@ -67,11 +69,13 @@ class Reader:
         tree: Callable[[str], Tree] | None = None,
         *,
         once: bool = False,
+        told: Callable[[Words], str] = " ".join,
     ) -> None:
         self.topics = topics
         self.types = types
         self.tree = tree
         self.once = once
+        self.told = told
 
     @cached_property
     def start(self) -> State:
@@ -85,8 +89,8 @@ class Reader:
             self.read_file(file, text, reading)
         return reading
 
-    def read_file(self, file: str, text: str, reading: Reading) -> None:
-        """Add the facts of one file."""
+    def read_file(self, file: str, text: str, reading: Reading) -> Document:
+        """Add the facts of one file; what its lines kept, for who relates several files."""
         found = Reading(reading.facts, reading.lines)
         tree = self.tree(text) if self.tree else None
         document = Document(file, text, found, tree, once=self.once)
@@ -95,11 +99,12 @@ class Reader:
             _read_lines(document, place)
         else:
             found.unknown += [(file, line, words) for line, words in tree.faults]
-            _read_nodes(document, tree.nodes, place)
+            _read_nodes(document, tree.nodes, place, self.told)
         for topic in self.topics:
             if topic.finish is not None:
                 topic.finish(document)
         reading.unknown += sorted(found.unknown, key=itemgetter(1))
+        return document
 
 
 def _read_lines(document: Document, place: Place) -> None:
@@ -169,7 +174,9 @@ def _keep(state: State, key: str | tuple[str, ...], column: int, said: Effect) -
         state.seen.add(key)
 
 
-def _read_nodes(document: Document, nodes: Sequence[Node], place: Place) -> None:
+def _read_nodes(
+    document: Document, nodes: Sequence[Node], place: Place, told: Callable[[Words], str]
+) -> None:
     """Read the nodes of a tree."""
     state, scope, outer, above = place
     for node in nodes:
@@ -180,14 +187,16 @@ def _read_nodes(document: Document, nodes: Sequence[Node], place: Place) -> None
             _keep(state, key, 0, known)
         said = filled(known.match, outer) if known.late and known.match else known
         if said.match is None:
-            document.reading.unknown += [(document.file, *each) for each in statements([node], above)]
+            found = statements([node], above, told)
+            document.reading.unknown += [(document.file, *each) for each in found]
             _enter(document, node, place)
             continue
         inner = document.say(said, scope, node.line)
         if node.children is not None:
             block = said.match.state.inner
             ends = said.match.state if block is None else block.state
-            _read_nodes(document, node.children, (ends, inner, outer + said.match.captures, above + node.key))
+            around = outer + said.match.captures
+            _read_nodes(document, node.children, (ends, inner, around, above + node.key), told)
 
 
 def _enter(document: Document, node: Node, place: Place) -> None:

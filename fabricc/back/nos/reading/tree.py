@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.fabric.yaml_text import compose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from yaml.nodes import Node as YamlNode
 
@@ -66,13 +66,15 @@ class Tree(NamedTuple):
     faults: Sequence[tuple[int, str]] = ()
 
 
-def statements(nodes: Sequence[Node], above: Sequence[str] = ()) -> Iterator[tuple[int, str]]:
-    """(line, words) of every node that has none below, with the words on the way there."""
+def statements(
+    nodes: Sequence[Node], above: tuple[str, ...] = (), told: Callable[[tuple[str, ...]], str] = " ".join
+) -> Iterator[tuple[int, str]]:
+    """(line, words) of every node that has none below, with the words on the way there as they are told."""
     stack = [(node, (*above, *node.key)) for node in reversed(nodes)]
     while stack:
         node, words = stack.pop()
         if node.children is None:
-            yield node.line, " ".join(words)
+            yield node.line, told(words)
         else:
             stack += [(child, (*words, *child.key)) for child in reversed(node.children)]
 

@@ -12,13 +12,13 @@ from fabricc.back.nos.reading import tree
 from fabricc.back.nos.reading.reader import Reader, Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import agreed
+from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.reading.rows import Row
     from fabricc.back.nos.reading.scope import Document
-    from fabricc.fabric.facts import Reading
 
 
 def alike(interval: int, again: int) -> dict[str, str | int] | None:
@@ -472,3 +472,17 @@ def test_blocks_refer_to_others_by_name_and_leave_what_they_do_not_say_to_the_bl
     assert [(line, words) for _, line, words in reading.unknown] == [
         (2, "policy unused reject"), (9, "group g peer q policy none"),
     ]  # fmt: skip
+
+
+def test_unknown_nodes_of_a_tree_are_told_as_the_syntax_spells_them() -> None:
+    text = '{"interface": {"eth0": {"mtu": "9000", "colour": {"of": "red", "at": ["left"]}}}}'
+    for told, wanted in (
+        (" ".join, ["interface eth0 colour of red", "interface eth0 colour at left"]),
+        ("/".join, ["interface/eth0/colour/of/red", "interface/eth0/colour/at/left"]),
+    ):
+        reading = Reading()
+        reader = Reader((Topic((Block("interface <word>", "", (Fact("mtu <integer>", "mtu"),)),)),), {},
+                        tree.structured, told=told)  # fmt: skip
+        assert reader.read_file("f", text, reading).text == text
+        assert reading.facts == {"mtu": 9000}
+        assert sorted(words for _, _, words in reading.unknown) == sorted(wanted)
