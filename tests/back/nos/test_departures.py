@@ -16,6 +16,7 @@ from fabricc.back.nos.departures import LEFT_OUT
 from fabricc.back.nos.eos import DEPARTURES as EOS_DEPARTURES
 from fabricc.back.nos.junos import DEPARTURES as JUNOS_DEPARTURES
 from fabricc.back.nos.nxos import DEPARTURES as NXOS_DEPARTURES
+from fabricc.back.nos.sonic import DEPARTURES as SONIC_DEPARTURES
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.qos import Trimming, Watchdog
@@ -26,6 +27,8 @@ from tests.back.nos.junos.variants import VARIANTS as JUNOS_VARIANTS
 from tests.back.nos.junos.variants import variant as junos_variant
 from tests.back.nos.nxos.variants import VARIANTS as NXOS_VARIANTS
 from tests.back.nos.nxos.variants import variant as nxos_variant
+from tests.back.nos.sonic.variants import EDGES as SONIC_EDGES
+from tests.back.nos.sonic.variants import VARIANTS as SONIC_VARIANTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,13 +41,15 @@ DECLARED: dict[str, Sequence[Departure]] = {
     "eos": EOS_DEPARTURES,
     "junos": JUNOS_DEPARTURES,
     "nxos": NXOS_DEPARTURES,
+    "sonic": SONIC_DEPARTURES,
 }
 VARIANTS = {
     "eos": [eos_variant(name) for name in EOS_VARIANTS],
     "junos": [junos_variant(name) for name in JUNOS_VARIANTS],
     "nxos": [nxos_variant(name) for name in NXOS_VARIANTS],
+    "sonic": [*SONIC_VARIANTS.values(), *SONIC_EDGES],
 }
-NOT_YET = {"cumulus", "frr", "sonic"}
+NOT_YET = {"cumulus", "frr"}
 """Systems that do not declare their departures yet; the test below fails when one does and stays here."""
 INVENTORIES = sorted(Path(__file__).parents[3].glob("inventories/*/cluster.yaml"))
 

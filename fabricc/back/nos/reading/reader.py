@@ -179,12 +179,18 @@ def _read_nodes(
 ) -> None:
     """Read the nodes of a tree."""
     state, scope, outer, above = place
+    memo, values = state.memo, scope.values
     for node in nodes:
-        key = node.key if node.children is None else (*node.key, "{")
-        begins, known = state.memo.get(key, _NEW)
+        children = node.children
+        key = node.key if children is None else (*node.key, "{")
+        begins, known = memo.get(key, _NEW)
         if begins < 0:
-            known = effect(state, node.key, outer, joined=True, leaf=node.children is None)
+            known = effect(state, node.key, outer, joined=True, leaf=children is None)
             _keep(state, key, 0, known)
+        if known.plain:
+            for name, value in known.keeps:
+                values[name] = (value, node.line)
+            continue
         said = filled(known.match, outer) if known.late and known.match else known
         if said.match is None:
             found = statements([node], above, told)
@@ -192,11 +198,11 @@ def _read_nodes(
             _enter(document, node, place)
             continue
         inner = document.say(said, scope, node.line)
-        if node.children is not None:
+        if children is not None:
             block = said.match.state.inner
             ends = said.match.state if block is None else block.state
             around = outer + said.match.captures
-            _read_nodes(document, node.children, (ends, inner, around, above + node.key), told)
+            _read_nodes(document, children, (ends, inner, around, above + node.key), told)
 
 
 def _enter(document: Document, node: Node, place: Place) -> None:

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr.reader import read_frr_conf
-from fabricc.back.nos.sonic import document
-from fabricc.back.nos.sonic.consumers import FRR_FILE, unread_lines
-from fabricc.back.nos.sonic.facts import planned_facts
-from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, MULTIPATH_LIMIT, RELEASES, gaps
-from fabricc.back.nos.sonic.platform import port_name
-from fabricc.back.nos.sonic.qos_reader import read_qos
-from fabricc.back.nos.sonic.reader import (
-    read_config_db,
-    read_consumers,
-    read_isolation,
-    read_ports,
-    read_started,
-    read_system,
-)
-from fabricc.back.nos.sonic.routing import as_run, frr_conf
-from fabricc.back.nos.sonic.services import read_services
-from fabricc.back.nos.sonic.tables import config_db
+from fabricc.back.nos.sonic import bgp, config_db, interfaces, qos, services
+from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
+from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
+from fabricc.back.nos.sonic.words import number, port_name
 from fabricc.fabric.facts import Reading, switch_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fabricc.back.nos.reading.reader import Reader
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.reading.types import Types
+    from fabricc.back.nos.sonic.config_db import Tables
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
+
+DEPARTURES = (*services.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES)
+"""What SONiC does not hold as the Fabric states it."""
 
 
 class Sonic:
@@ -54,48 +49,85 @@ class Sonic:
 
     def render(self, switch: Switch) -> dict[str, str]:
         """`config_db.json` for /etc/sonic and `frr.conf` for /etc/sonic/frr."""
-        return {
-            document.FILE: document.write(config_db(switch)),
-            FRR_FILE: frr_conf(switch),
-        }
+        run = bgp.as_run(switch)
+        return {config_db.FILE: config_db.write(tables(run)), FRR_FILE: bgp.frr_conf(run)}
 
     def read(self, files: Mapping[str, str]) -> Reading:
         """Facts of both files; one alone gives the facts it has."""
         reading = Reading()
-        if document.FILE in files:
-            source = read_config_db(files[document.FILE], reading)
-            read_system(source)
-            read_ports(source)
-            read_services(source)
-            read_qos(source)
-            read_started(source)
-            read_consumers(source)
+        document = _read_tables(files[config_db.FILE], reading) if config_db.FILE in files else None
         if FRR_FILE in files:
-            stated = dict(reading.facts)
-            read_frr_conf(files[FRR_FILE], FRR_FILE, reading, multipath_limit=MULTIPATH_LIMIT)
-            if stated:
-                _compare_files(reading, stated)
-                for line, consumer, why in unread_lines(files[FRR_FILE], source.raw, source.release):
+            bgp.read_routing(files[FRR_FILE], reading)
+        if document:
+            if FRR_FILE in files:
+                raw, release = config_db.parsed(document.text), config_db.release(document)
+                for line, consumer, why in unread_lines(files[FRR_FILE], raw, release):
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
-        if document.FILE in files:
-            read_isolation(source)
+            interfaces.read_isolation(document, reading)
         return reading
 
     def planned(self, switch: Switch) -> Facts:
-        """All facts of the switch but accounts, and those of SONiC's own ports; see docs/nos-sonic.md."""
-        run = as_run(switch)
-        return planned_facts(run, switch_facts(run))
+        """The facts that `read` finds in the rendered files: the Fabric's but for `DEPARTURES`, and SONiC's own."""
+        run = bgp.as_run(switch)
+        facts = switch_facts(run)
+        for topic in (interfaces, services, qos, bgp):
+            topic.state(facts, run)
+        return facts
 
 
-def _compare_files(reading: Reading, stated: Facts) -> None:
-    """List where `frr.conf` presumes what `config_db.json`, which `stated` these facts, does not say."""
-    asn = stated.get("bgp/asn")
-    if asn is not None and reading.facts.get("bgp/asn") != asn:
-        reading.unknown.append((FRR_FILE, 1, f"BGP's AS number is {asn} in {document.FILE}"))
-    for path in reading.facts.keys() - stated.keys():
-        if path.endswith("]/unnumbered"):
-            file, line = reading.lines[path]
-            reading.unknown.append((file, line, f"{path} is not in {document.FILE}"))
+def tables(run: Switch) -> Tables:
+    """Every table, in the order of the file, with the fields that the release's models know."""
+    absent = release_of(run).absent
+    every = {
+        **services.identity_tables(run),
+        **interfaces.management_tables(run.management),
+        **services.service_tables(run.management),
+        **interfaces.interface_tables(run),
+        **qos.qos_tables(run),
+        **services.hash_tables(),
+        **qos.counter_tables(run),
+        **bgp.daemon_tables(run),
+    }
+    for name, fields in absent.items():
+        rows = every.get(name, {})
+        every[name] = {key: {f: v for f, v in row.items() if f not in fields} for key, row in rows.items()}
+    return every
+
+
+@cache
+def reader() -> Reader:
+    """The reader of `config_db.json`; it is made when there is something to read."""
+    from fabricc.back.nos.reading.reader import Reader
+
+    topics = (interfaces.TOPIC, services.TOPIC, qos.TOPIC, bgp.TOPIC)
+    known = {row.pattern for topic in topics for row in topic.rows}
+    types: Types = {"number": number, **interfaces.TYPES, **qos.TYPES}
+    return Reader(topics, types, partial(config_db.tree, known), config_db.told)
+
+
+def _read_tables(text: str, reading: Reading) -> Document | None:
+    """Add the facts of `config_db.json`, and what it says that nothing reads; None where it is no such file.
+
+    What is not understood is among the unknown lines, and text that is not JSON is one of them.
+    """
+    file = config_db.FILE
+    try:
+        raw = config_db.parsed(text)
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
+        reading.unknown.append((file, line, f"not JSON: {error}"))
+        return None
+    if not isinstance(raw, dict):
+        reading.unknown.append((file, 1, "not a JSON object of tables"))
+        return None
+    document = reader().read_file(file, text, reading)
+    whys: dict[str, list[str]] = {}
+    for name, key, why in unread(raw, config_db.release(document)):
+        told = whys.setdefault(name, [])
+        told.append(why)
+        row = config_db.rows_of(document, name).get(key) or config_db.table_scope(document, name)
+        reading.put(f"unread[{name}]", ", ".join(told), file, row.line)
+    return document
 
 
 SONIC = Sonic()

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 from fabricc.back.nos import limits
 from fabricc.back.nos.frr.defaults import BFD_INTERVAL_MS, BFD_MULTIPLIER
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
-from fabricc.back.nos.sonic.platform import Platform
-from fabricc.back.nos.sonic.qos import pg_profile_name
-from fabricc.back.nos.sonic.services import CERTIFICATES, DEFAULT_LLDP_S, LLDP_RANGE_S
+from fabricc.back.nos.sonic.words import (
+    CERTIFICATES,
+    DEFAULT_LLDP_S,
+    LLDP_RANGE_S,
+    Platform,
+    pg_profile_name,
+)
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Direction

@@ -1,22 +1,42 @@
-"""The tables of `config_db.json` that make a switch lossless: maps, schedulers, marking, buffers, watchdog."""
+"""The lossless policy of SONiC: maps, schedulers, marking, buffer pools and profiles, trimming, watchdog."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.sonic.reclaim import reclaim, zero_profiles
+from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.sonic import reclaim
+from fabricc.back.nos.sonic.config_db import (
+    demand,
+    demand_row,
+    demand_rows,
+    fields_of,
+    kept,
+    line_of,
+    rows_of,
+    strange,
+    table,
+    table_scope,
+    value_of,
+)
+from fabricc.back.nos.sonic.limits import MARKS, has
+from fabricc.back.nos.sonic.words import MAP, Platform, expand, number, pg_profile_name, ranges
+from fabricc.fabric.facts import boolean, congestion_facts
 from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.sonic.document import Row, Table, Tables
-    from fabricc.back.nos.sonic.platform import Platform
+    from fabricc.back.nos.reading.rows import Row as PatternRow
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.sonic.config_db import Row, Table, Tables
+    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
-    from fabricc.fabric.qos import BufferPools, Ecn, PortProfile, SwitchQos, Trimming
-
-MAP = "AZURE"
-"""SONiC's stock name for its maps and its cable table, which its own tools expect."""
+    from fabricc.fabric.qos import BufferPools, Ecn, PortProfile, SwitchQos
 
 INGRESS_POOL = "ingress_lossless_pool"
 EGRESS_POOL = "egress_lossless_pool"
@@ -26,21 +46,48 @@ INGRESS_PORT_PROFILE = "ingress_lossless_profile"
 LOSSLESS_QUEUE_PROFILE = "egress_lossless_profile"
 LOSSY_QUEUE_PROFILE = "egress_lossy_profile"
 TRIM_QUEUE_PROFILE = "q_lossy_trim_profile"
-EGRESS_PROFILES = f"{LOSSLESS_QUEUE_PROFILE},{LOSSY_QUEUE_PROFILE}"
+PROFILE_LISTS = {
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": INGRESS_PORT_PROFILE,
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": f"{LOSSLESS_QUEUE_PROFILE},{LOSSY_QUEUE_PROFILE}",
+}
+PFC_GROUPS = "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"
+MELLANOX_TABLES = (PFC_GROUPS, *PROFILE_LISTS)
+"""Tables that are there together or not at all."""
 
 LOSSY_DYNAMIC_TH = "3"
 LOSSLESS_DYNAMIC_TH = "7"
 """Exponents of alpha in the stock buffer templates: lossy traffic up to 8 x the free buffer, lossless queues 128 x."""
-
 QUEUES = range(8)
+MARKS_GROUP = "WRED_ECN_QUEUE"
+"""The counters of marking; the image enables those of queues and ports by itself, these never (init_cfg.json.j2)."""
+
+_INGRESS_PORT: Row = {"dynamic_th": LOSSLESS_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"}
+_TRIMS: Row = {"packet_discard_action": "trim"}
+"""What the profile of trimmed queues has beside that of lossy ones."""
+_SHARED = {
+    LOSSY_PG_PROFILE: "pool/lossy_group",
+    LOSSLESS_QUEUE_PROFILE: "pool/lossless_queue",
+    LOSSY_QUEUE_PROFILE: "pool/lossy_queue",
+}
+"""Profiles that no port has of its own -> what the paths of their facts begin with."""
+_THRESHOLDS = {"dynamic_th": "alpha", "static_th": "limit_bytes"}
+_POOL_TYPES = {INGRESS_POOL: "ingress", EGRESS_POOL: "egress", EGRESS_LOSSY_POOL: "egress"}
+
+DEPARTURES = (
+    Departure("trimming/*", LEFT_OUT, "without a lossless class buffers are the image's (FAB5318)"),
+    Departure("link_retry", LEFT_OUT, "no release has a model of it (FAB5320)"),
+    Departure("watchdog/*", LEFT_OUT, "PFC_WD has rows of ports alone, and no port is lossless"),
+)
 
 
-def qos_tables(switch: Switch, platform: Platform) -> Tables:
+# --- what SONiC makes of the Fabric's statements ------------------------------------------------------
+
+
+def qos_tables(switch: Switch) -> Tables:
     """QoS, buffer and watchdog tables; those of lossless traffic only when the switch has pools for it."""
-    qos = switch.qos
+    qos, platform = switch.qos, Platform.of(switch.model)
     used = [port for port in switch.ports if port.direction is not Direction.UNUSED]
     lossless = [c.priority for c in qos.lossless]
-    profiles = {profile.name: profile for profile in qos.profiles}
     guarded = [port for port in used if port.profile] if lossless else []
     tables: Tables = _maps(qos, platform)
     tables["SCHEDULER"] = {
@@ -53,23 +100,7 @@ def qos_tables(switch: Switch, platform: Platform) -> Tables:
     tables["PORT_QOS_MAP"] = _bindings(used, bool(guarded), lossless, qos.watchdog is not None, platform)
     tables["QUEUE"] = _queues(used, qos, bool(lossless))
     if qos.pools:
-        tables.update(_pools(qos.pools, profiles.values(), platform))
-        trimmed = qos.trimming.queues if qos.trimming else ()
-        tables.update(_buffers(used, lossless, trimmed, profiles, platform))
-        if platform.mellanox:
-            lossy_pool = EGRESS_POOL if qos.pools.egress_lossy_bytes is None else EGRESS_LOSSY_POOL
-            reclaim(
-                tables,
-                shut_ports(switch, platform),
-                zero_profiles(INGRESS_POOL, EGRESS_POOL, lossy_pool),
-                group=str(lossy_group(lossless)),
-                lossless_queues=ranges(lossless),
-                lossy_queues=ranges([queue for queue in QUEUES if queue not in lossless]),
-            )
-        if qos.trimming:
-            trim: Row = {**tables["BUFFER_PROFILE"][LOSSY_QUEUE_PROFILE], "packet_discard_action": "trim"}
-            tables["BUFFER_PROFILE"][TRIM_QUEUE_PROFILE] = dict(sorted(trim.items()))
-            tables["SWITCH_TRIMMING"] = {"GLOBAL": _trimming(qos.trimming)}
+        tables |= _buffers(switch, qos.pools, used, lossless, platform)
     if qos.watchdog:
         row: Row = {
             "action": qos.watchdog.action,
@@ -81,7 +112,22 @@ def qos_tables(switch: Switch, platform: Platform) -> Tables:
     return tables
 
 
-def shut_ports(switch: Switch, platform: Platform) -> list[str]:
+def counter_tables(switch: Switch) -> Tables:
+    """What makes the switch count the packets that it marks."""
+    return {"FLEX_COUNTER_TABLE": {MARKS_GROUP: {"FLEX_COUNTER_STATUS": "enable"}}} if _counts(switch) else {}
+
+
+def _counts(switch: Switch) -> bool:
+    return bool(MARKS.things(switch)) and has(switch, MARKS)
+
+
+def lossy_group(lossless: Iterable[int]) -> int:
+    """The priority group that all lossy classes share: the lowest that is not lossless (0 when all are)."""
+    taken = set(lossless)
+    return next((group for group in QUEUES if group not in taken), 0)
+
+
+def _shut_ports(switch: Switch, platform: Platform) -> list[str]:
     """The ports that serve nothing and are shut: unused ones and those outside of the fabric cages."""
     unused = [port.name for port in switch.ports if port.direction is Direction.UNUSED and not port.enabled]
     return [*unused, *(service["name"] for service in platform.service_ports)]
@@ -102,14 +148,8 @@ def _maps(qos: SwitchQos, platform: Platform) -> Tables:
         }
         tables["MAP_PFC_PRIORITY_TO_QUEUE"] = {MAP: same}
         if platform.mellanox:
-            tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] = {MAP: same}
+            tables[PFC_GROUPS] = {MAP: same}
     return tables
-
-
-def lossy_group(lossless: Iterable[int]) -> int:
-    """The priority group that all lossy classes share: the lowest that is not lossless (0 when all are)."""
-    taken = set(lossless)
-    return next((group for group in QUEUES if group not in taken), 0)
 
 
 def _wred(ecn: Ecn) -> Row:
@@ -152,58 +192,88 @@ def _queues(used: Sequence[Port], qos: SwitchQos, lossless: bool) -> Table:
     return {f"{port.name}|{p}": shared[port.profile, p] for port in used for p in priorities}
 
 
-def _pools(pools: BufferPools, profiles: Iterable[PortProfile], platform: Platform) -> Tables:
+def _pools(pools: BufferPools) -> Table:
     ingress: Row = {"mode": "dynamic", "size": str(pools.ingress_lossless_bytes), "type": "ingress"}
     if pools.headroom_bytes:
         ingress["xoff"] = str(pools.headroom_bytes)
     static = pools.egress_lossless_static if pools.egress_pool_static is None else pools.egress_pool_static
     mode = "static" if static else "dynamic"
     egress: Row = {"mode": mode, "size": str(pools.egress_lossless_bytes), "type": "egress"}
-    limit = (
-        {"static_th": str(pools.egress_lossless_limit_bytes or pools.egress_lossless_bytes)}
-        if pools.egress_lossless_static
-        else {"dynamic_th": LOSSLESS_DYNAMIC_TH}
-    )
     rows: Table = {INGRESS_POOL: ingress, EGRESS_POOL: egress}
-    lossy_pool = EGRESS_POOL
     if pools.egress_lossy_bytes is not None:
-        lossy_pool = EGRESS_LOSSY_POOL
-        rows[lossy_pool] = {"mode": "dynamic", "size": str(pools.egress_lossy_bytes), "type": "egress"}
-    lossy_group = (
-        {"dynamic_th": LOSSY_DYNAMIC_TH}
-        if pools.lossy_ingress_limit_bytes is None
-        else {"static_th": str(pools.lossy_ingress_limit_bytes)}
-    )
-    named: Table = {LOSSY_PG_PROFILE: {**lossy_group, "pool": INGRESS_POOL, "size": "0"}}
-    if platform.mellanox:
-        named[INGRESS_PORT_PROFILE] = {"dynamic_th": LOSSLESS_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"}
-    named[LOSSLESS_QUEUE_PROFILE] = {**limit, "pool": EGRESS_POOL, "size": "0"}
-    named[LOSSY_QUEUE_PROFILE] = {
-        "dynamic_th": lossy_exponent(pools),
-        "pool": lossy_pool,
-        "size": str(pools.lossy_egress_bytes),
-    }
-    named.update((pg_profile_name(profile), _pg_profile(profile)) for profile in profiles)
-    return {"BUFFER_POOL": rows, "BUFFER_PROFILE": named}
+        rows[EGRESS_LOSSY_POOL] = {
+            "mode": "dynamic",
+            "size": str(pools.egress_lossy_bytes),
+            "type": "egress",
+        }
+    return rows
 
 
-def lossy_exponent(pools: BufferPools) -> str:
-    """Exponent of alpha of lossy queues: the platform's, else that of the stock templates for Spectrum."""
-    return LOSSY_DYNAMIC_TH if pools.lossy_egress_alpha is None else str(pools.lossy_egress_alpha)
+def _lossy_pool(pools: Mapping[str, object]) -> str:
+    """The pool of lossy queues, of those that there are."""
+    return EGRESS_LOSSY_POOL if EGRESS_LOSSY_POOL in pools else EGRESS_POOL
 
 
-def _trimming(trimming: Trimming) -> Row:
-    """One code point and queue for all ports ("symmetric" in the design doc/packet_trimming of the SONiC project)."""
+def _shared_profiles(pools: BufferPools) -> Table:
+    """The profiles that no port has of its own; lossy queues have the platform's alpha, else the stock templates'."""
+    lossy, lossless = pools.lossy_ingress_limit_bytes, pools.egress_lossless_limit_bytes
+    group = {"dynamic_th": LOSSY_DYNAMIC_TH} if lossy is None else {"static_th": str(lossy)}
+    limit = {"dynamic_th": LOSSLESS_DYNAMIC_TH}
+    if pools.egress_lossless_static:
+        limit = {"static_th": str(lossless or pools.egress_lossless_bytes)}
+    alpha = LOSSY_DYNAMIC_TH if pools.lossy_egress_alpha is None else str(pools.lossy_egress_alpha)
+    pool, size = _lossy_pool(_pools(pools)), str(pools.lossy_egress_bytes)
     return {
-        "dscp_value": str(trimming.dscp),
-        "queue_index": str(trimming.queue),
-        "size": str(trimming.size_bytes),
+        LOSSY_PG_PROFILE: {**group, "pool": INGRESS_POOL, "size": "0"},
+        LOSSLESS_QUEUE_PROFILE: {**limit, "pool": EGRESS_POOL, "size": "0"},
+        LOSSY_QUEUE_PROFILE: {"dynamic_th": alpha, "pool": pool, "size": size},
     }
 
 
-def pg_profile_name(profile: PortProfile) -> str:
-    """The name buffermgrd (traditional model) would give the profile, so that it takes ours and makes none itself."""
-    return f"pg_lossless_{profile.speed_gbps * 1000}_{profile.headroom.cable_m}m_profile"
+def _buffers(
+    switch: Switch, pools: BufferPools, used: Sequence[Port], lossless: Sequence[int], platform: Platform
+) -> Tables:
+    """Pools, profiles, and which of them each port, group and queue has."""
+    qos = switch.qos
+    shared = _shared_profiles(pools)
+    named: Table = {LOSSY_PG_PROFILE: shared[LOSSY_PG_PROFILE]}
+    if platform.mellanox:
+        named[INGRESS_PORT_PROFILE] = _INGRESS_PORT
+    named |= shared
+    named |= {pg_profile_name(profile): _pg_profile(profile) for profile in qos.profiles}
+    trimmed = qos.trimming.queues if qos.trimming else ()
+    groups, queues, cables = _bound(used, lossless, trimmed, {p.name: p for p in qos.profiles})
+    tables: Tables = {
+        "BUFFER_POOL": _pools(pools),
+        "BUFFER_PROFILE": named,
+        "BUFFER_PG": groups,
+        "BUFFER_QUEUE": queues,
+    }
+    for name, profiles in PROFILE_LISTS.items() if platform.mellanox else ():
+        row: Row = {"profile_list": profiles}
+        tables[name] = {port.name: row for port in used}
+    tables["CABLE_LENGTH"] = {MAP: cables} if cables else {}
+    if platform.mellanox:
+        reclaim.reclaim(
+            tables,
+            _shut_ports(switch, platform),
+            reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, _lossy_pool(tables["BUFFER_POOL"])),
+            group=str(lossy_group(lossless)),
+            lossless_queues=ranges(lossless),
+            lossy_queues=ranges([queue for queue in QUEUES if queue not in lossless]),
+        )
+    if qos.trimming:
+        trim: Row = {**shared[LOSSY_QUEUE_PROFILE], **_TRIMS}
+        named[TRIM_QUEUE_PROFILE] = dict(sorted(trim.items()))
+        # One code point and queue for all ports ("symmetric" in the design doc/packet_trimming of the SONiC project).
+        tables["SWITCH_TRIMMING"] = {
+            "GLOBAL": {
+                "dscp_value": str(qos.trimming.dscp),
+                "queue_index": str(qos.trimming.queue),
+                "size": str(qos.trimming.size_bytes),
+            }
+        }
+    return tables
 
 
 def _pg_profile(profile: PortProfile) -> Row:
@@ -220,13 +290,13 @@ def _pg_profile(profile: PortProfile) -> Row:
     return row
 
 
-def _buffers(
+def _bound(
     used: Sequence[Port],
     lossless: Sequence[int],
     trimmed: Sequence[int],
-    profiles: dict[str, PortProfile],
-    platform: Platform,
-) -> Tables:
+    profiles: Mapping[str, PortProfile],
+) -> tuple[Table, Table, Row]:
+    """The profiles of priority groups and of queues, and the length of each port's cable."""
     groups: Table = {}
     queues: Table = {}
     cables: Row = {}
@@ -252,22 +322,419 @@ def _buffers(
             queues[f"{name}|{key}"] = lossy_queue
         for key in trim_keys:
             queues[f"{name}|{key}"] = trim_queue
-    tables: Tables = {"BUFFER_PG": groups, "BUFFER_QUEUE": queues}
+    return groups, queues, cables
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """Add what SONiC says of queues and buffers beyond the Fabric, and trimming where it has buffers."""
+    qos, platform = switch.qos, Platform.of(switch.model)
     if platform.mellanox:
-        ingress: Row = {"profile_list": INGRESS_PORT_PROFILE}
-        egress: Row = {"profile_list": EGRESS_PROFILES}
-        tables["BUFFER_PORT_INGRESS_PROFILE_LIST"] = {port.name: ingress for port in used}
-        tables["BUFFER_PORT_EGRESS_PROFILE_LIST"] = {port.name: egress for port in used}
-    tables["CABLE_LENGTH"] = {MAP: cables} if cables else {}
-    return tables
+        for c in qos.lossless:
+            facts[f"qos/pfc_priority[{c.priority}]/priority_group"] = c.priority
+    if qos.pools:
+        for name, pool in _pools(qos.pools).items():
+            facts[f"pool/{name.removesuffix('_pool')}_mode"] = str(pool["mode"])
+        for name, row in _shared_profiles(qos.pools).items():
+            facts |= {
+                f"{_SHARED[name]}_{leaf}": int(str(row[field]))
+                for field, leaf in _THRESHOLDS.items()
+                if field in row
+            }
+        facts["pool/lossy_queue_bytes"] = qos.pools.lossy_egress_bytes
+        trimming = congestion_facts(qos)
+        facts |= {path: value for path, value in trimming.items() if path.startswith("trimming/")}
+        if platform.mellanox:
+            facts |= {reclaim.FACT.format(name): "none" for name in _shut_ports(switch, platform)}
+    if qos.watchdog and not any(port.profile for port in switch.ports):
+        for fact in _WATCHDOG.values():
+            del facts[f"watchdog/{fact}"]
+    if _counts(switch):
+        facts["counter[ecn_marks]"] = "enable"
 
 
-def ranges(numbers: Sequence[int]) -> list[str]:
-    """Ascending numbers as SONiC's keys write them: `[3, 4, 6]` is `3-4` and `6`."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
+# --- and back -----------------------------------------------------------------------------------------
+
+_WATCHDOG = {"detection_time": "detect_ms", "restoration_time": "restore_ms", "action": "action"}
+_TRIMMING = {"size": "size_bytes", "dscp_value": "dscp", "queue_index": "queue"}
+_WRED = {
+    "green_min_threshold": "ecn_min_bytes",
+    "green_max_threshold": "ecn_max_bytes",
+    "green_drop_probability": "ecn_max_percent",
+}
+_HEADROOM = {
+    "xoff": "xoff_bytes",
+    "xon": "xon_bytes",
+    "size": "size_bytes",
+    "xon_offset": "xon_offset_bytes",
+    "dynamic_th": "dynamic_th",
+}
+_PROFILE = ("dynamic_th", "static_th", "pool", "size", "xoff", "xon", "xon_offset", "packet_discard_action")
+_STATED = {
+    "WRED_PROFILE": {"ecn": "ecn_all", "wred_green_enable": "true"},
+    "PORT_QOS_MAP": {"dscp_to_tc_map": MAP},
+}
+_GROUP_MAPS = ("tc_to_pg_map", "pfc_to_queue_map", "pfc_to_pg_map")
+
+
+def _map(name: str, fields: PatternRow) -> PatternRow:
+    """A table whose fields are numbers or ports; only its row `AZURE` is bound."""
+    others = Block("<word>", "row", (Silent("<word> <word>"),))
+    return Block(name, name, (Block(MAP, "map", (fields,)), others))
+
+
+_MAPS = ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_PRIORITY_GROUP_MAP", PFC_GROUPS)
+
+
+def _metres(text: str) -> Value:
+    return number(text.removesuffix("m"))
+
+
+TYPES = {"metres": _metres}
+
+ROWS: tuple[PatternRow, ...] = (
+    _map("DSCP_TO_TC_MAP", Fact("<word> <number>", "qos/dscp[{0}]/traffic_class")),
+    *(_map(name, Entry("<word> <number>", "map")) for name in _MAPS),
+    _map("CABLE_LENGTH", Entry("<word> <metres>", "map")),
+    table("SCHEDULER", *kept("type", "weight")),
+    table(
+        "WRED_PROFILE",
+        *kept(*_STATED["WRED_PROFILE"]),
+        *(Keep(f"{field} <number>", leaf) for field, leaf in _WRED.items()),
+    ),
+    table(
+        "PORT_QOS_MAP",
+        *kept("dscp_to_tc_map", "pfc_enable", "pfcwd_sw_enable"),
+        *(Keep(f"{field} {MAP}", field) for field in ("tc_to_queue_map", *_GROUP_MAPS)),
+    ),
+    table("QUEUE", *kept("scheduler", "wred_profile")),
+    table("BUFFER_POOL", *kept("mode", "size", "type", "xoff")),
+    table("BUFFER_PROFILE", *kept(*_PROFILE)),
+    *(table(name, *kept("profile")) for name in ("BUFFER_PG", "BUFFER_QUEUE")),
+    *(table(name, *kept("profile_list")) for name in PROFILE_LISTS),
+    table("PFC_WD", *kept(*_WATCHDOG, "POLL_INTERVAL"), Silent("pfc_stat_history <word>")),
+    table("SWITCH_TRIMMING", *(Keep(f"{field} <number>", leaf) for field, leaf in _TRIMMING.items())),
+    table(
+        "FLEX_COUNTER_TABLE",
+        *kept("FLEX_COUNTER_STATUS"),
+        Silent("(BULK_CHUNK_SIZE|BULK_CHUNK_SIZE_PER_PREFIX|FLEX_COUNTER_DELAY_STATUS|POLL_INTERVAL) <word>"),
+    ),
+)
+
+
+def finish(document: Document) -> None:
+    """State queues and buffers of every port, and list what contradicts the rest of them."""
+    demand(document, _STATED)
+    demand_row(document, "PORT_QOS_MAP", "global")
+    pfc = _finish_maps(document)
+    _finish_queues(document)
+    _finish_pools(document)
+    bound = _finish_bindings(document)
+    group = str(lossy_group(map(int, pfc)))
+    zero = reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, _lossy_pool(rows_of(document, "BUFFER_POOL")))
+    shut = reclaim.read_reclaimed(document, bound, zero, group)
+    _finish_groups(document, bound, shut, group)
+    _finish_buffer_queues(document, bound, shut, pfc)
+    _finish_lists(document, bound, shut)
+    _finish_trimming(document, bound)
+    for name, said in _map_of(document, "CABLE_LENGTH").items():
+        document.put(f"interface[{name}]/headroom/cable_m", *said)
+    _finish_watchdog(document, {name: priorities for name, priorities in bound.items() if priorities})
+    marks = rows_of(document, "FLEX_COUNTER_TABLE").get(MARKS_GROUP)
+    if marks and "FLEX_COUNTER_STATUS" in marks.values:
+        document.put("counter[ecn_marks]", *marks.values["FLEX_COUNTER_STATUS"])
+
+
+def _map_of(document: Document, name: str) -> Mapping[str, tuple[Value, int]]:
+    """The fields of the row of a map that is bound."""
+    bound = table_scope(document, name).scopes.get("map", {}).get("")
+    return bound.table("map") if bound else {}  # type: ignore[return-value]
+
+
+def _finish_maps(document: Document) -> list[str]:
+    """State the maps; the priorities that PFC pauses."""
+    for name in ("DSCP_TO_TC_MAP", *_MAPS, "CABLE_LENGTH"):
+        for key, row in rows_of(document, name).items():
+            strange(document, row.line, f"{name}|{key}: no port uses this map")
+    queues = _map_of(document, "TC_TO_QUEUE_MAP")
+    paused = _map_of(document, "MAP_PFC_PRIORITY_TO_QUEUE")
+    for kind, fields in (("traffic_class", queues), ("pfc_priority", paused)):
+        for field, said in fields.items():
+            document.put(f"qos/{kind}[{field}]/queue", *said)
+    known = {str(priority) for priority in QUEUES}
+    pfc = [field for field in paused if field in known]
+    lossy = lossy_group(map(int, pfc))
+    groups = _map_of(document, "TC_TO_PRIORITY_GROUP_MAP")
+    for kind, fields in (("traffic_class", groups), ("pfc_priority", _map_of(document, PFC_GROUPS))):
+        for field, (group, line) in fields.items():
+            if field in pfc or group != lossy:
+                document.put(f"qos/{kind}[{field}]/priority_group", group, line)
+    for field in queues.keys() - groups.keys() if groups else ():
+        text = f"TC_TO_PRIORITY_GROUP_MAP|{MAP} without {field}"
+        strange(document, table_scope(document, "TC_TO_PRIORITY_GROUP_MAP").scopes["map"][""].line, text)
+    return pfc
+
+
+def _finish_queues(document: Document) -> None:
+    schedulers = {name: _scheduler(row) for name, row in rows_of(document, "SCHEDULER").items()}
+    marking = {
+        name: [(leaf, *row.values[leaf]) for leaf in _WRED.values() if leaf in row.values]
+        for name, row in rows_of(document, "WRED_PROFILE").items()
+    }
+    for key, row in rows_of(document, "QUEUE").items():
+        name, _, numbers = key.partition("|")
+        paths, wred = port_paths(name), value_of(row, "wred_profile")
+        if wred and wred not in marking and expand(numbers):
+            text = f"QUEUE|{key} wred_profile: {wred} is missing"
+            strange(document, line_of(row, "wred_profile"), text)
+        for queue in expand(numbers):
+            if "scheduler" in row.values:
+                scheduler, line = row.values["scheduler"]
+                value = schedulers.get(str(scheduler), f"missing {scheduler}")
+                document.put(paths[f"queue[{queue}]/scheduler"], value, line)
+            for leaf, figure, line in marking.get(wred, ()):
+                document.put(paths[f"queue[{queue}]/{leaf}"], figure, line)
+
+
+def _scheduler(row: Scope) -> str:
+    if value_of(row, "type") == "STRICT":
+        return "strict"
+    return f"{value_of(row, 'type').lower()} {value_of(row, 'weight')}"
+
+
+def _put(document: Document, path: str, row: Scope, field: str, default: str = "") -> None:
+    """State a number of a row, at its line if there is one."""
+    document.put(path, number(value_of(row, field, default)), line_of(row, field))
+
+
+def _finish_pools(document: Document) -> None:
+    pools, profiles = rows_of(document, "BUFFER_POOL"), rows_of(document, "BUFFER_PROFILE")
+    for name, row in pools.items():
+        if name == reclaim.ZERO_POOL:
+            continue
+        kind = value_of(row, "type", "None")
+        if _POOL_TYPES.get(name) != kind:
+            strange(document, line_of(row, "type"), f"BUFFER_POOL|{name} type: {kind}")
+            continue
+        short = name.removesuffix("_pool")
+        _put(document, f"pool/{short}_bytes", row, "size")
+        document.put(f"pool/{short}_mode", value_of(row, "mode"), line_of(row, "mode"))
+        if name == INGRESS_POOL:
+            _put(document, "pool/headroom_bytes", row, "xoff", "0")
+    if pools:
+        _finish_profiles(document)
+    for name, row in profiles.items():
+        pool = value_of(row, "pool", "None")
+        if "xoff" in row.values and pool != INGRESS_POOL:
+            strange(document, line_of(row, "pool"), f"BUFFER_PROFILE|{name} pool: {pool}")
+
+
+def _finish_profiles(document: Document) -> None:
+    """The profiles that do not depend on speed or cable: their thresholds, and that nothing else is in them."""
+    profiles, missing = rows_of(document, "BUFFER_PROFILE"), table_scope(document, "BUFFER_PROFILE")
+    lossy = _lossy_pool(rows_of(document, "BUFFER_POOL"))
+    pools = {LOSSY_PG_PROFILE: INGRESS_POOL, LOSSLESS_QUEUE_PROFILE: EGRESS_POOL, LOSSY_QUEUE_PROFILE: lossy}
+    for name, pool in pools.items():
+        row = profiles.get(name, Scope(missing.line))
+        for field, leaf in _THRESHOLDS.items():
+            if field in row.values:
+                _put(document, f"{_SHARED[name]}_{leaf}", row, field)
+        one = len(row.values.keys() & _THRESHOLDS.keys()) == 1 and len(row.values) == 3
+        if value_of(row, "pool") != pool or not one:
+            text = f"BUFFER_PROFILE|{name} is no profile of {pool} with one threshold"
+            strange(document, row.line, text)
+        size = value_of(row, "size", "None")
+        if name == LOSSY_QUEUE_PROFILE:
+            _put(document, "pool/lossy_queue_bytes", row, "size")
+        elif size != "0":
+            strange(document, line_of(row, "size"), f"BUFFER_PROFILE|{name} size: {size}")
+    wanted: Table = {}
+    if _has(document, next(iter(PROFILE_LISTS))):
+        wanted[INGRESS_PORT_PROFILE] = _INGRESS_PORT
+    if _has(document, "SWITCH_TRIMMING") or TRIM_QUEUE_PROFILE in profiles:
+        plain = profiles.get(LOSSY_QUEUE_PROFILE)
+        wanted[TRIM_QUEUE_PROFILE] = {**(fields_of(plain) if plain else {}), **_TRIMS}
+    demand_rows(document, "BUFFER_PROFILE", wanted)
+
+
+def _has(document: Document, name: str) -> bool:
+    return name in document.scope.scopes
+
+
+def _finish_bindings(document: Document) -> dict[str, str]:
+    """State trust and PFC of every port; the PFC priorities of each bound port, empty where it has none."""
+    bound: dict[str, str] = {}
+    mellanox = [name for name in MELLANOX_TABLES if _has(document, name)]
+    for name in MELLANOX_TABLES if mellanox else ():
+        if name not in mellanox:
+            strange(document, 1, f"table {name} is missing")
+    wanted = ("tc_to_queue_map", *(_GROUP_MAPS if mellanox else _GROUP_MAPS[:-1]))
+    for name, row in rows_of(document, "PORT_QOS_MAP").items():
+        if name == "global":
+            continue
+        if value_of(row, "dscp_to_tc_map") == MAP:
+            document.put(f"interface[{name}]/trust", "dscp", line_of(row, "dscp_to_tc_map"))
+        bound[name] = value_of(row, "pfc_enable")
+        if bound[name]:
+            document.put(f"interface[{name}]/pfc", *row.values["pfc_enable"])
+        for field in wanted if bound[name] else wanted[:1]:
+            if field not in row.values:
+                strange(document, row.line, f"PORT_QOS_MAP|{name} without {field} {MAP}")
+    return bound
+
+
+def _finish_groups(
+    document: Document, bound: Mapping[str, str], shut: frozenset[str], lossy_key: str
+) -> None:
+    """State the headroom of every port; its lossless groups must be the priorities that PFC pauses."""
+    lossless: dict[str, dict[int, str]] = {name: {} for name in bound}
+    lossy: dict[str, list[str]] = {name: [] for name in bound}
+    headrooms = {
+        name: [(f"headroom/{leaf}", *_figure(row, field)) for field, leaf in _HEADROOM.items() if field in row.values]
+        for name, row in rows_of(document, "BUFFER_PROFILE").items()
+        if "xoff" in row.values
+    }  # fmt: skip
+    for key, row in rows_of(document, "BUFFER_PG").items():
+        name, _, numbers = key.partition("|")
+        profile = value_of(row, "profile")
+        if profile == reclaim.ZERO_GROUP and name in shut:
+            continue
+        if profile == LOSSY_PG_PROFILE:
+            lossy.setdefault(name, []).append(numbers)
+        elif profile in headrooms:
+            lossless.setdefault(name, {}).update((group, profile) for group in expand(numbers))
+            _put_headroom(document, name, headrooms[profile])
         else:
-            runs.append([number])
-    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+            strange(document, line_of(row, "profile"), f"BUFFER_PG|{key} profile: {profile}")
+    if not rows_of(document, "BUFFER_POOL"):
+        return
+    line = table_scope(document, "BUFFER_PG").line
+    for name, groups in lossless.items():
+        paused = bound.get(name, "")
+        if not groups and paused and (profile := _reclaimed(document, name)):
+            groups.update((int(group), profile) for group in paused.split(",") if group.isdecimal())
+            _put_headroom(document, name, headrooms.get(profile, ()))
+        if ",".join(map(str, sorted(groups))) != paused or len(set(groups.values())) > 1:
+            text = f"BUFFER_PG|{name}: the groups of one lossless profile are not PFC's {paused}"
+            strange(document, line, text)
+        if lossy.get(name) != [lossy_key]:
+            strange(document, line, f"BUFFER_PG|{name}: the lossy group is not {lossy_key} alone")
+
+
+def _figure(row: Scope, field: str) -> tuple[Value, int]:
+    value, line = row.values[field]
+    return number(str(value)), line
+
+
+def _put_headroom(document: Document, port: str, figures: Iterable[tuple[str, Value, int]]) -> None:
+    paths = port_paths(port)
+    for leaf, value, line in figures:
+        document.put(paths[leaf], value, line)
+
+
+def _reclaimed(document: Document, port: str) -> str:
+    """The profile that a port gets back when it is no longer shut.
+
+    On Mellanox buffermgrd deletes the lossless groups of a port that is shut, if their profile has the name that it
+    gives itself, and binds that profile anew later (`doSpeedUpdateTask` in sonic-swss `cfgmgr/buffermgr.cpp`).
+    """
+    row = rows_of(document, "PORT").get(port, Scope(1))
+    speed = row.values.get("speed_gbps", (0, 0))[0]
+    cable = _map_of(document, "CABLE_LENGTH").get(port, (0, 0))[0]
+    profile = f"pg_lossless_{speed}000_{cable}m_profile"
+    mellanox = any(_has(document, name) for name in MELLANOX_TABLES)
+    shut = value_of(row, "enabled", "false") == "false"
+    return profile if mellanox and shut and profile in rows_of(document, "BUFFER_PROFILE") else ""
+
+
+def _finish_buffer_queues(
+    document: Document, bound: Mapping[str, str], shut: frozenset[str], pfc: Sequence[str]
+) -> None:
+    """The queues with a lossless buffer must be the priorities that PFC pauses, all others have a lossy one."""
+    if not rows_of(document, "BUFFER_POOL"):
+        return
+    queues: dict[str, dict[int, bool]] = {name: {} for name in bound}
+    zero: dict[str, dict[int, bool]] = {name: {} for name in sorted(shut)}
+    for key, row in rows_of(document, "BUFFER_QUEUE").items():
+        name, _, numbers = key.partition("|")
+        profile = value_of(row, "profile", "None")
+        if profile in reclaim.ZERO_QUEUES and name in shut:
+            zero[name].update(dict.fromkeys(expand(numbers), profile == reclaim.ZERO_LOSSLESS))
+            continue
+        if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE):
+            strange(document, line_of(row, "profile"), f"BUFFER_QUEUE|{key} profile: {profile}")
+        for queue in expand(numbers):
+            queues.setdefault(name, {})[queue] = profile == LOSSLESS_QUEUE_PROFILE
+    wanted = {queue: str(queue) in pfc for queue in QUEUES}
+    line = table_scope(document, "BUFFER_QUEUE").line
+    for name, kinds in zero.items():
+        if kinds != wanted:
+            strange(document, line, f"BUFFER_QUEUE|{name}: not every queue is without buffer")
+    for name, kinds in queues.items():
+        paused = bound.get(name, "")
+        if ",".join(str(queue) for queue in sorted(kinds) if kinds[queue]) != paused:
+            strange(document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}")
+        if sorted(kinds) != list(QUEUES):
+            strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
+
+
+def _finish_lists(document: Document, bound: Mapping[str, str], shut: frozenset[str]) -> None:
+    """Every port in use has the profile lists that the renderer gives it."""
+    for listing, want in PROFILE_LISTS.items():
+        if not _has(document, listing):
+            continue
+        listed = rows_of(document, listing)
+        for name in bound.keys() - listed.keys():
+            strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
+        for name, row in listed.items():
+            if name not in shut and value_of(row, "profile_list") != want:
+                strange(document, line_of(row, "profile_list"), f"{listing}|{name} is not {want}")
+
+
+def _finish_trimming(document: Document, bound: Mapping[str, str]) -> None:
+    """State what trimming leaves of packets, and the queues it serves, which must be the same on all ports."""
+    trimmed: dict[str, set[int]] = {name: set() for name in bound}
+    place = 0
+    for key, row in rows_of(document, "BUFFER_QUEUE").items():
+        name, _, numbers = key.partition("|")
+        if value_of(row, "profile") == TRIM_QUEUE_PROFILE:
+            place = place or row.line
+            trimmed.setdefault(name, set()).update(expand(numbers))
+    asked = rows_of(document, "SWITCH_TRIMMING").get("GLOBAL", Scope(1))
+    if not asked.values and not any(trimmed.values()):
+        return
+    for leaf in _TRIMMING.values():
+        document.put(f"trimming/{leaf}", *asked.values.get(leaf, ("missing", asked.line)))
+    first = min(trimmed, default="")
+    everywhere = trimmed.get(first, set())
+    line = place or table_scope(document, "BUFFER_QUEUE").line
+    document.put("trimming/queues", ",".join(map(str, sorted(everywhere))), line)
+    for name, queues in trimmed.items():
+        if queues != everywhere:
+            strange(document, line, f"BUFFER_QUEUE|{name}: other queues are trimmed than of {first}")
+
+
+def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
+    rows, bindings = dict(rows_of(document, "PFC_WD")), rows_of(document, "PORT_QOS_MAP")
+    every = rows.pop("GLOBAL", None)
+    if every and "POLL_INTERVAL" in every.values:
+        _put(document, "watchdog/poll_ms", every, "POLL_INTERVAL")
+    reference = next(iter(rows.values()), None)
+    for name, priorities in guarded.items():
+        row = rows.get(name)
+        watched = value_of(bindings[name], "pfcwd_sw_enable") == priorities
+        value: Value = boolean(row is not None and watched)
+        if row and reference and fields_of(row) != fields_of(reference):
+            value = ", ".join(f"{field} {setting}" for field, setting in sorted(fields_of(row).items()))
+        document.put(f"interface[{name}]/watchdog", value, (row or bindings[name]).line)
+    for name, row in rows.items():
+        if name not in guarded:
+            strange(document, row.line, f"PFC_WD|{name}: no PFC on this port")
+    for field, leaf in _WATCHDOG.items() if reference else ():
+        if reference and field in reference.values:
+            _put(document, f"watchdog/{leaf}", reference, field)
+
+
+TOPIC = Topic(ROWS, finish)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.sonic.config_db import demand_rows, line_of, rows_of, strange, table_scope, value_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.back.nos.sonic.document import Row, Table, Tables
-    from fabricc.back.nos.sonic.reader import Source
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.sonic.config_db import Row, Table, Tables
 
 ZERO_POOL = "ingress_zero_pool"
 ZERO_GROUP = "ingress_lossy_pg_zero_profile"
@@ -76,38 +78,40 @@ def reclaim(
             tables[table][name] = {"profile_list": profile}
 
 
-def read_reclaimed(source: Source, bound: Mapping[str, str], profiles: Table, group: str) -> frozenset[str]:
+def read_reclaimed(
+    document: Document, bound: Mapping[str, str], profiles: Table, group: str
+) -> frozenset[str]:
     """State which ports hold no buffer, and list what contradicts it: such a port serves nothing and is shut.
 
     Args:
-        source: the tables.
+        document: the tables.
         bound: the ports with QoS bindings.
         profiles: what `zero_profiles` gives for the pools in the tables.
         group: the priority group of lossy traffic.
     """
-    groups = {
-        key.partition("|")[0]: key
-        for key, row in source.rows("BUFFER_PG").items()
-        if row.get("profile") == ZERO_GROUP
-    }
-    for name, key in groups.items():
-        source.put(FACT.format(name), "none", "BUFFER_PG", key, "profile")
+    ports = rows_of(document, "PORT")
+    shut: set[str] = set()
+    for key, row in rows_of(document, "BUFFER_PG").items():
+        if value_of(row, "profile") != ZERO_GROUP:
+            continue
+        name, line = key.partition("|")[0], line_of(row, "profile")
+        shut.add(name)
+        document.put(FACT.format(name), "none", line)
         if key != f"{name}|{group}":
-            source.strange(f"BUFFER_PG|{key}: not the lossy group {group}", "BUFFER_PG", key)
+            strange(document, row.line, f"BUFFER_PG|{key}: not the lossy group {group}")
         if name in bound:
-            source.strange(f"BUFFER_PG|{key}: a port in use holds no buffer", "BUFFER_PG", key, "profile")
-        if source.rows("PORT").get(name, {}).get("admin_status") == "up":
-            source.strange(f"BUFFER_PG|{key}: a port that is up holds no buffer", "BUFFER_PG", key, "profile")
-    for table, zero in ZERO_LISTS.items():
-        for name in groups.keys() - source.rows(table).keys():
-            source.strange(f"{table}|{name} is missing", table)
-        for name, row in source.rows(table).items():
-            if (row.get("profile_list") == zero) != (name in groups):
-                source.strange(f"{table}|{name}: {row.get('profile_list')}", table, name, "profile_list")
-    if groups:
-        if source.rows("BUFFER_POOL").get(ZERO_POOL) != _POOL:
-            source.strange(f"BUFFER_POOL|{ZERO_POOL} is not {_POOL}", "BUFFER_POOL", ZERO_POOL)
-        for name, want in profiles.items():
-            if source.rows("BUFFER_PROFILE").get(name) != want:
-                source.strange(f"BUFFER_PROFILE|{name} is not {want}", "BUFFER_PROFILE", name)
-    return frozenset(groups)
+            strange(document, line, f"BUFFER_PG|{key}: a port in use holds no buffer")
+        if name in ports and value_of(ports[name], "enabled") == "true":
+            strange(document, line, f"BUFFER_PG|{key}: a port that is up holds no buffer")
+    for listing, zero in ZERO_LISTS.items():
+        rows = rows_of(document, listing)
+        for name in shut - rows.keys():
+            strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
+        for name, row in rows.items():
+            listed = value_of(row, "profile_list", "None")
+            if (listed == zero) != (name in shut):
+                strange(document, line_of(row, "profile_list"), f"{listing}|{name}: {listed}")
+    if shut:
+        demand_rows(document, "BUFFER_POOL", {ZERO_POOL: _POOL})
+        demand_rows(document, "BUFFER_PROFILE", profiles)
+    return frozenset(shut)

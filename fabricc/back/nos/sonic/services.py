@@ -1,12 +1,33 @@
-"""The tables of management services: who may log in, TACACS+, SNMP, gNMI and LLDP; written and read back."""
+"""Identity and management services of SONiC: who may log in, whom it asks and tells; and what the ASIC hashes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Keep, Silent
+from fabricc.back.nos.sonic.config_db import (
+    demand,
+    demand_row,
+    kept,
+    line_of,
+    release,
+    rows_of,
+    silent,
+    strange,
+    table,
+    table_scope,
+    value_of,
+)
+from fabricc.back.nos.sonic.limits import RELEASES, release_of
+from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, ROLES, Platform, number
+from fabricc.fabric.facts import setting_facts
+
 if TYPE_CHECKING:
-    from fabricc.back.nos.sonic.document import Row, Table, Tables
-    from fabricc.back.nos.sonic.reader import Source
+    from fabricc.back.nos.reading.rows import Row as PatternRow
+    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Management, Switch
 
@@ -18,44 +39,75 @@ DROP_PRIORITY = 1
 IPV4 = "0x0800"
 AAA_LOGIN = "tacacs+,local"
 AAA_KINDS = ("authentication", "accounting")
-DEFAULT_LLDP_S = 30
 LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
-LLDP_RANGE_S = (5, 254)  # sonic-lldp.yang, hello_time
-CERTIFICATES = {
-    "ca_crt": "/etc/sonic/telemetry/dsmsroot.cer",
-    "server_crt": "/etc/sonic/telemetry/streamingtelemetryserver.cer",
-    "server_key": "/etc/sonic/telemetry/streamingtelemetryserver.key",
+HASH_FIELDS = ("SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT")
+CONVENTIONS = {
+    "buffer_model": "traditional",
+    "docker_routing_config_mode": "split-unified",
+    "frr_mgmt_framework_config": "false",
+    "synchronous_mode": "enable",
+    "suppress-fib-pending": "disabled",
+    "default_pfcwd_status": "disable",
 }
-"""Where the gNMI container looks for its certificates (sonic-gnmi.yang; sonic-buildimage, gnmi-native.sh)."""
+"""Fields of `DEVICE_METADATA` that are the same on every switch: frr.conf and the buffer rows are fabricc's own."""
+
+DEPARTURES = (
+    Departure("user[*]/ssh_key", LEFT_OUT, "CONFIG_DB has no table for accounts or SSH keys (FAB5310)"),
+    Departure("load_balancing/*", LEFT_OUT, "no release has more than the hash of flows (FAB5324)"),
+)
+
+
+# --- what SONiC makes of the Fabric's statements ------------------------------------------------------
+
+
+def identity_tables(switch: Switch) -> Tables:
+    """What the switch is, and of which release its file is."""
+    platform = Platform.of(switch.model)
+    row: Row = {
+        "hostname": switch.name,
+        "hwsku": platform.hwsku,
+        "platform": platform.platform,
+        "type": ROLES[switch.tier_index],
+        "bgp_asn": str(switch.bgp.asn),
+        **CONVENTIONS,
+    }
+    versions: Row = {"VERSION": release_of(switch).schema}
+    return {"DEVICE_METADATA": {"localhost": row}, "VERSIONS": {"DATABASE": versions}}
 
 
 def service_tables(management: Management) -> Tables:
-    """The tables; those of services that are off are empty."""
+    """The services; tables of those that are off are empty."""
     tacacs, snmp = management.tacacs, management.snmp
-    tables: Tables = {
+    guards = guarded(management)
+    return {
+        "NTP": {"global": {"admin_state": "enabled", "src_intf": "eth0", "vrf": "mgmt"}}
+        if management.ntp
+        else {},
+        "NTP_SERVER": {
+            server: {"association_type": "server", "iburst": "on", "resolve_as": server}
+            for server in management.ntp
+        },
+        "DNS_NAMESERVER": {server: {} for server in management.dns},
+        "SYSLOG_SERVER": {
+            server: {"port": "514", "protocol": "udp", "severity": "notice", "vrf": "mgmt"}
+            for server in management.syslog
+        },
         "TACPLUS": {"global": {"passkey": tacacs.key}} if tacacs else {},
         "TACPLUS_SERVER": _tacacs_servers(tacacs.servers) if tacacs else {},
-        "AAA": _aaa() if tacacs else {},
-        "SNMP": {},
+        "AAA": {kind: {"login": login} for kind, login in _logins(management).items()},
+        "SNMP": {key.upper(): {key: text} for key, text in _snmp_texts(management).items()},
         "SNMP_COMMUNITY": {snmp.community: {"TYPE": "RO"}} if snmp else {},
-        "SNMP_AGENT_ADDRESS_CONFIG": (
-            {f"{management.address.partition('/')[0]}|161|mgmt": {}} if snmp else {}
-        ),
+        "SNMP_AGENT_ADDRESS_CONFIG": {f"{_snmp_address(management)}|161|mgmt": {}} if snmp else {},
         "GNMI": _gnmi(management.gnmi_port) if management.gnmi_port is not None else {},
-        "LLDP": {},
-        "ACL_TABLE": {},
-        "ACL_RULE": {},
+        "LLDP": _lldp(management.lldp_interval_s),
+        "ACL_TABLE": {SERVICES[service]: _access_list(service) for service in guards},
+        "ACL_RULE": {key: rule for service in guards for key, rule in _rules(service, management).items()},
     }
-    if snmp and snmp.location:
-        tables["SNMP"]["LOCATION"] = {"Location": snmp.location}
-    if snmp and snmp.contact:
-        tables["SNMP"]["CONTACT"] = {"Contact": snmp.contact}
-    if management.lldp_interval_s != DEFAULT_LLDP_S:
-        hello = {"hello_time": str(management.lldp_interval_s), "multiplier": str(LLDP_HOLD)}
-        tables["LLDP"]["GLOBAL"] = {**hello}
-    for service in guarded(management):
-        _guard(tables, service, management)
-    return tables
+
+
+def hash_tables() -> Tables:
+    """What the ASIC hashes of a packet."""
+    return {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": list(HASH_FIELDS)}}}
 
 
 def guarded(management: Management) -> list[str]:
@@ -77,160 +129,279 @@ def _tacacs_servers(servers: tuple[str, ...]) -> Table:
     }
 
 
-def _aaa() -> Table:
+def _logins(management: Management) -> dict[str, str]:
     """Local accounts serve when no server answers; one that a server refuses is refused (`common-auth-sonic.j2`).
 
     `failthrough` would let a refused user try the local accounts, `authorization` ask the servers for every command.
     """
-    return {kind: {"login": AAA_LOGIN} for kind in AAA_KINDS}
+    return dict.fromkeys(AAA_KINDS, AAA_LOGIN) if management.tacacs else {}
+
+
+def _snmp_texts(management: Management) -> dict[str, str]:
+    snmp = management.snmp
+    texts = {"Location": snmp.location, "Contact": snmp.contact} if snmp else {}
+    return {key: text for key, text in texts.items() if text}
+
+
+def _snmp_address(management: Management) -> str:
+    return management.address.partition("/")[0]
 
 
 def _gnmi(port: int) -> Table:
+    return {"certs": {**CERTIFICATES}, "gnmi": {"client_auth": "true", "log_level": "2", "port": str(port)}}
+
+
+def _lldp(interval_s: int) -> Table:
+    if interval_s == DEFAULT_LLDP_S:
+        return {}
+    return {"GLOBAL": {"hello_time": str(interval_s), "multiplier": str(LLDP_HOLD)}}
+
+
+def _access_list(service: str) -> Row:
     return {
-        "certs": {**CERTIFICATES},
-        "gnmi": {"client_auth": "true", "log_level": "2", "port": str(port)},
-    }
-
-
-def _guard(tables: Tables, service: str, management: Management) -> None:
-    name = SERVICES[service]
-    tables["ACL_TABLE"][name] = {
         "policy_desc": f"who may ask {service}",
         "services": [service],
         "stage": "ingress",
         "type": "CTRLPLANE",
     }
+
+
+def _rules(service: str, management: Management) -> Table:
+    """A rule for each network, and at last one that drops."""
+    name = SERVICES[service]
     port: Row = {"L4_DST_PORT": str(management.gnmi_port)} if service == "EXTERNAL_CLIENT" else {}
-    for index, network in enumerate(management.access):
-        tables["ACL_RULE"][f"{name}|RULE_{index + 1}"] = {
+    rows: Table = {
+        f"{name}|RULE_{index + 1}": {
             "ETHER_TYPE": IPV4,
             "PACKET_ACTION": "ACCEPT",
             "PRIORITY": str(FIRST_PRIORITY - index),
             "SRC_IP": network,
             **port,
         }
-    tables["ACL_RULE"][f"{name}|{DROP_RULE}"] = {
-        "ETHER_TYPE": IPV4,
-        "PACKET_ACTION": "DROP",
-        "PRIORITY": str(DROP_PRIORITY),
-        **port,
+        for index, network in enumerate(management.access)
     }
+    drop: Row = {"ETHER_TYPE": IPV4, "PACKET_ACTION": "DROP", "PRIORITY": str(DROP_PRIORITY), **port}
+    return {**rows, f"{name}|{DROP_RULE}": drop}
 
 
-def service_facts(switch: Switch) -> Facts:
-    """What the tables state beyond the common settings."""
-    management = switch.management
-    facts: Facts = {}
-    if management.tacacs:
-        facts |= {f"aaa[{kind}]": AAA_LOGIN for kind in AAA_KINDS}
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """Add the settings that SONiC expresses, what the switch is, and what its services say beyond the Fabric."""
+    management, platform = switch.management, Platform.of(switch.model)
+    for path in [path for path in facts if path.startswith("user[")]:
+        del facts[path]
+    for path, value in setting_facts(switch).items():
+        if path.startswith(("management/", "lldp/")):
+            facts[path] = value
+    facts["system/hwsku"] = platform.hwsku
+    facts["system/platform"] = platform.platform
+    facts["system/type"] = ROLES[switch.tier_index]
+    facts |= {f"aaa[{kind}]": login for kind, login in _logins(management).items()}
     if management.snmp:
-        facts["snmp/address"] = management.address.partition("/")[0]
+        facts["snmp/address"] = _snmp_address(management)
     if management.gnmi_port is not None:
         facts["gnmi/certificates"] = ",".join(CERTIFICATES.values())
-    if management.lldp_interval_s != DEFAULT_LLDP_S:
+    if _lldp(management.lldp_interval_s):
         facts["lldp/hold_intervals"] = LLDP_HOLD
-    for service in guarded(management):
-        facts[f"access[{service}]"] = ",".join(sorted(management.access))
-    return facts
+    facts |= {f"access[{service}]": ",".join(sorted(management.access)) for service in guarded(management)}
 
 
-def read_services(source: Source) -> None:
-    """Every fact of the services."""
-    _read_tacacs(source)
-    _read_snmp(source)
-    _read_gnmi(source)
-    _read_lldp(source)
-    _read_access(source)
+# --- and back -----------------------------------------------------------------------------------------
+
+_STATED = {
+    "DEVICE_METADATA": CONVENTIONS,
+    "NTP": {"admin_state": "enabled", "src_intf": "eth0", "vrf": "mgmt"},
+    "NTP_SERVER": {"association_type": "server"},
+    "SYSLOG_SERVER": {"port": "514", "protocol": "udp", "vrf": "mgmt"},
+    "TACPLUS_SERVER": {"vrf": "mgmt"},
+    "SNMP_COMMUNITY": {"TYPE": "RO"},
+    "ACL_TABLE": {"type": "CTRLPLANE"},
+    "SWITCH_HASH": {"ecmp_hash@": ",".join(HASH_FIELDS)},
+}
+_RULE = ("ETHER_TYPE", "L4_DST_PORT", "PACKET_ACTION", "PRIORITY", "SRC_IP")
 
 
-def _read_tacacs(source: Source) -> None:
-    for field, value in source.fields("TACPLUS", "global"):
-        if field == "passkey":
-            source.put("management/tacacs/secret", value, "TACPLUS", "global", field)
-    if servers := source.rows("TACPLUS_SERVER"):
-        ranks = {name: int(rank) if (rank := str(row.get("priority", "1"))).isdecimal() else 0
-                 for name, row in servers.items()}  # fmt: skip
-        order = sorted(servers, key=lambda name: -ranks[name])
-        source.put("management/tacacs/servers", ",".join(order), "TACPLUS_SERVER", order[-1], "priority")
-    for kind, row in source.rows("AAA").items():
-        value = str(row.get("login", ""))
-        if row.get("failthrough") == "True":
+def _stated(name: str, *others: PatternRow) -> PatternRow:
+    return table(name, *kept(*_STATED[name]), *others)
+
+
+ROWS: tuple[PatternRow, ...] = (
+    _stated(
+        "DEVICE_METADATA",
+        *kept("hostname", "hwsku", "platform", "type"),
+        Keep("bgp_asn <number>", "bgp_asn"),
+        *silent("bgp_router_id", "mac", "timezone", "region", "cloudtype", "deployment_id", "resource_type"),
+        *silent("rack_mgmt_map", "cluster", "location_type", "default_bgp_status", "yang_config_validation"),
+        *silent("create_only_config_db_buffers"),
+        Silent("nexthop_group disabled"),
+    ),
+    table("VERSIONS", *kept("VERSION"), Silent("<word> <word>")),
+    _stated("NTP", Keep("src_intf@ <word>", "src_intf"), *silent("authentication", "dhcp", "server_role")),
+    _stated(
+        "NTP_SERVER",
+        *kept("resolve_as"),
+        Silent("admin_state enabled"),
+        *silent("iburst", "version", "trusted"),
+    ),
+    table("DNS_NAMESERVER"),
+    _stated("SYSLOG_SERVER", *silent("severity", "source")),
+    table("TACPLUS", Silent("auth_type pap"), *kept("passkey"), *silent("timeout", "src_intf")),
+    _stated("TACPLUS_SERVER", Silent("tcp_port 49"), *kept("priority"), *silent("timeout", "auth_type")),
+    table("AAA", *kept("login", "failthrough"), *silent("fallback", "debug", "trace")),
+    table("SNMP", *kept("Location", "Contact")),
+    _stated("SNMP_COMMUNITY"),
+    table("SNMP_AGENT_ADDRESS_CONFIG"),
+    table(
+        "GNMI",
+        *kept(*CERTIFICATES, "client_auth"),
+        Keep("port <number>", "port"),
+        *silent("log_level", "save_on_set", "user_auth"),
+    ),
+    table(
+        "LLDP",
+        *(Keep(f"{field} <number>", field) for field in ("hello_time", "multiplier")),
+        *silent("system_name", "system_description"),
+    ),
+    _stated("ACL_TABLE", Silent("stage ingress"), *silent("policy_desc"), *kept("services@")),
+    table("ACL_RULE", *kept(*_RULE)),
+    _stated("SWITCH_HASH", *silent("lag_hash", "lag_hash@", "lag_hash_algorithm")),
+)
+
+
+def finish(document: Document) -> None:
+    """State identity and services, and list what is not as every plan has it."""
+    demand(document, _STATED)
+    demand_row(document, "DEVICE_METADATA", "localhost")
+    demand_row(document, "SWITCH_HASH", "GLOBAL")
+    _finish_identity(document)
+    for kind, name in (("ntp", "NTP_SERVER"), ("dns", "DNS_NAMESERVER"), ("syslog", "SYSLOG_SERVER")):
+        if servers := rows_of(document, name):
+            first = next(iter(servers.values()))
+            document.put(f"management/{kind}", ",".join(sorted(servers)), first.line)
+    _finish_ntp(document)
+    _finish_tacacs(document)
+    _finish_snmp(document)
+    _finish_gnmi(document)
+    lldp = rows_of(document, "LLDP").get("GLOBAL")
+    place = lldp or table_scope(document, "LLDP")
+    document.put("lldp/interval_s", *place.values.get("hello_time", (DEFAULT_LLDP_S, place.line)))
+    if "multiplier" in place.values:
+        document.put("lldp/hold_intervals", *place.values["multiplier"])
+    _finish_access(document)
+
+
+def _finish_identity(document: Document) -> None:
+    row = rows_of(document, "DEVICE_METADATA").get("localhost")
+    if row is None:
+        return
+    for field, path in (
+        ("hostname", "system/hostname"),
+        ("bgp_asn", "bgp/asn"),
+        *((field, f"system/{field}") for field in ("hwsku", "platform", "type")),
+    ):
+        if field in row.values:
+            document.put(path, *row.values[field])
+        elif field in ("hostname", "bgp_asn"):
+            strange(document, row.line, f"DEVICE_METADATA|localhost without {field}")
+
+
+def _finish_ntp(document: Document) -> None:
+    servers = rows_of(document, "NTP_SERVER")
+    of = release(document)
+    needless = of != "" and "NTP_SERVER" in RELEASES[of].absent
+    for key, row in servers.items():
+        if value_of(row, "resolve_as", key if needless else "None") != key:
+            text = f"NTP_SERVER|{key} resolve_as: {value_of(row, 'resolve_as', 'None')}"
+            strange(document, line_of(row, "resolve_as"), text)
+    if servers and "global" not in rows_of(document, "NTP"):
+        strange(document, table_scope(document, "NTP").line, "NTP|global is missing")
+
+
+def _finish_tacacs(document: Document) -> None:
+    key = rows_of(document, "TACPLUS").get("global")
+    if key and "passkey" in key.values:
+        document.put("management/tacacs/secret", *key.values["passkey"])
+    if servers := rows_of(document, "TACPLUS_SERVER"):
+        order = sorted(servers, key=lambda name: -_rank(servers[name], "priority", "1"))
+        line = line_of(servers[order[-1]], "priority")
+        document.put("management/tacacs/servers", ",".join(order), line)
+    for kind, row in rows_of(document, "AAA").items():
+        value = value_of(row, "login")
+        if value_of(row, "failthrough") == "True":
             value += " failthrough"
-        source.put(f"aaa[{kind}]", value, "AAA", kind, "login")
+        document.put(f"aaa[{kind}]", value, line_of(row, "login"))
 
 
-def _read_snmp(source: Source) -> None:
-    for row, field in (("LOCATION", "Location"), ("CONTACT", "Contact")):
-        for name, value in source.fields("SNMP", row):
-            if name == field:
-                source.put(f"management/snmp/{field.lower()}", value, "SNMP", row, field)
-    if names := sorted(source.rows("SNMP_COMMUNITY")):
-        source.put("management/snmp/secret", ",".join(names), "SNMP_COMMUNITY", names[0])
-    for key in source.rows("SNMP_AGENT_ADDRESS_CONFIG"):
+def _finish_snmp(document: Document) -> None:
+    for key, field in (("LOCATION", "Location"), ("CONTACT", "Contact")):
+        row = rows_of(document, "SNMP").get(key)
+        if row and field in row.values:
+            document.put(f"management/snmp/{field.lower()}", *row.values[field])
+    communities = rows_of(document, "SNMP_COMMUNITY")
+    if names := sorted(communities):
+        document.put("management/snmp/secret", ",".join(names), communities[names[0]].line)
+    for key, row in rows_of(document, "SNMP_AGENT_ADDRESS_CONFIG").items():
         address, _, rest = key.partition("|")
         if rest == "161|mgmt":
-            source.put("snmp/address", address, "SNMP_AGENT_ADDRESS_CONFIG", key)
+            document.put("snmp/address", address, row.line)
         else:
-            source.strange(f"SNMP_AGENT_ADDRESS_CONFIG|{key}", "SNMP_AGENT_ADDRESS_CONFIG", key)
+            strange(document, row.line, f"SNMP_AGENT_ADDRESS_CONFIG|{key}")
 
 
-def _read_gnmi(source: Source) -> None:
-    certificates = dict(source.fields("GNMI", "certs"))
-    if certificates:
-        value = ",".join(certificates.get(field, "") for field in CERTIFICATES)
-        source.put("gnmi/certificates", value, "GNMI", "certs")
-    for field, value in source.fields("GNMI", "gnmi"):
-        if field == "port":
-            port = int(value) if value.isdecimal() else value
-            source.put("management/gnmi_port", port, "GNMI", "gnmi", field)
-    client = source.rows("GNMI").get("gnmi")
-    if client is not None and client.get("client_auth") != "true":
-        text = f"GNMI|gnmi client_auth: {client.get('client_auth', 'not stated')}"
-        source.strange(text, "GNMI", "gnmi", "client_auth")
+def _finish_gnmi(document: Document) -> None:
+    rows = rows_of(document, "GNMI")
+    certificates, server = rows.get("certs"), rows.get("gnmi")
+    if certificates and certificates.values:
+        paths = [value_of(certificates, field) for field in CERTIFICATES]
+        document.put("gnmi/certificates", ",".join(paths), certificates.line)
+    if server:
+        if "port" in server.values:
+            document.put("management/gnmi_port", *server.values["port"])
+        if (client := value_of(server, "client_auth", "not stated")) != "true":
+            strange(document, line_of(server, "client_auth"), f"GNMI|gnmi client_auth: {client}")
 
 
-def _read_lldp(source: Source) -> None:
-    stated = dict(source.fields("LLDP", "GLOBAL"))
-    hello = stated.get("hello_time", str(DEFAULT_LLDP_S))
-    source.put("lldp/interval_s", int(hello) if hello.isdecimal() else hello, "LLDP", "GLOBAL", "hello_time")
-    if hold := stated.get("multiplier"):
-        value = int(hold) if hold.isdecimal() else hold
-        source.put("lldp/hold_intervals", value, "LLDP", "GLOBAL", "multiplier")
-
-
-def _read_access(source: Source) -> None:
+def _finish_access(document: Document) -> None:
     """A service's networks are stated when all others are dropped after them, on the right port."""
-    for name, table in source.rows("ACL_TABLE").items():
-        services = table.get("services", [])
-        for service in services if isinstance(services, list) else ():
-            value = _permitted(source, name, service)
-            source.put(f"access[{service}]", value, "ACL_TABLE", name)
+    known = rows_of(document, "ACL_TABLE")
+    rules: dict[str, list[tuple[str, Scope]]] = {name: [] for name in known}
+    for key, rule in rows_of(document, "ACL_RULE").items():
+        name = key.partition("|")[0]
+        if name in rules:
+            rules[name].append((key, rule))
+        else:
+            strange(document, rule.line, f"ACL_RULE|{key} of no table")
+    for name, row in known.items():
+        services = value_of(row, "services@")
+        for service in services.split(",") if services else ():
+            value = _permitted(document, rules[name], service)
+            document.put(f"access[{service}]", value, row.line)
             if service == "SSH":
-                source.put("management/access", value, "ACL_TABLE", name)
-    known = source.rows("ACL_TABLE")
-    for key in source.rows("ACL_RULE"):
-        if key.partition("|")[0] not in known:
-            source.strange(f"ACL_RULE|{key} of no table", "ACL_RULE", key)
+                document.put("management/access", value, row.line)
 
 
-def _permitted(source: Source, table: str, service: str) -> str:
-    port = source.reading.facts.get("management/gnmi_port") if service == "EXTERNAL_CLIENT" else None
-    wanted = None if port is None else str(port)
+def _permitted(document: Document, rules: list[tuple[str, Scope]], service: str) -> str:
+    port = document.reading.facts.get("management/gnmi_port") if service == "EXTERNAL_CLIENT" else None
     networks, dropped = [], False
-    rules = {k: r for k, r in source.rows("ACL_RULE").items() if k.partition("|")[0] == table}
-    for key, rule in sorted(rules.items(), key=lambda each: -_rank(each[1])):
-        if rule.get("L4_DST_PORT") != wanted or rule.get("ETHER_TYPE") != IPV4 or not _rank(rule) or dropped:
-            source.strange(f"ACL_RULE|{key}: not as planned", "ACL_RULE", key)
-        elif rule.get("PACKET_ACTION") == "ACCEPT" and "SRC_IP" in rule:
-            networks.append(str(rule["SRC_IP"]))
-        elif rule.get("PACKET_ACTION") == "DROP" and "SRC_IP" not in rule:
+    for key, rule in sorted(rules, key=lambda each: -_rank(each[1], "PRIORITY", "0")):
+        match = number(value_of(rule, "L4_DST_PORT")) if "L4_DST_PORT" in rule.values else None
+        fits = match == port and value_of(rule, "ETHER_TYPE") == IPV4 and _rank(rule, "PRIORITY", "0")
+        action = value_of(rule, "PACKET_ACTION")
+        if fits and not dropped and action == "ACCEPT" and "SRC_IP" in rule.values:
+            networks.append(value_of(rule, "SRC_IP"))
+        elif fits and not dropped and action == "DROP" and "SRC_IP" not in rule.values:
             dropped = True
         else:
-            source.strange(f"ACL_RULE|{key}: not as planned", "ACL_RULE", key)
+            strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
     return ",".join(sorted(networks)) + ("" if dropped else ", and everyone else")
 
 
-def _rank(rule: Row) -> int:
-    """A rule's priority, the highest first; 0 for one that states none, which `caclmgrd` cannot take."""
-    text = str(rule.get("PRIORITY", "0"))
+def _rank(row: Scope, field: str, default: str) -> int:
+    """A priority, the highest first; 0 for one that is no number, which `caclmgrd` cannot take."""
+    text = value_of(row, field, default)
     return int(text) if text.isdecimal() else 0
+
+
+TOPIC = Topic(ROWS, finish)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos.sonic import SONIC
-from fabricc.back.nos.sonic.platform import Platform, lane_list
-from fabricc.back.nos.sonic.qos import ranges
+from fabricc.back.nos.sonic.words import Platform, lane_list, ranges
 from fabricc.catalog.model import Breakout, CageGroup
 from tests import samples
 from tests.back.nos.sonic.variants import BROADCOM, MELLANOX, tor

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos.sonic import SONIC
-from fabricc.back.nos.sonic.document import Lines, write
+from fabricc.back.nos.sonic.config_db import tree, write
 from tests.back.nos.sonic.variants import VARIANTS
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -54,15 +54,39 @@ def test_every_scalar_is_text(name: str) -> None:
 
 
 @EACH
-def test_lines_are_those_of_the_text(name: str) -> None:
-    text = SONIC.render(VARIANTS[name])["config_db.json"]
-    lines, split = Lines(text), text.splitlines()
-    for table, rows in json.loads(text).items():
-        assert split[lines.of(table) - 1].startswith(f'    "{table}"')
-        for key, row in rows.items():
-            assert split[lines.of(table, key) - 1].startswith(f'        "{key}"')
-            for field in row:
-                assert split[lines.of(table, key, field) - 1].startswith(f'            "{field}"')
+@pytest.mark.parametrize("indent", [1, 4])
+def test_lines_are_those_of_the_text(name: str, indent: int) -> None:
+    text = json.dumps(json.loads(SONIC.render(VARIANTS[name])["config_db.json"]), indent=indent)
+    split = text.splitlines()
+    read = tree(json.loads(text).keys(), text)
+    assert not read.faults
+    told = 0
+    for depth, nodes in enumerate(
+        (
+            read.nodes,
+            [row for table in read.nodes for row in table.children or ()],
+            [field for table in read.nodes for row in table.children or () for field in row.children or ()],
+        ),
+        1,
+    ):
+        for node in nodes:
+            assert split[node.line - 1].startswith(
+                f'{" " * depth * indent}"{node.key[0].removesuffix("@")}":'
+            )
+            told += 1
+    assert told == text.count('": ')
+
+
+def test_where_lines_cannot_be_told_a_place_is_that_of_its_table() -> None:
+    text = '{\n"PORT": {\n"Ethernet0": {\n"description" : "to \\"x\\": y",\n"mtu" : "9100"}}}'
+    (table,) = tree({"PORT"}, text).nodes
+    (row,) = table.children or ()
+    assert [(each.key, each.line) for each in (table, row, *(row.children or ()))] == [
+        (("PORT",), 2),
+        (("Ethernet0",), 2),
+        (("description", 'to "x": y'), 2),
+        (("mtu", "9100"), 2),
+    ]
 
 
 @EACH

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from fabricc.fabric.model import Switch, TierName
-from fabricc.fabric.qos import BufferPools, Trimming
+from fabricc.fabric.qos import BufferPools, Trimming, Watchdog
 from fabricc.fabric.routing import LoadBalancing
 from tests import samples
 
@@ -87,3 +87,10 @@ VARIANTS: dict[str, Switch] = {
     "settings": replace(samples.with_settings(tor(dual=True)), load_balancing=LoadBalancing()),
     "spine": replace(tor(dual=True), tier=TierName.SPINE, unit=None),
 }
+
+LOSSY = VARIANTS["lossy"]
+EDGES = (
+    replace(LOSSY, qos=replace(LOSSY.qos, trimming=Trimming(256, 48, 6, (0,)))),
+    replace(LOSSY, qos=replace(LOSSY.qos, watchdog=Watchdog(200, 400, 200, "drop"))),
+)
+"""What is asked of a switch without a lossless class, and needs one on SONiC."""

@@ -1,8 +1,9 @@
-"""What SONiC calls the ports of a switch model: names, lanes, aliases and breakout modes from its catalog settings."""
+"""Vocabulary of SONiC: a switch model's platform and port names, numbers and ranges of them, the names of tiers."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
@@ -11,10 +12,64 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.facts import Value
     from fabricc.fabric.model import Port
+    from fabricc.fabric.qos import PortProfile
 
+ROLES = ("ToRRouter", "LeafRouter", "SpineRouter")
+"""`DEVICE_METADATA.type` of ToRs, spines and cores; orchagent derives the ECMP hash seed from it (0, 10, 25)."""
+MAP = "AZURE"
+"""SONiC's stock name for its maps and its cable table, which its own tools expect."""
+DEFAULT_LLDP_S = 30
+LLDP_RANGE_S = (5, 254)  # sonic-lldp.yang, hello_time
+CERTIFICATES = {
+    "ca_crt": "/etc/sonic/telemetry/dsmsroot.cer",
+    "server_crt": "/etc/sonic/telemetry/streamingtelemetryserver.cer",
+    "server_key": "/etc/sonic/telemetry/streamingtelemetryserver.key",
+}
+"""Where the gNMI container looks for its certificates (sonic-gnmi.yang; sonic-buildimage, gnmi-native.sh)."""
 MODE = re.compile(r"(\d+)x(\d+)G(?:\[([^]]*)\])?(?:\(\d+\))?")
 """A breakout mode of `platform.json`: `NxS[other speeds](lanes)`."""
+
+
+@lru_cache(maxsize=8192)
+def number(text: str) -> Value:
+    """An integer as SONiC writes it, or the text itself when it is none."""
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else text
+
+
+def ranges(numbers: Sequence[int]) -> list[str]:
+    """Ascending numbers as SONiC's keys write them: `[3, 4, 6]` is `3-4` and `6`."""
+    runs: list[list[int]] = []
+    for each in numbers:
+        if runs and each == runs[-1][-1] + 1:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+
+
+@lru_cache(maxsize=256)
+def expand(numbers: str) -> range:
+    """The numbers of a key's last part, `3` or `3-4`; none when it is neither."""
+    first, _, last = numbers.partition("-")
+    low, high = number(first), number(last or first)
+    if isinstance(low, int) and isinstance(high, int) and 0 <= low <= high < 64:
+        return range(low, high + 1)
+    return range(0)
+
+
+def lane_list(lanes: str | int | Sequence[int]) -> str:
+    """Lanes of a service port, however the catalog writes them, as `PORT.lanes` has them."""
+    if isinstance(lanes, str | int):
+        return str(lanes)
+    return ",".join(map(str, lanes))
+
+
+def pg_profile_name(profile: PortProfile) -> str:
+    """The name buffermgrd (traditional model) would give the profile, so that it takes ours and makes none itself."""
+    return f"pg_lossless_{profile.speed_gbps * 1000}_{profile.headroom.cable_m}m_profile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +169,3 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
     group = next(g for g in model.cages if g.first <= cage < g.first + g.count)
     lanes = max((b.lanes for b in group.breakouts if b.children == children), default=group.lanes // children)
     return f"Ethernet{(cage - 1) * step + (child - 1) * lanes * step // group.lanes}"
-
-
-def lane_list(lanes: str | int | Sequence[int]) -> str:
-    """Lanes of a service port, however the catalog writes them, as `PORT.lanes` has them."""
-    if isinstance(lanes, str | int):
-        return str(lanes)
-    return ",".join(map(str, lanes))

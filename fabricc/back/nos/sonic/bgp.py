@@ -1,0 +1,138 @@
+"""BGP of SONiC: `frr.conf`, what its image, its templates and bgpcfgd make of FRR besides the plan, and bfdd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
+from fabricc.back.nos.frr.conf import GracefulRestart, render_frr_conf
+from fabricc.back.nos.frr.defaults import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROFILE
+from fabricc.back.nos.frr.planned import routing_facts, ttl_security_facts
+from fabricc.back.nos.frr.reader import read_frr_conf
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.sonic.config_db import FILE, kept, rows_of, table
+from fabricc.back.nos.sonic.consumers import FRR_FILE
+from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
+from fabricc.fabric.facts import setting_facts
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.reading.rows import Row as PatternRow
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.sonic.config_db import Tables
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.routing import Bgp
+
+LOG_FACILITY = "local4"  # common/daemons.common.conf.j2 of all branches
+SOURCE_MAPS = {"ip": "RM_SET_SRC", "ipv6": "RM_SET_SRC6"}
+"""Route maps that bgpcfgd pushes into FRR in every routing mode, as soon as Loopback0 has an address of that family
+(managers_setsrc.py, zebra.set_src.conf.j2 of all branches): a frr.conf without them differs for ever."""
+GRACEFUL_RESTART = GracefulRestart(restart_s=240, defer_s=45)
+"""Of ToRs alone, as in the image's own template (bgpd.main.conf.j2, constants.yml of all branches)."""
+SOFTWARE_BFD = "software_bfd"
+"""The default that makes bgpcfgd start bfdd (bgpcfgd/main.py, managers_bfd.py)."""
+
+DEPARTURES = (
+    Departure("bfd/*", LEFT_OUT, "no bfdd before 202505 (FAB5630), and none for a switch without sessions"),
+    Departure("bgp/neighbor[*]/bfd", ROUNDED, "so sessions are without"),
+)
+
+
+# --- what SONiC makes of the Fabric's statements ------------------------------------------------------
+
+
+def as_run(switch: Switch) -> Switch:
+    """The switch without BFD where its release starts no bfdd, or no session needs it."""
+    bgp = switch.bgp
+    if bgp.bfd_interval_ms is None or (bgp.sessions and has(switch, BFD)):
+        return switch
+    return replace(switch, bgp=replace(bgp, bfd_interval_ms=None))
+
+
+def bfd_profile(bgp: Bgp) -> str | None:
+    """The profile of BFD's timers; None for FRR's own timers, which need none.
+
+    bgpcfgd starts bfdd after `vtysh -b` has read frr.conf (managers_bfd.py), so what frr.conf says to bfdd itself is
+    lost at every start of the container, while bgpd registers its sessions anew.
+    """
+    own = (bgp.bfd_interval_ms, bgp.bfd_multiplier) == (BFD_INTERVAL_MS, BFD_MULTIPLIER)
+    return None if own else BFD_PROFILE
+
+
+def _graceful_restart(switch: Switch) -> GracefulRestart | None:
+    return None if switch.tier_index else GRACEFUL_RESTART
+
+
+def daemon_tables(run: Switch) -> Tables:
+    """What starts bfdd on a switch as it is run."""
+    on = run.bgp.bfd_interval_ms is not None
+    return {"SYSTEM_DEFAULTS": {SOFTWARE_BFD: {"status": "enabled"}} if on else {}}
+
+
+def frr_conf(run: Switch) -> str:
+    """`frr.conf` of a switch as it is run; addresses and descriptions of ports are in `config_db.json`."""
+    return render_frr_conf(
+        run,
+        router_interfaces=False,
+        extra_head=release_of(run).head,
+        multipath_limit=MULTIPATH_LIMIT,
+        log_facility=LOG_FACILITY,
+        bfd_profile=bfd_profile(run.bgp),
+        route_maps_of_source=SOURCE_MAPS,
+        graceful_restart=_graceful_restart(run),
+    )
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, run: Switch) -> None:
+    """Add the settings that `frr.conf` expresses, and what it says beyond the Fabric."""
+    facts["log/facility"] = LOG_FACILITY
+    addresses = {"ip": run.loopback4, "ipv6": run.loopback6}
+    facts |= {
+        f"bgp/source[{keyword}]": f"{addresses[keyword]} by {name}"
+        for keyword, name in SOURCE_MAPS.items()
+        if addresses[keyword]
+    }
+    if restart := _graceful_restart(run):
+        facts["bgp/graceful_restart/on"] = facts["bgp/graceful_restart/keeps_routes"] = "true"
+        facts["bgp/graceful_restart/restart_s"] = restart.restart_s
+        facts["bgp/graceful_restart/defer_s"] = restart.defer_s
+    if run.bgp.bfd_interval_ms is not None:
+        facts["daemon[bfdd]"] = "enabled"
+    facts |= {
+        path: value for path, value in setting_facts(run).items() if path.startswith("bgp/ttl_security")
+    }
+    facts |= ttl_security_facts(run) | routing_facts(run, release_of(run).head, bfd_profile(run.bgp))
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+ROWS: tuple[PatternRow, ...] = (table("SYSTEM_DEFAULTS", *kept("status")),)
+
+
+def finish(document: Document) -> None:
+    """State whether bfdd is started."""
+    bfdd = rows_of(document, "SYSTEM_DEFAULTS").get(SOFTWARE_BFD)
+    if bfdd and "status" in bfdd.values:
+        document.put("daemon[bfdd]", *bfdd.values["status"])
+
+
+def read_routing(text: str, reading: Reading) -> None:
+    """Add the facts of `frr.conf`; list where it presumes what `config_db.json`, read before, does not say."""
+    stated = dict(reading.facts)
+    read_frr_conf(text, FRR_FILE, reading, multipath_limit=MULTIPATH_LIMIT)
+    if not stated:
+        return
+    asn = stated.get("bgp/asn")
+    if asn is not None and reading.facts.get("bgp/asn") != asn:
+        reading.unknown.append((FRR_FILE, 1, f"BGP's AS number is {asn} in {FILE}"))
+    for path in reading.facts.keys() - stated.keys():
+        if path.endswith("]/unnumbered"):
+            file, line = reading.lines[path]
+            reading.unknown.append((file, line, f"{path} is not in {FILE}"))
+
+
+TOPIC = Topic(ROWS, finish)

@@ -1,0 +1,319 @@
+"""`config_db.json` as text, and back: a writer of its fixed depth, the tree of tables, rows and fields, and their rows.
+
+A field that is a list is told from text as the database itself does it: `services@` is a comma-separated list.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from functools import lru_cache
+from itertools import chain, islice, repeat
+from json.encoder import encode_basestring_ascii as quoted
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.nos.reading.rows import Block, Keep, Silent
+from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.reading.tree import Node, Tree
+from fabricc.back.nos.sonic.limits import RELEASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence, Set
+
+    from fabricc.back.nos.reading import rows as pattern
+    from fabricc.back.nos.reading.scope import Document
+
+Row = dict[str, "str | list[str]"]
+"""Fields of one row; every scalar is text, as Redis holds it."""
+Table = dict[str, Row]
+Tables = dict[str, Table]
+
+FILE = "config_db.json"
+IGNORED: Set[str] = {
+    "ASIC_SENSORS",
+    "AUTO_TECHSUPPORT",
+    "AUTO_TECHSUPPORT_FEATURE",
+    "BANNER_MESSAGE",
+    "BGP_DEVICE_GLOBAL",
+    "CONSOLE_SWITCH",
+    "COPP_GROUP",
+    "COPP_TRAP",
+    "CRM",
+    "DEBUG_COUNTER",
+    "DEBUG_DROP_MONITOR",
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
+    "DEVICE_NEIGHBOR",
+    "DEVICE_NEIGHBOR_METADATA",
+    "DNS_OPTIONS",
+    "FEATURE",
+    "FIPS",
+    "GNMI_CLIENT_CERT",
+    "GRPCCLIENT",
+    "HEARTBEAT",
+    "KDUMP",
+    "KUBERNETES_MASTER",
+    "LDAP",
+    "LDAP_SERVER",
+    "LLDP_PORT",
+    "LOGGER",
+    "LOSSLESS_TRAFFIC_PATTERN",
+    "MEMORY_STATISTICS",
+    "MGMT_RATE",
+    "NTP_KEY",
+    "PASSW_HARDENING",
+    "RADIUS",
+    "RADIUS_SERVER",
+    "RESTAPI",
+    "SERIAL_CONSOLE",
+    "SFLOW",
+    "SNMP_USER",
+    "SSH_SERVER",
+    "SYSLOG_CONFIG",
+    "SYSLOG_CONFIG_FEATURE",
+    "TELEMETRY",
+    "XCVRD_LOG",
+}
+"""Tables of a running device that neither forward a packet nor steer one: what `init_cfg.json` and operators add."""
+_ROW = "row"
+_TEXT = frozenset((str,))
+_NO_ROWS = Scope(1)
+
+
+# --- writing ------------------------------------------------------------------------------------------
+
+
+def write(tables: Mapping[str, Mapping[str, Mapping[str, str | list[str]]]]) -> str:
+    """The text, indented by four like `config save` writes it; empty tables are left out.
+
+    A row shared by many keys is formatted once. About four times faster than `json.dumps(indent=4)` on 3.11.
+    """
+    bodies: dict[int, str] = {}
+    texts: list[str] = []
+    for name, rows in tables.items():
+        if not rows:
+            continue
+        lines: list[str] = []
+        for key, row in rows.items():
+            body = bodies.get(id(row))
+            if body is None:
+                body = bodies[id(row)] = _row(row)
+            lines.append(f"        {quoted(key)}: {body}")
+        texts.append(f"    {quoted(name)}: {{\n" + ",\n".join(lines) + "\n    }")
+    return "{\n" + ",\n".join(texts) + "\n}\n"
+
+
+def _row(row: Mapping[str, str | list[str]]) -> str:
+    if not row:
+        return "{}"
+    fields: list[str] = []
+    for field, value in row.items():
+        if isinstance(value, str):
+            fields.append(f"            {quoted(field)}: {quoted(value)}")
+        else:
+            items = ",\n".join(f"                {quoted(item)}" for item in value)
+            fields.append(f"            {quoted(field)}: [\n{items}\n            ]")
+    return "{\n" + ",\n".join(fields) + "\n        }"
+
+
+# --- the tree of a text -------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def parsed(text: str) -> Any:
+    """What the text says as JSON; not to be altered.
+
+    Raises:
+        ValueError: it is none.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text)
+
+
+def tree(known: Set[str], text: str) -> Tree:
+    """A node for each table, row and field, without the tables of `IGNORED`.
+
+    Lines are exact, unless a text in quotes looks like the end of a key: then a place is that of the table's first
+    mention.
+
+    Args:
+        known: names of the tables that rows read; of others the name alone is told.
+        text: JSON, an object.
+    """
+    left = chain(_key_lines(text), (0,), repeat(-1))
+    found = _tables(known, text, left)
+    return found if next(left) == 0 else _tables(known, text, None)
+
+
+def _key_lines(text: str) -> list[int]:
+    """The line of what looks like the end of a key, for each."""
+    found = [number for number, line in enumerate(text.split("\n"), 1) if '":' in line]
+    if len(found) == text.count('":'):
+        return found
+    return [number for number, line in enumerate(text.split("\n"), 1) for _ in range(line.count('":'))]
+
+
+def _tables(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
+    """The tree by the lines of all keys; without them by the table's."""
+    nodes: list[Node] = []
+    faults: list[tuple[int, str]] = []
+    tables: Mapping[str, Any] = parsed(text)
+    for name, rows in tables.items():
+        at = next(lines) if lines else 1 + text.count("\n", 0, max(text.find(f'"{name}"'), 0))
+        below = lines or repeat(at)
+        if name in known and isinstance(rows, dict):
+            node = Node((name,), at)
+            node.children = _rows(name, rows, below, faults) or None
+            nodes.append(node)
+            continue
+        _skip(rows, below)
+        if name in known:
+            faults.append((at, f"table {name} is not an object"))
+        elif name not in IGNORED:
+            faults.append((at, f"table {name}"))
+    return Tree(nodes, faults)
+
+
+def _rows(
+    table: str, rows: Mapping[str, Any], lines: Iterator[int], faults: list[tuple[int, str]]
+) -> list[Node]:
+    nodes: list[Node] = []
+    for key, row in rows.items():
+        node = Node((key,), next(lines))
+        if not isinstance(row, dict):
+            faults.append((node.line, f"{table}|{key} is not an object"))
+            _skip(row, lines)
+            continue
+        nodes.append(node)
+        if _TEXT.issuperset(map(type, row.values())):
+            node.children = list(map(Node, row.items(), lines)) or None
+        else:
+            node.children = _fields(f"{table}|{key}", row, lines, faults)
+    return nodes
+
+
+def _fields(
+    name: str, row: Mapping[str, Any], lines: Iterator[int], faults: list[tuple[int, str]]
+) -> list[Node]:
+    """The fields of a row that are not all text."""
+    nodes: list[Node] = []
+    for field, value in row.items():
+        line = next(lines)
+        if isinstance(value, str):
+            nodes.append(Node((field, value), line))
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+            nodes.append(Node((f"{field}@", ",".join(value)), line))
+        else:
+            faults.append((line, f"{name} {field}: {json.dumps(value)} is not text"))
+            _skip(value, lines)
+    return nodes
+
+
+def _keys(value: object) -> int:
+    """How many keys there are in a value, and below."""
+    count, stack = 0, [value]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, dict):
+            count += len(each)
+            stack += [member for member in each.values() if not isinstance(member, str)]
+        elif isinstance(each, list):
+            stack += each
+    return count
+
+
+def _skip(value: object, lines: Iterator[int]) -> None:
+    """Pass over the lines of the keys in a value."""
+    deque(islice(lines, _keys(value)), maxlen=0)
+
+
+def told(words: Sequence[str]) -> str:
+    """How what no row knows is listed: `TABLE|row`, `TABLE|row field: value`."""
+    row = "|".join(words[:2])
+    return f"{row} {words[2].removesuffix('@')}: {' '.join(words[3:])}" if len(words) > 2 else row
+
+
+# --- rows and what they kept --------------------------------------------------------------------------
+
+
+def table(name: str, *fields: pattern.Row) -> Block:
+    """The rows of a table, each with the fields that are known of it."""
+    return Block(name, name, (Block("<word>", _ROW, fields),))
+
+
+def kept(*fields: str) -> tuple[Keep, ...]:
+    """Fields of any value, which is kept."""
+    return tuple([Keep(f"{field} <word>", field) for field in fields])
+
+
+def silent(*fields: str) -> tuple[Silent, ...]:
+    """Fields whose value does not matter."""
+    return tuple([Silent(f"{field} <word>") for field in fields])
+
+
+def table_scope(document: Document, name: str) -> Scope:
+    """The scope of a table, with its line; without rows where it is absent."""
+    return document.scope.scopes.get(name, {}).get("", _NO_ROWS)
+
+
+def rows_of(document: Document, name: str) -> Mapping[str, Scope]:
+    """The rows of a table, with their lines and what they kept; none where it is absent."""
+    return table_scope(document, name).scopes.get(_ROW, {})  # type: ignore[return-value]
+
+
+def value_of(row: Scope, field: str, default: str = "") -> str:
+    """What a row says of a field."""
+    said = row.values.get(field)
+    return default if said is None else str(said[0])
+
+
+def line_of(row: Scope, field: str) -> int:
+    """The line of a field, else that of its row."""
+    said = row.values.get(field)
+    return row.line if said is None else said[1]
+
+
+def strange(document: Document, line: int, text: str) -> None:
+    """List something that has no place in a planned configuration."""
+    document.reading.unknown.append((document.file, line, text))
+
+
+def release(document: Document) -> str:
+    """The release of a schema such as `version_202405_01`; empty where it is not known."""
+    versions = rows_of(document, "VERSIONS").get("DATABASE", _NO_ROWS)
+    name = value_of(versions, "VERSION").removeprefix("version_").partition("_")[0]
+    return name if name in RELEASES else ""
+
+
+def demand(document: Document, stated: Mapping[str, Mapping[str, str]]) -> None:
+    """List the rows of tables that do not state each field with the value that leaves a switch as planned."""
+    of = release(document)
+    absent = RELEASES[of].absent if of else {}
+    for name, wanted in stated.items():
+        for key, row in rows_of(document, name).items():
+            for field, want in wanted.items():
+                bare = field.removesuffix("@")
+                if field not in row.values:
+                    if bare not in absent.get(name, ()):
+                        strange(document, row.line, f"{name}|{key} without {bare} {want}")
+                elif row.values[field][0] != want:
+                    strange(document, row.values[field][1], f"{name}|{key} {bare}: {row.values[field][0]}")
+
+
+def demand_row(document: Document, name: str, key: str) -> None:
+    """List a table without a row that every switch has."""
+    if key not in rows_of(document, name):
+        strange(document, table_scope(document, name).line, f"{name}|{key} is missing")
+
+
+def fields_of(row: Scope) -> Row:
+    """The fields of a row."""
+    return {field: str(said) for field, (said, _) in row.values.items()}
+
+
+def demand_rows(document: Document, name: str, wanted: Table) -> None:
+    """List the rows of a table that are not there with these fields alone."""
+    found = rows_of(document, name)
+    for key, want in wanted.items():
+        if key not in found or fields_of(found[key]) != want:
+            line = found[key].line if key in found else table_scope(document, name).line
+            strange(document, line, f"{name}|{key} is not {want}")

@@ -1,0 +1,272 @@
+"""Interfaces of SONiC: ports and their breakouts, addresses, the loopback, the management port in a VRF of its own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Keep, Silent
+from fabricc.back.nos.sonic.config_db import (
+    demand,
+    demand_row,
+    kept,
+    line_of,
+    rows_of,
+    silent,
+    strange,
+    table,
+    value_of,
+)
+from fabricc.back.nos.sonic.words import Platform, lane_list
+from fabricc.fabric.facts import boolean
+from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.reading.rows import Row as PatternRow
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.sonic.config_db import Row, Table, Tables
+    from fabricc.fabric.facts import Facts, Reading, Value
+    from fabricc.fabric.model import Management, Port, Switch
+
+SERVICE_DESCRIPTION = "service port"
+SERVICE_MTU = 9100
+"""What the ports outside the fabric are given; they stay shut."""
+LOOPBACK = "Loopback0"
+
+
+# --- what SONiC makes of the Fabric's statements ------------------------------------------------------
+
+
+def management_tables(management: Management) -> Tables:
+    """The management port, its address and its VRF."""
+    return {
+        "MGMT_PORT": {"eth0": {"alias": "eth0", "admin_status": "up"}},
+        "MGMT_INTERFACE": {f"eth0|{management.address}": {"gwaddr": management.gateway}},
+        "MGMT_VRF_CONFIG": {"vrf_global": {"mgmtVrfEnabled": "true"}},
+    }
+
+
+def interface_tables(switch: Switch) -> Tables:
+    """The loopback, and ports in panel order with breakouts and addresses."""
+    platform = Platform.of(switch.model)
+    return {
+        "LOOPBACK_INTERFACE": _loopback(switch),
+        "BREAKOUT_CFG": {cage: {"brkout_mode": mode} for cage, mode in breakouts(switch, platform).items()},
+        "PORT": {**{port.name: _port(port, platform) for port in switch.ports}, **_service_ports(platform)},
+        "INTERFACE": _addresses(switch),
+    }
+
+
+def breakouts(switch: Switch, platform: Platform) -> dict[str, str]:
+    """Cage -> breakout mode, where the platform has such modes."""
+    modes: dict[str, str] = {}
+    for port in switch.ports:
+        cage = platform.cage_name(port.cage)
+        if cage not in modes and (mode := platform.breakout_mode(port.children, port.speed_gbps)):
+            modes[cage] = mode
+    return modes
+
+
+def _loopback(switch: Switch) -> Table:
+    addresses = [f"{switch.loopback4}/32"] if switch.loopback4 else []
+    addresses += [f"{switch.loopback6}/128"] if switch.loopback6 else []
+    rows: Table = {LOOPBACK: {}} if addresses else {}
+    return {**rows, **{f"{LOOPBACK}|{address}": {} for address in addresses}}
+
+
+def _port(port: Port, platform: Platform) -> Row:
+    row: Row = {
+        "admin_status": "up" if port.enabled else "down",
+        "alias": platform.port_alias(port),
+        "autoneg": autoneg(port),
+        "description": port.description,
+        "fec": fec(port),
+        "index": str(platform.port_index(port)),
+        "lanes": platform.port_lanes(port),
+        "mtu": str(port.mtu),
+        "speed": str(port.speed_gbps * 1000),
+    }
+    if port.children > 1:
+        row["subport"] = str(port.child)
+    return row
+
+
+def fec(port: Port) -> str:
+    """Reed-Solomon from 25 Gb/s a lane up (IEEE 802.3 clauses 91, 119, 134, 161, 172), none below."""
+    return "rs" if port.speed_gbps >= 25 * port.lanes else "none"
+
+
+def autoneg(port: Port) -> str:
+    """On for passive copper, whose PHYs train the link by clause 73 negotiation (IEEE 802.3 CR types); else off."""
+    return "on" if port.medium == "dac" else "off"
+
+
+def _service_ports(platform: Platform) -> Table:
+    """The ports outside the fabric cages, shut."""
+    return {
+        service["name"]: {
+            "admin_status": "down",
+            "alias": service["alias"],
+            "description": SERVICE_DESCRIPTION,
+            "index": str(service["index"]),
+            "lanes": lane_list(service["lanes"]),
+            "mtu": str(SERVICE_MTU),
+            "speed": str(service["speed"]),
+        }
+        for service in platform.service_ports
+    }
+
+
+def _addresses(switch: Switch) -> Table:
+    rows: Table = {}
+    empty: Row = {}
+    link_local: Row = {"ipv6_use_link_local_only": "enable"}
+    for port in switch.ports:
+        addresses = [address for address in (port.ipv4, port.ipv6) if address]
+        if port.direction is Direction.UNUSED or not (port.unnumbered or addresses):
+            continue
+        rows[port.name] = link_local if port.unnumbered else empty
+        for address in addresses:
+            rows[f"{port.name}|{address}"] = empty
+    return rows
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """Add what SONiC says of ports beyond the Fabric: a wrong lane, label, mode or error correction cuts a link."""
+    platform = Platform.of(switch.model)
+    for port in switch.ports:
+        paths = port_paths(port.name)
+        facts[paths["alias"]] = platform.port_alias(port)
+        facts[paths["autoneg"]] = autoneg(port)
+        facts[paths["fec"]] = fec(port)
+        facts[paths["index"]] = platform.port_index(port)
+        facts[paths["lanes"]] = platform.port_lanes(port)
+        facts[paths["mtu"]] = port.mtu
+        if port.children > 1:
+            facts[paths["subport"]] = port.child
+    for name, row in _service_ports(platform).items():
+        paths = port_paths(name)
+        facts[paths["enabled"]] = boolean(False)
+        facts[paths["speed_gbps"]] = int(str(row["speed"])) // 1000
+        facts |= {paths[field]: str(row[field]) for field in ("alias", "description", "lanes")}
+        facts |= {paths[field]: int(str(row[field])) for field in ("index", "mtu")}
+    facts |= {f"breakout[{cage}]": mode for cage, mode in breakouts(switch, platform).items()}
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_STATED = {
+    "MGMT_PORT": {"alias": "eth0", "admin_status": "up"},
+    "MGMT_VRF_CONFIG": {"mgmtVrfEnabled": "true"},
+}
+_LEAK = re.compile(r"\b(import vrf|nexthop-vrf) mgmt\b")
+
+
+def _enabled(status: str) -> Value:
+    return {"up": "true", "down": "false"}.get(status, status)
+
+
+def _gbps(mbps: str) -> Value:
+    whole = mbps.isascii() and mbps.isdecimal() and len(mbps) < 19 and mbps.endswith("000")
+    return int(mbps) // 1000 if whole else f"{mbps} Mb/s"
+
+
+TYPES = {"status": _enabled, "mbps": _gbps}
+
+ROWS: tuple[PatternRow, ...] = (
+    table("MGMT_PORT", *kept(*_STATED["MGMT_PORT"]), *silent("description", "speed", "mtu")),
+    table("MGMT_INTERFACE", *kept("gwaddr")),
+    table("MGMT_VRF_CONFIG", *kept(*_STATED["MGMT_VRF_CONFIG"])),
+    table("LOOPBACK_INTERFACE", Silent("NULL NULL"), Silent("admin_status up")),
+    table("BREAKOUT_CFG", *kept("brkout_mode")),
+    table(
+        "PORT",
+        Keep("admin_status <status>", "enabled"),
+        *kept("alias", "autoneg", "description", "fec", "lanes"),
+        *(Keep(f"{field} <number>", field) for field in ("index", "mtu", "subport")),
+        Keep("speed <mbps>", "speed_gbps"),
+        *silent("tpid", "dhcp_rate_limit", "interface_type", "media_type", "role"),
+        *(Silent(f"{field} off") for field in ("pfc_asym", "link_training")),
+        *(Silent(f"{field} all") for field in ("adv_speeds", "adv_interface_types")),
+    ),
+    table("INTERFACE", Silent("NULL NULL"), *kept("ipv6_use_link_local_only")),
+)
+
+
+def finish(document: Document) -> None:
+    """State ports and addresses, and list what has no place beside them."""
+    demand(document, _STATED)
+    demand_row(document, "MGMT_PORT", "eth0")
+    demand_row(document, "MGMT_VRF_CONFIG", "vrf_global")
+    for key, row in rows_of(document, "MGMT_INTERFACE").items():
+        interface, _, address = key.partition("|")
+        if interface != "eth0" or not address:
+            strange(document, row.line, f"MGMT_INTERFACE|{key}")
+            continue
+        document.put("management/address", address, row.line)
+        if "gwaddr" in row.values:
+            document.put("management/gateway", *row.values["gwaddr"])
+    for key, row in rows_of(document, "LOOPBACK_INTERFACE").items():
+        interface, _, address = key.partition("|")
+        if interface != LOOPBACK:
+            strange(document, row.line, f"LOOPBACK_INTERFACE|{key}")
+        elif address:
+            _put_address(document, "loopback/", "LOOPBACK_INTERFACE", key, row.line)
+    for cage, row in rows_of(document, "BREAKOUT_CFG").items():
+        mode = value_of(row, "brkout_mode")
+        document.put(f"breakout[{cage}]", mode, line_of(row, "brkout_mode"))
+    file, facts, lines = document.file, document.reading.facts, document.reading.lines
+    for name, row in rows_of(document, "PORT").items():
+        paths = port_paths(name)
+        for leaf, (value, line) in row.values.items():
+            path = paths[leaf]
+            facts[path], lines[path] = value, (file, line)
+        if "enabled" not in row.values:
+            document.put(paths["enabled"], "false", row.line)
+    for key, row in rows_of(document, "INTERFACE").items():
+        name, _, address = key.partition("|")
+        if address:
+            _put_address(document, port_paths(name).prefix, "INTERFACE", key, row.line)
+        elif "ipv6_use_link_local_only" in row.values:
+            word, line = row.values["ipv6_use_link_local_only"]
+            document.put(port_paths(name)["unnumbered"], boolean(word == "enable"), line)
+
+
+def _put_address(document: Document, prefix: str, name: str, key: str, line: int) -> None:
+    """State an address of a row's key, for an interface that has a row of its own: else it takes no effect.
+
+    A second one of the same family is no plan's.
+    """
+    interface, _, address = key.partition("|")
+    path = prefix + ("ipv6" if ":" in address else "ipv4")
+    if path in document.reading.facts:
+        strange(document, line, f"{name}|{key}: a second address")
+    else:
+        document.put(path, address, line)
+    if interface not in rows_of(document, name):
+        strange(document, line, f"{name}|{interface} is missing")
+
+
+def read_isolation(document: Document, reading: Reading) -> None:
+    """The management port is in a VRF of its own, and routing, of the other file, imports nothing from it.
+
+    Without it the kernel, which forwards, has the management network beside the fabric's routes, and only fpmsyncd's
+    passing over routes of eth0 keeps it from the ASIC (sonic-swss, routesync.cpp).
+    """
+    if "management/address" not in reading.facts:
+        return
+    vrf = rows_of(document, "MGMT_VRF_CONFIG").get("vrf_global")
+    apart = vrf is not None and value_of(vrf, "mgmtVrfEnabled") == "true"
+    place = reading.lines["management/address"]
+    if vrf is not None and apart:
+        place = (document.file, line_of(vrf, "mgmtVrfEnabled"))
+    state_isolation(reading, apart, place, _LEAK)
+
+
+TOPIC = Topic(ROWS, finish)
