@@ -1,6 +1,6 @@
 """`config_db.json` as text, and back: a writer of its fixed depth, the tree of tables, rows and fields, and their rows.
 
-A field that is a list is told from text as the database itself does it: `services@` is a comma-separated list.
+A list is told from text as the database itself does it: its items, joined by commas, stand after an `@`.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def _fields(
         if isinstance(value, str):
             nodes.append(Node((field, value), line))
         elif isinstance(value, list) and all(isinstance(item, str) for item in value):
-            nodes.append(Node((f"{field}@", ",".join(value)), line))
+            nodes.append(Node((field, "@", ",".join(value)), line))
         else:
             faults.append((line, f"{name} {field}: {json.dumps(value)} is not text"))
             _skip(value, lines)
@@ -229,7 +229,7 @@ def _skip(value: object, lines: Iterator[int]) -> None:
 def told(words: Sequence[str]) -> str:
     """How what no row knows is listed: `TABLE|row`, `TABLE|row field: value`."""
     row = "|".join(words[:2])
-    return f"{row} {words[2].removesuffix('@')}: {' '.join(words[3:])}" if len(words) > 2 else row
+    return f"{row} {words[2]}: {words[-1]}" if len(words) > 2 else row
 
 
 # --- rows and what they kept --------------------------------------------------------------------------
@@ -291,12 +291,11 @@ def demand(document: Document, stated: Mapping[str, Mapping[str, str]]) -> None:
     for name, wanted in stated.items():
         for key, row in rows_of(document, name).items():
             for field, want in wanted.items():
-                bare = field.removesuffix("@")
-                if field not in row.values:
-                    if bare not in absent.get(name, ()):
-                        strange(document, row.line, f"{name}|{key} without {bare} {want}")
-                elif row.values[field][0] != want:
-                    strange(document, row.values[field][1], f"{name}|{key} {bare}: {row.values[field][0]}")
+                said, line = row.values.get(field, (None, row.line))
+                if said is None and field not in absent.get(name, ()):
+                    strange(document, line, f"{name}|{key} without {field} {want}")
+                elif said is not None and said != want:
+                    strange(document, line, f"{name}|{key} {field}: {said}")
 
 
 def demand_row(document: Document, name: str, key: str) -> None:

@@ -218,7 +218,7 @@ _STATED = {
     "TACPLUS_SERVER": {"vrf": "mgmt"},
     "SNMP_COMMUNITY": {"TYPE": "RO"},
     "ACL_TABLE": {"type": "CTRLPLANE"},
-    "SWITCH_HASH": {"ecmp_hash@": ",".join(HASH_FIELDS)},
+    "SWITCH_HASH": {"ecmp_hash": ",".join(HASH_FIELDS)},
 }
 _RULE = ("ETHER_TYPE", "L4_DST_PORT", "PACKET_ACTION", "PRIORITY", "SRC_IP")
 
@@ -238,7 +238,7 @@ ROWS: tuple[PatternRow, ...] = (
         Silent("nexthop_group disabled"),
     ),
     table("VERSIONS", *kept("VERSION"), Silent("<word> <word>")),
-    _stated("NTP", Keep("src_intf@ <word>", "src_intf"), *silent("authentication", "dhcp", "server_role")),
+    _stated("NTP", Keep("src_intf @ <word>", "src_intf"), *silent("authentication", "dhcp", "server_role")),
     _stated(
         "NTP_SERVER",
         *kept("resolve_as"),
@@ -264,9 +264,16 @@ ROWS: tuple[PatternRow, ...] = (
         *(Keep(f"{field} <number>", field) for field in ("hello_time", "multiplier")),
         *silent("system_name", "system_description"),
     ),
-    _stated("ACL_TABLE", Silent("stage ingress"), *silent("policy_desc"), *kept("services@")),
+    _stated(
+        "ACL_TABLE", Silent("stage ingress"), *silent("policy_desc"), Keep("services @ <word>", "services")
+    ),
     table("ACL_RULE", *kept(*_RULE)),
-    _stated("SWITCH_HASH", *silent("lag_hash", "lag_hash@", "lag_hash_algorithm")),
+    table(
+        "SWITCH_HASH",
+        Keep("ecmp_hash @ <word>", "ecmp_hash"),
+        Silent("lag_hash @ <word>"),
+        *silent("lag_hash_algorithm"),
+    ),
 )
 
 
@@ -374,7 +381,7 @@ def _finish_access(document: Document) -> None:
         else:
             strange(document, rule.line, f"ACL_RULE|{key} of no table")
     for name, row in known.items():
-        services = value_of(row, "services@")
+        services = value_of(row, "services")
         for service in services.split(",") if services else ():
             value = _permitted(document, rules[name], service)
             document.put(f"access[{service}]", value, row.line)
