@@ -30,49 +30,14 @@ Tables = dict[str, Table]
 
 FILE = "config_db.json"
 IGNORED: Set[str] = {
-    "ASIC_SENSORS",
-    "AUTO_TECHSUPPORT",
-    "AUTO_TECHSUPPORT_FEATURE",
-    "BANNER_MESSAGE",
-    "BGP_DEVICE_GLOBAL",
-    "CONSOLE_SWITCH",
-    "COPP_GROUP",
-    "COPP_TRAP",
-    "CRM",
-    "DEBUG_COUNTER",
-    "DEBUG_DROP_MONITOR",
-    "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
-    "DEVICE_NEIGHBOR",
-    "DEVICE_NEIGHBOR_METADATA",
-    "DNS_OPTIONS",
-    "FEATURE",
-    "FIPS",
-    "GNMI_CLIENT_CERT",
-    "GRPCCLIENT",
-    "HEARTBEAT",
-    "KDUMP",
-    "KUBERNETES_MASTER",
-    "LDAP",
-    "LDAP_SERVER",
-    "LLDP_PORT",
-    "LOGGER",
-    "LOSSLESS_TRAFFIC_PATTERN",
-    "MEMORY_STATISTICS",
-    "MGMT_RATE",
-    "NTP_KEY",
-    "PASSW_HARDENING",
-    "RADIUS",
-    "RADIUS_SERVER",
-    "RESTAPI",
-    "SERIAL_CONSOLE",
-    "SFLOW",
-    "SNMP_USER",
-    "SSH_SERVER",
-    "SYSLOG_CONFIG",
-    "SYSLOG_CONFIG_FEATURE",
-    "TELEMETRY",
-    "XCVRD_LOG",
-}
+    "ASIC_SENSORS", "AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE", "BANNER_MESSAGE", "BGP_DEVICE_GLOBAL",
+    "CONSOLE_SWITCH", "COPP_GROUP", "COPP_TRAP", "CRM", "DEBUG_COUNTER", "DEBUG_DROP_MONITOR",
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA", "DNS_OPTIONS", "FEATURE",
+    "FIPS", "GNMI_CLIENT_CERT", "GRPCCLIENT", "HEARTBEAT", "KDUMP", "KUBERNETES_MASTER", "LDAP", "LDAP_SERVER",
+    "LLDP_PORT", "LOGGER", "LOSSLESS_TRAFFIC_PATTERN", "MEMORY_STATISTICS", "MGMT_RATE", "NTP_KEY", "PASSW_HARDENING",
+    "RADIUS", "RADIUS_SERVER", "RESTAPI", "SERIAL_CONSOLE", "SFLOW", "SNMP_USER", "SSH_SERVER", "SYSLOG_CONFIG",
+    "SYSLOG_CONFIG_FEATURE", "TELEMETRY", "XCVRD_LOG",
+}  # fmt: skip
 """Tables of a running device that neither forward a packet nor steer one: what `init_cfg.json` and operators add."""
 _ROW = "row"
 _TEXT = frozenset((str,))
@@ -302,6 +267,16 @@ def demand_row(document: Document, name: str, key: str) -> None:
     """List a table without a row that every switch has."""
     if key not in rows_of(document, name):
         strange(document, table_scope(document, name).line, f"{name}|{key} is missing")
+
+
+def bindings(document: Document, name: str) -> list[tuple[str, str, str, Scope]]:
+    """Of each row of a table of buffer profiles: port, numbers as they stand in its key, profile, and the row."""
+    found = []
+    for key, row in rows_of(document, name).items():
+        port, _, numbers = key.partition("|")
+        said = row.values.get("profile")
+        found.append((port, numbers, "None" if said is None else str(said[0]), row))
+    return found
 
 
 def fields_of(row: Scope) -> Row:

@@ -10,6 +10,7 @@ from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import Scope
 from fabricc.back.nos.sonic import reclaim
 from fabricc.back.nos.sonic.config_db import (
+    bindings,
     demand,
     demand_row,
     demand_rows,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.rows import Row as PatternRow
     from fabricc.back.nos.reading.scope import Document
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
+    from fabricc.back.nos.sonic.reclaim import Bindings
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.qos import BufferPools, Ecn, PortProfile, SwitchQos
@@ -434,11 +436,12 @@ def finish(document: Document) -> None:
     bound = _finish_bindings(document)
     group = str(lossy_group(map(int, pfc)))
     zero = reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, _lossy_pool(rows_of(document, "BUFFER_POOL")))
-    shut = reclaim.read_reclaimed(document, bound, zero, group)
-    _finish_groups(document, bound, shut, group)
-    _finish_buffer_queues(document, bound, shut, pfc)
+    groups, queues = bindings(document, "BUFFER_PG"), bindings(document, "BUFFER_QUEUE")
+    shut = reclaim.read_reclaimed(document, groups, bound, zero, group)
+    _finish_groups(document, groups, bound, shut, group)
+    _finish_buffer_queues(document, queues, bound, shut, pfc)
     _finish_lists(document, bound, shut)
-    _finish_trimming(document, bound)
+    _finish_trimming(document, queues, bound)
     for name, said in _map_of(document, "CABLE_LENGTH").items():
         document.put(f"interface[{name}]/headroom/cable_m", *said)
     _finish_watchdog(document, {name: priorities for name, priorities in bound.items() if priorities})
@@ -586,7 +589,7 @@ def _finish_bindings(document: Document) -> dict[str, str]:
 
 
 def _finish_groups(
-    document: Document, bound: Mapping[str, str], shut: frozenset[str], lossy_key: str
+    document: Document, found: Bindings, bound: Mapping[str, str], shut: frozenset[str], lossy_key: str
 ) -> None:
     """State the headroom of every port; its lossless groups must be the priorities that PFC pauses."""
     lossless: dict[str, dict[int, str]] = {name: {} for name in bound}
@@ -596,9 +599,7 @@ def _finish_groups(
         for name, row in rows_of(document, "BUFFER_PROFILE").items()
         if "xoff" in row.values
     }  # fmt: skip
-    for key, row in rows_of(document, "BUFFER_PG").items():
-        name, _, numbers = key.partition("|")
-        profile = value_of(row, "profile")
+    for name, numbers, profile, row in found:
         if profile == reclaim.ZERO_GROUP and name in shut:
             continue
         if profile == LOSSY_PG_PROFILE:
@@ -607,7 +608,7 @@ def _finish_groups(
             lossless.setdefault(name, {}).update((group, profile) for group in expand(numbers))
             _put_headroom(document, name, headrooms[profile])
         else:
-            strange(document, line_of(row, "profile"), f"BUFFER_PG|{key} profile: {profile}")
+            strange(document, line_of(row, "profile"), f"BUFFER_PG|{name}|{numbers} profile: {profile}")
     if not rows_of(document, "BUFFER_POOL"):
         return
     line = table_scope(document, "BUFFER_PG").line
@@ -650,21 +651,20 @@ def _reclaimed(document: Document, port: str) -> str:
 
 
 def _finish_buffer_queues(
-    document: Document, bound: Mapping[str, str], shut: frozenset[str], pfc: Sequence[str]
+    document: Document, found: Bindings, bound: Mapping[str, str], shut: frozenset[str], pfc: Sequence[str]
 ) -> None:
     """The queues with a lossless buffer must be the priorities that PFC pauses, all others have a lossy one."""
     if not rows_of(document, "BUFFER_POOL"):
         return
     queues: dict[str, dict[int, bool]] = {name: {} for name in bound}
     zero: dict[str, dict[int, bool]] = {name: {} for name in sorted(shut)}
-    for key, row in rows_of(document, "BUFFER_QUEUE").items():
-        name, _, numbers = key.partition("|")
-        profile = value_of(row, "profile", "None")
+    for name, numbers, profile, row in found:
         if profile in reclaim.ZERO_QUEUES and name in shut:
             zero[name].update(dict.fromkeys(expand(numbers), profile == reclaim.ZERO_LOSSLESS))
             continue
         if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE):
-            strange(document, line_of(row, "profile"), f"BUFFER_QUEUE|{key} profile: {profile}")
+            text = f"BUFFER_QUEUE|{name}|{numbers} profile: {profile}"
+            strange(document, line_of(row, "profile"), text)
         for queue in expand(numbers):
             queues.setdefault(name, {})[queue] = profile == LOSSLESS_QUEUE_PROFILE
     wanted = {queue: str(queue) in pfc for queue in QUEUES}
@@ -693,13 +693,12 @@ def _finish_lists(document: Document, bound: Mapping[str, str], shut: frozenset[
                 strange(document, line_of(row, "profile_list"), f"{listing}|{name} is not {want}")
 
 
-def _finish_trimming(document: Document, bound: Mapping[str, str]) -> None:
+def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, str]) -> None:
     """State what trimming leaves of packets, and the queues it serves, which must be the same on all ports."""
     trimmed: dict[str, set[int]] = {name: set() for name in bound}
     place = 0
-    for key, row in rows_of(document, "BUFFER_QUEUE").items():
-        name, _, numbers = key.partition("|")
-        if value_of(row, "profile") == TRIM_QUEUE_PROFILE:
+    for name, numbers, profile, row in found:
+        if profile == TRIM_QUEUE_PROFILE:
             place = place or row.line
             trimmed.setdefault(name, set()).update(expand(numbers))
     asked = rows_of(document, "SWITCH_TRIMMING").get("GLOBAL", Scope(1))

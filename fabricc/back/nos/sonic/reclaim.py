@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.sonic.config_db import demand_rows, line_of, rows_of, strange, table_scope, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.reading.scope import Document, Scope
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
+
+    Bindings = Sequence[tuple[str, str, str, Scope]]
 
 ZERO_POOL = "ingress_zero_pool"
 ZERO_GROUP = "ingress_lossy_pg_zero_profile"
@@ -79,37 +81,34 @@ def reclaim(
 
 
 def read_reclaimed(
-    document: Document, bound: Mapping[str, str], profiles: Table, group: str
+    document: Document, groups: Bindings, bound: Mapping[str, str], profiles: Table, lossy: str
 ) -> frozenset[str]:
     """State which ports hold no buffer, and list what contradicts it: such a port serves nothing and is shut.
 
     Args:
         document: the tables.
+        groups: profiles of priority groups.
         bound: the ports with QoS bindings.
         profiles: what `zero_profiles` gives for the pools in the tables.
-        group: the priority group of lossy traffic.
+        lossy: the priority group of lossy traffic.
     """
     ports = rows_of(document, "PORT")
-    shut: set[str] = set()
-    for key, row in rows_of(document, "BUFFER_PG").items():
-        if value_of(row, "profile") != ZERO_GROUP:
-            continue
-        name, line = key.partition("|")[0], line_of(row, "profile")
-        shut.add(name)
+    shut = {port: (numbers, row) for port, numbers, profile, row in groups if profile == ZERO_GROUP}
+    for name, (numbers, row) in shut.items():
+        text, line = f"BUFFER_PG|{name}|{numbers}", line_of(row, "profile")
         document.put(FACT.format(name), "none", line)
-        if key != f"{name}|{group}":
-            strange(document, row.line, f"BUFFER_PG|{key}: not the lossy group {group}")
+        if numbers != lossy:
+            strange(document, row.line, f"{text}: not the lossy group {lossy}")
         if name in bound:
-            strange(document, line, f"BUFFER_PG|{key}: a port in use holds no buffer")
+            strange(document, line, f"{text}: a port in use holds no buffer")
         if name in ports and value_of(ports[name], "enabled") == "true":
-            strange(document, line, f"BUFFER_PG|{key}: a port that is up holds no buffer")
+            strange(document, line, f"{text}: a port that is up holds no buffer")
     for listing, zero in ZERO_LISTS.items():
         rows = rows_of(document, listing)
-        for name in shut - rows.keys():
+        for name in shut.keys() - rows.keys():
             strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
         for name, row in rows.items():
-            listed = value_of(row, "profile_list", "None")
-            if (listed == zero) != (name in shut):
+            if ((listed := value_of(row, "profile_list", "None")) == zero) != (name in shut):
                 strange(document, line_of(row, "profile_list"), f"{listing}|{name}: {listed}")
     if shut:
         demand_rows(document, "BUFFER_POOL", {ZERO_POOL: _POOL})
