@@ -39,6 +39,14 @@ IGNORED: Set[str] = {
     "SYSLOG_CONFIG_FEATURE", "TELEMETRY", "XCVRD_LOG",
 }  # fmt: skip
 """Tables of a running device that neither forward a packet nor steer one: what `init_cfg.json` and operators add."""
+FLAT = {
+    "BREAKOUT_CFG": "brkout_mode",
+    "BUFFER_PG": "profile",
+    "BUFFER_QUEUE": "profile",
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": "profile_list",
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": "profile_list",
+}
+"""Tables of one field, hundreds of rows long -> the field; a row of it is one node, not two, at the field's line."""
 _ROW = "row"
 _TEXT = frozenset((str,))
 _NO_ROWS = Scope(1)
@@ -148,6 +156,11 @@ def _rows(
             faults.append((node.line, f"{table}|{key} is not an object"))
             _skip(row, lines)
             continue
+        if table in FLAT and len(row) == 1:
+            ((field, value),) = row.items()
+            if isinstance(value, str):
+                nodes.append(Node((key, field, value), next(lines)))
+                continue
         nodes.append(node)
         if _TEXT.issuperset(map(type, row.values())):
             node.children = list(map(Node, row.items(), lines)) or None
@@ -215,6 +228,22 @@ def silent(*fields: str) -> tuple[Silent, ...]:
     return tuple([Silent(f"{field} <word>") for field in fields])
 
 
+def flat(name: str) -> Block:
+    """A table of one field: its value is kept under the row's key."""
+    return Block(name, name, (Keep(f"<word> {FLAT[name]} <word>", "{0}", "{1}"),))
+
+
+def flat_rows(document: Document, name: str) -> Mapping[str, tuple[str, int]]:
+    """Key -> what the one field of a row says, and its line."""
+    return table_scope(document, name).values  # type: ignore[return-value]
+
+
+def key_line(document: Document, key: str, line: int) -> int:
+    """The line of the key of a row whose field is on a line."""
+    lines, name = document.text.split("\n")[:line], quoted(key)
+    return next((at for at in range(line, 0, -1) if name in lines[at - 1]), line)
+
+
 def table_scope(document: Document, name: str) -> Scope:
     """The scope of a table, with its line; without rows where it is absent."""
     return document.scope.scopes.get(name, {}).get("", _NO_ROWS)
@@ -269,13 +298,12 @@ def demand_row(document: Document, name: str, key: str) -> None:
         strange(document, table_scope(document, name).line, f"{name}|{key} is missing")
 
 
-def bindings(document: Document, name: str) -> list[tuple[str, str, str, Scope]]:
-    """Of each row of a table of buffer profiles: port, numbers as they stand in its key, profile, and the row."""
+def bindings(document: Document, name: str) -> list[tuple[str, str, str, int]]:
+    """Of each row of a table of buffer profiles: port, numbers as they stand in its key, profile, and its line."""
     found = []
-    for key, row in rows_of(document, name).items():
+    for key, (profile, line) in flat_rows(document, name).items():
         port, _, numbers = key.partition("|")
-        said = row.values.get("profile")
-        found.append((port, numbers, "None" if said is None else str(said[0]), row))
+        found.append((port, numbers, profile, line))
     return found
 
 

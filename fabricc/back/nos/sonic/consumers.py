@@ -151,8 +151,11 @@ def refuted(consumer: Consumer, tables: Mapping[str, Any]) -> Iterator[str]:
 def unread_lines(text: str, tables: Mapping[str, Any], release: str) -> Iterator[tuple[int, str, str]]:
     """Line number, consumer and reason of what nothing reads in `frr.conf`; the first line of each consumer."""
     known = consumers()
+    every = {one.by for one in known.tables[FRR_FILE]}
     told: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
+        if told == every:
+            return
         one = known.of_line(line.rstrip())
         if one.by in told:
             continue

@@ -11,6 +11,8 @@ from fabricc.back.nos.reading.rows import Keep, Silent
 from fabricc.back.nos.sonic.config_db import (
     demand,
     demand_row,
+    flat,
+    flat_rows,
     kept,
     line_of,
     rows_of,
@@ -184,7 +186,7 @@ ROWS: tuple[PatternRow, ...] = (
     table("MGMT_INTERFACE", *kept("gwaddr")),
     table("MGMT_VRF_CONFIG", *kept(*_STATED["MGMT_VRF_CONFIG"])),
     table("LOOPBACK_INTERFACE", Silent("NULL NULL"), Silent("admin_status up")),
-    table("BREAKOUT_CFG", *kept("brkout_mode")),
+    flat("BREAKOUT_CFG"),
     table(
         "PORT",
         Keep("admin_status <status>", "enabled"),
@@ -218,9 +220,8 @@ def finish(document: Document) -> None:
             strange(document, row.line, f"LOOPBACK_INTERFACE|{key}")
         elif address:
             _put_address(document, "loopback/", "LOOPBACK_INTERFACE", key, row.line)
-    for cage, row in rows_of(document, "BREAKOUT_CFG").items():
-        mode = value_of(row, "brkout_mode")
-        document.put(f"breakout[{cage}]", mode, line_of(row, "brkout_mode"))
+    for cage, said in flat_rows(document, "BREAKOUT_CFG").items():
+        document.put(f"breakout[{cage}]", *said)
     file, facts, lines = document.file, document.reading.facts, document.reading.lines
     for name, row in rows_of(document, "PORT").items():
         paths = port_paths(name)

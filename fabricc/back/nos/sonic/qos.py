@@ -15,7 +15,10 @@ from fabricc.back.nos.sonic.config_db import (
     demand_row,
     demand_rows,
     fields_of,
+    flat,
+    flat_rows,
     kept,
+    key_line,
     line_of,
     rows_of,
     strange,
@@ -414,8 +417,7 @@ ROWS: tuple[PatternRow, ...] = (
     table("QUEUE", *kept("scheduler", "wred_profile")),
     table("BUFFER_POOL", *kept("mode", "size", "type", "xoff")),
     table("BUFFER_PROFILE", *kept(*_PROFILE)),
-    *(table(name, *kept("profile")) for name in ("BUFFER_PG", "BUFFER_QUEUE")),
-    *(table(name, *kept("profile_list")) for name in PROFILE_LISTS),
+    *(flat(name) for name in ("BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS)),
     table("PFC_WD", *kept(*_WATCHDOG, "POLL_INTERVAL"), Silent("pfc_stat_history <word>")),
     table("SWITCH_TRIMMING", *(Keep(f"{field} <number>", leaf) for field, leaf in _TRIMMING.items())),
     table(
@@ -599,7 +601,7 @@ def _finish_groups(
         for name, row in rows_of(document, "BUFFER_PROFILE").items()
         if "xoff" in row.values
     }  # fmt: skip
-    for name, numbers, profile, row in found:
+    for name, numbers, profile, line in found:
         if profile == reclaim.ZERO_GROUP and name in shut:
             continue
         if profile == LOSSY_PG_PROFILE:
@@ -608,7 +610,7 @@ def _finish_groups(
             lossless.setdefault(name, {}).update((group, profile) for group in expand(numbers))
             _put_headroom(document, name, headrooms[profile])
         else:
-            strange(document, line_of(row, "profile"), f"BUFFER_PG|{name}|{numbers} profile: {profile}")
+            strange(document, line, f"BUFFER_PG|{name}|{numbers} profile: {profile}")
     if not rows_of(document, "BUFFER_POOL"):
         return
     line = table_scope(document, "BUFFER_PG").line
@@ -658,13 +660,13 @@ def _finish_buffer_queues(
         return
     queues: dict[str, dict[int, bool]] = {name: {} for name in bound}
     zero: dict[str, dict[int, bool]] = {name: {} for name in sorted(shut)}
-    for name, numbers, profile, row in found:
+    for name, numbers, profile, line in found:
         if profile in reclaim.ZERO_QUEUES and name in shut:
             zero[name].update(dict.fromkeys(expand(numbers), profile == reclaim.ZERO_LOSSLESS))
             continue
         if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE):
             text = f"BUFFER_QUEUE|{name}|{numbers} profile: {profile}"
-            strange(document, line_of(row, "profile"), text)
+            strange(document, line, text)
         for queue in expand(numbers):
             queues.setdefault(name, {})[queue] = profile == LOSSLESS_QUEUE_PROFILE
     wanted = {queue: str(queue) in pfc for queue in QUEUES}
@@ -685,21 +687,21 @@ def _finish_lists(document: Document, bound: Mapping[str, str], shut: frozenset[
     for listing, want in PROFILE_LISTS.items():
         if not _has(document, listing):
             continue
-        listed = rows_of(document, listing)
+        listed = flat_rows(document, listing)
         for name in bound.keys() - listed.keys():
             strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
-        for name, row in listed.items():
-            if name not in shut and value_of(row, "profile_list") != want:
-                strange(document, line_of(row, "profile_list"), f"{listing}|{name} is not {want}")
+        for name, (profiles, line) in listed.items():
+            if name not in shut and profiles != want:
+                strange(document, line, f"{listing}|{name} is not {want}")
 
 
 def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, str]) -> None:
     """State what trimming leaves of packets, and the queues it serves, which must be the same on all ports."""
     trimmed: dict[str, set[int]] = {name: set() for name in bound}
     place = 0
-    for name, numbers, profile, row in found:
+    for name, numbers, profile, line in found:
         if profile == TRIM_QUEUE_PROFILE:
-            place = place or row.line
+            place = place or key_line(document, f"{name}|{numbers}", line)
             trimmed.setdefault(name, set()).update(expand(numbers))
     asked = rows_of(document, "SWITCH_TRIMMING").get("GLOBAL", Scope(1))
     if not asked.values and not any(trimmed.values()):

@@ -9,15 +9,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.sonic.config_db import demand_rows, line_of, rows_of, strange, table_scope, value_of
+from fabricc.back.nos.sonic.config_db import (
+    demand_rows,
+    flat_rows,
+    key_line,
+    rows_of,
+    strange,
+    table_scope,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.back.nos.reading.scope import Document
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
 
-    Bindings = Sequence[tuple[str, str, str, Scope]]
+    Bindings = Sequence[tuple[str, str, str, int]]
 
 ZERO_POOL = "ingress_zero_pool"
 ZERO_GROUP = "ingress_lossy_pg_zero_profile"
@@ -93,23 +101,24 @@ def read_reclaimed(
         lossy: the priority group of lossy traffic.
     """
     ports = rows_of(document, "PORT")
-    shut = {port: (numbers, row) for port, numbers, profile, row in groups if profile == ZERO_GROUP}
-    for name, (numbers, row) in shut.items():
-        text, line = f"BUFFER_PG|{name}|{numbers}", line_of(row, "profile")
+    shut = {port: (numbers, line) for port, numbers, profile, line in groups if profile == ZERO_GROUP}
+    for name, (numbers, line) in shut.items():
+        text = f"BUFFER_PG|{name}|{numbers}"
         document.put(FACT.format(name), "none", line)
         if numbers != lossy:
-            strange(document, row.line, f"{text}: not the lossy group {lossy}")
+            at = key_line(document, f"{name}|{numbers}", line)
+            strange(document, at, f"{text}: not the lossy group {lossy}")
         if name in bound:
             strange(document, line, f"{text}: a port in use holds no buffer")
         if name in ports and value_of(ports[name], "enabled") == "true":
             strange(document, line, f"{text}: a port that is up holds no buffer")
     for listing, zero in ZERO_LISTS.items():
-        rows = rows_of(document, listing)
+        rows = flat_rows(document, listing)
         for name in shut.keys() - rows.keys():
             strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
-        for name, row in rows.items():
-            if ((listed := value_of(row, "profile_list", "None")) == zero) != (name in shut):
-                strange(document, line_of(row, "profile_list"), f"{listing}|{name}: {listed}")
+        for name, (listed, line) in rows.items():
+            if (listed == zero) != (name in shut):
+                strange(document, line, f"{listing}|{name}: {listed}")
     if shut:
         demand_rows(document, "BUFFER_POOL", {ZERO_POOL: _POOL})
         demand_rows(document, "BUFFER_PROFILE", profiles)

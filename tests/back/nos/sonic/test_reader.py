@@ -161,3 +161,21 @@ def test_a_missing_group_of_a_port_that_is_up_is_a_difference() -> None:
     up = files["config_db.json"].replace('"admin_status": "down"', '"admin_status": "up"', 1)
     paths = {one.path for one in differences("sonic", {**files, "config_db.json": up}, RENDERED)}
     assert "interface[Ethernet0]/headroom/xoff_bytes" in paths
+
+
+def test_a_row_of_a_profile_may_have_fields_that_nobody_knows_or_none() -> None:
+    tables = json.loads(RENDERED["config_db.json"])
+    tables["BUFFER_QUEUE"]["Ethernet0|3"]["colour"] = "red"
+    tables["BUFFER_PG"]["Ethernet0|5"] = {}
+    text = json.dumps(tables, indent=4)
+    lines = text.split("\n")
+    reading = SONIC.read({**RENDERED, "config_db.json": text})
+    assert reading.facts == PLANNED
+    assert reading.unknown == [
+        ("config_db.json", 1 + lines.index('        "Ethernet0|5": {}'), "BUFFER_PG|Ethernet0|5"),
+        (
+            "config_db.json",
+            1 + lines.index('            "colour": "red"'),
+            "BUFFER_QUEUE|Ethernet0|3 colour: red",
+        ),
+    ]
