@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.sonic.platform import Platform
+from fabricc.back.nos.sonic.words import Platform
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.library import Library
 from fabricc.catalog.load import load_catalog

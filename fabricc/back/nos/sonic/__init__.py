@@ -6,6 +6,7 @@ import json
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.reading.reader import Reader
 from fabricc.back.nos.sonic import bgp, config_db, interfaces, qos, services
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
@@ -15,7 +16,6 @@ from fabricc.fabric.facts import Reading, switch_facts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.reading.reader import Reader
     from fabricc.back.nos.reading.scope import Document
     from fabricc.back.nos.reading.types import Types
     from fabricc.back.nos.sonic.config_db import Tables
@@ -97,12 +97,10 @@ def tables(run: Switch) -> Tables:
 @cache
 def reader() -> Reader:
     """The reader of `config_db.json`; it is made when there is something to read."""
-    from fabricc.back.nos.reading.reader import Reader
-
     topics = (interfaces.TOPIC, services.TOPIC, qos.TOPIC, bgp.TOPIC)
     known = {row.pattern for topic in topics for row in topic.rows}
     types: Types = {"number": number, **interfaces.TYPES, **qos.TYPES}
-    return Reader(topics, types, partial(config_db.tree, known), config_db.told)
+    return Reader(topics, types, partial(config_db.tree, known), told=config_db.told)
 
 
 def _read_tables(text: str, reading: Reading) -> Document | None:

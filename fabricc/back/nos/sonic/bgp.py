@@ -11,7 +11,7 @@ from fabricc.back.nos.frr.defaults import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_P
 from fabricc.back.nos.frr.planned import routing_facts, ttl_security_facts
 from fabricc.back.nos.frr.reader import read_frr_conf
 from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.sonic.config_db import FILE, kept, rows_of, table
+from fabricc.back.nos.sonic.config_db import FILE, kept, put, table
 from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
 from fabricc.fabric.facts import setting_facts
@@ -115,9 +115,7 @@ ROWS: tuple[PatternRow, ...] = (table("SYSTEM_DEFAULTS", *kept("status")),)
 
 def finish(document: Document) -> None:
     """State whether bfdd is started."""
-    bfdd = rows_of(document, "SYSTEM_DEFAULTS").get(SOFTWARE_BFD)
-    if bfdd and "status" in bfdd.values:
-        document.put("daemon[bfdd]", *bfdd.values["status"])
+    put(document, "daemon[bfdd]", "SYSTEM_DEFAULTS", SOFTWARE_BFD, "status")
 
 
 def read_routing(text: str, reading: Reading) -> None:

@@ -266,6 +266,13 @@ def line_of(row: Scope, field: str) -> int:
     return row.line if said is None else said[1]
 
 
+def put(document: Document, path: str, name: str, key: str, field: str) -> None:
+    """State what a field says, where a row says it."""
+    row = rows_of(document, name).get(key)
+    if row and field in row.values:
+        document.put(path, *row.values[field])
+
+
 def strange(document: Document, line: int, text: str) -> None:
     """List something that has no place in a planned configuration."""
     document.reading.unknown.append((document.file, line, text))

@@ -15,6 +15,7 @@ from fabricc.back.nos.sonic.config_db import (
     flat_rows,
     kept,
     line_of,
+    put,
     rows_of,
     silent,
     strange,
@@ -212,8 +213,7 @@ def finish(document: Document) -> None:
             strange(document, row.line, f"MGMT_INTERFACE|{key}")
             continue
         document.put("management/address", address, row.line)
-        if "gwaddr" in row.values:
-            document.put("management/gateway", *row.values["gwaddr"])
+        put(document, "management/gateway", "MGMT_INTERFACE", key, "gwaddr")
     for key, row in rows_of(document, "LOOPBACK_INTERFACE").items():
         interface, _, address = key.partition("|")
         if interface != LOOPBACK:

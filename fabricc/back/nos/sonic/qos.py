@@ -20,6 +20,7 @@ from fabricc.back.nos.sonic.config_db import (
     kept,
     key_line,
     line_of,
+    put,
     rows_of,
     strange,
     table,
@@ -418,7 +419,11 @@ ROWS: tuple[PatternRow, ...] = (
     table("BUFFER_POOL", *kept("mode", "size", "type", "xoff")),
     table("BUFFER_PROFILE", *kept(*_PROFILE)),
     *(flat(name) for name in ("BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS)),
-    table("PFC_WD", *kept(*_WATCHDOG, "POLL_INTERVAL"), Silent("pfc_stat_history <word>")),
+    table(
+        "PFC_WD",
+        *(Keep(f"{field} <number>", field) for field in (*_WATCHDOG, "POLL_INTERVAL")),
+        Silent("pfc_stat_history <word>"),
+    ),
     table("SWITCH_TRIMMING", *(Keep(f"{field} <number>", leaf) for field, leaf in _TRIMMING.items())),
     table(
         "FLEX_COUNTER_TABLE",
@@ -447,9 +452,7 @@ def finish(document: Document) -> None:
     for name, said in _map_of(document, "CABLE_LENGTH").items():
         document.put(f"interface[{name}]/headroom/cable_m", *said)
     _finish_watchdog(document, {name: priorities for name, priorities in bound.items() if priorities})
-    marks = rows_of(document, "FLEX_COUNTER_TABLE").get(MARKS_GROUP)
-    if marks and "FLEX_COUNTER_STATUS" in marks.values:
-        document.put("counter[ecn_marks]", *marks.values["FLEX_COUNTER_STATUS"])
+    put(document, "counter[ecn_marks]", "FLEX_COUNTER_TABLE", MARKS_GROUP, "FLEX_COUNTER_STATUS")
 
 
 def _map_of(document: Document, name: str) -> Mapping[str, tuple[Value, int]]:
@@ -719,9 +722,8 @@ def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, st
 
 def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
     rows, bindings = dict(rows_of(document, "PFC_WD")), rows_of(document, "PORT_QOS_MAP")
-    every = rows.pop("GLOBAL", None)
-    if every and "POLL_INTERVAL" in every.values:
-        _put(document, "watchdog/poll_ms", every, "POLL_INTERVAL")
+    rows.pop("GLOBAL", None)
+    put(document, "watchdog/poll_ms", "PFC_WD", "GLOBAL", "POLL_INTERVAL")
     reference = next(iter(rows.values()), None)
     for name, priorities in guarded.items():
         row = rows.get(name)
@@ -735,7 +737,7 @@ def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
             strange(document, row.line, f"PFC_WD|{name}: no PFC on this port")
     for field, leaf in _WATCHDOG.items() if reference else ():
         if reference and field in reference.values:
-            _put(document, f"watchdog/{leaf}", reference, field)
+            document.put(f"watchdog/{leaf}", *reference.values[field])
 
 
 TOPIC = Topic(ROWS, finish)

@@ -12,6 +12,7 @@ from fabricc.back.nos.sonic.config_db import (
     demand_row,
     kept,
     line_of,
+    put,
     release,
     rows_of,
     silent,
@@ -291,27 +292,21 @@ def finish(document: Document) -> None:
     _finish_tacacs(document)
     _finish_snmp(document)
     _finish_gnmi(document)
-    lldp = rows_of(document, "LLDP").get("GLOBAL")
-    place = lldp or table_scope(document, "LLDP")
-    document.put("lldp/interval_s", *place.values.get("hello_time", (DEFAULT_LLDP_S, place.line)))
-    if "multiplier" in place.values:
-        document.put("lldp/hold_intervals", *place.values["multiplier"])
+    lldp = rows_of(document, "LLDP").get("GLOBAL") or table_scope(document, "LLDP")
+    document.put("lldp/interval_s", *lldp.values.get("hello_time", (DEFAULT_LLDP_S, lldp.line)))
+    put(document, "lldp/hold_intervals", "LLDP", "GLOBAL", "multiplier")
     _finish_access(document)
 
 
 def _finish_identity(document: Document) -> None:
-    row = rows_of(document, "DEVICE_METADATA").get("localhost")
-    if row is None:
-        return
-    for field, path in (
-        ("hostname", "system/hostname"),
-        ("bgp_asn", "bgp/asn"),
-        *((field, f"system/{field}") for field in ("hwsku", "platform", "type")),
-    ):
-        if field in row.values:
-            document.put(path, *row.values[field])
-        elif field in ("hostname", "bgp_asn"):
-            strange(document, row.line, f"DEVICE_METADATA|localhost without {field}")
+    name, key = "DEVICE_METADATA", "localhost"
+    put(document, "bgp/asn", name, key, "bgp_asn")
+    for field in ("hostname", "hwsku", "platform", "type"):
+        put(document, f"system/{field}", name, key, field)
+    row = rows_of(document, name).get(key)
+    for field in ("hostname", "bgp_asn") if row else ():
+        if row and field not in row.values:
+            strange(document, row.line, f"{name}|{key} without {field}")
 
 
 def _finish_ntp(document: Document) -> None:
@@ -327,9 +322,7 @@ def _finish_ntp(document: Document) -> None:
 
 
 def _finish_tacacs(document: Document) -> None:
-    key = rows_of(document, "TACPLUS").get("global")
-    if key and "passkey" in key.values:
-        document.put("management/tacacs/secret", *key.values["passkey"])
+    put(document, "management/tacacs/secret", "TACPLUS", "global", "passkey")
     if servers := rows_of(document, "TACPLUS_SERVER"):
         order = sorted(servers, key=lambda name: -_rank(servers[name], "priority", "1"))
         line = line_of(servers[order[-1]], "priority")
@@ -342,10 +335,8 @@ def _finish_tacacs(document: Document) -> None:
 
 
 def _finish_snmp(document: Document) -> None:
-    for key, field in (("LOCATION", "Location"), ("CONTACT", "Contact")):
-        row = rows_of(document, "SNMP").get(key)
-        if row and field in row.values:
-            document.put(f"management/snmp/{field.lower()}", *row.values[field])
+    put(document, "management/snmp/location", "SNMP", "LOCATION", "Location")
+    put(document, "management/snmp/contact", "SNMP", "CONTACT", "Contact")
     communities = rows_of(document, "SNMP_COMMUNITY")
     if names := sorted(communities):
         document.put("management/snmp/secret", ",".join(names), communities[names[0]].line)
@@ -363,11 +354,9 @@ def _finish_gnmi(document: Document) -> None:
     if certificates and certificates.values:
         paths = [value_of(certificates, field) for field in CERTIFICATES]
         document.put("gnmi/certificates", ",".join(paths), certificates.line)
-    if server:
-        if "port" in server.values:
-            document.put("management/gnmi_port", *server.values["port"])
-        if (client := value_of(server, "client_auth", "not stated")) != "true":
-            strange(document, line_of(server, "client_auth"), f"GNMI|gnmi client_auth: {client}")
+    put(document, "management/gnmi_port", "GNMI", "gnmi", "port")
+    if server and (client := value_of(server, "client_auth", "not stated")) != "true":
+        strange(document, line_of(server, "client_auth"), f"GNMI|gnmi client_auth: {client}")
 
 
 def _finish_access(document: Document) -> None:
