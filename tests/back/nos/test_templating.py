@@ -11,6 +11,7 @@ from jinja2 import UndefinedError
 from fabricc.back.nos import load, templating
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.back.nos.templating import environment, set_template_path
+from fabricc.base import installation
 from tests.back.nos.eos.variants import variant
 from tests.back.nos.feature_table import FEATURES, MODELS, fabric_of
 
@@ -36,7 +37,7 @@ def test_compiled_templates_stay_beside_the_built_in_ones(
 ) -> None:
     (tmp_path / "eos").mkdir()
     (tmp_path / "eos" / "one.j2").write_text("{{ name }}\n")
-    monkeypatch.setattr(templating, "built_in", lambda: tmp_path)
+    monkeypatch.setattr(installation, "folder", lambda _: tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     for _ in range(2):
         templating._environment.cache_clear()
