@@ -60,6 +60,7 @@ class Reader:
         tree: what makes the tree, one of `fabricc.back.nos.reading.tree`; None for lines by indentation.
         once: whether of a value that two lines of a tree say otherwise the earlier line is listed.
         told: how the words of an unknown node of the tree are listed, from the outermost.
+        whole: whether an unknown node of a tree is told once, as its line stands, and not each end of it.
     """
 
     def __init__(
@@ -70,12 +71,14 @@ class Reader:
         *,
         once: bool = False,
         told: Callable[[Words], str] = " ".join,
+        whole: bool = False,
     ) -> None:
         self.topics = topics
         self.types = types
         self.tree = tree
         self.once = once
         self.told = told
+        self.whole = whole
 
     @cached_property
     def start(self) -> State:
@@ -93,13 +96,17 @@ class Reader:
         """Add the facts of one file; what its lines kept, for who relates several files."""
         found = Reading(reading.facts, reading.lines)
         tree = self.tree(text) if self.tree else None
-        document = Document(file, text, found, tree, once=self.once)
+        document = Document(file, text, found, None if self.whole else tree, once=self.once)
         place: Place = (self.start, document.scope, (), ())
         if tree is None:
             _read_lines(document, place)
         else:
-            found.unknown += [(file, line, words) for line, words in tree.faults]
-            _read_nodes(document, tree.nodes, place, self.told)
+            for line, words in tree.faults:
+                if self.whole:
+                    document.reject(line)
+                else:
+                    found.unknown.append((file, line, words))
+            _read_nodes(document, tree.nodes, place, None if self.whole else self.told)
         for topic in self.topics:
             if topic.finish is not None:
                 topic.finish(document)
@@ -175,9 +182,9 @@ def _keep(state: State, key: str | tuple[str, ...], column: int, said: Effect) -
 
 
 def _read_nodes(
-    document: Document, nodes: Sequence[Node], place: Place, told: Callable[[Words], str]
+    document: Document, nodes: Sequence[Node], place: Place, told: Callable[[Words], str] | None
 ) -> None:
-    """Read the nodes of a tree."""
+    """Read the nodes of a tree; `told` is None where an unknown one is told once, as its line stands."""
     state, scope, outer, above = place
     memo, values = state.memo, scope.values
     for node in nodes:
@@ -193,6 +200,9 @@ def _read_nodes(
             continue
         said = filled(known.match, outer) if known.late and known.match else known
         if said.match is None:
+            if told is None:
+                document.reject(node.line)
+                continue
             found = statements([node], above, told)
             document.reading.unknown += [(document.file, *each) for each in found]
             _enter(document, node, place)

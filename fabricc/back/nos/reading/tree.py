@@ -27,6 +27,7 @@ _MARKS = frozenset("{};[]\n")
 _MARKERS = frozenset({"protect:", "active:"})
 _INACTIVE = "inactive:"
 _line = attrgetter("line")
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
 class Node:
@@ -217,9 +218,9 @@ def _unquoted(token: str) -> str:
 def structured(text: str) -> Tree:
     """YAML, and JSON as a part of it: a key is a word, a scalar the last word, and items of a list stand side by side.
 
-    A mapping in a list is a node of no words: what is in it goes on where the list stands.
+    A mapping in a list is a node of no words: what is in it goes on where the list stands. Null is no word.
 
-    Of a key that is said twice, and where the text is no YAML, the lines are told.
+    Where a key is said twice, of which the later counts, and where the text is no YAML, the lines are told.
     """
     import yaml
 
@@ -235,7 +236,7 @@ def structured(text: str) -> Tree:
     stack: list[tuple[Node, YamlNode]] = [(root, composed)] if composed is not None else []
     while stack:
         above, value = stack.pop()
-        seen: set[str] = set()
+        lines: dict[str, int] = {}
         below: list[tuple[Node, YamlNode]] = []
         items = value.value if not isinstance(value, yaml.ScalarNode) else ()
         budget -= len(items)
@@ -243,15 +244,21 @@ def structured(text: str) -> Tree:
             return Tree((), [(1, "no configuration is as large")])
         for item in items:
             key, member = item if isinstance(item, tuple) else (None, item)
-            name: tuple[str, ...] = () if key is None else (str(key.value),)
             line = (key or member).start_mark.line + 1
-            if key is not None and (not isinstance(key, yaml.ScalarNode) or key.value in seen):
-                faults.append((line, f"key said twice or none: {' '.join(name)[:80]}"))
-                continue
-            seen.update(name)
-            if isinstance(member, yaml.ScalarNode):
-                above.add(Node((*name, member.value), line))
-            else:
+            name: tuple[str, ...] = ()
+            if key is not None:
+                if not isinstance(key, yaml.ScalarNode):
+                    faults.append((line, "no key"))
+                    continue
+                if key.value in lines:
+                    faults += ((at, f"key said twice: {key.value[:80]}") for at in (lines[key.value], line))
+                lines[key.value] = line
+                name = (key.value,)
+            if not isinstance(member, yaml.ScalarNode):
                 below.append((above.add(Node(name, line)), member))
+            elif not member.style and member.value in _NULLS:
+                above.add(Node(name, line))
+            else:
+                above.add(Node((*name, member.value), line))
         stack += reversed(below)
     return Tree(root.children or (), faults)

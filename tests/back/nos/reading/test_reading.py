@@ -12,6 +12,7 @@ from fabricc.back.nos.reading import tree
 from fabricc.back.nos.reading.reader import Reader, Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import agreed
+from fabricc.back.nos.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.reading.rows import Row
     from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.reading.tree import Node
 
 
 def alike(interval: int, again: int) -> dict[str, str | int] | None:
@@ -486,3 +488,54 @@ def test_unknown_nodes_of_a_tree_are_told_as_the_syntax_spells_them() -> None:
         assert reader.read_file("f", text, reading).text == text
         assert reading.facts == {"mtu": 9000}
         assert sorted(words for _, _, words in reading.unknown) == sorted(wanted)
+
+
+def test_an_unknown_node_may_be_told_once_as_its_line_stands() -> None:
+    rows = (Block("interface <word>", "", (Fact("mtu <integer>", "mtu[{0}]"),)),)
+    text = (
+        "interface:\n  e1:\n    mtu: 1500\n    qos:\n      trust: dscp\n      pfc: 'on'\n  e2:\n    mtu: x\n"
+    )
+    for whole, unknown in (
+        (True, [(4, "qos:"), (8, "mtu: x")]),
+        (
+            False,
+            [(5, "interface e1 qos trust dscp"), (6, "interface e1 qos pfc on"), (8, "interface e2 mtu x")],
+        ),
+    ):
+        reading = Reader((Topic(rows),), {}, tree.structured, whole=whole).read({"f": text})
+        assert reading.facts == {"mtu[e1]": 1500}
+        assert [(line, said) for _, line, said in reading.unknown] == unknown
+
+
+def test_of_a_key_said_twice_the_later_counts_and_both_lines_are_told() -> None:
+    rows = (Fact("mtu <integer>", "mtu"),)
+    for text in ("mtu: 1\nmtu: 2\n", '{"mtu": 1,\n"mtu": 2}'):
+        reading = Reader((Topic(rows),), {}, tree.structured).read({"f": text})
+        assert reading.facts == {"mtu": 2}
+        assert [line for _, line, _ in reading.unknown] == [1, 2]
+
+
+def shown(nodes: Sequence[Node] | None) -> list[object]:
+    return [(node.key, node.line, shown(node.children)) for node in nodes or ()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- a:\n    b: {}\n    'c d': \"x y\"\n- set:\n    1: null\n    e: Null\n",
+        "a:\n- x\n- y z\nb:\n  c: 10.0.0.1/31\n  fd00::1/128: {}\n\n# c\n  d:\n    - q: 1\n      r: ::1\n",
+        "a: 1\na:\n  b: 2\n",
+    ],
+)
+def test_lines_of_yaml_give_the_nodes_that_a_yaml_library_gives(text: str) -> None:
+    quick, slow = block_style(text), tree.structured(text)
+    assert quick is not None
+    assert (shown(quick.nodes), quick.faults) == (shown(slow.nodes), slow.faults)
+
+
+@given(st.text(st.sampled_from("ab:- \n'\"#{}[],?|>&*!%~0\t"), max_size=40) | st.text(max_size=30))
+def test_lines_of_yaml_are_never_taken_for_what_a_yaml_library_does_not_see(text: str) -> None:
+    quick = block_style(text)
+    if quick is not None:
+        slow = tree.structured(text)
+        assert (shown(quick.nodes), quick.faults) == (shown(slow.nodes), slow.faults)
