@@ -186,33 +186,37 @@ def _read_nodes(
 ) -> None:
     """Read the nodes of a tree; `told` is None where an unknown one is told once, as its line stands."""
     state, scope, outer, above = place
-    memo, values = state.memo, scope.values
+    memo, leading, values, once = state.memo, state.leading, scope.values, document.once
     for node in nodes:
-        children = node.children
-        key = node.key if children is None else (*node.key, "{")
-        begins, known = memo.get(key, _NEW)
+        key, line, children = node.key, node.line, node.children
+        begins, said = (memo if children is None else leading).get(key, _NEW)
         if begins < 0:
-            known = effect(state, node.key, outer, joined=True, leaf=children is None)
-            _keep(state, key, 0, known)
-        if known.plain:
-            for name, value in known.keeps:
-                values[name] = (value, node.line)
-            continue
-        said = filled(known.match, outer) if known.late and known.match else known
-        if said.match is None:
-            if told is None:
-                document.reject(node.line)
+            said = effect(state, key, outer, joined=True, leaf=children is None)
+            if children is None:
+                _keep(state, key, 0, said)
+            elif len(leading) < _MOST_KEPT and len(key) <= _LONGEST_KEPT:
+                leading[key] = (0, said)
+        inner = scope
+        if said.plain and not once:
+            for name, value in said.keeps:
+                values[name] = (value, line)
+        else:
+            if said.late and said.match:
+                said = filled(said.match, outer)
+            if said.match is None:
+                if told is None:
+                    document.reject(line)
+                    continue
+                found = statements([node], above, told)
+                document.reading.unknown += [(document.file, *each) for each in found]
+                _enter(document, node, place)
                 continue
-            found = statements([node], above, told)
-            document.reading.unknown += [(document.file, *each) for each in found]
-            _enter(document, node, place)
-            continue
-        inner = document.say(said, scope, node.line)
-        if children is not None:
-            block = said.match.state.inner
-            ends = said.match.state if block is None else block.state
-            around = outer + said.match.captures
-            _read_nodes(document, children, (ends, inner, around, above + node.key), told)
+            inner = document.say(said, scope, line)
+        if children is not None and said.match is not None:
+            match = said.match
+            ends = match.state.inner.state if match.state.inner else match.state
+            words = above if told is None else above + key
+            _read_nodes(document, children, (ends, inner, outer + match.captures, words), told)
 
 
 def _enter(document: Document, node: Node, place: Place) -> None:

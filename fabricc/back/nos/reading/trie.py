@@ -31,10 +31,11 @@ class State:
         repeats: the type whose words may go on here, as one capture.
         meaning: what a line that ends here says; `inner`: the block that it opens.
         memo: lines met here with the column where they begin, so that those that repeat are matched twice at most.
+        leading: nodes met here that lead to others, as `memo`.
         seen: lines met here once: most of those never come again, and are not worth remembering.
     """
 
-    __slots__ = ("captures", "inner", "meaning", "memo", "repeats", "rest", "seen", "words")
+    __slots__ = ("captures", "inner", "leading", "meaning", "memo", "repeats", "rest", "seen", "words")
 
     def __init__(self) -> None:
         self.words: dict[str, State] = {}
@@ -44,6 +45,7 @@ class State:
         self.meaning: Meaning | None = None
         self.inner: Inner | None = None
         self.memo: dict[Key, tuple[int, Effect]] = {}
+        self.leading: dict[Key, tuple[int, Effect]] = {}
         self.seen: set[Key] = set()
 
 
