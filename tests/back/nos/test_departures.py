@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
+from fabricc.back.nos.cumulus import DEPARTURES as CUMULUS_DEPARTURES
 from fabricc.back.nos.departures import LEFT_OUT
 from fabricc.back.nos.eos import DEPARTURES as EOS_DEPARTURES
 from fabricc.back.nos.junos import DEPARTURES as JUNOS_DEPARTURES
@@ -21,6 +22,8 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.qos import Trimming, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule, Spreading
+from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
+from tests.back.nos.cumulus.variants import variant as cumulus_variant
 from tests.back.nos.eos.variants import VARIANTS as EOS_VARIANTS
 from tests.back.nos.eos.variants import variant as eos_variant
 from tests.back.nos.junos.variants import VARIANTS as JUNOS_VARIANTS
@@ -38,18 +41,20 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 DECLARED: dict[str, Sequence[Departure]] = {
+    "cumulus": CUMULUS_DEPARTURES,
     "eos": EOS_DEPARTURES,
     "junos": JUNOS_DEPARTURES,
     "nxos": NXOS_DEPARTURES,
     "sonic": SONIC_DEPARTURES,
 }
 VARIANTS = {
+    "cumulus": [cumulus_variant(name) for name in CUMULUS_VARIANTS],
     "eos": [eos_variant(name) for name in EOS_VARIANTS],
     "junos": [junos_variant(name) for name in JUNOS_VARIANTS],
     "nxos": [nxos_variant(name) for name in NXOS_VARIANTS],
     "sonic": [*SONIC_VARIANTS.values(), *SONIC_EDGES],
 }
-NOT_YET = {"cumulus", "frr"}
+NOT_YET = {"frr"}
 """Systems that do not declare their departures yet; the test below fails when one does and stays here."""
 INVENTORIES = sorted(Path(__file__).parents[3].glob("inventories/*/cluster.yaml"))
 

@@ -2,21 +2,79 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import document, naming
-from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps
-from fabricc.back.nos.cumulus.planned import planned_facts
-from fabricc.back.nos.cumulus.reader import read_startup
-from fabricc.fabric.facts import Reading
+from fabricc.back.nos.cumulus import bgp, consumers, interfaces, qos, services, startup, words
+from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
+from fabricc.back.nos.reading.reader import Reader, Topic
+from fabricc.fabric.facts import Reading, switch_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from fabricc.back.nos.cumulus.limits import Release
+    from fabricc.back.nos.cumulus.startup import File, Tree
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.reading.types import Types
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
+
+DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
+"""What NVUE does not hold as the Fabric states it."""
+
+
+def render(switch: Switch) -> str:
+    """The text for `nv config replace`: the header a switch writes, and one `set` with everything."""
+    release = release_of(switch.release)
+    header: Tree = {
+        "model": str(switch.model.nos["cumulus"]["model"]),
+        "nvue-api-version": "nvue_v1",
+        "rev-id": 1.0,
+        "version": release.version,
+    }
+    content: Tree = {
+        "interface": interfaces.interfaces(switch, release),
+        "qos": qos.qos_tree(switch),
+        "router": {**bgp.router(switch, release), **bgp.adaptive_routing(switch, release)},
+        "vrf": bgp.vrf(switch.bgp, release),
+        **services.services(switch, release),
+    }
+    return startup.write([{"header": header}, {"set": content}])
+
+
+def planned(switch: Switch) -> Facts:
+    """The facts that reading the rendered configuration gives: the Fabric's but for `DEPARTURES`, and NVUE's own."""
+    facts = switch_facts(switch, partial(qos.express, switch))
+    for topic in (interfaces, qos, bgp, services):
+        topic.state(facts, switch)
+    return facts
+
+
+@cache
+def reader(release: Release) -> Reader:
+    """The reader of a release; it is made when there is something to read."""
+    topics = [Topic((startup.HEADER,))]
+    for topic in (services, interfaces, bgp):
+        finish = partial(_finish, topic.finish, release)
+        topics.append(Topic((startup.node("set", *topic.rows(release)),), finish))
+    topics.append(Topic((startup.node("set", *qos.rows(release)),)))
+    types: Types = {**startup.TYPES, **interfaces.TYPES, **qos.TYPES, **bgp.TYPES}
+    last = (startup.completeness(topics, release), Topic((), consumers.finish))
+    return Reader((*topics, *last), types, startup.parsed, whole=True)
+
+
+def _finish(finish: Callable[[File], None], release: Release, found: Document) -> None:
+    finish(startup.File(found, release))
+
+
+def read(files: Mapping[str, str]) -> Reading:
+    """Facts of a rendered `startup.yaml`, or of what a switch prints."""
+    reading = Reading()
+    if (text := files.get(words.FILE)) is not None:
+        reader(startup.release_in(startup.parsed(text))).read_file(words.FILE, text, reading)
+    return reading
 
 
 class Cumulus:
@@ -25,33 +83,18 @@ class Cumulus:
     name = "cumulus"
     releases = tuple(RELEASES)
     default_release = DEFAULT_RELEASE
+    port_name = staticmethod(words.port_name)
+    gaps = staticmethod(gaps)
+    read = staticmethod(read)
+    planned = staticmethod(planned)
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has Cumulus settings for the model."""
         return self.name in model.nos
 
-    def port_name(self, model: SwitchModel, cage: int, child: int, children: int) -> str:
-        """`swp<cage>`, with `s<child>` from 0 for the children of a breakout."""
-        return naming.port_name(model, cage, child, children)
-
-    def gaps(self, switch: Switch) -> list[Gap]:
-        """What the switch's release cannot express; codes FAB5701 to FAB5724."""
-        return gaps(switch)
-
     def render(self, switch: Switch) -> dict[str, str]:
         """`startup.yaml` for `nv config replace`."""
-        return {document.FILE: document.render(switch)}
-
-    def read(self, files: Mapping[str, str]) -> Reading:
-        """Facts of a rendered `startup.yaml`, or of what a switch prints."""
-        reading = Reading()
-        if document.FILE in files:
-            read_startup(files[document.FILE], document.FILE, reading)
-        return reading
-
-    def planned(self, switch: Switch) -> Facts:
-        """The facts of the switch as NVUE can hold them; see docs/nos-cumulus.md."""
-        return planned_facts(switch)
+        return {words.FILE: render(switch)}
 
 
 CUMULUS = Cumulus()

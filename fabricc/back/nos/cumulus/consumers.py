@@ -1,4 +1,4 @@
-"""Since when NVUE has each path that is written, and whether what it needs for taking effect is there."""
+"""Whether what a part of NVUE needs for taking effect is there, by the documentation (`consumers.yaml`)."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.cumulus.source import members
+from fabricc.back.nos.cumulus.startup import find, members, parsed
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.cumulus.source import Source
-    from fabricc.back.nos.cumulus.yaml_nodes import Node
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.reading.tree import Node
 
     Keys = tuple[str, ...]
 
 TABLE = Path(__file__).with_name("consumers.yaml")
 ANY = "*"
 _SWITCHES = ("enable", "state")
-_OFF = ("off", "disable", "disabled")
+_OFF = frozenset({"off", "disable", "disabled"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +40,6 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """One path of NVUE, `*` for each key of one's own: first and last release whose object model has it.
-
-    Attributes:
-        until: empty for the newest release.
-        page: of the Cumulus Linux documentation.
-    """
-
-    keys: Keys
-    since: str
-    until: str
-    page: str
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
     """Paths below `top` that need the same conditions, by name."""
 
@@ -64,19 +49,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Consumers:
-    """The whole file."""
+    """What the file says of conditions; its paths, and since when NVUE has them, are for a test."""
 
     conditions: Mapping[str, Condition]
-    paths: tuple[Written, ...]
     groups: tuple[Group, ...]
-
-    def of(self, keys: Keys) -> Written | None:
-        """The row of a path as it is written."""
-        return next((one for one in self.paths if _fits(one.keys, keys)), None)
-
-
-def _fits(pattern: Keys, keys: Keys) -> bool:
-    return len(pattern) == len(keys) and all(a in (ANY, b) for a, b in zip(pattern, keys, strict=True))
 
 
 @lru_cache(1)
@@ -95,49 +71,49 @@ def consumers() -> Consumers:
         )
         for name, one in raw["conditions"].items()
     }
-    paths = tuple(
-        Written(_keys(path), *_span(releases), group["page"])
-        for group in raw["paths"]
-        for path, releases in group["paths"].items()
-    )
     groups = tuple(Group(_keys(one["top"]), tuple(one["needs"])) for one in raw["groups"])
-    return Consumers(conditions, paths, groups)
+    return Consumers(conditions, groups)
 
 
 def _keys(path: str) -> Keys:
     return tuple(path.split("/")) if path else ()
 
 
-def _span(releases: str) -> tuple[str, str]:
-    since, _, until = releases.partition("-")
-    return since, until
+def finish(document: Document) -> None:
+    """State what has no effect; no plan has such a fact."""
+    root = find(parsed(document.text).nodes, "set")
+    for path, line, why in unread(root.children or ()) if root else ():
+        document.put(f"unread[{path}]", why, line)
 
 
-def read_consumers(source: Source) -> None:
-    """State what the file says and what has no effect without something else; no plan has such a fact."""
-    for path, node, why in unread(source.root):
-        source.put(f"unread[{path}]", why, node)
-
-
-def unread(root: Node) -> Iterator[tuple[str, Node, str]]:
-    """Path, its node, and why it has no effect, for everything below `set` that is switched on."""
-    known, tree = consumers(), _Tree(root)
+def unread(nodes: Sequence[Node]) -> Iterator[tuple[str, int, str]]:
+    """Path, its line, and why it has no effect, for everything below `set` that is switched on."""
+    known, tree = consumers(), _Tree(nodes)
     for group in known.groups:
         for names, node in tree.found(group.top):
-            if any(node.children[key].value in _OFF for key in _SWITCHES if key in node.children):
+            if any(
+                child.key[0] in _SWITCHES and _OFF & _words(child)
+                for child in node.children or ()
+                if child.key
+            ):
                 continue
             whys = [name for name in group.needs if not tree.holds(known.conditions[name], names)]
             if whys:
                 left = iter(names)
                 path = "/".join(next(left) if key == ANY else key for key in group.top)
-                yield path, node, ", ".join(whys)
+                yield path, node.line, ", ".join(whys)
+
+
+def _words(node: Node) -> frozenset[str]:
+    """What a key has for its value, or below it."""
+    return frozenset([*node.key[1:], *(child.key[0] for child in node.children or () if child.key)])
 
 
 class _Tree:
     """The tree of one file, where a key with ranges stands for each name in it."""
 
-    def __init__(self, root: Node) -> None:
-        self.root = root
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
         self._named: dict[int, dict[str, list[Node]]] = {}
 
     def holds(self, condition: Condition, names: Keys) -> bool:
@@ -145,36 +121,38 @@ class _Tree:
         if condition.unless and not any(self.found(condition.unless, names)):
             return True
         return any(
-            node.value in condition.holds if condition.holds else bool(node.value or node.children)
+            condition.holds & words if condition.holds else words
             for path in condition.at
             for _, node in self.found(path, names)
+            for words in (_words(node),)
         )
 
     def found(self, path: Keys, names: Keys = ()) -> Iterator[tuple[Keys, Node]]:
         """The nodes at a path and what its `*` stand for there: the names given, in order, then any."""
-        return self._below(self.root, path, names)
+        return self._below(self.nodes, path, names)
 
-    def _below(self, node: Node, path: Keys, names: Keys) -> Iterator[tuple[Keys, Node]]:
-        if not path:
-            yield (), node
-            return
+    def _below(self, nodes: Sequence[Node], path: Keys, names: Keys) -> Iterator[tuple[Keys, Node]]:
         key, rest = path[0], path[1:]
-        if key != ANY:
-            if (child := node.children.get(key)) is not None:
-                yield from self._below(child, rest, names)
-            return
-        known = self._children(node)
-        for name in names[:1] or known:
-            for child in known.get(name, ()):
-                for more, found in self._below(child, rest, names[1:]):
-                    yield (name, *more), found
+        ways: list[tuple[Keys, Node]]
+        if key == ANY:
+            known = self._by_name(nodes)
+            ways = [((name,), child) for name in names[:1] or known for child in known.get(name, ())]
+            names = names[1:]
+        else:
+            ways = [((), child) for child in nodes if child.key[:1] == (key,)]
+        for way, child in ways:
+            if not rest:
+                yield way, child
+            elif child.children:
+                for more, found in self._below(child.children, rest, names):
+                    yield (*way, *more), found
 
-    def _children(self, node: Node) -> dict[str, list[Node]]:
-        """The children of a node by name."""
-        known = self._named.get(id(node))
+    def _by_name(self, nodes: Sequence[Node]) -> dict[str, list[Node]]:
+        """The nodes by the names that their keys stand for."""
+        known = self._named.get(id(nodes))
         if known is None:
-            known = self._named[id(node)] = {}
-            for word, child in node.children.items():
-                for name in members(word):
-                    known.setdefault(name, []).append(child)
+            known = self._named[id(nodes)] = {}
+            for node in nodes:
+                for name in members(node.key[0]) if node.key else ():
+                    known.setdefault(name, []).append(node)
         return known

@@ -1,4 +1,4 @@
-"""NVUE's words and figures, and what it makes of those that it does not take as they are."""
+"""How Cumulus Linux names ports, NVUE's words and figures, and what it makes of those that it does not take."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from fabricc.fabric.model import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.model import Account, Switch
     from fabricc.fabric.qos import Headroom, PortProfile, Watchdog
+
+FILE = "startup.yaml"
+MANAGEMENT, LOOPBACK = "eth0", "lo"
+MANAGEMENT_VRF = "mgmt"
+GLOBAL = "default-global"
+"""The profile of all ports that name no other; the only one of some nodes."""
 
 OWN_ACCOUNT = "cumulus"
 """The account every switch has; a configuration that replaces all others and lacks it deletes it."""
@@ -57,6 +64,28 @@ def timers(watchdog: Watchdog) -> Timers:
     low, high = POLLING_RANGE_MS
     polling = min(max(watchdog.poll_ms, low), high)
     return Timers(polling, max(1, -(-watchdog.detect_ms // polling)))
+
+
+def cage_name(model: SwitchModel, cage: int) -> str:
+    """The name of a whole cage, which carries the breakout of its children.
+
+    Raises:
+        KeyError: the catalog has no Cumulus settings for the model.
+    """
+    return str(model.nos["cumulus"]["port"]).format(cage=cage)
+
+
+def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
+    """The name of child `child` (from 1) of `children` of front-panel cage `cage` (from 1).
+
+    Raises:
+        KeyError: the catalog has no Cumulus settings for the model.
+        ValueError: there is no such child, or no breakout into that many.
+    """
+    if children not in (1, 2, 4, 8) or not 1 <= child <= children:
+        raise ValueError(f"{model.name}: cage {cage} has no child {child} of {children}")
+    whole = cage_name(model, cage)
+    return whole if children == 1 else f"{whole}s{child - 1}"
 
 
 def used_profiles(switch: Switch) -> tuple[PortProfile, ...]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.nos.cumulus import CUMULUS
-from fabricc.back.nos.cumulus.source import members
+from fabricc.back.nos.cumulus.startup import members
 from tests.back.nos.cumulus.variants import VARIANTS, variant
 from tests.wrecks import damaged, texts
 

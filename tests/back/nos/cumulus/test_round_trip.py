@@ -57,6 +57,7 @@ def test_planned_facts_differ_by_the_comment_of_a_key_alone() -> None:
     assert planned["user[ops]/ssh_key"] == "ssh-rsa AAAA"
 
 
+HEADER = {"system/model", "system/api_version", "system/release"}
 BYTES = st.integers(1, 400_000_000)
 
 
@@ -163,15 +164,41 @@ def test_keys_with_ranges_are_written_out() -> None:
     assert reading.unknown == []
 
 
+def commands(tree: Any, above: str = "nv set") -> list[str]:
+    """What `nv config show -o commands` prints for a tree."""
+    if isinstance(tree, list):
+        return [line for item in tree for line in commands(item, above)]
+    if not isinstance(tree, dict):
+        return [f"{above} '{tree}'" if " " in tree else f"{above} {tree}"]
+    return [
+        line
+        for key, below in tree.items()
+        for line in (commands(below, f"{above} {key}") if below else [f"{above} {key}"])
+    ]
+
+
+@pytest.mark.parametrize("name", ["dual", "settings", "parallel"])
+@pytest.mark.parametrize("release", ["5.10", "5.14", "5.15"])
+def test_commands_say_what_the_file_says(name: str, release: str) -> None:
+    switch = variant(name, release)
+    lines = commands(loaded(CUMULUS.render(switch)[FILE])[1]["set"])
+    reading = CUMULUS.read({FILE: "\n".join(lines) + "\n"})
+    assert reading.unknown == []
+    planned = CUMULUS.planned(switch)
+    assert reading.facts == {path: planned[path] for path in planned if path not in HEADER}
+    asn = next(number for number, line in enumerate(lines, 1) if "autonomous-system" in line)
+    assert reading.lines["bgp/asn"] == (FILE, asn)
+
+
 @pytest.mark.parametrize("release", CUMULUS.releases)
 def test_a_file_without_header_is_read_by_its_looks(release: str) -> None:
     switch = replace(DUAL, release=release)
     text = CUMULUS.render(switch)[FILE]
     reading = CUMULUS.read({FILE: text[text.index("- set:") :]})
     missing = CUMULUS.planned(switch).keys() - reading.facts.keys()
-    assert missing == {"system/model", "system/api_version", "system/release"}
+    assert missing == HEADER
     # What tells 5.9 from 5.10 is one word of automatic saving.
-    assert [text for _, _, text in reading.unknown] == (
+    assert sorted(text for _, _, text in reading.unknown) == (
         ["enable: 'on'", "state: enabled is missing"] if release == "5.9" else []
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.nos.cumulus import CUMULUS
-from fabricc.back.nos.cumulus.yaml_nodes import Node, parse
-from fabricc.back.nos.cumulus.yaml_text import natural, scalar, write
+from fabricc.back.nos.cumulus.startup import find, natural, parsed, scalar, write
 from fabricc.fabric.model import Switch, Tacacs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.cumulus.variants import VARIANTS, parallel, tor, variant
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.reading.tree import Node
 
 GOLDEN = Path(__file__).with_name("golden")
 CASES = [
@@ -334,13 +336,17 @@ def test_any_text_stays_text(text: str) -> None:
 
 @given(st.dictionaries(PRINTABLE.filter(bool), TREES, max_size=4))
 def test_whatever_is_written_is_read_back_here(tree: dict[str, Any]) -> None:
-    root, broken = parse(write([{"set": tree}]))
-    assert broken == []
-    assert plain(root.children["set"]) == strings(tree)
+    found = parsed(write([{"set": tree}]))
+    assert found.faults == []
+    root = find(found.nodes, "set")
+    assert root is not None
+    assert plain(root) == strings(tree)
 
 
 def plain(node: Node) -> Any:
-    return node.value or {key: plain(child) for key, child in node.children.items()}
+    return (
+        node.key[1] if node.key[1:] > ("",) else {child.key[0]: plain(child) for child in node.children or ()}
+    )
 
 
 def strings(tree: Any) -> Any:

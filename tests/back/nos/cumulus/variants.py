@@ -72,6 +72,13 @@ def open_gnmi() -> Switch:
     return replace(switch, management=replace(switch.management, gnmi_port=50_051))
 
 
+def alone() -> Switch:
+    """A ToR with a lossless class that no port has, and without neighbours."""
+    switch = tor()
+    ports = tuple(replace(port, profile=None) for port in switch.ports)
+    return replace(switch, ports=ports, bgp=replace(switch.bgp, sessions=()))
+
+
 VARIANTS: dict[str, Switch] = {
     "numbered": tor(),
     "unnumbered": tor(unnumbered=True),
@@ -83,6 +90,7 @@ VARIANTS: dict[str, Switch] = {
     "settings": with_everything(),
     "open-gnmi": open_gnmi(),
     "parallel": parallel(dual=True),
+    "alone": alone(),
     "spine": replace(tor(dual=True), tier=TierName.SPINE, unit=None),
 }
 

@@ -1,0 +1,276 @@
+"""Interfaces: management, loopback, ports and the cages that are broken out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cumulus import bgp, qos
+from fabricc.back.nos.cumulus.limits import TRIMMING, has
+from fabricc.back.nos.cumulus.startup import File, at, fixed, is_on, line_of, nearest, node
+from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
+from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.cumulus.limits import Release
+    from fabricc.back.nos.cumulus.startup import Tree
+    from fabricc.back.nos.departures import Departure
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Scope
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Port, Switch
+
+DEPARTURES: tuple[Departure, ...] = ()
+
+
+# --- what NVUE makes of the Fabric's statements ----------------------------------------------------------
+
+
+def fec(port: Port) -> str:
+    """Reed-Solomon from 25 Gb/s a lane up (IEEE 802.3 clauses 91, 119, 134, 161, 172), none below."""
+    return "rs" if port.speed_gbps >= 25 * port.lanes else "off"
+
+
+def interfaces(switch: Switch, release: Release) -> Tree:
+    """Everything below `interface`."""
+    management = switch.management
+    rows: Tree = {
+        MANAGEMENT: {
+            "type": "eth",
+            **_addresses(release, (management.address,), management.gateway, MANAGEMENT_VRF),
+        },
+        LOOPBACK: {
+            "type": "loopback",
+            **_addresses(
+                release,
+                (
+                    switch.loopback4 and f"{switch.loopback4}/32",
+                    switch.loopback6 and f"{switch.loopback6}/128",
+                ),
+            ),
+        },
+    }
+    profiles = qos.port_qos(switch)
+    adaptive = bgp.adaptive_routing(switch, release)
+    trimmed = qos.trimming(switch)
+    eligible: Tree = {str(queue): {} for queue in trimmed.queues} if trimmed else {}
+    for port in switch.ports:
+        if port.children > 1:
+            rows[cage_name(switch.model, port.cage)] = {
+                "link": {"breakout": {f"{port.children}x": {"lanes-per-port": str(port.lanes)}}},
+                "type": "swp",
+            }
+        rows[port.name] = row = _port(port, release)
+        if port.profile in profiles:
+            row["qos"] = profiles[port.profile]
+        if adaptive and port.direction in FABRIC:
+            row["router"] = adaptive
+        if eligible and port.direction is not Direction.UNUSED:
+            row["packet-trim"] = {"egress-eligibility": {"traffic-class": eligible}}
+    return rows
+
+
+def _port(port: Port, release: Release) -> Tree:
+    row: Tree = {
+        "description": port.description,
+        "link": {
+            "fec": fec(port),
+            "mtu": port.mtu,
+            "speed": f"{port.speed_gbps}G",
+            "state": {"up" if port.enabled else "down": {}},
+        },
+        "type": "swp",
+    }
+    if port.direction is not Direction.UNUSED:
+        row.update(_addresses(release, (port.ipv4, port.ipv6)))
+    return row
+
+
+def _addresses(release: Release, addresses: tuple[str | None, ...], gateway: str = "", vrf: str = "") -> Tree:
+    """An interface's addresses, gateway and VRF, where the release has them."""
+    present = [address for address in addresses if address]
+    if not release.family_addresses:
+        row: Tree = {"address": {address: {} for address in present}} if present else {}
+        if gateway:
+            row["gateway"] = {gateway: {}}
+        if vrf:
+            row["vrf"] = vrf
+        return {"ip": row} if row else {}
+    rows: Tree = {"vrf": vrf} if vrf else {}
+    for family, colon in (("ipv4", False), ("ipv6", True)):
+        own = [address for address in present if (":" in address) is colon]
+        part: Tree = {"address": {address: {} for address in own}} if own else {}
+        if gateway and (":" in gateway) is colon:
+            part["gateway"] = {gateway: {}}
+        if part:
+            rows[family] = part
+    return rows
+
+
+# --- the facts of that -----------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """State what NVUE says of ports beyond the Fabric."""
+    for port in switch.ports:
+        facts[f"interface[{port.name}]/configured"] = "true"
+        paths = port_paths(port.name)
+        facts[paths["fec"]] = fec(port)
+        facts[paths["mtu"]] = port.mtu
+        if port.children > 1:
+            cage = f"breakout[{cage_name(switch.model, port.cage)}]"
+            facts[cage + "/configured"] = "true"
+            facts[cage] = f"{port.children}x"
+            facts[cage + "/lanes"] = port.lanes
+
+
+# --- and back --------------------------------------------------------------------------------------------
+
+_CHILD = re.compile(r"(swp[0-9]+)s[0-9]+")
+_LEAK = re.compile(r"^(route-import|from-vrf)\b")
+_SPEED = re.compile(r"([0-9]{1,6})G")
+_FAMILIES = ("ipv4", "ipv6")
+_STATED = ("description", "fec", "mtu", "speed_gbps")
+
+
+def _gbps(text: str) -> Value:
+    found = _SPEED.fullmatch(text)
+    return int(found[1]) if found else text
+
+
+TYPES = {"speed": _gbps}
+
+
+def _families(release: Release) -> tuple[str, ...]:
+    """The keys below which addresses stand."""
+    return _FAMILIES if release.family_addresses else ("ip",)
+
+
+def rows(release: Release) -> Sequence[Row]:
+    """What is below `interface`."""
+    addresses = [Block(family, "", (Entry("address <word>", family),)) for family in _families(release)]
+    vrf = Keep("vrf <word>", "vrf")
+    inside = [] if release.family_addresses else [vrf]
+    management = [
+        node(family, Entry("address <word>", family), Fact("gateway <word>", "management/gateway"), *inside)
+        for family in _families(release)
+    ]
+    return (
+        node(
+            "interface",
+            node(MANAGEMENT, fixed("type: eth"), *management, *([] if inside else [vrf])),
+            node(LOOPBACK, fixed("type: loopback"), *(node(b.pattern, *b.rows) for b in addresses)),
+            Block("<keys>", "port", (
+                fixed("type: swp"),
+                Keep("description <word>", "description"),
+                Block("link", "", (
+                    Keep("fec <word>", "fec"),
+                    Keep("mtu <integer>", "mtu"),
+                    Keep("speed <speed>", "speed_gbps"),
+                    Silent("state"),
+                    Entry("state <up|down>", "states"),
+                    node("breakout", Block("<word>", "mode", (Keep("lanes-per-port <integer>", "lanes"),))),
+                )),
+                *addresses,
+                Block("router", "", (bgp.adaptive_rows(release),)),
+                *qos.PORT,
+                *([qos.TRIMMED] if has(release.name, TRIMMING) else ()),
+            )),
+        ),
+    )  # fmt: skip
+
+
+def finish(file: File) -> None:
+    """State every interface, with the policy to which it is bound."""
+    root, release = file.root, file.release
+    interface = at(root, "interface")
+    for name in (MANAGEMENT, LOOPBACK):
+        if at(interface, name) is None:
+            file.missing(nearest(root, "interface"), f"interface {name} is missing")
+    if management := at(interface, MANAGEMENT):
+        _finish_management(file, management, release)
+    if loopback := at(interface, LOOPBACK):
+        file.expect(("interface", LOOPBACK, "ip"), "loopback/ipv4", "loopback/ipv6")
+        for family in _families(release):
+            _finish_addresses(file, at(loopback, family), family, "loopback/{}")
+    policy = qos.Policy(file)
+    split: set[str] = set()
+    for key, port in interface.each("port").items() if interface else ():
+        name = str(key)
+        if breakout := at(port, "breakout"):
+            _finish_breakout(file, name, port, breakout)
+            continue
+        _finish_port(file, name, port, release)
+        policy.port(name, port)
+        if found := _CHILD.fullmatch(name):
+            split.add(found[1])
+    for cage in sorted(split):
+        if f"breakout[{cage}]" not in file.facts:
+            file.missing(nearest(root, "interface"), f"breakout of {cage} is missing")
+    qos.finish(policy)
+
+
+def _finish_management(file: File, management: Scope, release: Release) -> None:
+    """Addresses, and that the port is in a VRF of its own, into which nothing imports routes of another."""
+    families = _families(release)
+    file.expect(("interface", MANAGEMENT, families[0]), "management/address", "management/gateway")
+    for family in families:
+        _finish_addresses(file, at(management, family), family, "management/address")
+    above = management if release.family_addresses else at(management, families[0]) or management
+    word, line = above.values.get("vrf", ("", above.line))
+    if not word:
+        file.missing(line, f"vrf: {MANAGEMENT_VRF} is missing")
+    elif word != MANAGEMENT_VRF:
+        file.reject(line)
+    if "management/address" in file.facts:
+        document = file.document
+        state_isolation(document.reading, word == MANAGEMENT_VRF, (document.file, line), _LEAK)
+
+
+def _finish_addresses(file: File, scope: Scope | None, parent: str, path: str) -> None:
+    """State an interface's addresses; a second one of the same family is no plan's and not known."""
+    for address, (_, line) in scope.table(parent).items() if scope else ():
+        family = "ipv6" if ":" in str(address) else "ipv4"
+        stated = path.format(family)
+        if stated in file.facts or parent not in ("ip", family):
+            file.reject(line)
+        else:
+            file.put(stated, address, line)
+
+
+def _finish_breakout(file: File, name: str, port: Scope, breakout: Scope) -> None:
+    """State a cage whose children are ports; what it says beside that is no plan's and not known."""
+    file.put(f"breakout[{name}]/configured", "true", port.line)
+    for mode, scope in breakout.each("mode").items():
+        if "lanes" in scope.values and f"breakout[{name}]" not in file.facts:
+            file.put(f"breakout[{name}]", str(mode), scope.line)
+            file.put(f"breakout[{name}]/lanes", *scope.values["lanes"])
+        else:
+            file.missing(scope.line, "lanes-per-port is missing, or a second breakout")
+    others = [line for key, (_, line) in port.values.items() if key != "type: swp"]
+    others += [line for entries in port.tables.values() for _, line in entries.values()]
+    for line in others:
+        file.reject(line)
+
+
+def _finish_port(file: File, name: str, port: Scope, release: Release) -> None:
+    file.put(f"interface[{name}]/configured", "true", port.line)
+    paths, states = port_paths(name), port.table("states")
+    for leaf in _STATED:
+        file.tell(paths[leaf], port, leaf)
+    if len(states) > 1:
+        for _, line in states.values():
+            file.reject(line)
+    else:  # a port that is configured and not told to be down is up
+        word, line = next(iter(states.values()), ("up", port.line))
+        file.put(paths["enabled"], "true" if word == "up" else "false", line)
+    for family in _families(release):
+        _finish_addresses(file, port, family, f"interface[{name}]/{{}}")
+    if adaptive := at(port, "adaptive-routing"):
+        taking_part = "true" if is_on(adaptive) else "false"
+        file.put(paths["adaptive_routing"], taking_part, line_of(adaptive))
