@@ -10,7 +10,7 @@ from fabricc.back.nos.cumulus.startup import find, members, parsed
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from fabricc.back.nos.reading.scope import Document
     from fabricc.back.nos.reading.tree import Node
@@ -82,13 +82,13 @@ def _keys(path: str) -> Keys:
 def finish(document: Document) -> None:
     """State what has no effect; no plan has such a fact."""
     root = find(parsed(document.text).nodes, "set")
-    for path, line, why in unread(root.children or ()) if root else ():
+    for path, line, why in unread(root) if root else ():
         document.put(f"unread[{path}]", why, line)
 
 
-def unread(nodes: Sequence[Node]) -> Iterator[tuple[str, int, str]]:
+def unread(root: Node) -> Iterator[tuple[str, int, str]]:
     """Path, its line, and why it has no effect, for everything below `set` that is switched on."""
-    known, tree = consumers(), _Tree(nodes)
+    known, tree = consumers(), _Tree(root)
     for group in known.groups:
         for names, node in tree.found(group.top):
             if any(
@@ -112,9 +112,9 @@ def _words(node: Node) -> frozenset[str]:
 class _Tree:
     """The tree of one file, where a key with ranges stands for each name in it."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self.nodes = nodes
-        self._named: dict[int, dict[str, list[Node]]] = {}
+    def __init__(self, root: Node) -> None:
+        self.root = root
+        self._named: dict[Keys, dict[str, list[Node]]] = {}
 
     def holds(self, condition: Condition, names: Keys) -> bool:
         """Whether a condition holds for what `*` stands for."""
@@ -128,31 +128,37 @@ class _Tree:
         )
 
     def found(self, path: Keys, names: Keys = ()) -> Iterator[tuple[Keys, Node]]:
-        """The nodes at a path and what its `*` stand for there: the names given, in order, then any."""
-        return self._below(self.nodes, path, names)
+        """The nodes at a path and what its `*` stands for there: the name given, or any."""
+        if ANY not in path:
+            if (node := _below(self.root, path)) is not None:
+                yield (), node
+            return
+        place = path.index(ANY)
+        known = self._by_name(path[:place])
+        for name in names or known:
+            for child in known.get(name, ()):
+                if (node := _below(child, path[place + 1 :])) is not None:
+                    yield (name,), node
 
-    def _below(self, nodes: Sequence[Node], path: Keys, names: Keys) -> Iterator[tuple[Keys, Node]]:
-        key, rest = path[0], path[1:]
-        ways: list[tuple[Keys, Node]]
-        if key == ANY:
-            known = self._by_name(nodes)
-            ways = [((name,), child) for name in names[:1] or known for child in known.get(name, ())]
-            names = names[1:]
-        else:
-            ways = [((), child) for child in nodes if child.key[:1] == (key,)]
-        for way, child in ways:
-            if not rest:
-                yield way, child
-            elif child.children:
-                for more, found in self._below(child.children, rest, names):
-                    yield (*way, *more), found
-
-    def _by_name(self, nodes: Sequence[Node]) -> dict[str, list[Node]]:
-        """The nodes by the names that their keys stand for."""
-        known = self._named.get(id(nodes))
+    def _by_name(self, path: Keys) -> dict[str, list[Node]]:
+        """The nodes below a path by the names that their keys stand for."""
+        known = self._named.get(path)
         if known is None:
-            known = self._named[id(nodes)] = {}
-            for node in nodes:
+            known = self._named[path] = {}
+            above = _below(self.root, path)
+            for node in (above.children if above else None) or ():
                 for name in members(node.key[0]) if node.key else ():
                     known.setdefault(name, []).append(node)
         return known
+
+
+def _below(node: Node, path: Keys) -> Node | None:
+    """The node at a path below one."""
+    for key in path:
+        for child in node.children or ():
+            if child.key and child.key[0] == key:
+                node = child
+                break
+        else:
+            return None
+    return node

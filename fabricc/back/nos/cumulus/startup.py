@@ -290,18 +290,16 @@ def _shape(rows: Sequence[Row], part: Part | None = None, captures: int = 0) -> 
         elif isinstance(row, Fact) and isinstance(row.path, str) and f"{{{captures}}}" not in row.path:
             facts.append(row.path)
         elif isinstance(row, Block):
-            here = row.here if isinstance(row, Part) else None
-            if here:
-                facts.append(here[0].rpartition("[")[0])
-            inner = _shape(
-                row.rows, row if isinstance(row, Part) else None, captures + row.pattern.count("<")
-            )
-            if row.scope:
-                parts.append((row.scope, inner))
-            else:
+            block = row if isinstance(row, Part) else None
+            if block and block.here:
+                facts.append(block.here[0].rpartition("[")[0])
+            inner = _shape(row.rows, block, captures + row.pattern.count("<"))
+            if not row.scope:
                 lines += inner.lines
                 facts += inner.facts
                 parts += inner.parts
+            elif any(inner[1:]) or (block and (block.here or block.needed)):
+                parts.append((row.scope, inner))
     return _Shape(part, tuple(lines), tuple(facts), tuple(parts))
 
 

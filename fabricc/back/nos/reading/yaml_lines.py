@@ -73,7 +73,11 @@ def block_style(text: str) -> Tree | None:
         if key in members:
             faults += ((at, f"key said twice: {key}") for at in (members[key], number))
         members[key] = number
-        child = node.add(Node(words, number))
+        child = Node(words, number)
+        if node.children is None:
+            node.children = [child]
+        else:
+            node.children.append(child)
         if opens:
             above.append((node, outer, inner, members))
             node, outer, inner, members = child, indent, -1, {}
