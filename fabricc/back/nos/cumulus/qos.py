@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
-from fabricc.back.nos.cumulus.startup import File, at, constant, entries, fixed, nearest, node, table
+from fabricc.back.nos.cumulus.startup import File, at, constant, entries, entry, fixed, nearest, node, table
 from fabricc.back.nos.cumulus.words import ALPHAS, GLOBAL, pause_bytes, shared_alpha, timers, used_profiles
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.reading.rows import Entry, Fact, Keep
@@ -307,13 +307,16 @@ _QOS = node("qos",
             here=f"qos/scheduled[{GLOBAL}]/queue[{{0}}]",
         ),
     )),
-    table("congestion-control", "<word>", table("traffic-class", "<numbers>",
-        Keep("ecn <word>", "ecn"),
-        Keep("red disable", "red"),
-        Keep("min-threshold <integer>", "ecn_min_bytes"),
-        Keep("max-threshold <integer>", "ecn_max_bytes"),
-        Keep("probability <integer>", "ecn_max_percent"),
-    )),
+    node("congestion-control",
+        node(GLOBAL, table("traffic-class", "<numbers>", Keep("ecn <word>", "ecn"))),
+        entry("<word>", table("traffic-class", "<numbers>",
+            fixed("ecn: enable"),
+            fixed("red: disable"),
+            Keep("min-threshold <integer>", "ecn_min_bytes"),
+            Keep("max-threshold <integer>", "ecn_max_bytes"),
+            Keep("probability <integer>", "ecn_max_percent"),
+        )),
+    ),
     table("traffic-pool", "<pool>",
         Keep("memory-percent <integer>", "percent"),
         node("switch-priority", Entry("<numbers>", "priorities", "true")),
@@ -356,7 +359,9 @@ class Policy(File):
         super().__init__(file.document, file.release)
         self.qos = at(self.root, "qos")
         self.pfc = entries(self.qos, "pfc")
-        self.marking = entries(self.qos, "congestion-control")
+        self.marking = dict(entries(self.qos, "congestion-control"))
+        if marking := at(self.qos, "congestion-control", GLOBAL):
+            self.marking[GLOBAL] = marking
         self.queues = entries(self.qos, "egress-scheduler", GLOBAL, "traffic-class")
         self.bound: set[str] = set()
         self._stated: dict[tuple[Value, Value], list[Stated]] = {}
@@ -517,10 +522,3 @@ def _finish_marking(policy: Policy) -> None:
             policy.put(f"qos/marking[{name}]/queue[{queue}]", "stated", scope.line)
             if name == GLOBAL:
                 policy.tell(f"qos/queue[{queue}]/ecn", scope, "ecn")
-                continue
-            ecn, line = scope.values.get("ecn", ("enable", 0))
-            if ecn != "enable":
-                policy.reject(line)
-            for text in ("ecn: enable", "red: disable"):
-                if text.partition(":")[0] not in scope.values:
-                    policy.missing(scope.line, f"{text} is missing")

@@ -241,11 +241,16 @@ def node(word: str, *rows: Row, needed: bool = False) -> Part:
     return part
 
 
+def entry(capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
+    """An entry of a table, with a scope among its `entries`; it may state a fact by being there."""
+    part = Part(capture, _EACH, rows)
+    part.here = (here, value) if here else None
+    return part
+
+
 def table(word: str, capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
-    """A key with entries below it, each a scope of `entries`, which may state a fact by being there."""
-    entry = Part(capture, _EACH, rows)
-    entry.here = (here, value) if here else None
-    return node(word, entry)
+    """A key with entries below it and nothing else."""
+    return node(word, entry(capture, *rows, here=here, value=value))
 
 
 _EACH = "each"
