@@ -440,12 +440,10 @@ def _login_rows(release: Release) -> tuple[Row, ...]:
         servers = table("server", "<word>", Keep("priority <integer>", "priority"), *server)
     else:
         servers = table("server", "<integer>", Keep("host <word>", "host"), *server)
-    order = "authentication order <word>" if release.login_list else "authentication-order <integer> <word>"
-    place, _, rest = order.partition(" ")
-    return (
-        node("tacacs", *constant(login_switches(release)), fixed(f"vrf: {MANAGEMENT_VRF}"), servers),
-        node(place, Entry(rest, "methods")),
-    )
+    order = table("authentication-order", "<integer>", Keep("<word>", "method"))
+    if release.login_list:
+        order = node("authentication", Entry("order <word>", "methods"))
+    return node("tacacs", *constant(login_switches(release)), fixed(f"vrf: {MANAGEMENT_VRF}"), servers), order
 
 
 def finish(file: File) -> None:
@@ -522,13 +520,11 @@ def _finish_login(file: File, aaa: Scope, order: Scope | None, release: Release)
         words = "authentication order" if release.login_list else "authentication-order"
         file.missing(aaa.line, f"{words} is missing")
         return
-    methods = order.table("methods")
-    if release.login_list:
-        given = {place: (method, line) for place, (method, (_, line)) in enumerate(methods.items(), 1)}
-    else:
-        given = {int(place): said for place, said in methods.items()}
+    given = {place: (said, said[1]) for place, said in enumerate(order.table("methods").values(), 1)}
+    for place, scope in entries(order).items():
+        given[int(str(place))] = (scope.values.get("method", ("", scope.line)), scope.line)
     for place, method in enumerate(LOGIN_METHODS, 1):
-        said, line = given.pop(place, ("", order.line))
+        (said, line), _ = given.pop(place, (("", order.line), 0))
         if not said:
             file.missing(line, f"{method} is missing")
         elif said != method:
