@@ -46,6 +46,7 @@ DEPARTURES = (
     Departure(
         "interface[*]/headroom/xon_bytes", LEFT_OUT, "how far below the pause point, of its own choice"
     ),
+    Departure("interface[*]/headroom/xon_offset_bytes", LEFT_OUT, "NVUE takes one figure to resume at"),
     Departure("pool/*", LEFT_OUT, "pools are shares of the memory, not bytes"),
     Departure("qos/*", LEFT_OUT, "of ports without PFC: nothing says which priorities would pause"),
     Departure("watchdog/detect_ms", ROUNDED, "a whole number of polls (FAB5710)"),
