@@ -13,7 +13,7 @@ from fabricc.back.nos.reading.trie import State, compiled
 from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from fabricc.back.nos.reading.meaning import Captures
     from fabricc.back.nos.reading.rows import Row
@@ -50,14 +50,17 @@ _NOWHERE: Place = (State(), Scope(0), (), ())
 class Reader:
     """Reads texts of one syntax.
 
-    Lines by indentation, as EOS, NX-OS and vtysh print them, are read as they come: what is indented deeper belongs to
-    the line above, and `!` begins a comment. Any other syntax is a tree first. There a block may be parted anywhere, so
-    a node that leads to others states nothing, and an unknown one is told with the words above it.
+    Lines by indentation, as EOS and NX-OS print them, are read as they come: what is indented deeper belongs to the
+    line above, and `!` begins a comment. With words that leave a block, indentation says nothing and rows decide, as
+    in vtysh: what a block does not know is tried in the blocks around it, and `!` or `#` begins a comment. Any other
+    syntax is a tree first. There a block may be parted anywhere, so a node that leads to others states nothing, and an
+    unknown one is told with the words above it.
 
     Attributes:
         topics: whose rows are compiled at the first reading, and whose `finish` are called in this order.
         types: of the captures, beside those that every pattern knows.
-        tree: what makes the tree, one of `fabricc.back.nos.reading.tree`; None for lines by indentation.
+        tree: what makes the tree, one of `fabricc.back.nos.reading.tree`; None for lines.
+        leave: lines that leave a block, such as `exit`; None where indentation does.
         once: whether of a value that two lines of a tree say otherwise the earlier line is listed.
         told: how the words of an unknown node of the tree are listed, from the outermost.
         whole: whether an unknown node of a tree is told once, as its line stands, and not each end of it.
@@ -69,6 +72,7 @@ class Reader:
         types: Types,
         tree: Callable[[str], Tree] | None = None,
         *,
+        leave: Collection[str] | None = None,
         once: bool = False,
         told: Callable[[Words], str] = " ".join,
         whole: bool = False,
@@ -79,6 +83,7 @@ class Reader:
         self.once = once
         self.told = told
         self.whole = whole
+        self.leave = leave
 
     @cached_property
     def start(self) -> State:
@@ -98,7 +103,9 @@ class Reader:
         tree = self.tree(text) if self.tree else None
         document = Document(file, text, found, None if self.whole else tree, once=self.once)
         place: Place = (self.start, document.scope, (), ())
-        if tree is None:
+        if self.leave is not None:
+            _read_nested(document, place, self.leave)
+        elif tree is None:
             _read_lines(document, place)
         else:
             for line, words in tree.faults:
@@ -157,6 +164,37 @@ def _read_lines(document: Document, place: Place) -> None:
             unknown.append((file, number, " ".join(raw.split())))
         else:
             inner = document.say(said, scope, number)
+
+
+def _read_nested(document: Document, place: Place, leave: Collection[str]) -> None:
+    """Read lines that go on in the innermost block that knows them."""
+    places = [place]
+    for number, raw in enumerate(document.text.split("\n"), 1):
+        line = raw.strip()
+        if not line or line[0] in "!#":
+            continue
+        if line in leave:
+            del places[max(1, len(places) - 1) :]
+            continue
+        for depth in range(len(places), 0, -1):
+            state, scope, outer, _ = places[depth - 1]
+            said = _said(state, line, outer)
+            if said.match is not None:
+                inner = document.say(said, scope, number)
+                below = _below(places[depth - 1], said, inner)
+                places[depth:] = [below] if below is not _NOWHERE else []
+                break
+        else:
+            document.reading.unknown.append((document.file, number, " ".join(line.split())))
+
+
+def _said(state: State, line: str, outer: Captures) -> Effect:
+    """What a line without its indentation says in a state."""
+    begins, known = state.memo.get(line, _NEW)
+    if begins < 0:
+        known = effect(state, line, outer) if len(line) <= _LONGEST_LINE else UNKNOWN
+        _keep(state, line, 0, known)
+    return filled(known.match, outer) if known.late and known.match else known
 
 
 def _below(place: Place, said: Effect, scope: Scope) -> Place:

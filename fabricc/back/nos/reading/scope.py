@@ -148,6 +148,11 @@ class Document:
         if line:
             self.reading.lines[path] = (self.file, line)
 
+    def put_also(self, path: str, value: Value, line: int) -> None:
+        """State a fact beside a different one that is there already, where systems add and do not replace."""
+        same = self.reading.facts.get(path, value) == value
+        self.put(*((path, value) if same else (f"{path}/also[{value}]", "true")), line)
+
     def say(self, said: Effect, scope: Scope, line: int) -> Scope:
         """Take in what a line says in a scope; the scope that it ends in."""
         _, opens, facts, keeps, entries, _, _ = said

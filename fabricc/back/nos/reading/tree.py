@@ -1,4 +1,4 @@
-"""One tree for the text of every syntax that is no list of lines: braces, `set` commands, YAML and JSON."""
+"""One tree for the text of every syntax that is no list of lines: braces, `set` commands, assignments, YAML and JSON."""
 
 from __future__ import annotations
 
@@ -175,6 +175,28 @@ def commands(text: str) -> Tree:
         else:
             kept.append(node)
     return Tree(kept, faults)
+
+
+def assignments(text: str) -> Tree:
+    """Lines `name = words`, as of sysctl.conf and shell variables; `[name]` leads to those below, as in systemd's files.
+
+    A value may be in quotes; `#` and `;` begin a comment.
+    """
+    root = node = Node((), 0)
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        name, equals, value = line.partition("=")
+        if line[0] == "[" and line[-1] == "]":
+            node = root.add(Node((line[1:-1],), number))
+        elif equals:
+            value = value.strip()
+            quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+            node.add(Node((name.strip(), "=", *(value[1:-1] if quoted else value).split()), number))
+        else:
+            node.add(Node(tuple(line.split()), number))
+    return Tree(root.children or ())
 
 
 def _listed(words: list[str], at: int) -> list[tuple[str, ...]]:

@@ -78,6 +78,8 @@ TYPES: Mapping[str, Mapping[str, int]] = {"speed": {"40g": 40, "400g": 400}}
 
 
 def reader(syntax: str = "indented") -> Reader:
+    if syntax == "nested":
+        return Reader((Topic(ROWS, finish),), TYPES, leave=("exit", "quit"))
     return Reader((Topic(ROWS, finish),), TYPES, None if syntax == "indented" else getattr(tree, syntax))
 
 
@@ -322,6 +324,88 @@ def test_what_a_block_says_once_is_listed_when_it_is_said_anew() -> None:
     assert reading.unknown == [("f", 5, "mtu 1"), ("f", 8, "peer p asn 2")]
 
 
+NESTED = """\
+# a comment
+bgp 1.1
+neighbor p asn 65001
+family ipv4
+  ! another
+  neighbor p description a  peer
+    vrf red
+ id 10.0.0.1
+ exit
+exit
+exit
+exit
+neighbor p activate
+interface e1
+mtu 9000
+nothing   known here
+interface e2
+ mtu 1500
+ntp server b
+ ntp server a
+mtu 9000
+"""
+
+
+def test_a_line_goes_on_in_the_innermost_block_that_knows_it() -> None:
+    reading = read(NESTED, "nested")
+    assert reading.facts == {**STATED, "asn": 65537}
+    assert reading.unknown == [
+        ("f", 13, "neighbor p activate"),
+        ("f", 16, "nothing known here"),
+        ("f", 21, "mtu 9000"),
+    ]
+
+
+ASSIGNED = """\
+# a comment
+bgpd=yes
+ net.ipv4.ip_forward = 1
+net.ipv4.neigh.gc = many
+bgpd_options="  -A 127.0.0.1   -s 9 "
+no assignment
+[Time]
+; another
+NTP=b a
+[Other]
+NTP=c
+"""
+
+
+def test_assignments_are_read_section_by_section() -> None:
+    rows = (
+        Fact("bgpd = <yes|no>", "bgpd"),
+        Fact("bgpd_options = -A <address4> [-s <integer>]", {"address": "{0}", "bytes": "{1}"}),
+        Block("Time", "", (Fact("NTP = <word>...", "ntp", lambda servers: ",".join(servers)),)),
+        Fact("<word> = <integer>", "kernel[{0}]"),
+    )
+    reading = Reader((Topic(rows),), {}, tree.assignments).read({"f": ASSIGNED})
+    assert reading.facts == {
+        "bgpd": "yes",
+        "kernel[net.ipv4.ip_forward]": 1,
+        "address": "127.0.0.1",
+        "bytes": 9,
+        "ntp": "b,a",
+    }
+    assert reading.unknown == [
+        ("f", 4, "net.ipv4.neigh.gc = many"),
+        ("f", 6, "no assignment"),
+        ("f", 11, "Other NTP = c"),
+    ]
+
+
+def test_what_systems_add_is_stated_beside_what_is_there() -> None:
+    def stated(document: Document) -> None:
+        for at, address in enumerate(("a", "b", "a"), 1):
+            document.put_also("ipv4", address, at)
+
+    reading = Reader((Topic((Silent("x"),), stated),), {}).read({"f": "x\n"})
+    assert reading.facts == {"ipv4": "a", "ipv4/also[b]": "true"}
+    assert reading.lines == {"ipv4": ("f", 3), "ipv4/also[b]": ("f", 2)}
+
+
 def test_rows_that_say_the_same_are_refused() -> None:
     rows = (Fact("mtu <integer>", "a"), Fact("mtu <integer>", "b"))
     with pytest.raises(ValueError, match="two rows"):
@@ -339,7 +423,7 @@ LINES = st.builds(
 )
 
 
-@pytest.mark.parametrize("syntax", ["indented", "braces", "commands", "structured"])
+@pytest.mark.parametrize("syntax", ["indented", "nested", "assignments", "braces", "commands", "structured"])
 def test_no_text_makes_a_reader_fail(syntax: str) -> None:
     made = reader(syntax)
 
@@ -370,6 +454,8 @@ def test_a_line_of_a_command_line_is_known_or_listed_once(lines: list[str]) -> N
     ("syntax", "text"),
     [
         ("indented", "\n".join(" " * depth + "a" for depth in range(3000))),
+        ("nested", "interface e1\n" * 3000),
+        ("assignments", "[a]\n" * 3000),
         ("braces", "a {" * 30_000),
         ("braces", "}" * 30_000),
         ("commands", "set " + "a " * 30_000),
