@@ -1,4 +1,4 @@
-"""One tree for the text of every syntax that is no list of lines: braces, `set` commands, assignments, YAML and JSON."""
+"""One tree for the text of every syntax but command lines: braces, `set` commands, assignments, YAML and JSON."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def commands(text: str) -> Tree:
 
 
 def assignments(text: str) -> Tree:
-    """Lines `name = words`, as of sysctl.conf and shell variables; `[name]` leads to those below, as in systemd's files.
+    """Lines `name = words`, as of sysctl.conf and shell variables; `[name]` leads to those below, as systemd has it.
 
     A value may be in quotes; `#` and `;` begin a comment.
     """
