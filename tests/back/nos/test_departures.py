@@ -15,6 +15,7 @@ from fabricc.back.nos import BUILT_IN, load
 from fabricc.back.nos.cumulus import DEPARTURES as CUMULUS_DEPARTURES
 from fabricc.back.nos.departures import LEFT_OUT
 from fabricc.back.nos.eos import DEPARTURES as EOS_DEPARTURES
+from fabricc.back.nos.frr import DEPARTURES as FRR_DEPARTURES
 from fabricc.back.nos.junos import DEPARTURES as JUNOS_DEPARTURES
 from fabricc.back.nos.nxos import DEPARTURES as NXOS_DEPARTURES
 from fabricc.back.nos.sonic import DEPARTURES as SONIC_DEPARTURES
@@ -26,6 +27,7 @@ from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
 from tests.back.nos.cumulus.variants import variant as cumulus_variant
 from tests.back.nos.eos.variants import VARIANTS as EOS_VARIANTS
 from tests.back.nos.eos.variants import variant as eos_variant
+from tests.back.nos.frr.variants import VARIANTS as FRR_VARIANTS
 from tests.back.nos.junos.variants import VARIANTS as JUNOS_VARIANTS
 from tests.back.nos.junos.variants import variant as junos_variant
 from tests.back.nos.nxos.variants import VARIANTS as NXOS_VARIANTS
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 DECLARED: dict[str, Sequence[Departure]] = {
     "cumulus": CUMULUS_DEPARTURES,
     "eos": EOS_DEPARTURES,
+    "frr": FRR_DEPARTURES,
     "junos": JUNOS_DEPARTURES,
     "nxos": NXOS_DEPARTURES,
     "sonic": SONIC_DEPARTURES,
@@ -50,12 +53,11 @@ DECLARED: dict[str, Sequence[Departure]] = {
 VARIANTS = {
     "cumulus": [cumulus_variant(name) for name in CUMULUS_VARIANTS],
     "eos": [eos_variant(name) for name in EOS_VARIANTS],
+    "frr": [*FRR_VARIANTS.values()],
     "junos": [junos_variant(name) for name in JUNOS_VARIANTS],
     "nxos": [nxos_variant(name) for name in NXOS_VARIANTS],
     "sonic": [*SONIC_VARIANTS.values(), *SONIC_EDGES],
 }
-NOT_YET = {"frr"}
-"""Systems that do not declare their departures yet; the test below fails when one does and stays here."""
 INVENTORIES = sorted(Path(__file__).parents[3].glob("inventories/*/cluster.yaml"))
 
 
@@ -107,15 +109,12 @@ def differing(nos: str) -> Iterator[tuple[str, bool]]:
                 yield path, path not in planned
 
 
-def test_every_system_declares_or_is_named_here() -> None:
-    assert set(BUILT_IN) == DECLARED.keys() | NOT_YET
-    assert not DECLARED.keys() & NOT_YET
+def test_every_system_declares() -> None:
+    assert set(BUILT_IN) == DECLARED.keys()
 
 
 @pytest.mark.parametrize("nos", sorted(BUILT_IN))
 def test_what_is_planned_is_what_the_fabric_states_but_for_what_is_declared(nos: str) -> None:
-    if nos in NOT_YET:
-        pytest.skip(f"{nos} does not declare its departures yet")
     found = set(differing(nos))
     shapes = {
         departure: pattern_of(translate(departure.path.replace("[", "[[]"))) for departure in DECLARED[nos]

@@ -1,25 +1,146 @@
-"""Plain FRR on a Debian switch: `frr.conf` and the files that boot the box into the fabric."""
+"""Plain FRR on a Debian switch: `frr.conf` and the files that boot the box into the fabric, written and read back.
+
+Platforms that route with FRR use what `__all__` names.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr.conf import render_frr_conf
+from fabricc.back.nos.frr import bgp, interfaces, qos, services
+from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
-from fabricc.back.nos.frr.linux import READERS, read_isolation, render_linux
-from fabricc.back.nos.frr.planned import next_hop_lines, planned_facts
-from fabricc.back.nos.frr.reader import read_frr_conf
-from fabricc.fabric.facts import Reading
+from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
+from fabricc.back.nos.templating import environment
+from fabricc.fabric.facts import Reading, setting_facts, switch_facts
+from fabricc.fabric.paths import matching
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from fabricc.back.nos.reading.reader import Reader
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
 
-__all__ = ["FRR", "FrrLinux", "read_frr_conf", "render_frr_conf"]
+__all__ = [
+    "FRR",
+    "FrrLinux",
+    "GracefulRestart",
+    "read_frr_conf",
+    "render_frr_conf",
+    "routing_facts",
+    "ttl_security_facts",
+]
+
+FILE = "frr.conf"
+DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *services.DEPARTURES)
+"""What FRR on Linux does not hold as the Fabric states it; all of it is left out on every switch."""
+_LEFT_OUT = matching(departure.path for departure in DEPARTURES)
+_LEAVE = ("exit", "quit", "exit-address-family")
+
+
+def render_frr_conf(
+    switch: Switch,
+    *,
+    router_interfaces: bool = True,
+    hostname: bool = True,
+    extra_head: Sequence[str] = (),
+    multipath_limit: int = MULTIPATH_LIMIT,
+    log_facility: str = "",
+    bfd_profile: str | None = BFD_PROFILE,
+    route_maps_of_source: Mapping[str, str] | None = None,
+    graceful_restart: GracefulRestart | None = None,
+) -> str:
+    """The text of `frr.conf` for one switch, as `show running-config` prints it.
+
+    frr-reload then finds nothing to change: what FRR leaves out because it is a default is left out here too.
+
+    Args:
+        switch: what to render; only `name`, `ports`, `bgp` and the loopbacks are used.
+        router_interfaces: True states the description and addresses of every port in `interface` blocks; False
+            where another file holds them. Router advertisements of unnumbered ports are stated either way.
+        hostname: False leaves the `hostname` line out. It must equal the kernel's hostname, else frr-reload
+            never finds the running configuration equal.
+        extra_head: global lines to add after `service integrated-vtysh-config`, such as
+            `no zebra nexthop kernel enable`.
+        multipath_limit: next hops that the FRR build was compiled for (`--enable-multipath`); FRR does not print
+            `maximum-paths` when it equals this. The reader needs the same number.
+        log_facility: of syslog; empty for FRR's own, which it does not print.
+        bfd_profile: holds the timers of BFD; None leaves them to FRR, whatever the plan says.
+        route_maps_of_source: `ip` or `ipv6` -> route map by which BGP's routes have the loopback as source address.
+        graceful_restart: None states nothing, so that the router only helps its neighbours.
+
+    Returns:
+        The file, ending in a newline. `read_frr_conf` reads it.
+    """
+    view = {
+        "hostname": switch.name if hostname else None,
+        "extra_head": extra_head,
+        "log_level": services.LOG_LEVEL,
+        "log_facility": log_facility,
+        "interfaces": interfaces.router_ports(switch, router_interfaces),
+        "source_maps": [
+            {"keyword": keyword, "name": name, "address": address}
+            for keyword, name in (route_maps_of_source or {}).items()
+            if (address := switch.loopback6 if keyword == "ipv6" else switch.loopback4)
+        ],
+        "graceful_restart": graceful_restart,
+        **bgp.bgp_view(switch.bgp, multipath_limit, bfd_profile),
+    }
+    return environment("frr").get_template("frr.conf.j2").render(view)
+
+
+def routing_facts(switch: Switch, head: Sequence[str], bfd_profile: str | None = BFD_PROFILE) -> Facts:
+    """What `read_frr_conf` states beyond the vocabulary.
+
+    `head` is the `extra_head` of `render_frr_conf`, `bfd_profile` what it is there.
+    """
+    facts: Facts = {}
+    services.state_router(facts, switch, head)
+    bgp.state(facts, switch, bfd_profile)
+    return facts
+
+
+@cache
+def _router_reader(multipath_limit: int) -> Reader:
+    """The reader of frr.conf; it is made when there is something to read."""
+    from fabricc.back.nos.reading.reader import Reader
+
+    return Reader((services.ROUTER, interfaces.ROUTER, bgp.topic(multipath_limit)), bgp.TYPES, leave=_LEAVE)
+
+
+@cache
+def _readers() -> Mapping[str, Reader]:
+    """The readers of the files by name."""
+    from fabricc.back.nos.reading.reader import Reader
+    from fabricc.back.nos.reading.tree import assignments
+
+    lines = {"interfaces": interfaces.TOPIC, **services.LINES}
+    return {
+        **{name: Reader((topic,), services.TYPES, leave=()) for name, topic in lines.items()},
+        **{
+            name: Reader((topic,), services.TYPES, assignments)
+            for name, topic in services.ASSIGNMENTS.items()
+        },
+        FILE: _router_reader(MULTIPATH_LIMIT),
+    }
+
+
+def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: int = MULTIPATH_LIMIT) -> None:
+    """Add the facts of one `frr.conf` to `reading`, and its unknown lines.
+
+    A host name or an address of an interface beside a different one that `reading` has already is a fact of its own.
+
+    Args:
+        text: the file, or the output of `show running-config`.
+        file: its name, for the lines of the facts.
+        reading: what has been read so far.
+        multipath_limit: what `maximum-paths` is when the text is silent, see `render_frr_conf`.
+    """
+    _router_reader(multipath_limit).read_file(file, text, reading)
 
 
 class FrrLinux:
@@ -28,42 +149,43 @@ class FrrLinux:
     name = "frr"
     releases = RELEASES
     default_release = DEFAULT_RELEASE
+    port_name = staticmethod(port_name)
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog knows the model's port names under Linux."""
         return self.name in model.nos
-
-    def port_name(self, model: SwitchModel, cage: int, child: int, children: int) -> str:
-        """`swp3` for a whole cage, `swp3s0`, `swp3s1` for its children, as switchdev drivers name them."""
-        pattern = str(model.nos.get(self.name, {}).get("port", "swp{cage}"))
-        whole = pattern.format(cage=cage)
-        return whole if children == 1 else f"{whole}s{child - 1}"
 
     def gaps(self, switch: Switch) -> list[Gap]:
         """What plain Linux cannot express of this switch; codes FAB5201 to FAB5209."""
         return gaps(switch)
 
     def render(self, switch: Switch) -> dict[str, str]:
-        """`frr.conf` and the box's own files by name."""
-        head = next_hop_lines(switch)
-        return {"frr.conf": render_frr_conf(switch, extra_head=head), **render_linux(switch)}
+        """`frr.conf` and the box's own files by name; those of services without a server are left out."""
+        view = services.services_view(switch) | interfaces.ports_view(switch)
+        optional, templates = services.optional_files(switch), environment("frr")
+        names = [name for name in _readers() if name != FILE and optional.get(name, True)]
+        return {
+            FILE: render_frr_conf(switch, extra_head=services.next_hop_lines(switch)),
+            **{name: templates.get_template(f"{name}.j2").render(view) for name in names},
+        }
 
     def read(self, files: Mapping[str, str]) -> Reading:
         """Facts of the box's files; a file of another name is unknown as a whole."""
-        reading = Reading()
-        for name in sorted(files.keys() - {"frr.conf"}):
-            if read := READERS.get(name):
-                read(files[name], name, reading)
-            else:
-                reading.unknown.append((name, 1, "a file that this reader does not know"))
-        if "frr.conf" in files:
-            read_frr_conf(files["frr.conf"], "frr.conf", reading)
-        read_isolation(reading)
+        reading, readers = Reading(), _readers()
+        for name, reader in readers.items():
+            if name in files:
+                reader.read_file(name, files[name], reading)
+        unknown = "a file that this reader does not know"
+        reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
         return reading
 
     def planned(self, switch: Switch) -> Facts:
-        """The switch's facts without QoS, port speed and accounts, with daemons and kernel settings."""
-        return planned_facts(switch)
+        """The Fabric's facts but for `DEPARTURES`, with daemons, kernel settings and what frr.conf says of itself."""
+        neutral = switch_facts(switch) | setting_facts(switch)
+        facts = {path: value for path, value in neutral.items() if not _LEFT_OUT.fullmatch(path)}
+        services.state(facts, switch)
+        interfaces.state(facts, switch)
+        return facts | ttl_security_facts(switch) | routing_facts(switch, services.next_hop_lines(switch))
 
 
 FRR = FrrLinux()

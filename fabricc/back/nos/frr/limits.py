@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabricc.back.nos.frr.defaults import MULTIPATH_LIMIT
+from fabricc.back.nos.frr.words import MULTIPATH_LIMIT
 from fabricc.back.nos.limits import Limit, Range, Reservation, System, had
 from fabricc.fabric.facts import SETTINGS
 

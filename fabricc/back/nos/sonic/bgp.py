@@ -6,10 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.frr.conf import GracefulRestart, render_frr_conf
-from fabricc.back.nos.frr.defaults import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROFILE
-from fabricc.back.nos.frr.planned import routing_facts, ttl_security_facts
-from fabricc.back.nos.frr.reader import read_frr_conf
+from fabricc.back.nos.frr import (
+    GracefulRestart,
+    read_frr_conf,
+    render_frr_conf,
+    routing_facts,
+    ttl_security_facts,
+)
+from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROFILE
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.sonic.config_db import FILE, kept, put, table
 from fabricc.back.nos.sonic.consumers import FRR_FILE

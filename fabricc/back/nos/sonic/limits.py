@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
-from fabricc.back.nos.frr.defaults import BFD_INTERVAL_MS, BFD_MULTIPLIER
+from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.back.nos.sonic.words import (
     CERTIFICATES,

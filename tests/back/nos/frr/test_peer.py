@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.nos.frr import FRR, render_frr_conf
-from fabricc.back.nos.frr.conf import GracefulRestart
+from fabricc.back.nos.frr import FRR, GracefulRestart, render_frr_conf
 from tests.back.nos.frr.namespaces import LIMIT_S, Box, cable, missing, until
 from tests.back.nos.frr.test_round_trip import EVERY, differences
 from tests.back.nos.frr.variants import SPINE_PORT, SPINES, VARIANTS

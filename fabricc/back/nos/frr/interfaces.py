@@ -1,0 +1,215 @@
+"""Ports of FRR on Linux: ifupdown2's `interfaces` with the management network's rules, and those of frr.conf."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S
+from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+from fabricc.fabric.facts import boolean
+from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Switch
+
+MANAGEMENT_TABLE = 100  # holds the management default route, for the switch's own traffic only
+MANAGEMENT_RULE = 40000  # after the main (32766) and default (32767) tables
+# Before the main table, which has the management network as a connected route.
+OWN_RULE, FABRIC_RULE = 1000, 1001
+MAIN_RULE = 32766  # the kernel's own rule for the main table, ip-rule(8)
+FORWARDING = {"ip": "management/ipv4_forwarding", "ip6": "management/ipv6_forwarding"}
+"""What ifupdown2 calls a family's forwarding -> the fact."""
+
+DEPARTURES = (
+    Departure("interface[*]/speed_gbps", LEFT_OUT, "a cage is split and set at installation (FAB5203)"),
+)
+
+
+# --- what FRR on Linux makes of the Fabric's statements -----------------------------------------------
+
+
+class PortView(NamedTuple):
+    """One port in `interfaces`; `mtu` is None of an unused one."""
+
+    name: str
+    mtu: int | None
+    enabled: bool
+
+
+class RouterPortView(NamedTuple):
+    """One port in frr.conf; `ra_interval_s` is None where it does not advertise itself."""
+
+    name: str
+    description: str | None
+    ipv4: str | None
+    ipv6: str | None
+    ra_interval_s: int | None
+
+
+def ports_view(switch: Switch) -> dict[str, object]:
+    """What `interfaces.j2` prints."""
+    lengths = ((switch.loopback4, 32), (switch.loopback6, 128))
+    return {
+        "loopbacks": [f"{address}/{length}" for address, length in lengths if address],
+        "management_interface": MANAGEMENT_INTERFACE,
+        "management_table": MANAGEMENT_TABLE,
+        "management_rule": MANAGEMENT_RULE,
+        "management_family": "-6" if ":" in switch.management.address else "-4",
+        "network_rules": network_rules(switch),
+        "ports": [
+            PortView(port.name, None if port.direction is Direction.UNUSED else port.mtu, port.enabled)
+            for port in switch.ports
+        ],
+    }
+
+
+def network_rules(switch: Switch) -> dict[int, str]:
+    """Routing rules by preference that keep the management network to the switch's own packets (ip-rule(8)).
+
+    Linux asks the input port whether it forwards, so that `ip-forward off` on the management port stops what comes
+    from there and nothing that goes there.
+    """
+    network = ip_interface(switch.management.address).network
+    return {OWN_RULE: f"to {network} iif lo lookup main", FABRIC_RULE: f"to {network} unreachable"}
+
+
+def router_ports(switch: Switch, addressed: bool) -> list[RouterPortView]:
+    """The ports in frr.conf; those that advertise themselves alone where another file holds addresses."""
+    interval = {True: RA_INTERVAL_S, False: None}
+    if addressed:
+        return [
+            RouterPortView(port.name, port.description, port.ipv4, port.ipv6, interval[port.unnumbered])
+            for port in switch.ports
+        ]
+    return [
+        RouterPortView(port.name, None, None, None, RA_INTERVAL_S)
+        for port in switch.ports
+        if port.unnumbered and port.direction is not Direction.UNUSED
+    ]
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """Add who may use the management network, and that unused ports are shut at boot."""
+    facts["management/enabled"] = facts["loopback/enabled"] = "true"
+    facts["management/rule"] = f"iif lo lookup {MANAGEMENT_TABLE}"
+    facts |= {f"management/rule[{pref}]": rule for pref, rule in network_rules(switch).items()}
+    facts |= dict.fromkeys(FORWARDING.values(), "off")
+    facts |= {f"structure/port[{port.name}]/auto": "true" for port in switch.ports if not port.enabled}
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_VIA = rf"ip -[46] route replace default via (\S+) dev {MANAGEMENT_INTERFACE} table {MANAGEMENT_TABLE}"
+_LAST = rf"ip (-[46]) rule list pref {MANAGEMENT_RULE} \| grep -q \. \|\| ip \1 rule add pref {MANAGEMENT_RULE} (.+)"
+_PREF = r"ip (-[46]) rule del pref (\d{1,5}) 2>/dev/null \|\| true; ip \1 rule add pref \2 (to \S+ .+)"
+_RULE = re.compile(r"\bip (-[46] )?(rule|route) (add|del|replace)\b")
+
+
+def _command(text: str) -> dict[str, str] | None:
+    """What a command that comes with the management port does, of those that fabricc writes."""
+    if found := re.fullmatch(_VIA, text):
+        return {"management/gateway": found[1]}
+    if found := re.fullmatch(_LAST, text):
+        return {"management/rule": found[2]}
+    if found := re.fullmatch(_PREF, text):
+        return {f"management/rule[{found[2]}]": found[3]}
+    return None
+
+
+ROUTER_ROWS: Sequence[Row] = (
+    Block("interface <word>", "interface", (
+        Entry("ip address <prefix4>", "ipv4"),
+        Entry("ipv6 address <prefix6>", "ipv6"),
+        Keep("description <rest>", "description"),
+        Keep("shutdown", "enabled", "false"),
+        Keep("no ipv6 nd suppress-ra", "unnumbered"),
+        Silent(f"ipv6 nd ra-interval {RA_INTERVAL_S}"),
+    )),
+)  # fmt: skip
+ROWS: Sequence[Row] = (
+    Entry("auto <word>...", "auto"),
+    Block("iface lo [inet loopback]", "loopback", (Entry("address <word>", "addresses"),)),
+    Block(f"iface {MANAGEMENT_INTERFACE}", "management", (
+        Entry("address <word>", "addresses"),
+        *(Fact(f"{word}-forward <on|off>", path) for word, path in FORWARDING.items()),
+        Fact("up <rest>", _command),
+    )),
+    Block("iface <word>", "port", (Keep("mtu <integer>", "mtu"), Keep("link-down yes", "enabled", "false"))),
+)  # fmt: skip
+
+
+def finish_router(document: Document) -> None:
+    """State the facts of zebra's interfaces, beside what other files say of them: the kernel adds addresses."""
+    for name, block in document.scope.each("interface").items():
+        paths = port_paths(str(name))
+        for leaf, said in block.values.items():
+            document.put_also(paths[leaf], *said)
+        for family in ("ipv4", "ipv6"):
+            path = f"loopback/{family}" if name == "lo" else paths[family]
+            for address, (_, line) in block.table(family).items():
+                document.put_also(path, str(address), line)
+
+
+def finish(document: Document) -> None:
+    """State the facts of interfaces that come up at boot, and whether the management network is apart."""
+    scope = document.scope
+    automatic = dict(scope.table("auto"))
+    for interface, owner in (("lo", "loopback"), (MANAGEMENT_INTERFACE, "management")):
+        for block in scope.each(owner).values():
+            document.put(f"{owner}/enabled", boolean(automatic.pop(interface, None) is not None), block.line)
+            for address, (_, line) in block.table("addresses").items():
+                family = "address" if owner == "management" else f"ipv{6 if ':' in str(address) else 4}"
+                document.put_also(f"{owner}/{family}", str(address), line)
+    for name, port in scope.each("port").items():
+        paths, auto = port_paths(str(name)), automatic.pop(str(name), None)
+        document.put(paths["enabled"], boolean(auto is not None), port.line)
+        for leaf, said in port.values.items():
+            document.put(paths[leaf], *said)
+        if auto and "enabled" in port.values:
+            document.put(f"structure/port[{name}]/auto", "true", auto[1])
+    for _, line in automatic.values():
+        document.reject(line)
+    _finish_isolation(document.reading)
+
+
+def _finish_isolation(reading: Reading) -> None:
+    """State whether rules keep packets of the fabric's ports from the management network and from its gateway.
+
+    A rule is asked before the main table, which has that network as a connected route, when its preference is lower.
+    """
+    facts = reading.facts
+    try:
+        network = ip_interface(str(facts["management/address"])).network
+    except (KeyError, ValueError):
+        return
+    rules = {path: str(rule) for path, rule in facts.items() if path.startswith("management/rule")}
+    wanted = f"to {network} unreachable"
+    kept = [path for path, rule in rules.items() if rule == wanted and _preference(path) < MAIN_RULE]
+    open_to_all = [path for path, rule in rules.items() if " lookup " in f" {rule}" and "iif lo " not in rule]
+    wrong = [*open_to_all, *(path for path in FORWARDING.values() if facts.get(path) != "off")]
+    place = next((reading.lines[path] for path in (*wrong, *kept) if path in reading.lines), None)
+    state_isolation(reading, bool(kept) and not wrong, place or reading.lines["management/address"], _RULE)
+
+
+def _preference(path: str) -> int:
+    """The preference that the path of a rule's fact names."""
+    _, bracket, number = path.partition("[")
+    return int(number.removesuffix("]")) if bracket else MANAGEMENT_RULE
+
+
+ROUTER = Topic(ROUTER_ROWS, finish_router)
+TOPIC = Topic(ROWS, finish)

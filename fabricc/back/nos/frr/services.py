@@ -1,0 +1,273 @@
+"""What runs on a switch with FRR: its daemons, the kernel's settings, name, logs, servers, LLDP and who may log in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
+from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+SSH_PORT = 22
+LOG_LEVEL = "informational"  # of the frr.conf that the packages of Debian and of the FRR project come with
+VTY_ADDRESS = "127.0.0.1"  # where daemons listen for vty sessions: on the switch itself
+NETLINK_BYTES = 90_000_000  # what zebra's netlink socket holds of the kernel's messages
+OPEN_FILES = 4096  # file descriptors that each daemon may hold
+NEXT_HOP_GROUPS = {
+    "no zebra nexthop kernel enable": "zebra/kernel_next_hop_groups",
+    "no fpm use-next-hop-groups": "zebra/fpm_next_hop_groups",
+}
+"""Lines that keep zebra from naming next-hop groups to the kernel or over FPM, which it does by default -> the fact."""
+_FPM = "fpm address "
+
+_PACKAGE = "a package of the Debian installation (FAB5207)"
+_HASH = "Linux hashes addresses, protocol and ports (FAB5208)"
+DEPARTURES = (
+    Departure("user[*]/ssh_key", LEFT_OUT, "accounts belong to the installation (FAB5204)"),
+    Departure("management/tacacs/*", LEFT_OUT, _PACKAGE),
+    Departure("management/snmp/*", LEFT_OUT, _PACKAGE),
+    Departure("management/gnmi_port", LEFT_OUT, _PACKAGE),
+    Departure("load_balancing/*", LEFT_OUT, _HASH),
+)
+
+
+# --- what FRR on Linux makes of the Fabric's statements -----------------------------------------------
+
+
+def next_hop_lines(switch: Switch) -> tuple[str, ...]:
+    """What the switch's release is told about next-hop groups.
+
+    FRR 8.4 keeps a shrunken kernel next-hop group for good after a port flap, so it is told not to use them.
+    """
+    return () if has(switch, RECOVERING_GROUPS) else ("no zebra nexthop kernel enable",)
+
+
+def daemons(switch: Switch) -> dict[str, str]:
+    """The FRR daemons the switch starts besides zebra and staticd, which always run."""
+    bfd = switch.bgp.bfd_interval_ms is not None
+    return {"bgpd": "yes", "bfdd": "yes" if bfd else "no"}
+
+
+def options(switch: Switch) -> dict[str, str]:
+    """The options of each daemon."""
+    texts = dict.fromkeys(("zebra", *daemons(switch), "staticd"), f"-A {VTY_ADDRESS}")
+    texts["zebra"] += f" -s {NETLINK_BYTES}"
+    return texts
+
+
+def sysctls(switch: Switch) -> dict[str, int]:
+    """Kernel settings of a router of many equal paths.
+
+    The neighbour tables hold two entries per port and family at rest; the hard limit is sixteen times as many and
+    at least 8192, because past it the kernel drops sessions' packets silently (Linux ip-sysctl, `gc_thresh3`).
+    Sources are not filtered by the route back to them (`rp_filter`): while routes converge, a switch may carry a
+    packet before it has learned the way to the packet's sender.
+    """
+    settings = {
+        "net.ipv4.ip_forward": 1,
+        "net.ipv6.conf.all.forwarding": 1,
+        "net.ipv4.fib_multipath_hash_policy": 1,
+        "net.ipv6.fib_multipath_hash_policy": 1,
+        "net.ipv4.conf.all.rp_filter": 0,
+        "net.ipv4.conf.default.rp_filter": 0,
+        "net.ipv4.conf.all.ignore_routes_with_linkdown": 1,
+        "net.ipv4.conf.default.ignore_routes_with_linkdown": 1,
+        "net.ipv6.conf.all.ignore_routes_with_linkdown": 1,
+        "net.ipv6.conf.default.ignore_routes_with_linkdown": 1,
+        "net.ipv6.conf.all.keep_addr_on_down": 1,
+        "net.ipv6.conf.default.keep_addr_on_down": 1,
+    }
+    hard = max(8192, 32 * len(switch.ports))
+    for family in ("ipv4", "ipv6"):
+        settings[f"net.{family}.neigh.default.gc_thresh1"] = hard // 4
+        settings[f"net.{family}.neigh.default.gc_thresh2"] = hard // 2
+        settings[f"net.{family}.neigh.default.gc_thresh3"] = hard
+    return settings
+
+
+def optional_files(switch: Switch) -> dict[str, object]:
+    """The files that a switch has only if it has these."""
+    management = switch.management
+    return {
+        "resolv.conf": management.dns,
+        "timesyncd.conf": management.ntp,
+        "rsyslog.conf": management.syslog,
+        "nftables.conf": management.access,
+    }
+
+
+def services_view(switch: Switch) -> dict[str, object]:
+    """What the templates of the services' files print."""
+    management = switch.management
+    return {
+        "switch": switch,
+        "management": management,
+        "daemons": daemons(switch),
+        "options": options(switch),
+        "open_files": OPEN_FILES,
+        "sysctls": sysctls(switch),
+        "lldp_hold": LLDP_HOLD,
+        "ssh_port": SSH_PORT,
+        "collectors": [f"[{server}]" if ":" in server else server for server in management.syslog],
+    }
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """Add the daemons that run, the kernel's settings, and what happens to others who log in."""
+    facts |= {f"daemon[{name}]": state for name, state in daemons(switch).items()}
+    facts |= {f"daemon[{name}]/vty_address": VTY_ADDRESS for name in options(switch)}
+    facts |= {f"kernel[{name}]": value for name, value in sysctls(switch).items()}
+    facts["daemon[vtysh]"] = "yes"
+    facts["daemon/open_files"] = OPEN_FILES
+    facts["daemon[zebra]/netlink_bytes"] = NETLINK_BYTES
+    facts["lldp/hold_intervals"] = LLDP_HOLD
+    facts["lldp/port_id"] = "ifname"
+    facts["structure/kernel_hostname"] = switch.name
+    if switch.management.access:
+        facts["management/access_else"] = "drop"
+
+
+def state_router(facts: Facts, switch: Switch, head: Sequence[str]) -> None:
+    """Add what frr.conf says of itself, with these lines at its head."""
+    facts["structure/frr_hostname"] = switch.name
+    facts["log/syslog"] = LOG_LEVEL
+    for line in head:
+        if line in NEXT_HOP_GROUPS:
+            facts[NEXT_HOP_GROUPS[line]] = "false"
+        elif line.startswith(_FPM):
+            facts["zebra/fpm_address"] = line.removeprefix(_FPM)
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_STARTED = ("zebra", "bgpd", "bfdd", "staticd")
+_LOGIN = f'iifname "{MANAGEMENT_INTERFACE}" tcp dport {SSH_PORT}'
+_LOGIN_FRAME = (
+    "table inet fabricc",
+    "delete table inet fabricc",
+    "table inet fabricc {",
+    "chain input {",
+    "type filter hook input priority filter; policy accept;",
+    'iifname "lo" accept',
+    "}",
+    "}",
+)
+
+
+def _daemon(text: str) -> str | None:
+    return text if text.endswith("d") and text.isalnum() else None
+
+
+def _other_options(text: str) -> str | None:
+    """The options of a daemon that no switch here starts."""
+    daemon, _, options = text.rpartition("_")
+    return text if options == "options" and daemon not in _STARTED else None
+
+
+def _started(daemon: str, state: str) -> dict[str, str]:
+    """Of daemons that run, and of those that are asked for; what others do not do is no fact."""
+    stated = daemon in ("bgpd", "bfdd") or state == "yes"
+    return {f"daemon[{daemon}]": state} if stated else {}
+
+
+def _collector(text: str) -> str | None:
+    """The server of `@server:514`."""
+    server = text.removeprefix("@").removesuffix(":514")
+    return server.strip("[]") if f"@{server}:514" == text else None
+
+
+def _networks(words: tuple[str, ...]) -> str:
+    return ",".join(sorted(word.strip(",") for word in words))
+
+
+TYPES = {"daemon": _daemon, "other options": _other_options, "collector": _collector}
+
+
+def _finish_hostname(document: Document) -> None:
+    """State the name, which a second file states too, and which file has it."""
+    for leaf in ("frr_hostname", "kernel_hostname"):
+        for name, (_, line) in document.scope.table(leaf).items():
+            document.put_also("system/hostname", name, line)
+            document.put(f"structure/{leaf}", name, line)
+
+
+def _finish_servers(document: Document) -> None:
+    for kind in ("dns", "ntp", "syslog"):
+        document.put_set(f"management/{kind}", document.scope.table(kind))
+
+
+def _finish_login(document: Document) -> None:
+    """State the networks that may log in over the management port, before everyone else is dropped on any."""
+    values = document.scope.values
+    if "drop" in values:
+        document.put("management/access_else", *values["drop"])
+    if "access" in values:
+        if values.get("drop", values["access"])[1] < values["access"][1]:
+            document.reject(values["access"][1])
+        else:
+            document.put("management/access", *values["access"])
+    lines = [line.strip() for line in document.text.split("\n")]
+    if [line for line in lines if line in _LOGIN_FRAME] != [*_LOGIN_FRAME]:
+        document.reading.unknown.append((document.file, 1, "the chain of the login list is not whole"))
+
+
+ROUTER = Topic((
+    Entry("hostname <word>", "frr_hostname"),
+    *(Fact(line, path, "false") for line, path in NEXT_HOP_GROUPS.items()),
+    Fact(f"{_FPM}<word>", "zebra/fpm_address"),
+    Fact("log syslog <word>", "log/syslog"),
+    Fact("log facility <word>", "log/facility"),
+    Silent("log (commands|file|record-priority|stdout|timestamp precision|unique-id) [<rest>]"),
+    Silent("frr version <rest>"),
+    Silent("service integrated-vtysh-config"),
+    Silent("(ip|ipv6) forwarding"),
+    Silent("line vty"),
+    Silent("Building configuration..."),
+    Silent("Current configuration:"),
+    Silent("end"),
+), _finish_hostname)  # fmt: skip
+"""The lines of frr.conf that concern no protocol."""
+LINES: Mapping[str, Topic] = {
+    "hostname": Topic((Entry("<word>", "kernel_hostname"),), _finish_hostname),
+    "resolv.conf": Topic((Entry("nameserver <word>", "dns"),), _finish_servers),
+    "rsyslog.conf": Topic((Entry("*.* <collector>", "syslog"),), _finish_servers),
+    "lldpd.conf": Topic((
+        Fact("configure lldp tx-interval <integer>", "lldp/interval_s"),
+        Fact("configure lldp tx-hold <integer>", "lldp/hold_intervals"),
+        Fact("configure lldp portidsubtype <word>", "lldp/port_id"),
+    )),
+    "nftables.conf": Topic((
+        Keep(f"{_LOGIN} ip saddr {{ <word>... }} accept", "access", _networks),
+        Keep(f"tcp dport {SSH_PORT} drop", "drop", "drop"),
+        *map(Silent, sorted({*_LOGIN_FRAME})),
+    ), _finish_login),
+}  # fmt: skip
+"""Files of lines by name."""
+ASSIGNMENTS: Mapping[str, Topic] = {
+    "daemons": Topic((
+        Fact("<daemon> = <yes|no>", _started),
+        Fact("vtysh_enable = <yes|no>", "daemon[vtysh]"),
+        Fact("zebra_options = -A <word> [-s <integer>]", {
+            "daemon[zebra]/vty_address": "{0}", "daemon[zebra]/netlink_bytes": "{1}",
+        }),
+        *(Fact(f"{name}_options = -A <word>", f"daemon[{name}]/vty_address") for name in _STARTED[1:]),
+        Silent("<other options> = [<rest>]"),
+        Fact("MAX_FDS = <integer>", "daemon/open_files"),
+    )),
+    "sysctl.conf": Topic((Fact("<word> = <integer>", "kernel[{0}]"),)),
+    "timesyncd.conf": Topic((Block("Time", "", (Entry("NTP = <word>...", "ntp"),)),), _finish_servers),
+}  # fmt: skip
+"""Files of assignments by name."""
