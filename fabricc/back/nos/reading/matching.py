@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.types import Captured
 
     Key = str | tuple[str, ...]
+    Way = tuple[State, Captures, tuple[Inner, ...]]
+    """Where a line may end, its captures, and the blocks on the way."""
 
 
 class Match(NamedTuple):
@@ -65,11 +67,11 @@ def effect(start: State, key: Key, outer: Captures, *, joined: bool = False, lea
     words = key.split() if isinstance(key, str) else key
     below = joined and not leaf
     first = _first(start, key, words, joined)
-    found = _accepted(first, outer, joined, below) if first is not None else UNKNOWN
+    found = _accepted(*first, outer, joined, below) if first is not None else UNKNOWN
     if found.match is not None:
         return found
-    for match in _matches(start, key, words, joined):
-        found = _accepted(match, outer, joined, below)
+    for way in _matches(start, key, words, joined):
+        found = _accepted(*way, outer, joined, below)
         if found.match is not None:
             return found
     return UNKNOWN
@@ -95,9 +97,10 @@ def filled(match: Match, outer: Captures) -> Effect:
     return Effect(match, opens, facts, keeps, entries, False, not (opens or facts or entries))
 
 
-def _accepted(match: Match, outer: Captures, joined: bool, below: bool) -> Effect:
-    """What the line says if it may end where the match does; `below`: it only leads to others."""
-    state, captures, inners, _ = match
+def _accepted(
+    state: State, captures: Captures, inners: tuple[Inner, ...], outer: Captures, joined: bool, below: bool
+) -> Effect:
+    """What the line says if it may end where a way does; `below`: it only leads to others."""
     meaning = None if below else state.meaning
     inner = state.inner
     if inner is not None and (joined or inner.below):
@@ -106,17 +109,20 @@ def _accepted(match: Match, outer: Captures, joined: bool, below: bool) -> Effec
         return UNKNOWN
     found = Match(state, captures, inners, meaning)
     around = len(outer)
-    late = meaning is not None and meaning.first < around
-    for each in inners:
-        late = late or (each.scope != "" and 0 <= each.key < around)
-    return Effect(found, late=True) if late else filled(found, outer)
+    if around:
+        late = meaning is not None and meaning.first < around
+        for each in inners:
+            late = late or (each.scope != "" and 0 <= each.key < around)
+        if late:
+            return Effect(found, late=True)
+    return filled(found, outer)
 
 
 def _rest(key: Key, at: int) -> str:
     return key.split(None, at)[at].rstrip() if isinstance(key, str) else " ".join(key[at:])
 
 
-def _first(state: State, key: Key, words: Sequence[str], joined: bool) -> Match | None:
+def _first(state: State, key: Key, words: Sequence[str], joined: bool) -> Way | None:
     """The first of `_matches`, where each word leaves one way to go on; most lines are of this kind."""
     captures: list[Captured] = []
     inners: tuple[Inner, ...] = ()
@@ -136,20 +142,20 @@ def _first(state: State, key: Key, words: Sequence[str], joined: bool) -> Match 
             else:
                 if state.rest is None:
                     return None
-                return Match(state.rest, (*captures, _rest(key, at)), inners)
+                return state.rest, (*captures, _rest(key, at)), inners
             if following.repeats is not None:
                 return None
         state = following
-    return Match(state, tuple(captures), inners)
+    return state, tuple(captures), inners
 
 
-def _matches(start: State, key: Key, words: Sequence[str], joined: bool) -> Iterator[Match]:
+def _matches(start: State, key: Key, words: Sequence[str], joined: bool) -> Iterator[Way]:
     """Every way to take a line from a state; words that a row names go before what its captures would take."""
     stack: list[tuple[State, int, Captures, tuple[Inner, ...]]] = [(start, 0, (), ())]
     while stack:
         state, at, captures, inners = stack.pop()
         if at == len(words):
-            yield Match(state, captures, inners)
+            yield state, captures, inners
             continue
         word = words[at]
         if state.rest is not None:

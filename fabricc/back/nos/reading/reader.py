@@ -167,34 +167,59 @@ def _read_lines(document: Document, place: Place) -> None:
 
 
 def _read_nested(document: Document, place: Place, leave: Collection[str]) -> None:
-    """Read lines that go on in the innermost block that knows them."""
+    """Read lines that go on in the innermost block that knows them; those met before there cost one look-up."""
     places = [place]
+    state, scope, outer, _ = place
     for number, raw in enumerate(document.text.split("\n"), 1):
-        line = raw.strip()
-        if not line or line[0] in "!#":
+        begins, said = state.memo.get(raw, _NEW)
+        if begins < 0:
+            line = raw.strip()
+            if not line or line[0] in "!#":
+                continue
+            if line in leave:
+                del places[max(1, len(places) - 1) :]
+                state, scope, outer, _ = places[-1]
+                continue
+            said = _met(state, raw, outer)
+        if said.late and said.match is not None:
+            said = filled(said.match, outer)
+        if said.match is None:
+            said = _around(places, raw)
+            if said.match is None:
+                document.reading.unknown.append((document.file, number, " ".join(raw.split())))
+                continue
+            state, scope, outer, _ = places[-1]
+        block = said.match.state.inner
+        if said.plain and block is None:
+            for name, value in said.keeps:
+                scope.values[name] = (value, number)
             continue
-        if line in leave:
-            del places[max(1, len(places) - 1) :]
-            continue
-        for depth in range(len(places), 0, -1):
-            state, scope, outer, _ = places[depth - 1]
-            said = _said(state, line, outer)
-            if said.match is not None:
-                inner = document.say(said, scope, number)
-                below = _below(places[depth - 1], said, inner)
-                places[depth:] = [below] if below is not _NOWHERE else []
-                break
-        else:
-            document.reading.unknown.append((document.file, number, " ".join(line.split())))
+        inner = document.say(said, scope, number)
+        if block is not None and block.below:
+            state, scope, outer = block.state, inner, outer + said.match.captures
+            places.append((state, scope, outer, ""))
 
 
-def _said(state: State, line: str, outer: Captures) -> Effect:
-    """What a line without its indentation says in a state."""
-    begins, known = state.memo.get(line, _NEW)
+def _around(places: list[Place], raw: str) -> Effect:
+    """What a line says in the blocks around the innermost; those inside of the one that knows it are left."""
+    for depth in range(len(places) - 1, 0, -1):
+        state, _, outer, _ = places[depth - 1]
+        said = _met(state, raw, outer)
+        if said.late and said.match is not None:
+            said = filled(said.match, outer)
+        if said.match is not None:
+            del places[depth:]
+            return said
+    return UNKNOWN
+
+
+def _met(state: State, raw: str, outer: Captures) -> Effect:
+    """What a line says in a state, wherever it begins, from memory if it was met there."""
+    begins, known = state.memo.get(raw, _NEW)
     if begins < 0:
-        known = effect(state, line, outer) if len(line) <= _LONGEST_LINE else UNKNOWN
-        _keep(state, line, 0, known)
-    return filled(known.match, outer) if known.late and known.match else known
+        known = effect(state, raw.strip(), outer) if len(raw) <= _LONGEST_LINE else UNKNOWN
+        _keep(state, raw, 0, known)
+    return known
 
 
 def _below(place: Place, said: Effect, scope: Scope) -> Place:
