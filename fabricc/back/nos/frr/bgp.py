@@ -21,7 +21,7 @@ from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep
 from fabricc.back.nos.reading.scope import Scope
 from fabricc.back.nos.reading.types import asn
-from fabricc.fabric.facts import boolean, clause_text, neighbor_key
+from fabricc.fabric.facts import clause_text, neighbor_key
 from fabricc.fabric.routing import Clause, Transport
 
 if TYPE_CHECKING:
@@ -223,6 +223,10 @@ def ttl_security_facts(switch: Switch) -> Facts:
 # --- and back -----------------------------------------------------------------------------------------
 
 _FAMILIES = ("ipv4", "ipv6")
+_BFD = ("bfd_on", "bfd_profile")
+_OWN = ("remote_asn", "description", "ttl_security_hops")
+_MEMBER = frozenset({"group", "remote_asn", "description"})
+"""What a member of a peer group says for itself, as a rule."""
 _TIMERS = {"transmit": BFD_INTERVAL_MS, "receive": BFD_INTERVAL_MS, "multiplier": BFD_MULTIPLIER}
 _RULE = re.compile(r"(any|[\da-f.:]+/\d+)(( ge \d+)?( le \d+)?)")
 
@@ -355,48 +359,62 @@ def _finish_process(document: Document, bgp: Scope, multipath_limit: int) -> Non
         document.put(f"bgp/aggregate[{prefix}]", *said)
     opened = [family for family in _FAMILIES if family in values]
     paths = {family: values.get(f"{family} paths", (multipath_limit, line)) for family in opened}
-    _put_joint(document, "bgp/maximum_paths", paths)
     connected = {family: values.get(f"{family} connected") for family in opened}
-    _put_joint(document, "bgp/redistribute_connected", connected)
+    stated = _joint("maximum_paths", paths) | _joint("redistribute_connected", connected)
+    for leaf, said in stated.items():
+        document.put(f"bgp/{leaf}", *said)
 
 
 def _finish_sessions(document: Document, bgp: Scope) -> None:
+    """State sessions with what their peer groups say; most members of a group say nothing of what it does."""
     speakers = {str(name): speaker for name, speaker in bgp.each("neighbor").items()}
+    ipv4: Said = ("false" if "no default" in bgp.values else "true", 0)
+    members: dict[str, list[tuple[str, Value, int]]] = {}
     used: dict[Value, int] = {}
     for name, speaker in speakers.items():
-        values = speaker.values
-        if "ttl_security_hops" in values:
-            document.put("bgp/ttl_security", "true", values["ttl_security_hops"][1])
-        if "is a group" in values:
-            for key in ("bfd_on", "bfd_profile"):
-                if key in values:
-                    document.put(f"structure/bgp_group[{name}]/{key}", *values[key])
+        own = speaker.values
+        if "ttl_security_hops" in own:
+            document.put("bgp/ttl_security", "true", own["ttl_security_hops"][1])
+        if "is a group" in own:
+            for key in _BFD:
+                if key in own:
+                    document.put(f"structure/bgp_group[{name}]/{key}", *own[key])
             continue
-        group = speakers.get(str(values["group"][0])) if "group" in values else None
-        said = values if group is None else group.values | values
-        default = ("false" if "no default" in bgp.values else "true", speaker.line)
-        bfd = _session(document, name, said, default)
-        if bfd:
-            used[said["bfd_profile"][0] if "bfd_profile" in said else ""] = bfd
+        of = str(own["group"][0]) if "group" in own else ""
+        said = speakers[of].values | own if of in speakers else own
+        stated = members.get(of) if own.keys() <= _MEMBER else None
+        if stated is None:
+            stated = _stated(said, {"ipv4": ipv4})
+            if own.keys() <= _MEMBER:
+                members[of] = stated
+        prefix = f"bgp/neighbor[{name}]/"
+        for key, value, line in stated:
+            document.put(prefix + key, value, line or speaker.line)
+        for key in _OWN:
+            if key in said:
+                document.put(prefix + key, *said[key])
+        if "bfd_on" in said or "bfd_profile" in said:
+            profile, line = said.get("bfd_profile") or ("", said["bfd_on"][1])
+            used[profile] = line
     _finish_bfd(document, used)
 
 
-def _session(document: Document, name: str, said: Mapping[str, Said], ipv4: Said) -> int:
-    """State a session that carries IPv4 or not unless it says so; the line that turns BFD on, 0 for none."""
-    prefix = f"bgp/neighbor[{name}]/"
-    for key in ("remote_asn", "description", "ttl_security_hops"):
-        if key in said:
-            document.put(prefix + key, *said[key])
-    bfd = said.get("bfd_profile") or said.get("bfd_on")
-    document.put(prefix + "bfd", boolean(bfd is not None), bfd[1] if bfd else ipv4[1])
-    default = {"ipv4": ipv4}
-    carried = {f: said.get(f"{f} active", default.get(f, ("false", 0))) for f in _FAMILIES}
+def _stated(said: Mapping[str, Said], default: Mapping[str, Said]) -> list[tuple[str, Value, int]]:
+    """What a session states beside its far end, (name, value, line), by the families that it carries or not by default.
+
+    The line is 0 where none says it.
+    """
+    carried = {f: said.get(f"{f} active") or default.get(f, ("false", 0)) for f in _FAMILIES}
     active = [f for f in _FAMILIES if carried[f][0] == "true"]
+    found: dict[str, Said] = {"bfd": ("false", 0)}
+    for key in _BFD:
+        if key in said:
+            found["bfd"] = ("true", said[key][1])
     if active:
-        document.put(prefix + "families", ",".join(active), carried[active[0]][1])
+        found["families"] = (",".join(active), carried[active[0]][1])
     for key in ("import", "export", "maximum_prefixes"):
-        _put_joint(document, prefix + key, {f: said.get(f"{f} {key}") for f in active})
-    return bfd[1] if bfd else 0
+        found |= _joint(key, {f: said.get(f"{f} {key}") for f in active})
+    return [(key, value, line) for key, (value, line) in found.items()]
 
 
 def _finish_bfd(document: Document, used: Mapping[Value, int]) -> None:
@@ -414,14 +432,15 @@ def _finish_bfd(document: Document, used: Mapping[Value, int]) -> None:
         document.put("bfd/multiplier", _one_or_all({multiplier for _, multiplier in found}), line)
 
 
-def _put_joint(document: Document, path: str, by_family: Mapping[str, Said | None]) -> None:
-    """State one value for all families, or each family's own where they differ; nothing when none says one."""
+def _joint(name: str, by_family: Mapping[str, Said | None]) -> dict[str, Said]:
+    """One value for all families, or each family's own where they differ; nothing when none says one."""
     said = [each for each in by_family.values() if each]
     if not said:
-        return
-    values = {each[0] if each else None for each in by_family.values()}
+        return {}
+    if len({each[0] if each else None for each in by_family.values()}) == 1:
+        return {name: said[0]}
     text = ", ".join(f"{family} {each[0] if each else 'none'}" for family, each in by_family.items())
-    document.put(path, said[0][0] if len(values) == 1 else text, said[0][1])
+    return {name: (text, said[0][1])}
 
 
 def _one_or_all(values: Iterable[Value]) -> Value:
