@@ -49,13 +49,14 @@ def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListVie
 def clauses(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
     """The clauses of all route maps by name and sequence; `names` as of `community_lists`."""
     return [
-        _clause(route_map.name, clause, names)
+        clause_view(route_map.name, clause, names)
         for route_map in sorted(bgp.route_maps, key=lambda m: natural(m.name))
         for clause in sorted(route_map.clauses, key=lambda c: c.sequence)
     ]
 
 
-def _clause(route_map: str, clause: Clause, names: Mapping[str, str]) -> ClauseView:
+def clause_view(route_map: str, clause: Clause, names: Mapping[str, str]) -> ClauseView:
+    """One clause of a route map; `names` as of `community_lists`."""
     community = clause.add_community
     return ClauseView(
         route_map=route_map,

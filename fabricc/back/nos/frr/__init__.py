@@ -83,9 +83,9 @@ def render_frr_conf(
         "log_facility": log_facility,
         "interfaces": interfaces.router_ports(switch, router_interfaces),
         "source_maps": [
-            {"keyword": keyword, "name": name, "address": address}
-            for keyword, name in (route_maps_of_source or {}).items()
-            if (address := switch.loopback6 if keyword == "ipv6" else switch.loopback4)
+            {"family": family, "name": name, "address": address}
+            for family, name in (route_maps_of_source or {}).items()
+            if (address := switch.loopback6 if family == "ipv6" else switch.loopback4)
         ],
         "graceful_restart": graceful_restart,
         **bgp.bgp_view(switch.bgp, multipath_limit, bfd_profile),

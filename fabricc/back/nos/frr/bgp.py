@@ -7,6 +7,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.cli_dialect.policy_view import clause_view
 from fabricc.back.nos.frr.words import (
     ANY,
     BFD_INTERVAL_MS,
@@ -63,71 +64,57 @@ class GroupView(NamedTuple):
     maximum_prefixes: int
 
 
-class NeighborView(NamedTuple):
-    """One session; its name is an address, or the interface of an unnumbered link."""
-
-    name: str
-    unnumbered: bool
-    group: str
-    remote_asn: int
-    description: str
-
-
-class FamilyView(NamedTuple):
-    """One address family; `maximum_paths` is None at the build's own limit."""
-
-    name: str
-    aggregates: list[str]
-    groups: list[GroupView]
-    maximum_paths: int | None
-
-
-class ProfileView(NamedTuple):
-    """How sessions use BFD: a profile, if any, with what is not at FRR's default."""
-
-    profile: str | None
-    multiplier: int | None
-    interval_ms: int | None
-
-
-class ClauseView(NamedTuple):
-    """One step of a route map; `keyword` is `ip` or `ipv6`."""
-
-    action: str
-    sequence: int
-    keyword: str
-    prefix_list: str | None
-    community_list: str | None
-    local_preference: int | None
-    add_community: str | None
-
-
 def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, object]:
-    """What `frr.conf.j2` prints of one BGP process and the policy it uses."""
+    """What `frr.conf.j2` prints of one BGP process and the policy it uses; None for what FRR leaves out."""
     groups = _groups(bgp)
+    timers = {
+        "profile": profile,
+        "multiplier": bgp.bfd_multiplier if bgp.bfd_multiplier != BFD_MULTIPLIER else None,
+        "interval_ms": bgp.bfd_interval_ms if bgp.bfd_interval_ms != BFD_INTERVAL_MS else None,
+    }
     return {
         "bgp": bgp,
-        "bfd": _bfd(bgp, profile),
+        "bfd": timers if bgp.bfd_interval_ms is not None else None,
         "ttl_security_hops": TTL_SECURITY_HOPS if bgp.ttl_security else None,
         "timers": (bgp.keepalive_s, bgp.hold_s) != DATACENTER_TIMERS,
         "groups": groups,
-        "neighbors": [_neighbor(session) for session in bgp.sessions],
-        "families": [_family(bgp, name, groups, multipath_limit) for name in bgp.families],
+        "neighbors": [
+            {
+                "name": _neighbor(session),
+                "unnumbered": session.transport is Transport.UNNUMBERED,
+                "group": session.group + _GROUP_SUFFIX[session.transport],
+                "remote_asn": session.remote_asn,
+                "description": session.peer,
+            }
+            for session in bgp.sessions
+        ],
+        "families": [
+            {
+                "name": name,
+                "aggregates": [prefix for prefix in bgp.aggregates if (":" in prefix) == (name == "ipv6")],
+                "groups": [group for group in groups if name in group.families],
+                "maximum_paths": bgp.maximum_paths if bgp.maximum_paths != multipath_limit else None,
+            }
+            for name in bgp.families
+        ],
         "prefix_lists": [
-            {"keyword": _keyword(pl.family), "name": pl.name, "rules": [_printed(rule) for rule in pl.rules]}
-            for pl in bgp.prefix_lists
+            {
+                "family": f"ip{'v6' if each.family == 6 else ''}",
+                "name": each.name,
+                "rules": [*map(_printed, each.rules)],
+            }
+            for each in bgp.prefix_lists
         ],
         "community_lists": [
-            {"name": cl.name, "community": _community_name(cl.community)} for cl in bgp.community_lists
+            {"name": each.name, "community": COMMUNITY_NAMES.get(each.community, each.community)}
+            for each in bgp.community_lists
         ],
-        "route_maps": [
-            {"name": rm.name, "clauses": [_clause(clause) for clause in rm.clauses]} for rm in bgp.route_maps
+        "clauses": [
+            clause_view(each.name, clause, COMMUNITY_NAMES)
+            for each in bgp.route_maps
+            for clause in each.clauses
         ],
     }
-
-
-def _group_name(session: Session) -> str:
-    return session.group + _GROUP_SUFFIX[session.transport]
 
 
 def _groups(bgp: Bgp) -> list[GroupView]:
@@ -146,33 +133,8 @@ def _groups(bgp: Bgp) -> list[GroupView]:
     ]
 
 
-def _neighbor(session: Session) -> NeighborView:
-    unnumbered = session.transport is Transport.UNNUMBERED
-    name = neighbor_key(session.transport, session.remote, session.port)
-    return NeighborView(name, unnumbered, _group_name(session), session.remote_asn, session.peer)
-
-
-def _family(bgp: Bgp, name: str, groups: Sequence[GroupView], multipath_limit: int) -> FamilyView:
-    return FamilyView(
-        name,
-        [prefix for prefix in bgp.aggregates if (":" in prefix) == (name == "ipv6")],
-        [group for group in groups if name in group.families],
-        bgp.maximum_paths if bgp.maximum_paths != multipath_limit else None,
-    )
-
-
-def _bfd(bgp: Bgp, profile: str | None) -> ProfileView | None:
-    if bgp.bfd_interval_ms is None:
-        return None
-    return ProfileView(
-        profile,
-        bgp.bfd_multiplier if bgp.bfd_multiplier != BFD_MULTIPLIER else None,
-        bgp.bfd_interval_ms if bgp.bfd_interval_ms != BFD_INTERVAL_MS else None,
-    )
-
-
-def _keyword(family: int | None) -> str:
-    return "ipv6" if family == 6 else "ip"
+def _neighbor(session: Session) -> str:
+    return neighbor_key(session.transport, session.remote, session.port)
 
 
 def _printed(rule: PrefixRule) -> str:
@@ -180,22 +142,6 @@ def _printed(rule: PrefixRule) -> str:
     text += f" ge {rule.ge}" if rule.ge is not None else ""
     text += f" le {rule.le}" if rule.le is not None else ""
     return "any" if text in ANY.values() else text
-
-
-def _community_name(number: str) -> str:
-    return COMMUNITY_NAMES.get(number, number)
-
-
-def _clause(clause: Clause) -> ClauseView:
-    return ClauseView(
-        "permit" if clause.permit else "deny",
-        clause.sequence,
-        _keyword(clause.family),
-        clause.prefix_list,
-        clause.community_list,
-        clause.local_preference,
-        _community_name(clause.add_community) if clause.add_community else None,
-    )
 
 
 # --- the facts of that --------------------------------------------------------------------------------
@@ -217,7 +163,7 @@ def state(facts: Facts, switch: Switch, profile: str | None = BFD_PROFILE) -> No
 def ttl_security_facts(switch: Switch) -> Facts:
     """The TTL check of each session."""
     sessions = switch.bgp.sessions if switch.bgp.ttl_security else ()
-    return {f"bgp/neighbor[{_neighbor(s).name}]/ttl_security_hops": TTL_SECURITY_HOPS for s in sessions}
+    return {f"bgp/neighbor[{_neighbor(s)}]/ttl_security_hops": TTL_SECURITY_HOPS for s in sessions}
 
 
 # --- and back -----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S
@@ -39,24 +39,6 @@ DEPARTURES = (
 # --- what FRR on Linux makes of the Fabric's statements -----------------------------------------------
 
 
-class PortView(NamedTuple):
-    """One port in `interfaces`; `mtu` is None of an unused one."""
-
-    name: str
-    mtu: int | None
-    enabled: bool
-
-
-class RouterPortView(NamedTuple):
-    """One port in frr.conf; `ra_interval_s` is None where it does not advertise itself."""
-
-    name: str
-    description: str | None
-    ipv4: str | None
-    ipv6: str | None
-    ra_interval_s: int | None
-
-
 def ports_view(switch: Switch) -> dict[str, object]:
     """What `interfaces.j2` prints."""
     lengths = ((switch.loopback4, 32), (switch.loopback6, 128))
@@ -68,7 +50,11 @@ def ports_view(switch: Switch) -> dict[str, object]:
         "management_family": "-6" if ":" in switch.management.address else "-4",
         "network_rules": network_rules(switch),
         "ports": [
-            PortView(port.name, None if port.direction is Direction.UNUSED else port.mtu, port.enabled)
+            {
+                "name": port.name,
+                "mtu": None if port.direction is Direction.UNUSED else port.mtu,
+                "enabled": port.enabled,
+            }
             for port in switch.ports
         ],
     }
@@ -84,18 +70,18 @@ def network_rules(switch: Switch) -> dict[int, str]:
     return {OWN_RULE: f"to {network} iif lo lookup main", FABRIC_RULE: f"to {network} unreachable"}
 
 
-def router_ports(switch: Switch, addressed: bool) -> list[RouterPortView]:
+def router_ports(switch: Switch, addressed: bool) -> list[dict[str, object]]:
     """The ports in frr.conf; those that advertise themselves alone where another file holds addresses."""
-    interval = {True: RA_INTERVAL_S, False: None}
-    if addressed:
-        return [
-            RouterPortView(port.name, port.description, port.ipv4, port.ipv6, interval[port.unnumbered])
-            for port in switch.ports
-        ]
     return [
-        RouterPortView(port.name, None, None, None, RA_INTERVAL_S)
+        {
+            "name": port.name,
+            "description": port.description if addressed else None,
+            "ipv4": port.ipv4 if addressed else None,
+            "ipv6": port.ipv6 if addressed else None,
+            "ra_interval_s": RA_INTERVAL_S if port.unnumbered else None,
+        }
         for port in switch.ports
-        if port.unnumbered and port.direction is not Direction.UNUSED
+        if addressed or (port.unnumbered and port.direction is not Direction.UNUSED)
     ]
 
 
