@@ -39,7 +39,7 @@ FILE = "frr.conf"
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *services.DEPARTURES)
 """What FRR on Linux does not hold as the Fabric states it; all of it is left out on every switch."""
 _LEFT_OUT = matching(departure.path for departure in DEPARTURES)
-_LEAVE = ("exit", "quit", "exit-address-family")
+_LEAVE = ("exit", "quit")
 
 
 def render_frr_conf(

@@ -19,7 +19,7 @@ from fabricc.back.nos.frr.words import (
     TRADITIONAL_TIMERS,
 )
 from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import Scope
 from fabricc.back.nos.reading.types import asn
 from fabricc.fabric.facts import clause_text, neighbor_key
@@ -271,6 +271,7 @@ ROWS: Sequence[Row] = (
             Keep("ttl-security hops <1-254>", "ttl_security_hops"),
         )),
         *(row for family in _FAMILIES for row in _address_family(family)),
+        Silent("exit-address-family"),
     )),
 )  # fmt: skip
 

@@ -237,6 +237,17 @@ def test_a_policy_that_only_one_family_has_is_told_apart() -> None:
     }
 
 
+def test_an_address_family_that_is_not_known_ends_alone() -> None:
+    """`exit-address-family` leaves the family and not the process, whose other families follow."""
+    switch = VARIANTS["dual"]
+    files = FRR.render(switch)
+    evpn = (" address-family l2vpn evpn\n", "  advertise-all-vni\n", " exit-address-family\n !\n")
+    head, tail, rest = files["frr.conf"].partition(" address-family ipv4 unicast\n")
+    reading = FRR.read({**files, "frr.conf": head + "".join(evpn) + tail + rest})
+    assert differences(reading.facts, FRR.planned(switch)) == {}
+    assert [text for _, _, text in reading.unknown] == [line.strip() for line in evpn[:2]]
+
+
 def test_an_address_beside_the_planned_one_is_noticed() -> None:
     switch = VARIANTS["numbered"]
     files = FRR.render(switch)
