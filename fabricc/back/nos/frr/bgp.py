@@ -254,6 +254,7 @@ ROWS: Sequence[Row] = (
     Block("router bgp <asn>", "bgp", (
         Fact("bgp router-id <address4>", "bgp/router_id"),
         Fact("bgp ebgp-requires-policy", "bgp/requires_policy"),
+        Fact("no bgp ebgp-requires-policy", "bgp/requires_policy", "false"),
         Keep("no bgp default ipv4-unicast", "no default"),
         Fact("bgp graceful-restart", "bgp/graceful_restart/on"),
         Fact("bgp graceful-restart preserve-fw-state", "bgp/graceful_restart/keeps_routes"),

@@ -231,7 +231,7 @@ ROUTER = Topic((
     Fact("log syslog <word>", "log/syslog"),
     Fact("log facility <word>", "log/facility"),
     Silent("log (commands|file|record-priority|stdout|timestamp precision|unique-id) [<rest>]"),
-    Silent("frr version <rest>"),
+    Silent("frr version [<rest>]"),
     Silent("service integrated-vtysh-config"),
     Silent("(ip|ipv6) forwarding"),
     Silent("line vty"),

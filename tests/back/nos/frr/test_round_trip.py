@@ -248,6 +248,16 @@ def test_an_address_family_that_is_not_known_ends_alone() -> None:
     assert [text for _, _, text in reading.unknown] == [line.strip() for line in evpn[:2]]
 
 
+def test_a_process_that_requires_no_policy_says_so() -> None:
+    files = FRR.render(VARIANTS["numbered"])
+    line = " bgp ebgp-requires-policy\n"
+    reading = FRR.read({**files, "frr.conf": files["frr.conf"].replace(line, f" no{line}")})
+    assert differences(reading.facts, FRR.planned(VARIANTS["numbered"])) == {
+        "bgp/requires_policy": ("false", "true")
+    }
+    assert reading.unknown == []
+
+
 def test_an_address_beside_the_planned_one_is_noticed() -> None:
     switch = VARIANTS["numbered"]
     files = FRR.render(switch)
