@@ -180,6 +180,8 @@ def _read_nested(document: Document, place: Place, leave: Collection[str]) -> No
                 del places[max(1, len(places) - 1) :]
                 state, scope, outer, _ = places[-1]
                 continue
+            if state.each and _begins_alike(state, scope, outer, line, number):
+                continue
             said = _met(state, raw, outer)
         if said.late and said.match is not None:
             said = filled(said.match, outer)
@@ -198,6 +200,27 @@ def _read_nested(document: Document, place: Place, leave: Collection[str]) -> No
         if block is not None and block.below:
             state, scope, outer = block.state, inner, outer + said.match.captures
             places.append((state, scope, outer, ""))
+
+
+def _begins_alike(state: State, scope: Scope, outer: Captures, line: str, number: int) -> bool:
+    """Keep what a line says of the thing that its second word names; False where that is not all of it.
+
+    Its end is met again with other things where the line is not.
+    """
+    words = line.split(None, 2)
+    each = state.each.get(words[0])
+    if each is None or len(words) < 3 or not each.inline or each.once:
+        return False
+    said = _met(each.state, words[2], (*outer, words[1]))
+    if not said.plain or said.match is None or said.match.state.inner is not None:
+        return False
+    named = scope.scopes.setdefault(each.scope, {})
+    about = named.get(words[1])
+    if about is None:
+        about = named[words[1]] = Scope(number)
+    for name, value in said.keeps:
+        about.values[name] = (value, number)
+    return True
 
 
 def _around(places: list[Place], raw: str) -> Effect:

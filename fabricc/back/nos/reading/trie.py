@@ -30,12 +30,15 @@ class State:
         rest: state after all that is left of the line.
         repeats: the type whose words may go on here, as one capture.
         meaning: what a line that ends here says; `inner`: the block that it opens.
+        each: first word of lines that begin alike, with one more word that is any -> what they are about.
         memo: lines met here with the column where they begin, so that those that repeat are matched twice at most.
         leading: nodes met here that lead to others, as `memo`.
         seen: lines met here once: most of those never come again, and are not worth remembering.
     """
 
-    __slots__ = ("captures", "inner", "leading", "meaning", "memo", "repeats", "rest", "seen", "words")
+    __slots__ = (
+        "captures", "each", "inner", "leading", "meaning", "memo", "repeats", "rest", "seen", "words",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.words: dict[str, State] = {}
@@ -44,6 +47,7 @@ class State:
         self.repeats: Type | None = None
         self.meaning: Meaning | None = None
         self.inner: Inner | None = None
+        self.each: dict[str, Inner] = {}
         self.memo: dict[Key, tuple[int, Effect]] = {}
         self.leading: dict[Key, tuple[int, Effect]] = {}
         self.seen: set[Key] = set()
@@ -83,10 +87,19 @@ def _add_all(root: State, rows: Sequence[Row], types: Types, outer: int) -> None
             state, slots = _path(root, tokens, types)
             if isinstance(row, Block | Each):
                 _open(state, row, types, outer + len(slots))
+                first, *others = [text for text, _ in tokens]
+                if state.inner and row.scope and first in root.words and others == ["<word>"]:
+                    root.each[first] = state.inner
             elif state.meaning is None:
                 state.meaning = meaning_of(row, outer, slots)
             elif state.meaning.row is not row:
                 raise ValueError(f"two rows say {row.pattern!r}")
+    root.each = {word: inner for word, inner in root.each.items() if _takes_any(root.words[word])}
+
+
+def _takes_any(state: State) -> bool:
+    """Whether a next word is never one that a row names or of a type of its own."""
+    return not state.words and len(state.captures) == 1 and state.rest is None
 
 
 def _open(state: State, block: Block | Each, types: Types, captures: int) -> None:

@@ -359,6 +359,35 @@ def test_a_line_goes_on_in_the_innermost_block_that_knows_it() -> None:
     ]
 
 
+def test_words_that_a_row_names_go_before_the_thing_that_lines_are_about() -> None:
+    rows = (
+        Each("peer <word>", "peer", (Keep("as <asn>", "asn"), Keep("text <rest>", "text"))),
+        Each("peer any <word>", "any", (Keep("as <asn>", "asn"),)),
+        Each("group <word>", "peer", (Keep("as <asn>", "asn"), Block("inner", "inner", (Keep("x", "x"),)))),
+    )
+
+    def stated(document: Document) -> None:
+        for kind in ("peer", "any"):
+            for name, scope in document.scope.each(kind).items():
+                said = {leaf: value for leaf, (value, _) in scope.values.items()}
+                document.put(f"{kind}[{name}]", str(said | dict.fromkeys(scope.scopes)), scope.line)
+
+    reading = Reader((Topic(rows, stated),), {}, leave=("exit",)).read(
+        {
+            "f": "peer a as 1\npeer b as 1\npeer any as 2\npeer any c as 3\npeer a text  d  e \n"
+            "group g as 1\ngroup g inner\nx\nexit\npeer a as one\npeer any text f\n"
+        }
+    )
+    assert reading.facts == {
+        "peer[a]": "{'asn': 1, 'text': 'd  e'}",
+        "peer[b]": "{'asn': 1}",
+        "peer[any]": "{'asn': 2, 'text': 'f'}",
+        "any[c]": "{'asn': 3}",
+        "peer[g]": "{'asn': 1, 'inner': None}",
+    }
+    assert reading.unknown == [("f", 10, "peer a as one")]
+
+
 ASSIGNED = """\
 # a comment
 bgpd=yes
