@@ -12,6 +12,8 @@ from fabricc.back.nos.frr import bgp, interfaces, qos, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
+from fabricc.back.nos.reading.reader import Reader
+from fabricc.back.nos.reading.tree import assignments
 from fabricc.back.nos.templating import environment
 from fabricc.fabric.facts import Reading, setting_facts, switch_facts
 from fabricc.fabric.paths import matching
@@ -19,7 +21,6 @@ from fabricc.fabric.paths import matching
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading.reader import Reader
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.gap import Gap
@@ -107,26 +108,17 @@ def routing_facts(switch: Switch, head: Sequence[str], bfd_profile: str | None =
 @cache
 def _router_reader(multipath_limit: int) -> Reader:
     """The reader of frr.conf; it is made when there is something to read."""
-    from fabricc.back.nos.reading.reader import Reader
-
     return Reader((services.ROUTER, interfaces.ROUTER, bgp.topic(multipath_limit)), bgp.TYPES, leave=_LEAVE)
 
 
 @cache
 def _readers() -> Mapping[str, Reader]:
     """The readers of the files by name."""
-    from fabricc.back.nos.reading.reader import Reader
-    from fabricc.back.nos.reading.tree import assignments
-
     lines = {"interfaces": interfaces.TOPIC, **services.LINES}
-    return {
-        **{name: Reader((topic,), services.TYPES, leave=()) for name, topic in lines.items()},
-        **{
-            name: Reader((topic,), services.TYPES, assignments)
-            for name, topic in services.ASSIGNMENTS.items()
-        },
-        FILE: _router_reader(MULTIPATH_LIMIT),
-    }
+    found = {name: Reader((topic,), services.TYPES, leave=()) for name, topic in lines.items()}
+    for name, topic in services.ASSIGNMENTS.items():
+        found[name] = Reader((topic,), services.TYPES, assignments)
+    return {**found, FILE: _router_reader(MULTIPATH_LIMIT)}
 
 
 def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: int = MULTIPATH_LIMIT) -> None:
