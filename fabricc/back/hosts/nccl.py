@@ -153,11 +153,12 @@ _LEAVES = {key.name: leaf for leaf, key in _KEYS.items()}
 
 def text(host: Host) -> str:
     """The text, to be found by the NCCL of every job: containers need it too."""
-    return _text(tuple(settings(host).items()))
+    return as_text(tuple(settings(host).items()))
 
 
 @lru_cache(maxsize=256)
-def _text(told: tuple[tuple[str, Value], ...]) -> str:
+def as_text(told: tuple[tuple[str, Value], ...]) -> str:
+    """Settings by the leaves of their facts, a line each."""
     return "".join([f"{_KEYS[leaf].name}={_KEYS[leaf].write(value)}\n" for leaf, value in told])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.gpus import GPUS
+from fabricc.back.hosts.nccl import as_text
 from fabricc.back.infiniband.sm_files import default_lane
 from fabricc.back.nos.templating import environment
 
@@ -57,8 +58,7 @@ class HostFiles:
         """Path below the host's folder and text of every file."""
         tenants = self._tenants.get(host.name, [])
         gpu = self._gpu[self._group[host.name]]
-        extra = "".join(f"{key}={value}\n" for key, value in gpu.extra)
-        yield gpu.settings, self._nccl(host, tenants) + extra
+        yield gpu.settings, self._nccl(host, tenants) + as_text(gpu.extra)
         yield RULES, _rules(host, self.ib.ipoib is not None)
         if self.ib.ipoib is None:
             return

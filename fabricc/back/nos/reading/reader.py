@@ -199,7 +199,7 @@ def _read_nested(document: Document, place: Place, leave: Collection[str]) -> No
         inner = document.say(said, scope, number)
         if block is not None and block.below:
             state, scope, outer = block.state, inner, outer + said.match.captures
-            places.append((state, scope, outer, ""))
+            places.append((state, scope, outer, ()))
 
 
 def _begins_alike(state: State, scope: Scope, outer: Captures, line: str, number: int) -> bool:
