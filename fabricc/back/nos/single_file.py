@@ -47,5 +47,5 @@ class SingleFileNos:
         Raises:
             jinja2.TemplateError: a user's template is at fault; the built-in ones do not raise.
         """
-        template = environment(self.name).get_template(self.template)
+        template = environment(self.name, objects=True).get_template(self.template)
         return {self.file: template.render(switch=self.view(switch))}

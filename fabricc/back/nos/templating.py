@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zlib
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -111,22 +112,29 @@ def _is_text(file: Path) -> bool:
     return True
 
 
-def environment(nos: str) -> Environment:
+def environment(nos: str, *, objects: bool = False) -> Environment:
     """The environment that renders the templates of one NOS; the same object at every call.
 
     Names that a template uses and its view lacks are errors (`jinja2.UndefinedError`), never empty text. With
     templates of the user's own it is a sandbox: they see the view and change nothing (`jinja2.sandbox`).
+
+    Args:
+        nos: folder of the templates.
+        objects: what the view is made of has attributes, no keys. `view.name` is then what Python says it is, except
+            in the sandbox.
     """
-    return _environment(nos, _overrides)
+    return _environment(nos, _overrides, objects)
 
 
 @cache
-def _environment(nos: str, overrides: tuple[Path, ...]) -> Environment:
+def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    from fabricc.back.nos import compiling
+
     kind = ImmutableSandboxedEnvironment if overrides else Environment
-    return kind(
+    made = kind(
         loader=ChoiceLoader(
             [
                 *(_loader(folder, nos) for folder in overrides),
@@ -141,6 +149,9 @@ def _environment(nos: str, overrides: tuple[Path, ...]) -> Environment:
         autoescape=False,
         bytecode_cache=None if overrides else _compiled(),  # a sandbox compiles otherwise
     )
+    if not overrides:
+        made.code_generator_class = compiling.AttributeTemplates if objects else compiling.JoinedTemplates
+    return made
 
 
 def _loader(folder: Path, nos: str) -> BaseLoader:
@@ -166,4 +177,7 @@ def _compiled() -> BytecodeCache | None:
         return None
     with suppress(OSError):
         folder.mkdir(exist_ok=True)
-    return FileSystemBytecodeCache(str(folder), "%s.j2c") if os.access(folder, os.W_OK) else None
+    compiler = zlib.crc32(Path(__file__).with_name("compiling.py").read_bytes())
+    return (
+        FileSystemBytecodeCache(str(folder), f"%s.{compiler:08x}.j2c") if os.access(folder, os.W_OK) else None
+    )
