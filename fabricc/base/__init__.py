@@ -1,1 +1,1 @@
-"""What every room stands on: diagnostics, the doors for what others wrote, values."""
+"""What every room stands on: documents, diagnostics, the doors for what others wrote, what is installed, values."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.compiler import BuildResult
 
 LEDGER = "accepted.yaml"
-"""As `build.accepted.NAME`."""
+"""As `compiler.accepted.NAME`."""
 
 
 @click.command("build", cls=RepinningCommand)

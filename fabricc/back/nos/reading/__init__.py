@@ -1,1 +1,1 @@
-"""The reader of all back ends: one tree for every syntax, and rows of patterns that say what its lines mean."""
+"""The reader of all back ends: lines, or a tree of another syntax, and rows of patterns that say what they mean."""
