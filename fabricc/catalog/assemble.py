@@ -156,8 +156,7 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
         pci = tuple(raw["pci"]["addresses"])
         sources["pci"] = citation(raw["pci"])
     value["nic"] = find_nic(value["nic"])
-    if "gpu_vendor" in raw:
-        value["gpu_vendor"] = raw["gpu_vendor"]
+    value["gpu_vendor"] = raw.get("gpu_vendor", "nvidia") if value["gpus"] else "none"
     return HostModel(name=name, title=raw["title"], vendor=raw["vendor"], pci=pci, sources=sources, **value)
 
 

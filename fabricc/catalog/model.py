@@ -255,16 +255,16 @@ class NicModel:
 
 @dataclass(frozen=True, slots=True)
 class HostModel:
-    """A GPU server; NIC i is rail i and serves GPU i (or the GPUs of its share).
+    """A server; in one with GPUs NIC i is rail i and serves GPU i (or the GPUs of its share).
 
     Attributes:
-        gpus: GPUs in the host.
+        gpus: GPUs in the host; 0 for a storage, management or CPU host.
         rails: back-end NICs in the host, one per rail.
         ports_per_nic: back-end ports of one NIC that are cabled.
         port_gbps: speed of one such port.
         pci: PCI addresses of the NICs in rail order; empty where the platform does not fix them.
         management_interface: netdev of the out-of-band or front-end network, for NCCL's socket.
-        gpu_vendor: maker of the GPUs, `nvidia` or `amd`.
+        gpu_vendor: maker of the GPUs, `nvidia` or `amd`; `none` where there are none.
     """
 
     name: str

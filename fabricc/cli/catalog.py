@@ -88,7 +88,8 @@ def _gist(model: SwitchModel | HostModel | NicModel) -> str:
         return f"{' + '.join(cages)}, {model.asic}, {', '.join(sorted(model.nos))}"
     if isinstance(model, HostModel):
         ports = f"{model.rails * model.ports_per_nic} x {model.port_gbps}G"
-        return f"{plural(model.gpus, 'GPU')}, {ports}, {model.nic.name}"
+        gpus = plural(model.gpus, "GPU") if model.gpus else "no GPU"
+        return f"{gpus}, {ports}, {model.nic.name}"
     return model.driver
 
 

@@ -1,4 +1,4 @@
-"""What hosts differ in by the maker of their GPUs: kernel modules, the library of collectives, names in schedulers."""
+"""What hosts differ in by the maker of their GPUs, if any: modules, library of collectives, names in schedulers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Gpu:
     Attributes:
         modules: loaded at boot beside RDMA's own, so that NICs reach the GPUs' memory.
         modules_template: the template that lists them.
-        settings: where the library of collectives looks for its settings.
+        settings: where the library of collectives looks for its settings; "" where there is none.
         extra: settings of that library beside those of the fabric, by the leaves of their facts.
         pxn: it is well served by PXN, the way over the GPUs' own links to a NIC on the rail of the destination.
         resource: name of a GPU in Kubernetes.
@@ -40,8 +40,9 @@ GPUS = {
     "amd": Gpu(
         (), "modules-amd.conf.j2", "etc/rccl.conf", (("dmabuf_enable", 1),), pxn=False, resource="amd.com/gpu"
     ),
+    "none": Gpu((), "modules-rdma.conf.j2", "", (), pxn=False, resource=""),
 }  # fmt: skip
-"""Maker, as a host model says it -> what follows."""
+"""Maker, as a host model says it -> what follows; `none` is a host without GPUs."""
 
 
 def gpu_of(host: Host) -> Gpu:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host
 
 FILE = GPUS["nvidia"].settings
-FILES = tuple(gpu.settings for gpu in GPUS.values())
+FILES = tuple(gpu.settings for gpu in GPUS.values() if gpu.settings)
 
 _ROCE_V2 = 2
 _TIMEOUT = 22  # 4.096 us * 2**22 = 17 s: outlives a reconvergence of BGP
@@ -109,7 +109,8 @@ def settings(host: Host) -> dict[str, Value]:
 
 def state(facts: Facts, host: Host) -> None:
     """Add the facts of the file."""
-    facts.update([(f"nccl/{leaf}", value) for leaf, value in settings(host).items()])
+    if host.model.gpus:
+        facts.update([(f"nccl/{leaf}", value) for leaf, value in settings(host).items()])
 
 
 class _Key(NamedTuple):
@@ -163,8 +164,8 @@ def as_text(told: tuple[tuple[str, Value], ...]) -> str:
 
 
 def render(host: Host) -> dict[str, str]:
-    """The file, under the name that the library of the host's GPUs looks for."""
-    return {gpu_of(host).settings: text(host)}
+    """The file, under the name that the library of the host's GPUs looks for; none without GPUs."""
+    return {gpu_of(host).settings: text(host)} if host.model.gpus else {}
 
 
 def read(reading: Reading, file: str, text: str) -> None:

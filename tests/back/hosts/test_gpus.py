@@ -54,7 +54,26 @@ def test_a_host_that_says_nothing_has_nvidias() -> None:
     assert words(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm", "nvidia_peermem"}
     assert "etc/rccl.conf" not in files
     assert "DMABUF" not in files["etc/nccl.conf"]
-    assert all(model.gpu_vendor == "nvidia" for model in load_catalog([])[0].hosts.values())
+    assert all(model.gpu_vendor == "nvidia" for model in load_catalog([])[0].hosts.values() if model.gpus)
+
+
+@pytest.mark.parametrize("nic", NIC_NAMES)
+def test_a_host_without_gpus_has_rdma_and_its_qos_and_nothing_of_gpus(nic: str) -> None:
+    host = with_nic(nic)
+    host = replace(host, model=replace(host.model, gpus=0, gpu_vendor="none"))
+    files = render(host)
+    assert words(files[MODULES]) == {"ib_umad", "rdma_cm", "rdma_ucm"}
+    assert not {"etc/nccl.conf", "etc/rccl.conf"} & files.keys()
+    assert "usr/local/sbin/fabricc-roce" in files
+    reading = read(files)
+    assert (reading.facts, reading.unknown) == (planned(host), [])
+    assert not [path for path in reading.facts if path.startswith("nccl/")]
+
+
+def test_the_catalog_has_hosts_without_gpus() -> None:
+    models = {name: model for name, model in load_catalog([])[0].hosts.items() if not model.gpus}
+    assert {"storage-2x200", "storage-2x400", "cpu-2x100", "cpu-1x100"} <= models.keys()
+    assert {model.gpu_vendor for model in models.values()} == {"none"}
 
 
 @pytest.mark.parametrize("host", [VARIANTS["plain"], VARIANTS["isolated"]], ids=["paths", "isolated"])
