@@ -65,7 +65,7 @@ def lane_map(lanes: Any, fabric_cages: int) -> list[list[int]]:
     """The SerDes lanes of every fabric cage in panel order, from any of the three forms.
 
     Args:
-        lanes: `{first, per_cage}` for one ascending run, a text of ranges such as `17-24 1-8`, or the lists.
+        lanes: `{first, per_cage}` for one ascending run, a text of ranges such as `17-24 1-8 9`, or the lists.
         fabric_cages: how many cages an ascending run serves.
 
     Raises:
@@ -82,7 +82,8 @@ def lane_map(lanes: Any, fabric_cages: int) -> list[list[int]]:
 
 
 def _lane_range(text: str) -> list[int]:
-    low, high = (int(bound) for bound in text.split("-", 1))
+    first, _, last = text.partition("-")
+    low, high = int(first), int(last or first)
     if not 0 <= high - low < MAX_CAGE_LANES:
         raise ValueError(f"lanes {text}")
     return list(range(low, high + 1))

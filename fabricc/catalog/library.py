@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
 
 MODELS = Path(__file__).parent / "models"
-SECTIONS = ("switches", "hosts", "nics", "tables")
+SECTIONS = ("switches", "hosts", "nics", "tables", "asics")
 
 Raw = dict[str, Any]
 Model = TypeVar("Model")
@@ -62,7 +62,7 @@ class Library:
     def raw(self, section: str, name: str, seen: tuple[str, ...] = ()) -> Raw:
         """The mapping of a model, with what it extends merged in.
 
-        A user's model may extend the built-in one of its own name.
+        A user's model may extend the built-in one of its own name; a built-in model knows built-in ones alone.
 
         Raises:
             UnknownModelError: the model, or one it extends, does not exist.
@@ -77,8 +77,9 @@ class Library:
             return self._read(section, name)
         if "extends" not in mine:
             return mine
-        base = self.raw(section, mine["extends"], (*seen, name))
-        return _merge(base, {key: value for key, value in mine.items() if key != "extends"})
+        base = mine["extends"]
+        kind = _kind(section, base, self.names(section), self.names("asics"))
+        return _extended(self.raw(kind, base, (*seen, name)), mine)
 
     def switch(self, name: str) -> SwitchModel:
         """The switch of that name.
@@ -107,7 +108,11 @@ class Library:
     def _read(self, section: str, name: str) -> Raw:
         content = shipped(self._built_in[section][name])
         raw: Raw = cite(content[section][name], content.get("sources", {}))
-        return raw
+        if "extends" not in raw:
+            return raw
+        base = raw["extends"]
+        kind = _kind(section, base, self._built_in[section], self._built_in["asics"])
+        return _extended(self._read(kind, base), raw)
 
 
 class Models(Mapping[str, Model]):
@@ -146,6 +151,15 @@ def cite(raw: Any, sources: Mapping[str, str]) -> Any:
     if isinstance(raw, list):
         return [cite(item, sources) for item in raw]
     return raw
+
+
+def _kind(section: str, base: str, models: Container[str], asics: Container[str]) -> str:
+    """Where to look for what a model extends: among its own kind, and for a switch among ASICs then."""
+    return "asics" if section == "switches" and base not in models and base in asics else section
+
+
+def _extended(base: Raw, raw: Raw) -> Raw:
+    return _merge(base, {key: value for key, value in raw.items() if key != "extends"})
 
 
 def _merge(base: Raw, changes: Raw) -> Raw:

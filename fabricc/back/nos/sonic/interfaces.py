@@ -68,7 +68,9 @@ def breakouts(switch: Switch, platform: Platform) -> dict[str, str]:
     modes: dict[str, str] = {}
     for port in switch.ports:
         cage = platform.cage_name(port.cage)
-        if cage not in modes and (mode := platform.breakout_mode(port.children, port.speed_gbps)):
+        if cage in modes:
+            continue
+        if mode := platform.breakout_mode(port.cage, port.children, port.speed_gbps):
             modes[cage] = mode
     return modes
 

@@ -89,14 +89,15 @@ def _ports(switch: Switch) -> Iterator[dict[str, Any]]:
     for port in switch.ports:
         lanes = len(platform.lanes[port.cage - 1]) if port.cage <= len(platform.lanes) else 0
         wanted = port.child * port.lanes
+        modes = platform.modes(port.cage)
         yield {
             "port": port,
             "platform": platform,
             "model": switch.model.name,
             "most_gbps": most_gbps,
             "spare_gbps": most_gbps - port.speed_gbps,
-            "modes": ", ".join(sorted(platform.breakouts.values())),
-            "splits": not platform.breakouts or bool(platform.breakout_mode(port.children, port.speed_gbps)),
+            "modes": ", ".join(sorted(modes.values())),
+            "splits": not modes or bool(platform.breakout_mode(port.cage, port.children, port.speed_gbps)),
             "lanes": lanes,
             "wanted": wanted,
             "spare_lanes": None if "lanes" in told else lanes - wanted,

@@ -11,7 +11,7 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.catalog.model import SwitchModel
+    from fabricc.catalog.model import CageGroup, SwitchModel
     from fabricc.fabric.facts import Value
     from fabricc.fabric.model import Port
     from fabricc.fabric.qos import PortProfile
@@ -73,31 +73,79 @@ def pg_profile_name(profile: PortProfile) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """A run of equal fabric cages, as SONiC numbers and labels them.
+
+    Attributes:
+        cages: the run, with the front-panel number of its first cage.
+        position: fabric cages before it.
+        number, step: number in the name of its first port, and how far it advances from cage to cage.
+        alias: pattern of its labels, with `{cage}` and `{lane}` (the first, from 1).
+        modes: `children`x`speed` -> key of the port's `breakout_modes` in `platform.json`; empty where the
+            platform has no such file.
+    """
+
+    cages: CageGroup
+    position: int
+    number: int
+    step: int
+    alias: str
+    modes: Mapping[str, str]
+
+    def port_number(self, cage: int, lane: int = 0) -> int:
+        """The number in the name of the port of a cage that begins at one of its lanes, counted from 0."""
+        return self.number + (cage - self.cages.first) * self.step + lane * self.step // self.cages.lanes
+
+
+def runs(model: SwitchModel) -> tuple[Run, ...]:
+    """The runs of a model's fabric cages in panel order.
+
+    Raises:
+        KeyError: the model has no SONiC settings, or they lack a required one.
+    """
+    settings = model.nos["sonic"]
+    number, position = settings.get("first_port", 0), 0
+    found: list[Run] = []
+    for index, cages in enumerate(group for group in model.cages if group.fabric):
+        step, alias, modes = (_of_run(settings[key], index) for key in ("port_step", "alias", "breakouts"))
+        found.append(Run(cages, position, number, step, alias, modes))
+        number += cages.count * step
+        position += cages.count
+    return tuple(found)
+
+
+def _of_run(setting: Any, index: int) -> Any:
+    """What a setting is in a run: it is one for all, or a list of one for each."""
+    return setting[index] if isinstance(setting, list) else setting
+
+
+def run_of(found: Sequence[Run], cage: int) -> Run:
+    """The run that a cage is of; the last one that begins at it or before."""
+    return next(run for run in reversed(found) if run.cages.first <= cage)
+
+
+@dataclass(frozen=True, slots=True)
 class Platform:
     """The `nos.sonic` settings of a switch model.
 
     Attributes:
         platform, hwsku: as in `DEVICE_METADATA`, from the ONIE platform string and its device folder.
         asic_vendor: `mellanox`, `broadcom`, …: what `ASIC_VENDOR` is in the device's containers.
-        port_step: how far the number in a port's name advances from cage to cage.
+        runs: its fabric cages.
         first_index: number of the first cage in `PORT.index`.
-        alias, alias_style: pattern with `{cage}` and `{lane}` (the first, from 1), and what follows a pattern without
-            `{lane}` for a part of a cage: `letters` (a, b, …), `lane` (`/` and first lane) or `plain` (`/` and child).
+        alias_style: what follows a pattern without `{lane}` for a part of a cage: `letters` (a, b, …), `lane` (`/` and
+            first lane) or `plain` (`/` and child).
         lanes: ASIC lanes of each cage in panel order.
-        breakouts: `children`x`speed` -> key of the port's `breakout_modes` in `platform.json`; empty where the
-            platform has no such file.
         service_ports: the ports outside the fabric cages: name, lanes, alias, index, speed (Mb/s).
     """
 
     platform: str
     hwsku: str
     asic_vendor: str
-    port_step: int
+    runs: Sequence[Run]
     first_index: int
-    alias: str
     alias_style: str
     lanes: Sequence[Sequence[int]]
-    breakouts: Mapping[str, str]
     service_ports: Sequence[Mapping[str, Any]]
 
     @classmethod
@@ -112,12 +160,10 @@ class Platform:
             platform=settings["platform"],
             hwsku=settings["hwsku"],
             asic_vendor=settings["asic_vendor"],
-            port_step=settings["port_step"],
+            runs=runs(model),
             first_index=settings.get("first_index", 1),
-            alias=settings["alias"],
             alias_style=settings["alias_style"],
             lanes=settings["lanes"],
-            breakouts=settings.get("breakouts", {}),
             service_ports=settings.get("service_ports", ()),
         )
 
@@ -128,12 +174,13 @@ class Platform:
 
     def cage_name(self, cage: int) -> str:
         """The name under which a cage appears in `platform.json` and `BREAKOUT_CFG`."""
-        return f"Ethernet{(cage - 1) * self.port_step}"
+        return f"Ethernet{run_of(self.runs, cage).port_number(cage)}"
 
     def port_lanes(self, port: Port) -> str:
         """ASIC lanes of a port, comma-joined as `PORT.lanes` has them."""
-        first = (port.child - 1) * port.lanes
-        return ",".join(map(str, self.lanes[port.cage - 1][first : first + port.lanes]))
+        run, first = run_of(self.runs, port.cage), (port.child - 1) * port.lanes
+        lanes = self.lanes[run.position + port.cage - run.cages.first]
+        return ",".join(map(str, lanes[first : first + port.lanes]))
 
     def port_index(self, port: Port) -> int:
         """Number of the port's transceiver, the same for all children of a cage."""
@@ -142,30 +189,35 @@ class Platform:
     def port_alias(self, port: Port) -> str:
         """The label of a port on the front panel, unique on the switch."""
         lane = (port.child - 1) * port.lanes + 1
-        alias = self.alias.format(cage=port.cage, lane=lane)
-        if port.children == 1 or "{lane}" in self.alias:
+        pattern = run_of(self.runs, port.cage).alias
+        alias = pattern.format(cage=port.cage, lane=lane)
+        if port.children == 1 or "{lane}" in pattern:
             return alias
         if self.alias_style == "letters":
             return f"{alias}{chr(ord('a') + port.child - 1)}"
         return f"{alias}/{lane if self.alias_style == 'lane' else port.child}"
 
-    def breakout_mode(self, children: int, speed_gbps: int) -> str | None:
-        """The `platform.json` key that gives `children` ports of a speed; None when the platform has none."""
-        if exact := self.breakouts.get(f"{children}x{speed_gbps}"):
+    def modes(self, cage: int) -> Mapping[str, str]:
+        """The breakout modes of a cage; none where the platform has no `platform.json`."""
+        return run_of(self.runs, cage).modes
+
+    def breakout_mode(self, cage: int, children: int, speed_gbps: int) -> str | None:
+        """The `platform.json` key that makes `children` ports of a speed of a cage; None when there is none."""
+        modes, speed = self.modes(cage), f"{speed_gbps}G"
+        if exact := modes.get(f"{children}x{speed_gbps}"):
             return exact
-        for mode in self.breakouts.values():
+        for mode in modes.values():
             parts = MODE.fullmatch(mode)
             if not parts or int(parts[1]) != children:
                 continue
-            if f"{speed_gbps}G" in {f"{parts[2]}G", *(parts[3] or "").replace(" ", "").split(",")}:
+            if speed in {f"{parts[2]}G", *(parts[3] or "").replace(" ", "").split(",")}:
                 return mode
         return None
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
     """The name of a port: its number is the position of its first lane, in steps of the platform."""
-    settings = model.nos["sonic"]
-    step: int = settings["port_step"]
-    group = next(g for g in model.cages if g.first <= cage < g.first + g.count)
-    lanes = max((b.lanes for b in group.breakouts if b.children == children), default=group.lanes // children)
-    return f"Ethernet{(cage - 1) * step + (child - 1) * lanes * step // group.lanes}"
+    run = run_of(runs(model), cage)
+    cages = run.cages
+    lanes = max((b.lanes for b in cages.breakouts if b.children == children), default=cages.lanes // children)
+    return f"Ethernet{run.port_number(cage, (child - 1) * lanes)}"

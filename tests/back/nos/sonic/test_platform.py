@@ -56,13 +56,13 @@ def test_aliases_follow_the_style() -> None:
 
 def test_a_mode_is_found_by_its_own_speed_or_an_alternative() -> None:
     platform = Platform.of(MODEL)
-    assert platform.breakout_mode(2, 400) == "2x400G[200G,100G,50G,40G,25G,10G]"
-    assert platform.breakout_mode(4, 100) == "4x200G[100G,50G,25G,10G]"
-    assert platform.breakout_mode(8, 100) is None
+    assert platform.breakout_mode(1, 2, 400) == "2x400G[200G,100G,50G,40G,25G,10G]"
+    assert platform.breakout_mode(1, 4, 100) == "4x200G[100G,50G,25G,10G]"
+    assert platform.breakout_mode(1, 8, 100) is None
     spaced = Platform.of(
         samples.switch_model(sonic={**MELLANOX, "breakouts": {"2x400": "2x400G[200G, 100G]"}})
     )
-    assert spaced.breakout_mode(2, 100) == "2x400G[200G, 100G]"
+    assert spaced.breakout_mode(1, 2, 100) == "2x400G[200G, 100G]"
 
 
 def test_lanes_come_from_the_map() -> None:
