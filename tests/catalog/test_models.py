@@ -31,8 +31,16 @@ SWITCHES_PROMISED = {
     "qm8700", "qm9700",
     "linux-64x400", "linux-16x100",
 }  # fmt: skip
-HOSTS_PROMISED = {"dgx-h100", "dgx-b200", "dgx-b300", "hgx-8gpu", "hgx-2x200", "grand-teton", "lab-host"}
-NICS_PROMISED = {"connectx-6", "connectx-7", "connectx-8", "bluefield-3", "thor2"}
+HOSTS_PROMISED = {
+    "dgx-h100", "dgx-h200", "dgx-b200", "dgx-b300", "hgx-8gpu", "hgx-2x200", "hgx-b200", "hgx-b300", "hgx-b300-2x400",
+    "hgx-b300-8x100", "hgx-h200", "gb200-nvl72", "gb300-nvl72", "gb300-nvl72-2x400", "mi300x-cx7", "mi325x-cx7",
+    "mi325x-pollara", "mi355x-pollara", "mi355x-thor2", "as-8125gs-tnmr2", "ucs-c885a-m8", "xe9680", "xe9712",
+    "sys-821ge-tnhr", "cray-xd670", "sr680a-v3", "rtx-pro-8gpu", "rtx-pro-8gpu-cx8", "grand-teton", "lab-host",
+}  # fmt: skip
+NICS_PROMISED = {
+    "connectx-5", "connectx-6", "connectx-6-dx", "connectx-7", "connectx-8", "connectx-9", "bluefield-2", "bluefield-3",
+    "thor", "thor2", "pollara", "e810", "e810-iwarp", "e830",
+}  # fmt: skip
 SONIC = [name for name in CATALOG.switches if "sonic" in CATALOG.switches[name].nos]
 
 

@@ -101,7 +101,8 @@ def with_nic(name: str, host: Host | None = None) -> Host:
 
 SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "dgx-os", "rhel-9")
 NICS = (
-    "connectx-6", "connectx-7", "connectx-8", "bluefield-3", "thor", "thor2", "pollara", "e810", "e810-iwarp",
+    "connectx-5", "connectx-6", "connectx-6-dx", "connectx-7", "connectx-8", "connectx-9", "bluefield-2", "bluefield-3",
+    "thor", "thor2", "pollara", "e810", "e810-iwarp", "e830",
 )  # fmt: skip
 
 VARIANTS |= {
