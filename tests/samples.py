@@ -34,6 +34,7 @@ from fabricc.fabric.model import (
 )
 from fabricc.fabric.qos import BufferPools, Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, Watchdog
 from fabricc.fabric.routing import (
+    OPTIONS,
     Bgp,
     Clause,
     CommunityList,
@@ -100,6 +101,13 @@ PROFILES = (
     ),
 )
 
+BGP_SETTINGS: dict[str, Any] = {
+    "keepalive_s": 3,
+    "hold_s": 9,
+    "bfd_interval_ms": 300,
+    "bfd_multiplier": 3,
+    **dict.fromkeys(OPTIONS, False),
+}
 QOS = SwitchQos(
     classes=CLASSES,
     profiles=PROFILES,
@@ -246,16 +254,13 @@ def tor(
                         )
                     )
     bgp = Bgp(
+        **BGP_SETTINGS,
         asn=4_200_100_000,
         router_id="10.128.0.1",
-        keepalive_s=3,
-        hold_s=9,
         maximum_paths=64,
         multipath_relax=True,
         ipv4=True,
         ipv6=dual,
-        bfd_interval_ms=300,
-        bfd_multiplier=3,
         redistribute_map="CONNECTED",
         aggregates=("10.0.0.0/26", "fd00::/122") if dual else ("10.0.0.0/26",),
         groups=(PeerGroup("UPSTREAM", "FROM-UPSTREAM", "TO-UPSTREAM", 1024),),

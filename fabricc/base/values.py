@@ -43,6 +43,11 @@ else:
         return made
 
 
+def shared(value: Any, kind: type) -> dict[str, Any]:
+    """The fields that a value has as one of `kind`, by name: what it hands on to another value of that kind."""
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
+
+
 def _deferred(cls: type) -> Callable[..., None]:
     """A constructor that compiles the one that takes its place."""
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import shared
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
-from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Switch, TierName
+from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Services, Switch, TierName
 from fabricc.fabric.naming import switch_name
 from fabricc.fabric.queue_pairs import queue_pairs
-from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session, Spreading, Transport
+from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Session, Spreading, Transport
 from fabricc.fabric.routing_policy import policy, prefix_lists
 
 if TYPE_CHECKING:
@@ -115,9 +116,11 @@ def _loopback(fabric: Fabric, at: SwitchId, pool: Pool) -> str:
 def _management(fabric: Fabric, at: SwitchId) -> Management:
     pool = fabric.addresses.management
     offset = links.management_offset(fabric, at)
-    shared = {each.name: getattr(fabric.services, each.name) for each in fields(fabric.services)}
-    address = f"{pool.address(offset)}/{pool.length}"
-    return Management(**shared, address=address, gateway=fabric.addresses.gateway)
+    return Management(
+        **shared(fabric.services, Services),
+        address=f"{pool.address(offset)}/{pool.length}",
+        gateway=fabric.addresses.gateway,
+    )
 
 
 def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: bool) -> Bgp:
@@ -139,16 +142,13 @@ def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: b
     if above:
         groups.append(PeerGroup("UPSTREAM", "FROM-UPSTREAM", "TO-UPSTREAM", plan.limit_from_above))
     return Bgp(
+        **shared(plan, BgpSettings),
         asn=links.asn(fabric, at),
         router_id=_loopback(fabric, at, addresses.loopbacks4),
-        keepalive_s=plan.keepalive_s,
-        hold_s=plan.hold_s,
         maximum_paths=plan.maximum_paths,
         multipath_relax=True,
         ipv4=addresses.hosts4 is not None,
         ipv6=addresses.hosts6 is not None,
-        bfd_interval_ms=plan.bfd_interval_ms,
-        bfd_multiplier=plan.bfd_multiplier,
         redistribute_map="CONNECTED",
         aggregates=aggregates,
         groups=tuple(groups),
@@ -156,7 +156,6 @@ def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: b
         prefix_lists=rules.prefix_lists,
         community_lists=rules.community_lists,
         route_maps=rules.route_maps,
-        ttl_security=plan.ttl_security,
     )
 
 

@@ -9,7 +9,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import expand
 from fabricc.fabric.model import TierName
-from fabricc.fabric.routing import LoadBalancing
+from fabricc.fabric.routing import BgpSettings, LoadBalancing
 from fabricc.fabric.shape import SwitchId
 
 if TYPE_CHECKING:
@@ -58,20 +58,15 @@ class AddressPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class RoutingPlan:
+class RoutingPlan(BgpSettings):
     """BGP settings of the whole fabric; prefix limits are per neighbour and family."""
 
     asn_base: int
     unique_spine_asn: bool
-    keepalive_s: int
-    hold_s: int
-    bfd_interval_ms: int | None
-    bfd_multiplier: int
     maximum_paths: int
     limit_from_above: int
     limit_from_tor: int
     limit_from_spine: int
-    ttl_security: bool = False
 
 
 @dataclass(frozen=True, slots=True)

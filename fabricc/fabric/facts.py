@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths
-from fabricc.fabric.routing import Spreading, Transport
+from fabricc.fabric.routing import OPTIONS, Spreading, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +129,7 @@ SETTINGS = {
     "load_balancing/mode": "load balancing other than by flow",
     "load_balancing/flowlet_idle_us": "a flowlet pause",
     "load_balancing/queue_pairs": "hashing of RoCE queue pairs",
-    "bgp/ttl_security": "BGP TTL security",
+    **{f"bgp/{name}": words for name, words in OPTIONS.items()},
     "trimming/": "packet trimming",
     "link_retry": "link-layer retry",
 }
@@ -145,9 +145,12 @@ def setting_facts(switch: Switch) -> Facts:
     facts: Facts = {}
     _service_facts(facts, switch.management)
     _balancing_facts(facts, switch.load_balancing)
-    if switch.bgp.ttl_security:
-        facts["bgp/ttl_security"] = "true"
-    return facts
+    return facts | option_facts(switch.bgp)
+
+
+def option_facts(bgp: Bgp) -> Facts:
+    """The facts of `setting_facts` that are of BGP."""
+    return {f"bgp/{name}": "true" for name in OPTIONS if getattr(bgp, name)}
 
 
 def _service_facts(facts: Facts, management: Management) -> None:

@@ -122,7 +122,31 @@ class RouteMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Bgp:
+class BgpSettings:
+    """What the spec decides of every BGP process, and what is carried as it is from there to each switch.
+
+    The defaults are the schema's.
+
+    Attributes:
+        keepalive_s, hold_s: timers of a session.
+        bfd_interval_ms: BFD transmit and receive interval; None without BFD.
+        bfd_multiplier: lost packets until down.
+        ttl_security: accept sessions only from one hop away (GTSM, RFC 5082).
+    """
+
+    keepalive_s: int
+    hold_s: int
+    bfd_interval_ms: int | None
+    bfd_multiplier: int
+    ttl_security: bool
+
+
+OPTIONS = {"ttl_security": "BGP TTL security"}
+"""Those of `BgpSettings` that not every NOS has, off unless a spec asks for them -> the setting in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bgp(BgpSettings):
     """One BGP process.
 
     Attributes:
@@ -131,20 +155,14 @@ class Bgp:
         ipv4, ipv6: address families carried.
         redistribute_map: route map for connected routes taken into BGP.
         aggregates: prefixes announced in place of their more specifics, only where no other device has these.
-        bfd_interval_ms: None without BFD.
-        ttl_security: accept sessions only from one hop away (GTSM, RFC 5082).
     """
 
     asn: int
     router_id: str
-    keepalive_s: int
-    hold_s: int
     maximum_paths: int
     multipath_relax: bool
     ipv4: bool
     ipv6: bool
-    bfd_interval_ms: int | None
-    bfd_multiplier: int
     redistribute_map: str
     aggregates: tuple[str, ...]
     groups: tuple[PeerGroup, ...]
@@ -152,7 +170,6 @@ class Bgp:
     prefix_lists: tuple[PrefixList, ...]
     community_lists: tuple[CommunityList, ...]
     route_maps: tuple[RouteMap, ...]
-    ttl_security: bool = False
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -131,9 +131,10 @@ class System:
 
 
 def had(since: str | Mapping[str, str | None], *rows: tuple[str, str, str]) -> tuple[Limit, ...]:
-    """What no known release lacks, each with its words and its source."""
+    """What no known release lacks, in words or as one of `SETTINGS`, each with its words and its source."""
     return tuple(
-        Limit(feature=feature, since=since, words=words, source=source) for feature, words, source in rows
+        Limit(feature=SETTINGS.get(feature, feature), since=since, words=words, source=source)
+        for feature, words, source in rows
     )
 
 

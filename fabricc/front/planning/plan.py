@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, shared
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import (
     AddressPlan,
@@ -15,6 +15,7 @@ from fabricc.fabric.fabric import (
     RoutingPlan,
 )
 from fabricc.fabric.model import TierName
+from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Strides
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.changes import changes
@@ -206,17 +207,13 @@ def _routing(
     pod = 2 * shape.units_per_pod * shape.tors_per_unit_plane + shape.spines
     routing = spec.routing
     return RoutingPlan(
+        **shared(routing, BgpSettings),
         asn_base=routing.asn_base,
         unique_spine_asn=routing.spine_asn == "unique",
-        keepalive_s=routing.keepalive_s,
-        hold_s=routing.hold_s,
-        bfd_interval_ms=routing.bfd_interval_ms,
-        bfd_multiplier=routing.bfd_multiplier,
         maximum_paths=min(most, max(64, stride_plan.power_of_two(paths), strides.uplink)),
         limit_from_above=max(128, stride_plan.power_of_two(2 * everything)),
         limit_from_tor=16,
         limit_from_spine=max(128, stride_plan.power_of_two(2 * pod)),
-        ttl_security=routing.ttl_security,
     )
 
 

@@ -282,15 +282,11 @@ def _tier(raw: Mapping[str, Any]) -> Tier:
 
 
 def _routing(raw: Mapping[str, Any]) -> Routing:
+    """The section with the keys of the schema, but for those of BFD, which are below one of their own."""
     bfd = raw["bfd"] or {"interval_ms": None, "multiplier": 3}
     return Routing(
-        raw["asn_base"],
-        raw["spine_asn"],
-        raw["keepalive_s"],
-        raw["hold_s"],
-        bfd["interval_ms"],
-        bfd["multiplier"],
-        raw["ttl_security"],
+        **{key: value for key, value in raw.items() if key != "bfd"},
+        **{f"bfd_{key}": value for key, value in bfd.items()},
     )
 
 

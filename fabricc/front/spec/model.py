@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
-from fabricc.fabric.routing import LoadBalancing
+from fabricc.fabric.routing import BgpSettings, LoadBalancing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -180,25 +180,16 @@ class Addressing:
 
 
 @dataclass(frozen=True, slots=True)
-class Routing:
+class Routing(BgpSettings):
     """BGP as the spec asks for it (RFC 7938).
 
     Attributes:
         asn_base: first ASN of the private block used.
         spine_asn: `shared` (per tier, plane and pod) or `unique` (per switch).
-        keepalive_s, hold_s: BGP timers in seconds.
-        bfd_interval_ms: BFD transmit and receive interval; None switches BFD off.
-        bfd_multiplier: lost packets until down.
-        ttl_security: accept sessions only from one hop away (GTSM, RFC 5082).
     """
 
     asn_base: int
     spine_asn: str
-    keepalive_s: int
-    hold_s: int
-    bfd_interval_ms: int | None
-    bfd_multiplier: int
-    ttl_security: bool = False
 
 
 @dataclass(frozen=True, slots=True)

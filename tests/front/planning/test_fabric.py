@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from ipaddress import IPv4Address, IPv6Address, ip_interface, ip_network
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc.base.values import shared
 from fabricc.fabric.addresses import text4, text6
 from fabricc.fabric.model import Direction, Host, Switch, TierName
-from fabricc.fabric.routing import Clause, Transport
+from fabricc.fabric.routing import OPTIONS, BgpSettings, Clause, Transport
 from tests.front.planning.support import document, fabric_of, planned
 from tests.front.planning.test_growth import DUAL, NAMED, PLANES, RAIL, ZONES
 
@@ -371,3 +372,14 @@ def test_a_switch_with_longer_cables_gets_a_smaller_shared_pool_and_the_others_k
 def test_addresses_are_written_as_the_standard_library_writes_them(value: int) -> None:
     assert text6(value) == str(IPv6Address(value))
     assert text4(value & 0xFFFFFFFF) == str(IPv4Address(value & 0xFFFFFFFF))
+
+
+def test_settings_of_bgp_reach_every_switch_as_the_spec_has_them() -> None:
+    asked = {"keepalive_s": 2, "hold_s": 8, **dict.fromkeys(OPTIONS, True)}
+    routing = {**asked, "bfd": {"interval_ms": 500, "multiplier": 4}}
+    spec = document(gpus={"hosts": 300}, cores=CORES, routing=routing)
+    for fabric, wanted in ((fabric_of(spec), asked), (fabric_of(document()), dict.fromkeys(OPTIONS, False))):
+        for at in fabric.kinds():
+            assert {name: getattr(fabric.switch(at).bgp, name) for name in wanted} == wanted
+            assert shared(fabric.switch(at).bgp, BgpSettings) == shared(fabric.routing, BgpSettings)
+    assert list(OPTIONS) == [each.name for each in fields(BgpSettings) if each.type == "bool"]

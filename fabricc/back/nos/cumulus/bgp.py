@@ -22,7 +22,7 @@ from fabricc.back.nos.cumulus.words import FABRIC
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.reading.rows import Entry, Fact, Keep
 from fabricc.back.nos.reading.scope import Scope
-from fabricc.fabric.facts import boolean, clause_text, neighbor_key
+from fabricc.fabric.facts import boolean, clause_text, neighbor_key, option_facts
 from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Clause, Spreading, Transport
 
@@ -263,8 +263,8 @@ def state(facts: Facts, switch: Switch) -> None:
     if not bgp.sessions:
         for path in [path for path in facts if path.startswith("bfd/")]:
             del facts[path]
-    if bgp.ttl_security and bgp.sessions:
-        facts["bgp/ttl_security"] = "true"
+    else:
+        facts |= option_facts(bgp)
     neighbors = [neighbor_key(session.transport, session.remote, session.port) for session in bgp.sessions]
     facts.update((f"bgp/neighbor[{key}]/configured", "true") for key in neighbors)
     for key in neighbors if bgp.ttl_security else ():

@@ -26,7 +26,6 @@ from fabricc.back.nos.eos.words import (
     is_trident,
 )
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
-from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
@@ -315,13 +314,13 @@ LIMITS = (
             "neighbor interface … / next-hop address-family ipv6 originate",
             _AVD,
         ),
-        (SETTINGS["bgp/ttl_security"], "neighbor … ttl maximum-hops", _AVD),
+        ("bgp/ttl_security", "neighbor … ttl maximum-hops", _AVD),
         (
             "a watchdog for PFC",
             "priority-flow-control pause watchdog",
             "Arista's description of June 2022, older than these releases; commands from AVD 6.4",
         ),
-        (SETTINGS["management/gnmi_port"], "management api gnmi", _AVD),
+        ("management/gnmi_port", "management api gnmi", _AVD),
         (
             "the source of syslog",
             "logging vrf … source-interface",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fabricc.back.nos.frr.words import MULTIPATH_LIMIT
 from fabricc.back.nos.limits import Limit, Range, Reservation, System, had
-from fabricc.fabric.facts import SETTINGS
 
 RELEASES = ("8.4", "9.1", "10.0", "10.3")
 DEFAULT_RELEASE = "10.0"
@@ -91,8 +90,8 @@ LIMITS = (
         RELEASES[0],
         ("BGP over unnumbered links", "neighbor … interface, no ipv6 nd suppress-ra", _LOADED),
         ("BFD of BGP sessions", "bfd profile, neighbor … bfd profile", _LOADED),
-        (SETTINGS["bgp/ttl_security"], "neighbor … ttl-security hops 1", _LOADED),
-        (SETTINGS["management/access"], "nftables.conf", "nft of Debian 12, which the tests ask"),
+        ("bgp/ttl_security", "neighbor … ttl-security hops 1", _LOADED),
+        ("management/access", "nftables.conf", "nft of Debian 12, which the tests ask"),
     ),
 )
 _SYSTEM = System("FRR", RELEASES, DEFAULT_RELEASE, LIMITS, never=("{source}", "{remedy}"), unknown="FAB5206")

@@ -102,10 +102,6 @@ def state(facts: Facts, switch: Switch) -> None:
             facts[f"structure/filter[{each.name}]/{at}/name"] = term.name
     if name := management_filter(switch):
         facts[f"platform/filter_input[{MANAGEMENT_INTERFACES[flavour(switch)]} inet]"] = name
-    if switch.management.access:
-        facts["management/access"] = ",".join(sorted(switch.management.access))
-    if switch.bgp.ttl_security:
-        facts["bgp/ttl_security"] = "true"
 
 
 # --- and back -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.sonic.config_db import FILE, kept, put, table
 from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
-from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.facts import option_facts
 
 if TYPE_CHECKING:
     from fabricc.back.nos.reading.rows import Row as PatternRow
@@ -106,10 +106,11 @@ def state(facts: Facts, run: Switch) -> None:
         facts["bgp/graceful_restart/defer_s"] = restart.defer_s
     if run.bgp.bfd_interval_ms is not None:
         facts["daemon[bfdd]"] = "enabled"
-    facts |= {
-        path: value for path, value in setting_facts(run).items() if path.startswith("bgp/ttl_security")
-    }
-    facts |= ttl_security_facts(run) | routing_facts(run, release_of(run).head, bfd_profile(run.bgp))
+    facts |= (
+        option_facts(run.bgp)
+        | ttl_security_facts(run)
+        | routing_facts(run, release_of(run).head, bfd_profile(run.bgp))
+    )
 
 
 # --- and back -----------------------------------------------------------------------------------------

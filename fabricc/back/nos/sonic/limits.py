@@ -521,7 +521,7 @@ LIMITS = (
             "FRR 8.5.1 and later in all of them (rules/frr.mk); bgpcfgd's own BGP_NEIGHBOR takes addresses only",
         ),
         (
-            SETTINGS["bgp/ttl_security"],
+            "bgp/ttl_security",
             "frr.conf, neighbor … ttl-security hops",
             "FRR 8.5.1 and later in all of them (rules/frr.mk)",
         ),
@@ -531,16 +531,16 @@ LIMITS = (
             "sonic-pfcwd.yang; polling to 3000 ms, from 202511 to 1000 ms",
         ),
         (
-            SETTINGS["management/tacacs/"],
+            "management/tacacs/",
             "TACPLUS, TACPLUS_SERVER, AAA",
             "sonic-system-tacacs.yang; a key to 65 characters, from 202511 to 256",
         ),
         (
-            SETTINGS["management/snmp/"],
+            "management/snmp/",
             "SNMP, SNMP_COMMUNITY, SNMP_AGENT_ADDRESS_CONFIG",
             "sonic-snmp.yang; 202305 has the agent's address without a model of it",
         ),
-        (SETTINGS["management/access"], "ACL_TABLE of type CTRLPLANE", "sonic-acl.yang"),
+        ("management/access", "ACL_TABLE of type CTRLPLANE", "sonic-acl.yang"),
     ),
 )
 _SYSTEM = System(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, shared
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import AddressPlan, Fabric, RoutingPlan, TierPlan
 from fabricc.fabric.infiniband.identity import LidPlan
 from fabricc.fabric.infiniband.model import InfinibandFabric, IpoibPlan
 from fabricc.fabric.model import Services, TierName
 from fabricc.fabric.naming import host_port_name
+from fabricc.fabric.routing import BgpSettings
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.changes import changes
 from fabricc.front.planning.infiniband.engines import choose_engine
@@ -288,7 +289,15 @@ def _wiring(
         core_layout=sizing.core_layout,
         port_names=names,
         addresses=addresses,
-        routing=RoutingPlan(0, False, 0, 0, None, 0, 0, 0, 0, 0),
+        routing=RoutingPlan(
+            **shared(spec.routing, BgpSettings),
+            asn_base=0,
+            unique_spine_asn=False,
+            maximum_paths=0,
+            limit_from_above=0,
+            limit_from_tor=0,
+            limit_from_spine=0,
+        ),
         services=Services((), (), (), ()),
         cable_kinds={link: getattr(spec.cables, link) for link in ("host", "spine", "core")},
         switch_mtu=0,

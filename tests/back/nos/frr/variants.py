@@ -6,8 +6,18 @@ import ipaddress
 from dataclasses import replace
 
 from fabricc.back.nos.frr import FRR
+from fabricc.base.values import shared
 from fabricc.fabric.model import Direction, Peer, Port, Switch, TierName
-from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixList, PrefixRule, RouteMap, Session
+from fabricc.fabric.routing import (
+    Bgp,
+    BgpSettings,
+    Clause,
+    PeerGroup,
+    PrefixList,
+    PrefixRule,
+    RouteMap,
+    Session,
+)
 from tests.samples import switch_model, tor, with_settings
 
 MODEL = switch_model(frr={"port": "swp{cage}"})
@@ -82,16 +92,13 @@ def spine(leaf: Switch) -> Switch:
     lists += (PrefixList("CONNECTED-V4", 4, (PrefixRule("10.128.1.1/32"),)),)
     lists += (PrefixList("CONNECTED-V6", 6, (PrefixRule("fd00:2::101/128"),)),) if dual else ()
     bgp = Bgp(
+        **shared(leaf.bgp, BgpSettings),
         asn=4_200_001_000,
         router_id="10.128.1.1",
-        keepalive_s=leaf.bgp.keepalive_s,
-        hold_s=leaf.bgp.hold_s,
         maximum_paths=64,
         multipath_relax=True,
         ipv4=True,
         ipv6=dual,
-        bfd_interval_ms=leaf.bgp.bfd_interval_ms,
-        bfd_multiplier=leaf.bgp.bfd_multiplier,
         redistribute_map="CONNECTED",
         aggregates=(),
         groups=(PeerGroup("DOWNSTREAM", "FROM-DOWNSTREAM", "TO-DOWNSTREAM", 256),),
@@ -103,7 +110,6 @@ def spine(leaf: Switch) -> Switch:
             RouteMap("TO-DOWNSTREAM", fabric),
             RouteMap("CONNECTED", own),
         ),
-        ttl_security=leaf.bgp.ttl_security,
     )
     return replace(
         leaf,
