@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.render import document
 from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
@@ -75,7 +76,7 @@ def command(
         with inputs(first, second, base, head) as sides:
             rules = _policies(sides, policy_file, spec, base or "HEAD")
             found = review(sides.base, sides.head, sides.context, jobs)
-    except InputError as error:
+    except FindingsError as error:
         output.tell(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
         if format_ == "md":
             output.document(markdown.failure(error.diagnostics, str(spec), markdown.FORGES[forge]))
@@ -98,7 +99,7 @@ def _policies(sides: Inputs, named: Path | None, spec: Path, base: str) -> tuple
     else:
         rules, wrong = load_policy(named, spec.parent)
     if wrong:
-        raise InputError(wrong)
+        raise InputError.of(wrong)
     return (rules,) if named or sides.spec_policy is None else (sides.spec_policy, rules)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from fabricc.base.diagnostics import FindingsError
 from fabricc.cli import output
 from fabricc.compiler.result import exit_status
 from fabricc.version import __version__
@@ -101,18 +102,16 @@ def run(arguments: list[str] | None = None) -> int:
         place = f" {error.filename}" if error.filename else ""
         output.err(f"error[FAB7001]: {error.strerror or error}{place}")
         return ENVIRONMENT
+    except FindingsError as error:
+        output.tell(error.diagnostics, "text", error.sources)
+        return exit_status(error.diagnostics) if error.status is None else error.status
     except Exception as error:
         return _internal(error)
     return status if isinstance(status, int) else 0
 
 
 def _internal(error: Exception) -> int:
-    """Tell of a failure that carries its diagnostic, or of a defect in one line; the traceback on request."""
-    from fabricc.tree import EmitError  # `--help` needs none of what writes trees
-
-    if isinstance(error, EmitError):
-        output.tell([error.diagnostic], "text", {})
-        return exit_status([error.diagnostic])
+    """Tell of a defect in one line; the traceback on request."""
     if os.environ.get("FABRICC_DEBUG") == "1":
         output.err(*traceback.format_exc().splitlines())
     reason = str(error).strip().rpartition("\n")[2] or "no message"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.foreign.screen import Line
 from fabricc.base.foreign.text import json_document
 from fabricc.cli import options, output
@@ -64,7 +64,7 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     explanation: Explanation | None = None
     try:
         explanation = _explained(first, words, spec, found, sources)
-    except SubjectError as error:
+    except FindingsError as error:
         found += error.diagnostics
     if format_ == "json":
         _tell_json(explanation, found)
@@ -100,14 +100,12 @@ def _spec(path: Path) -> Path:
     """The spec itself, or that of a built tree.
 
     Raises:
-        SubjectError: a folder that is no tree, or one whose spec is not found.
+        TreeError: a folder that is no tree.
+        SubjectError: one whose spec is not found.
     """
     if not path.is_dir():
         return path
-    manifest, missing = read_manifest(path)
-    if manifest is None:
-        raise SubjectError(*([missing] if missing else []))
-    return spec_of(path, manifest)
+    return spec_of(path, read_manifest(path))
 
 
 def _front(spec: Path, sources: dict[str, str]) -> Compiled:
@@ -123,9 +121,9 @@ def _front(spec: Path, sources: dict[str, str]) -> Compiled:
             f"{spec} is of an InfiniBand fabric, whose subnet manager gives out addresses: no line to trace"
         )
         help_ = "`fabricc plan` shows its GUIDs, LIDs and cables; a code is explained without a spec."
-        raise SubjectError(Diagnostic("FAB9273", Severity.ERROR, message, None, help_))
+        raise SubjectError("FAB9273", message, help_)
     if not compiled.sound:
-        raise SubjectError(*(each for each in compiled.diagnostics if each.severity is Severity.ERROR))
+        raise SubjectError.of(each for each in compiled.diagnostics if each.severity is Severity.ERROR)
     return compiled
 
 
@@ -146,7 +144,7 @@ def _line(
     at = known.fabric.find(name)
     if at is None:
         message = f"{line.spec} as it is now has no device {name}"
-        raise SubjectError(Diagnostic("FAB9270", Severity.ERROR, message, None, "Build again."))
+        raise SubjectError("FAB9270", message, "Build again.")
     subject = subject_of(known, at)
     return explain_line(Explainer(known), subject, trees.texts_of(line, subject), line.place, shown)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,40 +16,18 @@ from fabricc.operate.lab import demands, faults, growth, lifecycle, observe, rep
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export as write
 from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.lab_fabric import UnsoundError
 from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.status import rows
 from fabricc.operate.lab.steady import Network, compare_steady
 from fabricc.operate.lab.trial import SETTLE_S, network_of, trial_of, try_out
-from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-
-ENVIRONMENT = 3
+    from collections.abc import Callable
 
 
 @click.group("lab")
 def command() -> None:
     """Run the whole compiled fabric on this machine, and compare it with its plan. Needs root."""
-
-
-def _errors_as_findings(verb: Callable[..., int]) -> Callable[..., int]:
-    """Tell the lab's errors as findings."""
-
-    @functools.wraps(verb)
-    def run(*arguments: Any, **options: Any) -> int:
-        try:
-            return verb(*arguments, **options)
-        except LabError as error:
-            output.tell([error.diagnostic], "text", {})
-            return ENVIRONMENT
-        except UnsoundError as error:
-            output.tell(error.compiled.diagnostics, "text", error.compiled.sources)
-            return 1
-
-    return run
 
 
 def _where(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,7 +60,6 @@ def _open(name: str | None, folder: Path | None) -> Lab:
 @click.option(
     "--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT", help="Miswire: exchange the cables at two ports."
 )
-@_errors_as_findings
 def up(spec: Path, units: int | None, sample: bool, state: Path | None, swap: tuple[str, str] | None) -> int:
     """Boot the fabric of SPEC: every switch a box with FRR, every host a namespace, every cable a veth pair."""
     lab, _ = _boot(spec, units, sample, state, swap)
@@ -141,7 +116,6 @@ def _end(text: str) -> tuple[str, str]:
 
 @command.command("down")
 @_where
-@_errors_as_findings
 def down(name: str | None, state: Path | None) -> int:
     """Take a lab away, also what a killed run left; nothing else is touched."""
     record = lifecycle.down(states.folder_of(name, state))
@@ -151,7 +125,6 @@ def down(name: str | None, state: Path | None) -> int:
 
 @command.command("status")
 @_where
-@_errors_as_findings
 def status(name: str | None, state: Path | None) -> int:
     """Show each node: whether it runs, its sessions, its memory; and what is broken."""
     lab = _open(name, state)
@@ -166,7 +139,6 @@ def status(name: str | None, state: Path | None) -> int:
 @_where
 @click.argument("node", shell_complete=nodes)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
-@_errors_as_findings
 def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...]) -> int:
     """Run a command on NODE, for example `vtysh -c 'show bgp summary'`."""
     command_line = [*_open(name, state).entry(node), *words]
@@ -179,11 +151,10 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 @click.option(
     "--silent", is_flag=True, help="Drop every packet and leave the carrier up: only timers notice."
 )
-@_errors_as_findings
 def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
     """Take away a link (DEVICE:PORT, either end) or a switch (its name), as when the light goes out."""
     lab = _open(name, state)
-    with _held(lab):
+    with states.locked(lab.folder):
         ends = faults.break_(lab, target, silent=silent)
     output.out(f"{target}: {plural(len(ends), 'link')} {'silent' if silent else 'down'}")
     return 0
@@ -192,11 +163,10 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
 @command.command("heal")
 @_where
 @click.argument("target", required=False, shell_complete=targets)
-@_errors_as_findings
 def heal(name: str | None, state: Path | None, target: str | None) -> int:
     """Give back what was broken: TARGET, or everything."""
     lab = _open(name, state)
-    with _held(lab):
+    with states.locked(lab.folder):
         healed = faults.heal(lab, target)
     output.out(f"healed: {', '.join(healed) or 'nothing was broken'}")
     return 0
@@ -211,7 +181,6 @@ def heal(name: str | None, state: Path | None, target: str | None) -> int:
 @click.option(
     "--format", "format_", type=click.Choice(("text", "json", "junit")), default="text", show_default=True
 )
-@_errors_as_findings
 def test(
     name: str | None,
     state: Path | None,
@@ -229,7 +198,7 @@ def test(
         raise click.UsageError("--units and --sample go with SPEC.")
     lab, network = _boot(spec, units, sample, state) if spec else (_open(name, state), None)
     try:
-        with _held(lab), output.progress() as bar:
+        with states.locked(lab.folder), output.progress() as bar:
             trial = try_out(lab, network or network_of(lab), quick=quick, progress=bar)
     finally:
         if spec:
@@ -245,11 +214,10 @@ def test(
 @_where
 @click.argument("spec", type=click.Path(path_type=Path))
 @units_option
-@_errors_as_findings
 def grow(name: str | None, state: Path | None, spec: Path, units: int | None) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
     lab = _open(name, state)
-    with _held(lab):
+    with states.locked(lab.folder):
         step = growth.plan_step(network_of(lab), spec, units)
         trial = trial_of(step.after.lab)
         trial.events.append(growth.grow(step, trial))
@@ -280,21 +248,10 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
 @options.templates_option
 @units_option
 @sample_option
-@_errors_as_findings
 def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool) -> int:
     """Write SPEC as a topology for containerlab or netlab, for those who have images. Needs no root."""
-    try:
-        written = write(spec, format_, out, units=units, sample=sample)
-    except EmitError as error:
-        output.tell([error.diagnostic], "text", {})
-        return ENVIRONMENT
+    written = write(spec, format_, out, units=units, sample=sample)
     for sentence in written.notes:
         output.err(f"note: {sentence}")
     output.out(f"{written.topology}: {plural(written.nodes, 'node')}, {plural(written.links, 'link')}")
     return 0
-
-
-@contextmanager
-def _held(lab: Lab) -> Iterator[None]:
-    with states.locked(lab.folder):
-        yield

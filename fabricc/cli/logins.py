@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.cli import output
 from fabricc.operate.devices.access import NAME, not_own, read_access
-from fabricc.operate.push.built_tree import refused
+from fabricc.operate.push.built_tree import RefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,13 +27,13 @@ def access(spec: Path, stated: Path | None) -> Access:
     logging.getLogger().addHandler(logging.NullHandler())
     path = stated or spec.parent / NAME
     if stated is None and not path.exists():
-        raise refused(
+        raise RefusedError(
             "FAB9101",
             f"there is no {path}, which says how to log in",
             "See `fabricc docs push`, or use --access.",
         )
     if stated is None and (reason := not_own(path)):
-        raise refused(
+        raise RefusedError(
             "FAB9163",
             f"{path} is not taken by itself: it {reason}",
             "See what it says of secrets and addresses, and name it with --access.",

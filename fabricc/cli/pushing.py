@@ -13,10 +13,9 @@ from click.core import ParameterSource
 from fabricc.cli import logins, output
 from fabricc.compiler import accepted
 from fabricc.operate.devices.access import Access, Login
-from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.inventory import export
 from fabricc.operate.push import confirming, journal, report, start, trying
-from fabricc.operate.push.built_tree import RefusedError, read_source
+from fabricc.operate.push.built_tree import read_source
 from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.run import Teller
 from fabricc.operate.push.start import Setting
@@ -68,24 +67,16 @@ def pushed(
         inventory_out: folder for the inventory of another tool.
         chosen: the other options by their parameters' names.
     """
-    try:
-        setting = _setting(tree, chosen, needs_access=mode != "status")
-        if inventory_out is not None:
-            return _export(setting, inventory_out)
-        if mode == "status":
-            return _status(setting.journal, number)
-        if mode in ("plan", "dry-run"):
-            return _preview(setting, ask=mode == "dry-run")
-        if mode == "try":
-            return _try(setting, chosen["ledger"], record=chosen["record"])
-        return _carry_out(setting, mode, rollback)
-    except RefusedError as error:
-        output.tell(error.diagnostics, "text", error.sources)
-        asked = any(d.code in ("FAB9105", "FAB9110") for d in error.diagnostics)
-        return ENVIRONMENT if asked else 1
-    except DeviceError as error:
-        output.tell([error.diagnostic], "text", {})
-        return 1
+    setting = _setting(tree, chosen, needs_access=mode != "status")
+    if inventory_out is not None:
+        return _export(setting, inventory_out)
+    if mode == "status":
+        return _status(setting.journal, number)
+    if mode in ("plan", "dry-run"):
+        return _preview(setting, ask=mode == "dry-run")
+    if mode == "try":
+        return _try(setting, chosen["ledger"], record=chosen["record"])
+    return _carry_out(setting, mode, rollback)
 
 
 def _setting(tree: Path, chosen: dict[str, Any], *, needs_access: bool) -> Setting:

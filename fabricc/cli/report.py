@@ -34,11 +34,7 @@ def command(spec: Path, target: Path) -> int:
     if str(target) == "-":
         output.document(text)
         return exit_status(compiled.diagnostics)
-    try:
-        changed = _write(target, text)
-    except EmitError as error:
-        output.tell([error.diagnostic], "text", {})
-        return exit_status([error.diagnostic])
+    changed = _write(target, text)
     output.out(f"{target}: {len(text.encode()) / 1000:,.0f} kB" + ("" if changed else ", as it was"))
     return exit_status(compiled.diagnostics)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.cli import logins, output
-from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.push.built_tree import RefusedError, read_source
+from fabricc.operate.push.built_tree import read_source
 from fabricc.operate.verify.model import Aspect
 from fabricc.operate.verify.report import as_json, as_junit, as_markdown, parts
 from fabricc.operate.verify.run import verify
@@ -28,20 +27,13 @@ def verified(
     format_: str,
 ) -> int:
     """Ask, compare and tell; arguments as those of the command. The exit status."""
-    try:
-        source = read_source(tree, spec)
-        access = logins.access(source.spec, access_file)
-        with output.progress() as bar:
-            report = verify(
-                source, access, only=devices, aspects=[Aspect(one) for one in only],
-                parallel=parallel, errors=max_errors, progress=bar or (lambda *_: None),
-            )  # fmt: skip
-    except RefusedError as error:
-        output.tell(error.diagnostics, "text", error.sources)
-        return 1
-    except DeviceError as error:
-        output.tell([error.diagnostic], "text", {})
-        return 1
+    source = read_source(tree, spec)
+    access = logins.access(source.spec, access_file)
+    with output.progress() as bar:
+        report = verify(
+            source, access, only=devices, aspects=[Aspect(one) for one in only],
+            parallel=parallel, errors=max_errors, progress=bar or (lambda *_: None),
+        )  # fmt: skip
     _show(report, format_)
     return report.exit_status
 

@@ -15,7 +15,7 @@ from fabricc.compiler.quoting import tree_texts
 from fabricc.compiler.result import BuildResult
 from fabricc.front.spec.load import accepted
 from fabricc.proof.invariants.declared import declared_ratios, softened
-from fabricc.proof.tree import DeviceFiles, read_manifest, verify_manifest
+from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest, verify_manifest
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -54,9 +54,10 @@ def _checked(
     *,
     simulate: bool,
 ) -> tuple[BuildResult, Mapping[str, str]]:
-    manifest, missing = read_manifest(tree)
-    if manifest is None:
-        return BuildResult(diagnostics=(missing,) if missing else ()), {}
+    try:
+        manifest = read_manifest(tree)
+    except TreeError as error:
+        return BuildResult(diagnostics=error.diagnostics), {}
     spec_path = spec_path or find_spec(tree, manifest)
     if spec_path is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.tree import manifest as manifests
@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 _REBUILD = "Build again; edits belong in the spec."
 
 
-class TreeError(Exception):
-    """No output tree to read; `diagnostic` says why."""
-
-    def __init__(self, code: str, message: str, remedy: str, at: Position | None = None) -> None:
-        super().__init__(message)
-        self.diagnostic = Diagnostic(code, Severity.ERROR, message, at, remedy)
+class TreeError(FindingsError):
+    """No output tree to read, or one that is not what its manifest says."""
 
 
 def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
@@ -52,14 +48,15 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
         raise TreeError("FAB6021", message, "Build again, or give another folder.", at) from None
 
 
-def read_manifest(tree: Path) -> tuple[Manifest | None, Diagnostic | None]:
-    """The tree's manifest, or what `open_tree` says of why there is none."""
-    try:
-        folder, _, manifest = open_tree(tree)
-    except TreeError as error:
-        return None, error.diagnostic
+def read_manifest(tree: Path) -> Manifest:
+    """The tree's manifest.
+
+    Raises:
+        TreeError: as `open_tree`.
+    """
+    folder, _, manifest = open_tree(tree)
     folder.close()
-    return manifest, None
+    return manifest
 
 
 def verify_manifest(tree: Path, manifest: Manifest) -> list[Diagnostic]:

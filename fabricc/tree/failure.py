@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Severity
-
-if TYPE_CHECKING:
-    from fabricc.base.diagnostics import Position
+from fabricc.base.diagnostics import FindingsError
 
 REMEDIES = {
     errno.ENOSPC: "Free some space; the last good tree is untouched.",
@@ -21,12 +17,8 @@ REMEDIES = {
 }
 
 
-class EmitError(Exception):
-    """The tree cannot be written; `diagnostic` says why."""
-
-    def __init__(self, code: str, message: str, remedy: str = "", position: Position | None = None) -> None:
-        super().__init__(message)
-        self.diagnostic = Diagnostic(code, Severity.ERROR, message, position, remedy)
+class EmitError(FindingsError):
+    """The tree cannot be written."""
 
     @classmethod
     def from_os(cls, error: OSError, what: str = "write") -> EmitError:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.proof.tree import read_manifest, verify_manifest
+import pytest
+
+from fabricc.proof.tree import TreeError, read_manifest, verify_manifest
 from tests.tree.samples import emit, files
 
 if TYPE_CHECKING:
@@ -14,9 +16,7 @@ if TYPE_CHECKING:
 def test_changed_missing_and_added_files_are_named(tmp_path: Path) -> None:
     emit(tmp_path, files(1))
     tree = tmp_path / "zone"
-    manifest, problem = read_manifest(tree)
-    assert manifest
-    assert problem is None
+    manifest = read_manifest(tree)
     assert verify_manifest(tree, manifest) == []
     (tree / "switches/s1/frr.conf").write_text("x")
     (tree / "switches/s2/frr.conf").unlink()
@@ -32,7 +32,6 @@ def test_changed_missing_and_added_files_are_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_manifest_is_no_tree(tmp_path: Path) -> None:
-    manifest, problem = read_manifest(tmp_path)
-    assert manifest is None
-    assert problem
-    assert problem.code == "FAB6013"
+    with pytest.raises(TreeError) as raised:
+        read_manifest(tmp_path)
+    assert raised.value.code == "FAB6013"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.proof.tree import read_manifest
+from fabricc.proof.tree import TreeError, read_manifest
 from fabricc.tree.manifest import Manifest, ManifestError
 from fabricc.tree.names import is_path
 
@@ -60,9 +60,9 @@ def rewrite(clone: Clone, change: Callable[[dict[str, Any]], object]) -> int:
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_a_name_outside_the_tree_is_a_finding_with_its_line(clone: Clone, name: str) -> None:
     lines = rewrite(clone, lambda stated: stated["files"].__setitem__(name, "0" * 64))
-    manifest, found = read_manifest(clone.tree)
-    assert manifest is None
-    assert found is not None
+    with pytest.raises(TreeError) as raised:
+        read_manifest(clone.tree)
+    found = raised.value.diagnostic
     assert found.code == "FAB6021"
     assert found.position is not None
     assert found.position.line == lines - 2, "the last entry"

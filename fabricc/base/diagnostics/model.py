@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 class Severity(StrEnum):
@@ -44,6 +44,40 @@ class Diagnostic:
     message: str
     position: Position | None = None
     help: str = ""
+
+
+class FindingsError(Exception):
+    """Something cannot go on, and findings say why and what to do; each room has a kind of its own.
+
+    Attributes:
+        sources: file -> text, of the files that the findings point into.
+    """
+
+    def __init__(self, code: str, message: str, remedy: str = "", position: Position | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.diagnostics: tuple[Diagnostic, ...] = (
+            Diagnostic(code, Severity.ERROR, message, position, remedy),
+        )
+        self.sources: Mapping[str, str] = {}
+
+    @classmethod
+    def of(cls, diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None) -> Self:
+        """One for these findings, at least one; its text is the first one's."""
+        found = tuple(diagnostics)
+        error = cls(found[0].code, found[0].message)
+        error.diagnostics, error.sources = found, sources or {}
+        return error
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """The only finding, or the first."""
+        return self.diagnostics[0]
+
+    @property
+    def status(self) -> int | None:
+        """The exit status of a verb that ends with it; None where the codes say it."""
+        return None
 
 
 def worst(diagnostics: Iterable[Diagnostic]) -> Severity | None:

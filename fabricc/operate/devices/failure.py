@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics import FindingsError
 
 
-class DeviceError(Exception):
-    """Something about a device or its access went wrong; `diagnostic` says what and what to do. Holds no secret."""
-
-    def __init__(self, code: str, message: str, remedy: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.diagnostic = Diagnostic(code, Severity.ERROR, message, None, remedy)
+class DeviceError(FindingsError):
+    """Something about a device or its access went wrong. Holds no secret."""

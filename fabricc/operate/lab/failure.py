@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics import FindingsError
 
 
-class LabError(Exception):
-    """The lab cannot go on; `diagnostic` says why and what to do."""
+class LabError(FindingsError):
+    """The lab cannot go on."""
 
-    def __init__(self, code: str, message: str, remedy: str = "") -> None:
-        super().__init__(message)
-        self.diagnostic = Diagnostic(code, Severity.ERROR, message, None, remedy)
+    @property
+    def status(self) -> int:
+        """The environment failed."""
+        return 3

@@ -54,7 +54,7 @@ def plan_step(before: Network, spec: Path, units: int | None) -> Step:
     staged = lab.folder / _NEXT
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if compiled.loaded is None:
-        raise UnsoundError(compiled)
+        raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     lifecycle.copy_spec(staged, compiled.spec, (lab.folder / state.SPEC / LOCK_NAME).read_text())
     release = lifecycle.known_release(lab.record.frr)
     source = read_source(staged / spec.name, units, release, sample=lab.record.sample)

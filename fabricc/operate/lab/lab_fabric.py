@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
@@ -45,12 +45,13 @@ class LabFabric:
     sample: bool = False
 
 
-class UnsoundError(Exception):
-    """The spec has errors, which `compiled.diagnostics` tell."""
+class UnsoundError(FindingsError):
+    """The spec has errors."""
 
-    def __init__(self, compiled: Compiled) -> None:
-        super().__init__("the spec has errors")
-        self.compiled = compiled
+    @property
+    def status(self) -> int:
+        """The input is wrong."""
+        return 1
 
 
 def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample: bool = False) -> LabFabric:
@@ -73,7 +74,7 @@ def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample:
         d for d in compiled.diagnostics if d.severity is Severity.ERROR and not d.code.startswith("FAB5")
     ]
     if fabric is None or errors:
-        raise UnsoundError(compiled)
+        raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     differences: list[str] = []
     part = _part(fabric, units, sample, differences)
     return LabFabric(
@@ -90,7 +91,7 @@ def planned(spec_path: Path, units: int | None, *, sample: bool = False) -> tupl
     """
     compiled = compile_spec(spec_path, ethernet_only=True)
     if not compiled.sound:
-        raise UnsoundError(compiled)
+        raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     differences: list[str] = []
     return _part(compiled.fabric, units, sample, differences), tuple(differences)
 

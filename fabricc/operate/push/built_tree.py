@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import find_spec
@@ -14,7 +14,7 @@ from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.operate.devices import inventory
 from fabricc.operate.push import snapshot
-from fabricc.operate.push.snapshot import SnapshotError
+from fabricc.proof.tree import TreeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,21 +26,17 @@ if TYPE_CHECKING:
     from fabricc.operate.push.snapshot import Snapshot
 
 _REBUILD = "Build again, review the difference, and push what was built."
+_UNASKED = ("FAB9105", "FAB9110")
 _AS_IT_IS = DeviceChange(None, None, drained=False, cable_m=None, ports={})
 
 
-class RefusedError(Exception):
-    """The push does not start; `diagnostics` say why."""
+class RefusedError(FindingsError):
+    """The push does not start."""
 
-    def __init__(self, diagnostics: tuple[Diagnostic, ...], sources: Mapping[str, str] | None = None) -> None:
-        super().__init__(diagnostics[0].message if diagnostics else "refused")
-        self.diagnostics = diagnostics
-        self.sources = sources or {}
-
-
-def refused(code: str, message: str, remedy: str = "") -> RefusedError:
-    """A refusal for one reason."""
-    return RefusedError((Diagnostic(code, Severity.ERROR, message, None, remedy),))
+    @property
+    def status(self) -> int:
+        """3 when a switch could not be asked, else 1."""
+        return 3 if any(one.code in _UNASKED for one in self.diagnostics) else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +96,15 @@ def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> Bu
     """
     try:
         held = snapshot.take(tree)
-    except SnapshotError as error:
+    except TreeError as error:
         wrong = error.diagnostics
         if wrong[0].code == "FAB6013":
-            raise RefusedError(wrong) from None
+            raise RefusedError.of(wrong) from None
         message = f"{tree} is not what its manifest says: {len(wrong)} files differ or are missing"
         told = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)
-        raise RefusedError((*wrong[:5], told)) from None
+        raise RefusedError.of([*wrong[:5], told]) from None
     if digest and digest != held.digest:
-        raise refused(
+        raise RefusedError(
             "FAB9154",
             f"the digest of {tree} is {held.digest}, not {digest}",
             "Push the tree that was proved.",
@@ -117,18 +113,18 @@ def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> Bu
     path = spec or find_spec(tree, manifest)
     if path is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
-        raise refused("FAB6015", message, "Name it with --spec.")
+        raise RefusedError("FAB6015", message, "Name it with --spec.")
     compiled = compile_spec(path, gaps=False, ethernet_only=True)
     if not compiled.sound:
-        raise RefusedError(compiled.diagnostics, compiled.sources)
+        raise RefusedError.of(compiled.diagnostics, compiled.sources)
     if compiled.lock_before != compiled.lock_text:
-        raise refused("FAB9120", f"{compiled.lock_path} is not the lock that {path} needs", _REBUILD)
+        raise RefusedError("FAB9120", f"{compiled.lock_path} is not the lock that {path} needs", _REBUILD)
     if manifest_inputs(compiled) != dict(manifest.inputs):
         message = f"{tree} was built from another state of {path}, its lock or its catalog"
-        raise refused("FAB9120", message, _REBUILD)
+        raise RefusedError("FAB9120", message, _REBUILD)
     fabric = compiled.fabric
     if not isinstance(fabric, Fabric):
-        raise refused(
+        raise RefusedError(
             "FAB9130", f"the switches of {path} are not configured one by one: its subnet manager routes"
         )
     places = {fabric.name(at): at for at in fabric.switch_ids()}

@@ -55,7 +55,7 @@ def require(setting: Setting, names: Sequence[str]) -> None:
         if (limits := driver.refuses(wanted))
     )
     if findings:
-        raise RefusedError(findings)
+        raise RefusedError.of(findings)
 
 
 def _by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, Reverting], list[str]]:

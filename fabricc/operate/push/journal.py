@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.base.values import dataclass
-from fabricc.operate.push.built_tree import RefusedError, refused
+from fabricc.operate.push.built_tree import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -151,14 +151,16 @@ class Journal:
             if version == 0:
                 self._base.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={_FORMAT}; COMMIT;")
             elif version != _FORMAT:
-                raise refused("FAB9124", f"{path} is a journal of another version")
+                raise RefusedError("FAB9124", f"{path} is a journal of another version")
             kinds = self._base.execute(
                 "SELECT type, name FROM sqlite_master WHERE type != 'index'"
             ).fetchall()
             if sorted(kinds) != [("table", "device"), ("table", "run"), ("table", "step")]:
-                raise refused("FAB9124", f"{path} is no journal of fabricc", "Name another with --journal.")
+                raise RefusedError(
+                    "FAB9124", f"{path} is no journal of fabricc", "Name another with --journal."
+                )
         except (OSError, sqlite3.Error, OverflowError) as error:
-            raise refused(
+            raise RefusedError(
                 "FAB9124", f"cannot use the journal {path}: {error}", "Name another with --journal."
             ) from None
 
@@ -187,7 +189,7 @@ class Journal:
                     base.execute(_APART)
                     yield base
             except (OSError, sqlite3.Error) as error:
-                raise refused(
+                raise RefusedError(
                     "FAB9124", f"cannot use {path}: {error}", "Make space, or move it away."
                 ) from None
 
@@ -213,7 +215,7 @@ class Journal:
             base.executemany(f"DELETE FROM apart WHERE run{'<' if earlier else '='}? AND name=?", names)
 
     def _damaged(self, what: str) -> RefusedError:
-        return refused(
+        return RefusedError(
             "FAB9124",
             f"the journal {self.path} is damaged: {what}",
             "Look at the switches; then move the file away and push with --adopt.",
@@ -322,7 +324,7 @@ class Journal:
         except (OSError, sqlite3.Error) as error:
             self._reserve_given_up()
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise refused(
+            raise RefusedError(
                 "FAB9124", f"cannot write to the journal {self.path}: {reason}", "Make space for it."
             ) from None
 
@@ -342,7 +344,9 @@ class Journal:
         try:
             self._set_aside()
         except OSError as error:
-            raise refused("FAB9124", f"no space beside {self.path}: {error.strerror}", "Make some.") from None
+            raise RefusedError(
+                "FAB9124", f"no space beside {self.path}: {error.strerror}", "Make some."
+            ) from None
         self._write("UPDATE run SET ended=NULL, outcome=NULL WHERE id=?", run)
 
     def drop(self, run: int) -> None:
@@ -386,7 +390,7 @@ class Journal:
             if number is None or run.id == number:
                 return run
         which = "no run" if number is None else f"no run {number}"
-        raise refused(
+        raise RefusedError(
             "FAB9125", f"the journal {self.path} has {which}", "`fabricc push TREE --status` lists them."
         )
 
@@ -534,7 +538,7 @@ def _require_ours(path: Path) -> None:
         else ""
     )  # fmt: skip
     if wrong:
-        raise refused("FAB9124", f"the journal {path} is {wrong}", "Name another with --journal.")
+        raise RefusedError("FAB9124", f"the journal {path} is {wrong}", "Name another with --journal.")
 
 
 @contextmanager
@@ -554,7 +558,7 @@ def alone(path: Path, cluster: str, address: str) -> Iterator[None]:
     """
     with _locked(path.with_name(path.name + ".lock"), path) as (_, ours):
         if not ours:
-            raise refused(
+            raise RefusedError(
                 "FAB9123", f"another push holds {path}", "Wait for it; `fabricc push TREE --status` shows it."
             )
         key = hashlib.sha256(f"{cluster} {address}".encode()).hexdigest()[:12]
@@ -562,11 +566,11 @@ def alone(path: Path, cluster: str, address: str) -> Iterator[None]:
             known = os.pread(handle, _LONGEST_PATH, 0).decode("utf-8", "surrogateescape")
             own = os.path.realpath(path)
             if not free:
-                raise refused(
+                raise RefusedError(
                     "FAB9123", f"another push holds the switches of {cluster}", f"Its journal is {known}."
                 )
             if known and known != own and Path(known).exists():
-                raise refused(
+                raise RefusedError(
                     "FAB9152",
                     f"the switches of {cluster} have the journal {known}, and a second one would leave it untrue",
                     f"Use --journal {known}; or remove that file, and push with --adopt.",
@@ -588,7 +592,7 @@ def _locked(lock: Path, journal: Path) -> Iterator[tuple[int, bool]]:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except OSError as error:
         remedy = "Name another with --journal." if lock.parent == journal.parent else "Set XDG_STATE_HOME."
-        raise refused("FAB9124", f"cannot use {lock}: {error.strerror}", remedy) from None
+        raise RefusedError("FAB9124", f"cannot use {lock}: {error.strerror}", remedy) from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

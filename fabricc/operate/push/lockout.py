@@ -66,7 +66,7 @@ def require(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, ...]:
         finding for case, chosen in cases.items() if (finding := _finding(case, chosen, setting.consents))
     ]
     if wrong := tuple(one for one in findings if one.severity is Severity.ERROR):
-        raise RefusedError(wrong)
+        raise RefusedError.of(wrong)
     return tuple(findings)
 
 

@@ -35,7 +35,7 @@ def prove(source: BuiltTree, names: Iterable[str]) -> None:
         try:
             wanted = rendered(source.switch(name))
         except EmitError as error:
-            raise RefusedError((error.diagnostic,)) from None
+            raise RefusedError.of([error.diagnostic]) from None
         if (held := source.files(name)) != wanted:
             wrong += _differing(source, name, held, wanted)
     if not wrong:
@@ -43,7 +43,7 @@ def prove(source: BuiltTree, names: Iterable[str]) -> None:
     if len(wrong) > _SHOWN:
         more = f"and {len(wrong) - _SHOWN} more files"
         wrong = [*wrong[:_SHOWN], Diagnostic("FAB9150", Severity.ERROR, more)]
-    raise RefusedError(tuple(wrong))
+    raise RefusedError.of(wrong)
 
 
 def _differing(

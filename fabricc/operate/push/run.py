@@ -10,7 +10,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.push.built_tree import RefusedError, refused
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.secrecy import require_secrets
@@ -117,12 +117,12 @@ class Push:
         require_secrets(self.executor.access, lambda name: self.executor.target(name).values(), wanted)
         asked, failed = self._all("asking", wanted, self.executor.ask)
         if failed:
-            raise RefusedError(_findings(failed))
+            raise RefusedError.of(_findings(failed))
         if trouble := self.executor.journal.trouble:
             message = (
                 f"cannot write to the journal {self.executor.journal.path}: {trouble}; nothing was changed"
             )
-            raise refused("FAB9124", message, "Make space for it.")
+            raise RefusedError("FAB9124", message, "Make space for it.")
         self.effects = {name: one.effect for name, one in asked.items() if one.diff}
         return asked
 
@@ -336,7 +336,7 @@ def planned_waves(found: Plant, keep: Fraction, most: int | None) -> list[Wave]:
         message = (
             f"no order keeps {percent(keep)}: the change of {error.member} leaves {percent(error.best)} of "
         )
-        raise refused("FAB9121", f"{message}the paths of {error.resource}", remedy) from None
+        raise RefusedError("FAB9121", f"{message}the paths of {error.resource}", remedy) from None
 
 
 def percent(share: Fraction) -> str:

@@ -8,7 +8,7 @@ from fabricc.operate.devices import running
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.secrets import REFERENCE, named
 from fabricc.operate.drivers.redact import HIDDEN, secrets_in
-from fabricc.operate.push.built_tree import RefusedError, refused
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.journal import MARK
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
         except DeviceError as error:
             wrong.append(error.diagnostic)
     if wrong:
-        raise RefusedError(tuple(wrong))
+        raise RefusedError.of(wrong)
     values = {access.secret(secret).reveal(): secret for secret in wanted}
     for name in names if values else ():
         for text in texts(name):
             if told := next((secret for value, secret in values.items() if value in text), None):
-                raise refused(
+                raise RefusedError(
                     "FAB9131",
                     f"the value of the secret {told!r} stands in the configuration of {name} as a plain word",
                     "A secret that can be guessed from the configuration is none: take another one.",

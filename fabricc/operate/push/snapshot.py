@@ -27,14 +27,6 @@ _QUICK = 1
 """Of zlib: configurations shrink to a tenth, so that those of 5,000 switches take some 15 MB."""
 
 
-class SnapshotError(Exception):
-    """A tree that is not what its manifest says; `diagnostics` say where."""
-
-    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
-        super().__init__(diagnostics[0].message)
-        self.diagnostics = diagnostics
-
-
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """The files of a tree, of which those of switches can be read.
@@ -59,16 +51,13 @@ def take(tree: Path) -> Snapshot:
     """Read a tree once.
 
     Raises:
-        SnapshotError: what `check.tree.open_tree` says; FAB6010 and FAB6011, files are not as the manifest says.
+        TreeError: what `check.tree.open_tree` says; FAB6010 and FAB6011, files are not as the manifest says.
     """
-    try:
-        folder, stated, manifest = open_tree(tree)
-    except TreeError as error:
-        raise SnapshotError((error.diagnostic,)) from None
+    folder, stated, manifest = open_tree(tree)
     with folder:
         packed, wrong = _held(folder, manifest)
     if wrong:
-        raise SnapshotError(tuple(wrong))
+        raise TreeError.of(wrong)
     return Snapshot(tree, manifest, hashlib.sha256(stated).hexdigest(), packed)
 
 

@@ -12,7 +12,7 @@ from fabricc.base.values import dataclass
 from fabricc.operate.devices import readings, running
 from fabricc.operate.push import confirming, lockout
 from fabricc.operate.push import resume as resuming
-from fabricc.operate.push.built_tree import RefusedError, refused
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.impact import Effect, effect
 from fabricc.operate.push.journal import MARK, NEW, Journal, State, alone
@@ -69,7 +69,7 @@ class Setting:
             RefusedError: FAB9127, one that the fabric does not have.
         """
         if unknown := [name for name in self.only if name not in self.source.devices]:
-            raise refused("FAB9127", f"the fabric has no switch {unknown[0]!r}")
+            raise RefusedError("FAB9127", f"the fabric has no switch {unknown[0]!r}")
         return [name for name in self.source.devices if not self.only or name in self.only]
 
     def executor(self, journal: Journal, run: int, target: Callable[[str], Files] | None = None) -> Executor:
@@ -145,7 +145,7 @@ def held(setting: Setting) -> Iterator[Journal]:
 def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) -> int:
     if open_runs := [run for run in journal.runs() if run.ended is None]:
         number = open_runs[0].id
-        raise refused(
+        raise RefusedError(
             "FAB9128",
             f"run {number} was not finished",
             f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it.",
@@ -313,7 +313,7 @@ def _as_begun(setting: Setting, run: Run) -> Setting:
     try:
         begun = Options.of(run.options)
     except ValueError as error:
-        raise refused("FAB9124", f"the options of run {run.id} are damaged: {error}") from None
+        raise RefusedError("FAB9124", f"the options of run {run.id} are damaged: {error}") from None
     asked = {name: getattr(setting.options, name) for name in setting.stated}
     return replace(setting, options=replace(begun, **asked))
 
@@ -333,7 +333,7 @@ def resume(setting: Setting) -> Outcome:
         _tell(setting, require(setting, names, back=run.kind.startswith(_BACK)))
         source = setting.source
         if run.digest != source.digest:
-            raise refused(
+            raise RefusedError(
                 "FAB9129",
                 f"run {run.id} was of another state of {run.tree}",
                 f"Build that state again, or undo the run with --rollback {run.id}.",
@@ -372,7 +372,7 @@ def rollback(setting: Setting, number: int) -> Outcome:
         require_secrets(setting.access, _kept(journal, run), states)
         gone = [name for name in states if MARK in journal.entry(run.id, name).before]
         if gone:
-            raise refused(
+            raise RefusedError(
                 "FAB9153",
                 f"what {gone[0]} ran before run {run.id} held secrets that are not kept any more",
                 "Only the last push of a switch can be undone with them: build the state that you want, and push it.",

@@ -99,7 +99,7 @@ def recorded(source: BuiltTree, found: Trials, path: Path) -> None:
     """
     known, wrong = accepted.read(path)
     if wrong:
-        raise RefusedError(wrong)
+        raise RefusedError.of(wrong)
     fresh = []
     for trial in found.trials:
         if trial.trouble is None:

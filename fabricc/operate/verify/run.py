@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.push.built_tree import refused
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.verify import neighbours
 from fabricc.operate.verify.ask import Answer, Question, ask
 from fabricc.operate.verify.model import Aspect, Found, Report
@@ -50,7 +50,7 @@ def verify(
         RefusedError: FAB9127, a switch that the fabric does not have.
     """
     if unknown := [name for name in only if name not in source.devices]:
-        raise refused("FAB9127", f"the fabric has no switch {unknown[0]!r}")
+        raise RefusedError("FAB9127", f"the fabric has no switch {unknown[0]!r}")
     names = [name for name in source.devices if not only or name in only]
     chosen = tuple(one for one in ALL if one in aspects)
     widths = Widths.of(source.fabric) if Aspect.ROUTES in chosen else None

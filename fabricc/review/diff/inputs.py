@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass
@@ -33,13 +33,8 @@ if TYPE_CHECKING:
     from fabricc.review.diff.sides import Side
 
 
-class InputError(Exception):
-    """The sides cannot be had; `diagnostics` say why."""
-
-    def __init__(self, diagnostics: tuple[Diagnostic, ...], sources: dict[str, str] | None = None) -> None:
-        super().__init__()
-        self.diagnostics = diagnostics
-        self.sources = sources or {}
+class InputError(FindingsError):
+    """The sides cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +60,7 @@ def inputs(first: Path, second: Path | None, base: str | None, head: str | None)
     """The sides for `diff FIRST SECOND` or `diff SPEC --base REVISION [--head REVISION]`.
 
     Raises:
+        TreeError: a folder is no tree.
         InputError: something named cannot be read, or does not compile.
     """
     with TemporaryDirectory(prefix="fabricc-diff-") as scratch:
@@ -74,22 +70,15 @@ def inputs(first: Path, second: Path | None, base: str | None, head: str | None)
         try:
             yield _revisions(first, base or "HEAD", head, Path(scratch))
         except GitError as error:
-            raise InputError((unreadable(error),)) from None
+            raise InputError.of([unreadable(error)]) from None
 
 
 def _two(first: Path, second: Path) -> Inputs:
     if not first.is_dir() and not second.is_dir():
         return _specs(_compiled(first, str(first)), _compiled(second, str(second)), str(first), str(second))
-    sides = [_tree(path) if path.is_dir() else _side(path) for path in (first, second)]
+    sides = [tree_side(path) if path.is_dir() else _side(path) for path in (first, second)]
     documents = [_document(side.compiled) for side in sides if isinstance(side, SpecSide)]
     return Inputs(sides[0], sides[1], Context(), None, _stated_policy(*documents))
-
-
-def _tree(path: Path) -> Side:
-    found = tree_side(path)
-    if isinstance(found, Diagnostic):
-        raise InputError((found,))
-    return found
 
 
 def _side(path: Path) -> Side:
@@ -146,7 +135,7 @@ def _compiled(path: Path, shown: str, where: str = "") -> Compiled:
     if where:
         remedy = f"`git show {shlex.quote(where)}` is what was compiled; repair the newer side against it."
         found += (Diagnostic("FAB9022", Severity.ERROR, f"{where} does not compile", None, remedy),)
-    raise InputError(found, dict(compiled.sources))
+    raise InputError.of(found, compiled.sources)
 
 
 def _renamed(compiled: Compiled, folder: Path, shown: str) -> Compiled:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
-from fabricc.proof.tree import DeviceFiles, read_manifest
+from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest
 from fabricc.review.diff.figures import count_figures
 from fabricc.review.diff.sides import Scale
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
@@ -122,11 +121,13 @@ class TreeSide:
         )
 
 
-def tree_side(tree: Path) -> TreeSide | Diagnostic:
-    """The side of a tree, or what is wrong with it."""
-    manifest, missing = read_manifest(tree)
-    if manifest is None:
-        return missing or Diagnostic("FAB6013", Severity.ERROR, f"{tree} is no output tree")
+def tree_side(tree: Path) -> TreeSide:
+    """The side of a tree.
+
+    Raises:
+        TreeError: it is none, or its plan cannot be read (FAB9021).
+    """
+    manifest = read_manifest(tree)
     try:
         with Folder(tree) as folder:
             plan = json.loads(folder.read("plan/fabric.json"))
@@ -137,8 +138,7 @@ def tree_side(tree: Path) -> TreeSide | Diagnostic:
         )
         _ = side.scale, side.figures(), plan["tiers"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error) as error:
-        message = f"{tree}/plan cannot be read: {error}"
-        return Diagnostic("FAB9021", Severity.ERROR, message, None, "Build the tree again.")
+        raise TreeError("FAB9021", f"{tree}/plan cannot be read: {error}", "Build the tree again.") from None
     return side
 
 

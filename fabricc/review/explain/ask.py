@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
-from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.document import clip
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
@@ -64,13 +63,13 @@ def explain(known: Known, name: str, words: Sequence[str] = ()) -> Explanation:
         device, port = owner.get("device", ""), owner.get("port", "")
     at = known.fabric.find(device)
     if at is None:
-        raise SubjectError(_nothing(known, name) if named is None else _no_device(named))
+        raise _nothing(known, name) if named is None else _no_device(named)
     subject = subject_of(known, at)
     rest = list(words)
     if not port and rest and rest[0] in subject.ports:
         port = rest.pop(0)
     if port and port not in subject.ports:
-        raise SubjectError(_no_port(subject, port))
+        raise _no_port(subject, port)
     explainer = Explainer(known)
     if rest:
         return explain_facts(explainer, subject, port, " ".join(rest))
@@ -87,18 +86,18 @@ def _numbered(known: Known, name: str) -> Explanation | None:
     return None
 
 
-def _no_device(named: Explanation) -> Diagnostic:
+def _no_device(named: Explanation) -> SubjectError:
     message = f"{named.subject} ({named.title}) is not one device's, so there are no settings of it"
-    return Diagnostic("FAB9274", Severity.ERROR, message, None, "Name a device, or DEVICE:PORT.")
+    return SubjectError("FAB9274", message, "Name a device, or DEVICE:PORT.")
 
 
-def _nothing(known: Known, name: str) -> Diagnostic:
+def _nothing(known: Known, name: str) -> SubjectError:
     near = get_close_matches(name.partition(":")[0], list(_names(known)), _NEAR)
     hint = f"Give an address, a prefix, an ASN, or a device such as {next(_names(known))}."
     if near:
         hint = f"Near: {', '.join(near)}."
     message = f"'{clip(name)}' is no address, no ASN and no device of {known.fabric.cluster}"
-    return Diagnostic("FAB9270", Severity.ERROR, message, None, hint)
+    return SubjectError("FAB9270", message, hint)
 
 
 def _names(known: Known) -> Iterator[str]:
@@ -108,9 +107,9 @@ def _names(known: Known) -> Iterator[str]:
         yield from unit.hosts.values()
 
 
-def _no_port(subject: Subject, port: str) -> Diagnostic:
+def _no_port(subject: Subject, port: str) -> SubjectError:
     names = list(subject.ports)
     near = get_close_matches(port, names, _NEAR) or names[:_NEAR]
     kind = "host" if isinstance(subject.device, Host) else "switch"
     message = f"{kind} {subject.device.name} has no port '{clip(port)}'"
-    return Diagnostic("FAB9270", Severity.ERROR, message, None, f"It has, for example: {', '.join(near)}.")
+    return SubjectError("FAB9270", message, f"It has, for example: {', '.join(near)}.")

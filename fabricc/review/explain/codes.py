@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.documents.reader import shipped
 from fabricc.review.explain.model import Explanation, SubjectError
@@ -65,7 +64,7 @@ def explain_code(code: str) -> Explanation:
         numbers = sorted(TITLES, key=lambda known: (abs(int(known[3:]) - int(code[3:])), known))[:_NEAR]
         near = ", ".join(f"{known} ({TITLES[known]})" for known in sorted(numbers))
         message = f"no diagnostic has the code {code}"
-        raise SubjectError(Diagnostic("FAB9270", Severity.ERROR, message, None, f"Nearest: {near}."))
+        raise SubjectError("FAB9270", message, f"Nearest: {near}.")
     about, page = about_code(code)
     told = zip(("cause", "remedy"), causes().get(code, ()), strict=False)
     details = (("about", about), *told, ("see", page))

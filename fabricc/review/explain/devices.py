@@ -6,7 +6,6 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Direction, Host, Port, TierName
 from fabricc.fabric.paths import matching
@@ -160,7 +159,7 @@ def explain_facts(explainer: Explainer, subject: Subject, port: str, word: str) 
         chosen = {path: value for path, value in facts.items() if wanted.fullmatch(path.lower())}
     name = f"{subject.device.name}:{port}" if port else subject.device.name
     if not chosen:
-        raise SubjectError(_no_fact(name, word, facts))
+        raise _no_fact(name, word, facts)
     pairs = list(grouped(chosen))
     statements = tuple(explainer.fact(subject, first, also=others) for first, others in pairs)
     count = f"{len(statements)} value{'' if len(statements) == 1 else 's'}"
@@ -172,8 +171,8 @@ def _of_port_waist(subject: Subject, name: str) -> Facts:
     return {path: value for path, value in subject.waist.items() if path.startswith(own)}
 
 
-def _no_fact(name: str, word: str, facts: Iterable[str]) -> Diagnostic:
+def _no_fact(name: str, word: str, facts: Iterable[str]) -> SubjectError:
     leaves = sorted({part for path in facts for part in _FIRST_KEY.sub("", path).split("/") if part})
     near = get_close_matches(word, leaves, 3) or leaves[:8]
     message = f"{name} states nothing with '{word}' in its name"
-    return Diagnostic("FAB9274", Severity.ERROR, message, None, f"There is, for example: {', '.join(near)}.")
+    return SubjectError("FAB9274", message, f"There is, for example: {', '.join(near)}.")

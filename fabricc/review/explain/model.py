@@ -5,10 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.diagnostics import FindingsError
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.base.diagnostics import Diagnostic, Position
+    from fabricc.base.diagnostics import Position
     from fabricc.front.qos.worksheet import Row
 
 
@@ -100,9 +101,5 @@ class Explanation:
     statements: tuple[Statement, ...] = ()
 
 
-class SubjectError(Exception):
-    """What was asked about is not there; `diagnostics` say so, with what is near."""
-
-    def __init__(self, *diagnostics: Diagnostic) -> None:
-        super().__init__(diagnostics[0].message)
-        self.diagnostics = diagnostics
+class SubjectError(FindingsError):
+    """What was asked about is not there; the findings say what is near."""

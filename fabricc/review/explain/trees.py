@@ -77,35 +77,25 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
     above = tree_above(absolute)
     if above is None:
         why = "there is no such file" if not file.is_file() else "no folder above it has a manifest.json"
-        raise SubjectError(
-            _refused(f"{file} is not in a built tree: {why}", "Name a file below build/<cluster>.")
-        )
+        raise _refused(f"{file} is not in a built tree: {why}", "Name a file below build/<cluster>.")
     tree = _from_here(above)
-    manifest, missing = read_manifest(tree)
-    if manifest is None:
-        raise SubjectError(*([missing] if missing else []))
+    manifest = read_manifest(tree)
     path = absolute.relative_to(above).as_posix()
     if path not in manifest.files:
-        raise SubjectError(
-            _refused(f"the manifest of {tree} has no file {path}", _near(path, manifest.files))
-        )
+        raise _refused(f"the manifest of {tree} has no file {path}", _near(path, manifest.files))
     kind, _, rest = path.partition("/")
     name, _, inner = rest.partition("/")
     if kind not in ("switches", "hosts") or not inner:
         help_ = "Ask about a device, a port, an address or an ASN that it names: `fabricc explain SPEC NAME`."
         message = f"{path} belongs to no device: its lines are tables and settings of the whole"
-        raise SubjectError(Diagnostic("FAB9272", Severity.ERROR, message, None, help_))
+        raise SubjectError("FAB9272", message, help_)
     try:
         with Folder(tree) as folder:
             count = len(folder.read(path).decode(errors="replace").splitlines())
     except OSError:
-        raise SubjectError(
-            _refused(f"{file} is in the manifest and not in the tree", "Build again.")
-        ) from None
+        raise _refused(f"{file} is in the manifest and not in the tree", "Build again.") from None
     if not 1 <= line <= count:
-        raise SubjectError(
-            _refused(f"{file} has {count:,} lines, and so no line {line:,}", "Lines count from 1.")
-        )
+        raise _refused(f"{file} has {count:,} lines, and so no line {line:,}", "Lines count from 1.")
     return TreeLine(tree, manifest, spec or spec_of(tree, manifest), f"{kind}/{name}", Place(inner, line))
 
 
@@ -129,7 +119,7 @@ def spec_of(tree: Path, manifest: Manifest) -> Path:
     spec = find_spec(tree, manifest)
     if spec is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
-        raise SubjectError(Diagnostic("FAB6015", Severity.ERROR, message, None, "Name it: `--spec PATH`."))
+        raise SubjectError("FAB6015", message, "Name it: `--spec PATH`.")
     return _from_here(spec)
 
 
@@ -176,8 +166,8 @@ def _templates(inputs: Mapping[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in inputs.items() if name.startswith(TEMPLATES)}
 
 
-def _refused(message: str, help: str) -> Diagnostic:
-    return Diagnostic("FAB9271", Severity.ERROR, message, None, help)
+def _refused(message: str, help: str) -> SubjectError:
+    return SubjectError("FAB9271", message, help)
 
 
 def _near(path: str, files: Mapping[str, str]) -> str:

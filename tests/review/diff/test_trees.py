@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.compiler.driver import build
-from fabricc.review.diff.inputs import InputError
+from fabricc.proof.tree import TreeError
 from tests.review.diff.conftest import compared
 
 if TYPE_CHECKING:
@@ -51,6 +51,6 @@ def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> 
 
 
 def test_a_folder_that_is_no_tree_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(TreeError) as raised:
         compared(tmp_path, tmp_path)
     assert [d.code for d in raised.value.diagnostics] == ["FAB6013"]
