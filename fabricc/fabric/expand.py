@@ -126,7 +126,7 @@ def _management(fabric: Fabric, at: SwitchId) -> Management:
 def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: bool) -> Bgp:
     plan, addresses = fabric.routing, fabric.addresses
     own, aggregates = _own(fabric, at)
-    above = at.tier is TierName.TOR or (at.tier is TierName.SPINE and fabric.shape.cores > 0)
+    above = {TierName.TOR: fabric.shape.spines, TierName.SPINE: fabric.shape.cores}.get(at.tier, 0) > 0
     rules = policy(
         at.tier,
         has_upstream=above,
@@ -231,6 +231,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
                     link.remote4 and f"{link.remote4}/31", link.local4,
                     link.remote6 and f"{link.remote6}/127", link.local6,
                     100 + rail * shape.nic_ports + nic_port,
+                    tor.plane if shape.rails_apart else nic_port % shape.port_planes,
                 )
             )  # fmt: skip
     return Host(
@@ -239,13 +240,13 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         model=model,
         unit=coordinate,
         slot=slot,
-        rail_isolated=False,
+        rail_isolated=shape.rails_apart,
         ports=tuple(ports),
-        classes=fabric.qos["spine"].classes,
+        classes=fabric.qos[f"tor{unit.group}"].classes,
         fabric_prefixes4=(str(addresses.hosts4),) if addresses.hosts4 else (),
         fabric_prefixes6=(str(addresses.hosts6),) if addresses.hosts6 else (),
         recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
-        planes=shape.planes,
+        planes=shape.planes if shape.rails_apart else shape.port_planes,
         spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,
         os=fabric.host_systems[unit.group],
     )

@@ -160,7 +160,7 @@ class Fabric:
             for plane in range(shape.planes):
                 for index in range(shape.spines):
                     yield SwitchId(TierName.SPINE, plane, pod, -1, index, -1)
-        for plane in range(shape.planes):
+        for plane in range(shape.port_planes):
             for index in range(shape.cores):
                 yield SwitchId(TierName.CORE, plane, 0, -1, index, -1)
 
@@ -170,7 +170,7 @@ class Fabric:
         pod = unit // shape.units_per_pod
         for group in range(shape.groups):
             for nic_port in range(shape.nic_ports):
-                yield SwitchId(TierName.TOR, nic_port % shape.planes, pod, unit, group, nic_port)
+                yield SwitchId(TierName.TOR, shape.plane(group, nic_port), pod, unit, group, nic_port)
 
     def host_ids(self) -> Iterator[HostId]:
         """Every host, in topological order."""
@@ -236,12 +236,17 @@ class Fabric:
         return self.shape.spines * self.tor_links[group]
 
     def paths(self, group: int) -> int:
-        """Equal-cost ways from a ToR of a host group to one of another unit, of another pod where there are cores."""
-        return self.uplinks(group) * max(1, self.shape.spine_uplinks)
+        """Equal-cost ways from a ToR of a host group to one of another unit, of another pod where there are cores.
+
+        Without spines one: a host's peers are behind the same ToR.
+        """
+        return max(1, self.uplinks(group) * max(1, self.shape.spine_uplinks))
 
     def figures(self) -> dict[str, object]:
         """The shape by name; where ToRs differ in their links to a spine, also these by host group, as in the spec."""
         found: dict[str, object] = {name: getattr(self.shape, name) for name in self.shape.__slots__}
+        if self.shape.rail_planes == 1:
+            del found["rail_planes"]
         return found if self.even else {**found, "links_per_spine_of_groups": list(self.tor_links)}
 
     def counts(self) -> dict[str, int]:
@@ -256,7 +261,7 @@ class Fabric:
             "units": len(self.units),
             "tors": tors,
             "spines": spines,
-            "cores": shape.planes * shape.cores,
+            "cores": shape.port_planes * shape.cores,
             "host_cables": sum(count * shape.rails * shape.nic_ports for count, _ in sizes),
             "spine_cables": shape.tors_per_unit
             * sum(self.uplinks(unit.group) for unit in self.units.values()),

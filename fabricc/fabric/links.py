@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import addresses as adr
@@ -66,7 +67,7 @@ def far_end(fabric: Fabric, at: SwitchId) -> FarEnd:
 def tor_id(fabric: Fabric, unit: int, group: int, nic_port: int) -> SwitchId:
     """Coordinates of a ToR."""
     shape = fabric.shape
-    return SwitchId(TOR, nic_port % shape.planes, unit // shape.units_per_pod, unit, group, nic_port)
+    return SwitchId(TOR, shape.plane(group, nic_port), unit // shape.units_per_pod, unit, group, nic_port)
 
 
 def number(fabric: Fabric, at: SwitchId) -> int:
@@ -190,7 +191,7 @@ def uplinks(fabric: Fabric, tor: SwitchId) -> Iterator[End]:
 def _spine_port(fabric: Fabric, tor: SwitchId) -> int:
     """The first of the spine ports that are kept for a ToR; on each spine the same."""
     shape = fabric.shape
-    in_unit = tor.index * shape.sides + tor.nic_port // shape.planes
+    in_unit = shape.in_plane(tor.index, tor.nic_port)
     in_pod = (tor.unit % shape.units_per_pod) * shape.tors_per_unit_plane + in_unit
     return in_pod * shape.links_per_spine
 
@@ -199,13 +200,15 @@ def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
     shape, strides = fabric.shape, fabric.strides
     down, parallel = fabric.spine_layout.down, shape.links_per_spine
     first = spine.pod * shape.units_per_pod
+    by_rail, by_port = divmod(spine.plane, shape.port_planes)
+    groups = range(by_rail * shape.groups_per_plane, (by_rail + 1) * shape.groups_per_plane)
     for unit in range(first, first + shape.units_per_pod):
         if unit not in fabric.units:
             continue
         cables = range(fabric.tor_links[fabric.units[unit].group])
-        for group in range(shape.groups):
+        for group in groups:
             for side in range(shape.sides):
-                tor = tor_id(fabric, unit, group, side * shape.planes + spine.plane)
+                tor = tor_id(fabric, unit, group, side * shape.port_planes + by_port)
                 up, port, number_ = layout(fabric, tor).up, _spine_port(fabric, tor), number(fabric, tor)
                 for cable in cables:
                     uplink = spine.index * parallel + cable
@@ -225,8 +228,10 @@ def _core_end(fabric: Fabric, spine: SwitchId, uplink: int) -> tuple[SwitchId, i
     shape = fabric.shape
     group, in_group = divmod(spine.index, shape.spines_per_core_group)
     core, parallel = divmod(uplink, shape.links_per_core)
-    port = (spine.pod * shape.spines_per_core_group + in_group) * shape.links_per_core + parallel
-    at = SwitchId(CORE, spine.plane, 0, -1, group * shape.cores_per_group + core, -1)
+    by_rail, by_port = divmod(spine.plane, shape.port_planes)
+    block = spine.pod * shape.rail_planes + by_rail
+    port = (block * shape.spines_per_core_group + in_group) * shape.links_per_core + parallel
+    at = SwitchId(CORE, by_port, 0, -1, group * shape.cores_per_group + core, -1)
     return at, layout(fabric, at).down[port]
 
 
@@ -239,14 +244,14 @@ def _core_link_offset(fabric: Fabric, spine: SwitchId, uplink: int) -> int:
 def _core_down(fabric: Fabric, core: SwitchId) -> Iterator[End]:
     shape = fabric.shape
     group, in_group = divmod(core.index, shape.cores_per_group)
-    for pod in range(shape.pods):
-        for index in range(group * shape.spines_per_core_group, (group + 1) * shape.spines_per_core_group):
-            spine = _spine_id(core.plane, pod, index)
-            for parallel in range(shape.links_per_core):
-                uplink = in_group * shape.links_per_core + parallel
-                _, slot = _core_end(fabric, spine, uplink)
-                offset = _core_link_offset(fabric, spine, uplink)
-                yield End(slot, spine, fabric.spine_layout.up[uplink], offset)
+    indices = range(group * shape.spines_per_core_group, (group + 1) * shape.spines_per_core_group)
+    for pod, by_rail, index in product(range(shape.pods), range(shape.rail_planes), indices):
+        spine = _spine_id(by_rail * shape.port_planes + core.plane, pod, index)
+        for parallel in range(shape.links_per_core):
+            uplink = in_group * shape.links_per_core + parallel
+            _, slot = _core_end(fabric, spine, uplink)
+            offset = _core_link_offset(fabric, spine, uplink)
+            yield End(slot, spine, fabric.spine_layout.up[uplink], offset)
 
 
 def _spine_id(plane: int, pod: int, index: int) -> SwitchId:

@@ -204,6 +204,7 @@ class HostPort:
         pci: PCI address of the NIC or "" where the platform does not fix it.
         ipv4, gateway4, ipv6, gateway6: None when the family is absent; addresses with prefix length.
         table: routing table of this port; its rules have priority 1000 plus the table's offset from 100.
+        plane: of the host's `planes`, the one that the port is in.
     """
 
     name: str
@@ -221,6 +222,7 @@ class HostPort:
     ipv6: str | None
     gateway6: str | None
     table: int
+    plane: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +233,8 @@ class Host:
         fabric_prefixes4, fabric_prefixes6: what is reached through the rails, for policy routes.
         classes: the fabric's traffic classes, as on every switch.
         recommended_qps: queue pairs per connection that use the fabric's parallel paths.
-        planes: independent fabrics that the host's ports belong to, port j of a NIC to plane j mod planes.
+        rail_isolated: rails meet in hosts only.
+        planes: fabrics that the host's ports belong to and that no switch joins.
         spreads_packets: switches take a path for every packet, so that packets arrive out of order.
         os: operating system and release, e.g. `rhel-9`.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import TierName
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import SwitchId
 
-PLANE_LETTERS = "abcdefgh"
+PLANE_LETTERS = tuple(first + second for first in ("", *ascii_lowercase) for second in ascii_lowercase)
+"""`a` to `z`, then `aa`: of planes, and of the ports of a NIC."""
 
 
 def switch_name(fabric: Fabric, at: SwitchId) -> str:

@@ -63,16 +63,17 @@ class Shape:
     """Counts per plane and per pod.
 
     Attributes:
-        planes: independent fabrics between the NIC ports.
-        nic_ports: cabled ports of one NIC, after splitting; port j belongs to plane j mod `planes`.
+        planes: sets of spines in a pod that share no ToR: `rail_planes` by rail times `port_planes` by NIC port.
+        nic_ports: cabled ports of one NIC, after splitting.
         rails: NICs per host; `rails_per_tor` of them share a ToR.
         hosts_per_unit: slots of a unit.
         pods: sets of spines; 1 in a two-tier fabric.
         units_per_pod: units behind one set of spines; in a two-tier fabric, as many as the spines can hold.
         spines: per plane and pod. A ToR of the busiest host group has `links_per_spine` links to each; every ToR has
             the positions of so many, see `Fabric.tor_links`.
-        cores: per plane; 0 in a two-tier fabric. Spine i of every pod is connected to core group
+        cores: per plane of NIC ports; 0 in a two-tier fabric. Spine i of every pod and plane is connected to core group
             i // `spines_per_core_group`: to each of its `cores_per_group` cores by `links_per_core` links.
+        rail_planes: sets of spines by rail, each for as many ToRs of a unit; cores join them.
     """
 
     planes: int
@@ -90,11 +91,35 @@ class Shape:
     links_per_core: int
     uplink_gbps: int
     core_link_gbps: int
+    rail_planes: int = 1
+
+    @property
+    def port_planes(self) -> int:
+        """Planes that the ports of a NIC are spread over: fabrics that share no switch, also where there are cores."""
+        return self.planes // self.rail_planes
+
+    @property
+    def rails_apart(self) -> bool:
+        """Whether rails of different planes meet in hosts only: there are no cores to join them."""
+        return self.rail_planes > 1 and not self.cores
+
+    def plane(self, group: int, nic_port: int) -> int:
+        """The plane of a ToR: its rails choose before its NIC port, port j belongs to plane j mod `port_planes`."""
+        return group // self.groups_per_plane * self.port_planes + nic_port % self.port_planes
+
+    def in_plane(self, group: int, nic_port: int) -> int:
+        """A ToR's number among those of its unit and plane."""
+        return group % self.groups_per_plane * self.sides + nic_port // self.port_planes
 
     @property
     def groups(self) -> int:
         """ToRs of a unit that one NIC port reaches."""
         return self.rails // self.rails_per_tor
+
+    @property
+    def groups_per_plane(self) -> int:
+        """Of these, those of one plane."""
+        return self.groups // self.rail_planes
 
     @property
     def tors_per_unit(self) -> int:
@@ -104,12 +129,12 @@ class Shape:
     @property
     def sides(self) -> int:
         """ToRs of one plane that a rail reaches: 2 for dual-ToR hosts in one plane."""
-        return self.nic_ports // self.planes
+        return self.nic_ports // self.port_planes
 
     @property
     def tors_per_unit_plane(self) -> int:
         """ToRs of a unit in one plane."""
-        return self.groups * self.sides
+        return self.groups_per_plane * self.sides
 
     @property
     def uplinks(self) -> int:

@@ -51,8 +51,7 @@ def devices(host: Host) -> str:
     """
     if host.planes == 1:
         return ",".join([f"{word(port.rdma)}:1" for port in host.ports])
-    planes = host.planes
-    return ",".join([f"{word(p.rdma)}:1:{p.rail}:{p.nic_port % planes}" for p in host.ports])
+    return ",".join([f"{word(p.rdma)}:1:{p.rail}:{p.plane}" for p in host.ports])
 
 
 def ipv6_only(host: Host) -> bool:

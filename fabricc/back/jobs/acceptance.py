@@ -178,11 +178,15 @@ def rounds(fabric: Fabric, hosts: Roster[Host]) -> list[dict[str, Any]]:
 
 
 def _cross_spines(fabric: Fabric, hosts: Roster[Host]) -> bool:
-    """Whether two ToRs of one pod can be paired: by two units, or by two groups of rails of one."""
+    """Whether two ToRs of one set of spines can be paired: by two units, or by two groups of rails of one."""
+    shape = fabric.shape
+    if not shape.spines:
+        return False
     by_pod: dict[str | None, set[str]] = {}
     for host in hosts.hosts:
         by_pod.setdefault(host.pod, set()).add(host.unit)
-    return fabric.shape.groups > 1 or any(len(units) > 1 for units in by_pod.values())
+    between_rails = shape.groups > 1 and shape.rail_planes == 1
+    return between_rails or any(len(units) > 1 for units in by_pod.values())
 
 
 def _spine_rounds(fabric: Fabric, smallest: int, fastest: int) -> list[dict[str, Any]]:

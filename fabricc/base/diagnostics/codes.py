@@ -133,6 +133,11 @@ TITLES: dict[str, str] = {
     "FAB3038": "No pin to change",
     "FAB3039": "No room for another unit",
     "FAB3041": "A NIC without a port of the host's speed",
+    "FAB3050": "A tier without the one that it needs",
+    "FAB3051": "Rails kept apart and joined",
+    "FAB3052": "ToRs of a unit that nothing joins",
+    "FAB3053": "Rails that cannot be shared out over sets of spines",
+    "FAB3054": "Units that nothing joins",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

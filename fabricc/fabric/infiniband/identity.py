@@ -43,13 +43,11 @@ class LidPlan:
             return 1 + at.index
         if at.tier is TierName.SPINE:
             return self.spine + at.pod * shape.spines + at.index
-        return (
-            self.unit + at.unit * self.unit_size(shape) + at.index * shape.sides + at.nic_port // shape.planes
-        )
+        return self.unit + at.unit * self.unit_size(shape) + shape.in_plane(at.index, at.nic_port)
 
     def host_port(self, shape: Shape, unit: int, slot: int, rail: int, nic_port: int) -> int:
         """The LID of a host port."""
-        in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.planes
+        in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.port_planes
         return self.unit + unit * self.unit_size(shape) + shape.tors_per_unit_plane + in_unit
 
     def top(self, shape: Shape, units: int) -> int:
@@ -66,8 +64,8 @@ def switch_guid(at: SwitchId) -> int:
 
 def host_port_guid(shape: Shape, unit: int, slot: int, rail: int, nic_port: int) -> int:
     """The placeholder GUID of a host port."""
-    in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.planes
-    return _guid(_HOST_KIND, nic_port % shape.planes, unit, in_unit)
+    in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.port_planes
+    return _guid(_HOST_KIND, shape.plane(rail // shape.rails_per_tor, nic_port), unit, in_unit)
 
 
 def is_placeholder(guid: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest, runs
@@ -31,8 +31,15 @@ class Models:
 
     hosts: tuple[HostModel, ...]
     tor: SwitchModel
-    spine: SwitchModel
+    spine: SwitchModel | None
     core: SwitchModel | None
+
+
+class Asked(NamedTuple):
+    """A tier above the ToRs as the spec asks for it, and its model."""
+
+    tier: Tier
+    model: SwitchModel
 
 
 class Naming(Protocol):
@@ -71,7 +78,7 @@ def models_of(spec: ClusterSpec, catalog: Catalog) -> Models:
         for name, tier in (("tors", spec.tors), ("spines", spec.spines), ("cores", spec.cores))
         if tier is not None
     }
-    return Models(tuple(hosts), switches["tors"], switches["spines"], switches.get("cores"))
+    return Models(tuple(hosts), switches["tors"], switches.get("spines"), switches.get("cores"))
 
 
 def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:

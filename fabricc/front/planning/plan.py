@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst
@@ -85,8 +85,9 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         routing = _routing(spec, sizing, strides, models, findings)
         uplinks = spread(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
+        used = _in_use(addresses, sizing.shape)
         fabric = _assemble(
-            spec, found, models, tiers, sizing, uplinks, strides, addresses, routing, naming, findings
+            spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, findings
         )
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
@@ -113,6 +114,11 @@ def _addresses(spec: ClusterSpec) -> AddressPlan:
     )
 
 
+def _in_use(plan: AddressPlan, shape: Shape) -> AddressPlan:
+    """The pools without that of links where no switch has one to another."""
+    return plan if shape.spines else replace(plan, links4=None, links6=None)
+
+
 def _pool(network: IPNetwork) -> Pool:
     return Pool(int(network.first), int(network.prefixlen), int(network.version))
 
@@ -126,7 +132,7 @@ def _strides(
         strides = Strides(**{name: pins[name] for name in stride_plan.NAMES})
     else:
         strides = stride_plan.choose(shape, units, sizing.most_uplinks, addresses, pins)
-    if shortage := stride_plan.shortage(strides, shape, addresses):
+    if shortage := stride_plan.shortage(strides, shape, _in_use(addresses, shape)):
         full = 128 if shortage.pool.endswith("6") else 32
         raise UnfitError(
             spec.error(
@@ -156,7 +162,7 @@ def _strides(
 def _above(shape: Shape) -> str:
     """The switches above the ToRs, counted."""
     spines = plural(shape.pods * shape.spines * shape.planes, "spine")
-    return f"{spines}, {plural(shape.cores * shape.planes, 'core')}" if shape.cores else spines
+    return f"{spines}, {plural(shape.cores * shape.port_planes, 'core')}" if shape.cores else spines
 
 
 def _check_pinned(spec: ClusterSpec, pins: Mapping[str, int], shape: Shape, units: int) -> None:
@@ -267,7 +273,8 @@ def _port_names(
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """Names of all slots, for each tier's NOS and for every NOS that an override brings to it."""
     layouts = [(f"tor{i}", models.tor, layout, TierName.TOR) for i, layout in enumerate(sizing.tor_layouts)]
-    layouts.append(("spine", models.spine, sizing.spine_layout, TierName.SPINE))
+    if models.spine:
+        layouts.append(("spine", models.spine, sizing.spine_layout, TierName.SPINE))
     if models.core and sizing.core_layout:
         layouts.append(("core", models.core, sizing.core_layout, TierName.CORE))
     others = {change.nos.name for change in spec.overrides.values() if change.nos}
@@ -313,7 +320,9 @@ def _name_clashes(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
 def _pins(sizing: Sizing, strides: Strides) -> dict[str, int]:
     shape = sizing.shape
     pins = {f.name: getattr(strides, f.name) for f in fields(strides)}
-    pins |= {"links_per_spine": shape.links_per_spine, "tor_up_cage": sizing.tor_up_cage}
+    pins["tor_up_cage"] = sizing.tor_up_cage
+    if shape.spines:
+        pins["links_per_spine"] = shape.links_per_spine
     if shape.cores:
         pins |= {
             "units_per_pod": shape.units_per_pod,

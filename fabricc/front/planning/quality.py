@@ -151,7 +151,10 @@ def _round_trip_ns(spec: ClusterSpec, fabric: Fabric) -> int:
     """Base round trip of the longest path between two hosts."""
     host, spine, core = (cable.length_m for cable in (spec.cables.host, spec.cables.spine, spec.cables.core))
     latency = {tier: plan.model.forwarding_latency_ns for tier, plan in fabric.tiers.items()}
-    tor, middle = latency[TierName.TOR], latency[TierName.SPINE]
+    tor = latency[TierName.TOR]
+    if TierName.SPINE not in latency:
+        return base_rtt_ns([host, host], [tor])
+    middle = latency[TierName.SPINE]
     if TierName.CORE not in latency:
         return base_rtt_ns([host, spine, spine, host], [tor, middle, tor])
     top = latency[TierName.CORE]
@@ -169,8 +172,11 @@ def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierNam
     for group, layout in enumerate(fabric.tor_layouts):
         kinds: LinkKinds = Counter()
         kinds[layout.slots[layout.down[0]].speed_gbps, host] += len(layout.down) - layout.reserved
-        kinds[shape.uplink_gbps, spine] += shape.uplinks
+        if shape.spines:
+            kinds[shape.uplink_gbps, spine] += shape.uplinks
         found[f"tor{group}"] = (TierName.TOR, kinds)
+    if not shape.spines:
+        return found
     kinds = Counter({(shape.uplink_gbps, spine): len(fabric.spine_layout.down)})
     if shape.cores and fabric.core_layout:
         kinds[shape.core_link_gbps, core] += shape.spine_uplinks

@@ -10,34 +10,85 @@ from fabricc.front.planning import topology
 from fabricc.front.planning.layout import ports_at, speeds
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.tors import bottom_of, largest_unit, splits
+from fabricc.front.spec.model import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, SwitchModel
-    from fabricc.front.planning.models import Models
+    from fabricc.front.planning.models import Asked, Models
     from fabricc.front.planning.tors import Bottom
     from fabricc.front.spec.model import ClusterSpec
 
 
+def islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Diagnostic:
+    """Several units without spines to join them: say whether one can hold all hosts, and which spines would do."""
+    remedies = []
+    group, *others = spec.gpus.groups
+    counted = not others and not group.racks
+    most = (ports_at(models.tor, bottom.hosts[0].speed_gbps) - spec.tors.reserved_ports) // bottom.per_tor
+    if counted and group.hosts <= most:
+        remedies.append(f"`gpus.hosts_per_unit: {group.hosts}` puts them behind the ToRs of one unit.")
+    tier = Tier(models.tor.name, spec.tors.nos)
+    wanted, known = replace(spec, spines=tier), replace(models, spine=models.tor)
+    smaller = largest_unit(wanted, models.tor, bottom.hosts[0].speed_gbps, bottom.up_gbps, bottom.per_tor)
+    for per_unit in (group.hosts_per_unit, smaller) if counted else (group.hosts_per_unit,):
+        if per_unit != group.hosts_per_unit:
+            changed = replace(group, hosts_per_unit=per_unit)
+            wanted, units = (
+                replace(wanted, gpus=replace(spec.gpus, groups=(changed,))),
+                -(-group.hosts // per_unit),
+            )
+        if layer := _joined(wanted, known, units):
+            keys = f"`gpus.hosts_per_unit: {per_unit}` and " if per_unit != group.hosts_per_unit else ""
+            remedies.append(
+                f"{keys}`spines: {{model: {tier.model}, nos: …}}` joins {plural(units, 'unit')} by "
+                f"{plural(layer.count, 'spine')} a plane."
+            )
+            break
+    if counted:
+        remedies.append(f"The most hosts of one unit is {most}.")
+    return spec.error(
+        "FAB3054",
+        f"without spines {units} units are {units} islands: a host of one reaches none of another",
+        *spec.gpus.groups[0].path,
+        help=" ".join(remedies),
+    )
+
+
+def _joined(spec: ClusterSpec, models: Models, units: int) -> topology.SpineLayer | None:
+    """The spines of a spec with so many units, or None where they cannot be."""
+    if models.spine is None or spec.spines is None:
+        return None
+    try:
+        bottom = bottom_of(spec, models, {})
+    except UnfitError:
+        return None
+    most = bottom.uplinks if spec.tors.uplinks else bottom.most_uplinks
+    ports = ports_at(models.spine, bottom.up_gbps) - spec.spines.reserved_ports
+    return topology.fewest_spines(units * bottom.sides, bottom.uplinks, most, ports) if ports > 0 else None
+
+
 def spine_too_small(
-    spec: ClusterSpec, models: Models, catalog: Catalog, bottom: Bottom, tors: int, ports: int
+    spec: ClusterSpec, models: Models, spine: Asked, catalog: Catalog, bottom: Bottom, tors: int, ports: int
 ) -> Diagnostic:
     """A flat two-tier mesh that cannot exist: say what could."""
     reach = max(0, ports)
     remedies = []
     for planes in (2, 4, 8):
-        if planes > spec.planes and (fit := _with_planes(spec, models, planes, bottom, tors)):
+        if planes > spec.planes and (fit := _with_planes(spec, models, spine, planes, bottom, tors)):
             remedies.append(fit)
             break
+    if fit := _with_rails_apart(spec, models, bottom, tors):
+        remedies.append(fit)
     slower = [
         s
-        for s in speeds(models.tor) & speeds(models.spine)
-        if s < bottom.up_gbps and ports_at(models.spine, s) >= tors
+        for s in speeds(models.tor) & speeds(spine.model)
+        if s < bottom.up_gbps and ports_at(spine.model, s) >= tors
     ]
     if slower and not spec.tors.uplink_gbps:
-        ports_slower = ports_at(models.spine, max(slower))
+        ports_slower = ports_at(spine.model, max(slower))
         remedies.append(f"`tors.uplink_gbps: {max(slower)}` gives the spine {ports_slower} ports.")
     if fitting := spines_that_reach(catalog, tors, bottom.up_gbps):
         shown = ", ".join(f"{name} ({count} ports)" for name, count in fitting[:6])
@@ -49,7 +100,7 @@ def spine_too_small(
     remedies.append(f"The largest that fits is {largest} units ({largest * bottom.slots} hosts).")
     return spec.error(
         "FAB3009",
-        f"{tors} ToRs per plane cannot be one flat mesh: {models.spine.title} has {reach} ports at {bottom.up_gbps}G, "
+        f"{tors} ToRs per plane cannot be one flat mesh: {spine.model.title} has {reach} ports at {bottom.up_gbps}G, "
         f"and a spine needs a link to every ToR",
         "spines",
         "model",
@@ -57,9 +108,21 @@ def spine_too_small(
     )
 
 
-def _with_planes(spec: ClusterSpec, models: Models, planes: int, bottom: Bottom, tors: int) -> str:
+def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: Bottom, tors: int) -> str:
+    """One sentence on the same hosts with spines for each rail, or "" where that does not fit either."""
+    if bottom.planes.by_rail > 1 or bottom.rails == bottom.per_tor or spec.spines is None:
+        return ""
+    units = tors // bottom.sides
+    apart = replace(spec, gpus=replace(spec.gpus, rails_apart=True))
+    layer = _joined(apart, models, units)
+    return f"`wiring: rail-only` fits: per rail {units} ToRs and {layer.count} spines." if layer else ""
+
+
+def _with_planes(
+    spec: ClusterSpec, models: Models, spine: Asked, planes: int, bottom: Bottom, tors: int
+) -> str:
     """One sentence on the same hosts over more planes, by the plan's own arithmetic, or "" when that does not fit."""
-    for changes, wanted in _split(spec, models, planes):
+    for changes, wanted in _split(spec, models, spine, planes):
         try:
             split = bottom_of(wanted, models, {})
         except UnfitError:
@@ -69,13 +132,15 @@ def _with_planes(spec: ClusterSpec, models: Models, planes: int, bottom: Bottom,
             units = -(-units * bottom.slots // wanted.gpus.groups[0].hosts_per_unit)
         leaves = units * split.sides
         most = split.uplinks if spec.tors.uplinks else split.most_uplinks
-        ports = ports_at(models.spine, split.up_gbps) - spec.spines.reserved_ports
+        ports = ports_at(spine.model, split.up_gbps) - spine.tier.reserved_ports
         if layer := topology.fewest_spines(leaves, split.uplinks, most, ports):
             return f"{' with '.join(changes)} fits: per plane {leaves} ToRs and {layer.count} spines."
     return ""
 
 
-def _split(spec: ClusterSpec, models: Models, planes: int) -> Iterator[tuple[tuple[str, ...], ClusterSpec]]:
+def _split(
+    spec: ClusterSpec, models: Models, spine: Asked, planes: int
+) -> Iterator[tuple[tuple[str, ...], ClusterSpec]]:
     """The spec over so many planes, as it is and with as many hosts to a unit as the ToRs then hold.
 
     With each the keys to write: more planes halve the speed of a port, so slower uplinks may reach more ToRs.
@@ -84,7 +149,7 @@ def _split(spec: ClusterSpec, models: Models, planes: int) -> Iterator[tuple[tup
     nic_gbps = {
         speed for model in models.hosts for count, speed in splits(model).items() if count % planes == 0
     }
-    for speed in (None, *sorted(nic_gbps & speeds(models.tor) & speeds(models.spine), reverse=True)):
+    for speed in (None, *sorted(nic_gbps & speeds(models.tor) & speeds(spine.model), reverse=True)):
         if speed and spec.tors.uplink_gbps:
             continue
         tors = replace(spec.tors, uplink_gbps=speed) if speed else spec.tors
@@ -94,7 +159,7 @@ def _split(spec: ClusterSpec, models: Models, planes: int) -> Iterator[tuple[tup
         group, *others = spec.gpus.groups
         if others or group.racks or not nic_gbps:
             continue
-        up_gbps = speed or max(speeds(models.tor) & speeds(models.spine))
+        up_gbps = speed or max(speeds(models.tor) & speeds(spine.model))
         most = largest_unit(
             wanted, models.tor, max(nic_gbps), up_gbps, spec.gpus.rails_per_tor or models.hosts[0].rails
         )
@@ -114,6 +179,7 @@ def spines_that_reach(catalog: Catalog, tors: int, speed_gbps: int) -> list[tupl
 def beyond_capacity(
     spec: ClusterSpec,
     models: Models,
+    spine: Asked,
     catalog: Catalog,
     bottom: Bottom,
     pins: Mapping[str, int],
@@ -127,7 +193,7 @@ def beyond_capacity(
     """More units than the pinned number of spines and links can hold."""
     layer = topology.spine_layer(units * bottom.sides, uplinks, ports)
     if layer is None:
-        return spine_too_small(spec, models, catalog, bottom, units * bottom.sides, ports)
+        return spine_too_small(spec, models, spine, catalog, bottom, units * bottom.sides, ports)
     is_pinned = "links_per_spine" in pins
     what = "the lock pins" if is_pinned else "the spec asks for"
     fit = f"{plural(layer.count, 'spine')} with {plural(layer.links_per_spine, 'link')} to each ToR hold them"
@@ -142,26 +208,29 @@ def beyond_capacity(
         "FAB3011",
         f"{what} {count} spines per plane with {links} links to each ToR, which hold {capacity} units; "
         f"{units} are needed",
-        *(("spines", "count") if spec.spines.count else ("gpus",)),
+        *(("spines", "count") if spine.tier.count else ("gpus",)),
         help=help_,
     )
 
 
 def cores_too_small(
-    spec: ClusterSpec, core: SwitchModel, pods: int, spines: int, uplinks: int, ports: int
+    spec: ClusterSpec, core: SwitchModel, pods: int, by_rail: int, spines: int, uplinks: int, ports: int
 ) -> Diagnostic:
-    """Cores that cannot join the pods: say how many could, or how many pods."""
+    """Cores that cannot join the pods, each with `by_rail` sets of spines: say how many could, or how many pods."""
     asked = spec.cores.count if spec.cores else None
-    best = topology.core_layer(pods, spines, uplinks, ports)
+    best = topology.core_layer(pods * by_rail, spines, uplinks, ports)
     if best:
         text = f"{best.count} fit: {best.groups} groups of {best.cores_per_group}"
     else:
-        most = next((p for p in range(pods, 0, -1) if topology.core_layer(p, spines, uplinks, ports)), 0)
+        fits = (p for p in range(pods, 0, -1) if topology.core_layer(p * by_rail, spines, uplinks, ports))
+        most = next(fits, 0)
         text = f"the largest number of pods that fits is {most}"
     count = f"{asked} cores" if asked else "no number of cores"
+    sets = f"{by_rail} sets of " if by_rail > 1 else ""
     return spec.error(
         "FAB3012",
-        f"{count} of {core.title} ({ports} ports) can join {pods} pods of {spines} spines with {uplinks} uplinks each",
+        f"{count} of {core.title} ({ports} ports) can join {pods} pods of {sets}{spines} spines "
+        f"with {uplinks} uplinks each",
         "cores",
         "count" if asked else "model",
         help=f"Per plane, {text}.",

@@ -26,14 +26,14 @@ def ratio_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     What the proof would say of every switch (FAB6204) is said once, where it is written; who accepts the one accepts
     the other.
     """
-    shape = fabric.shape
-    if any(entry.code == "FAB6204" for entry in spec.accept):
+    shape, spines = fabric.shape, spec.spines
+    if spines is None or any(entry.code == "FAB6204" for entry in spec.accept):
         return
     down = max(_down_gbps(layout) for layout in fabric.tor_layouts)
     tiers = [("tors", spec.tors, "ToR", down, shape.uplinks, shape.uplink_gbps)]
     if shape.cores:
         down = _down_gbps(fabric.spine_layout)
-        tiers.append(("spines", spec.spines, "spine", down, shape.spine_uplinks, shape.core_link_gbps))
+        tiers.append(("spines", spines, "spine", down, shape.spine_uplinks, shape.core_link_gbps))
     for key, tier, switch, down, uplinks, speed in tiers:
         ratio = tier.oversubscription
         if not tier.uplinks or ratio is None or (key, "oversubscription") not in spec.positions:
@@ -57,17 +57,22 @@ def _least_ratio(down: int, up: int) -> str:
 
 def spine_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB3028 for a sole spine, FAB3029 (a note) where uplinks were added because they need fewer spines."""
-    shape = fabric.shape
-    if shape.spines == 1 and shape.planes == 1:
+    shape, spines = fabric.shape, spec.spines
+    if spines is None:
+        return
+    if shape.spines == 1 and shape.port_planes == 1:
+        more = shape.pods * shape.planes
         yield spec.warning(
             "FAB3028",
-            "one spine joins all ToRs: a single point of failure",
+            "one spine joins all ToRs: a single point of failure"
+            if more == 1
+            else f"one spine joins all ToRs of each of {more} sets: a single point of failure",
             "spines",
-            *(("count",) if spec.spines.count else ()),
-            help=f"`spines.count: 2` takes one {fabric.tiers[TierName.SPINE].model.title} more.",
+            *(("count",) if spines.count else ()),
+            help=f"`spines.count: 2` takes {_more(more)} {fabric.tiers[TierName.SPINE].model.title} more.",
         )
     ratio = spec.tors.oversubscription
-    if shape.cores or spec.tors.uplinks or spec.spines.count or ratio is None:
+    if shape.cores or spec.tors.uplinks or spines.count or ratio is None:
         return
     needed = topology.uplinks_needed(max(map(_down_gbps, fabric.tor_layouts)), ratio, shape.uplink_gbps)
     if shape.uplinks > needed:
@@ -79,6 +84,10 @@ def spine_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             "oversubscription",
             help=f"`tors.uplinks: {needed}` keeps to {needed}, with as many spines as divide them.",
         )
+
+
+def _more(number: int) -> str:
+    return "one" if number == 1 else f"{number}"
 
 
 def resilience_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
@@ -94,7 +103,7 @@ def resilience_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnosti
         if down > limit * left:
             lost = f"with one of {shape.spines} spines lost a ToR has {down:,} Gb/s down and {left:,} up"
             yield _finding(spec, "tors", lost, limit, _enough_uplinks(spec, fabric, Fraction(down) / limit))
-    if spec.spines.n_minus_1 and shape.cores:
+    if spec.spines is not None and spec.spines.n_minus_1 and shape.cores:
         down = _down_gbps(fabric.spine_layout)
         left = (shape.cores_per_group - 1) * shape.links_per_core * shape.core_link_gbps
         limit = topology.ratio(spec.spines.oversubscription or 1.0)

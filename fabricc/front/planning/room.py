@@ -57,6 +57,8 @@ def port_rooms(fabric: Fabric) -> Iterator[Room]:
     shape, present = fabric.shape, max(fabric.units) + 1
     busiest = max(fabric.tor_layouts, key=_down_cages)
     yield Room("tor_up_cage", "cages of a ToR before its uplinks", _down_cages(busiest), _up_cage(busiest))
+    if not shape.spines:
+        return
     if not shape.cores or fabric.core_layout is None:
         yield Room("links_per_spine", "units that the spines have ports for", present, shape.units_per_pod)
         return

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.shape import Shape
+from fabricc.fabric.shape import PortLayout, Shape
 from fabricc.front.planning import topology
 from fabricc.front.planning.layout import Block, arrange, cages_for, ports_at
-from fabricc.front.planning.models import UnfitError
-from fabricc.front.planning.refusals import beyond_capacity, cores_too_small, spine_too_small
+from fabricc.front.planning.models import Asked, UnfitError
+from fabricc.front.planning.refusals import beyond_capacity, cores_too_small, islands, spine_too_small
 from fabricc.front.planning.tors import REPIN, bottom_of, link_speed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.catalog.model import Catalog, SwitchModel
-    from fabricc.fabric.shape import PortLayout
+    from fabricc.catalog.model import Catalog
     from fabricc.front.planning.models import Models
     from fabricc.front.planning.tors import Bottom
-    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.model import ClusterSpec, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,49 @@ def size(
         UnfitError: nothing of that kind can be built; the diagnostics say what would.
     """
     bottom = bottom_of(spec, models, pins)
-    if spec.cores is None:
-        return _two_tiers(spec, models, catalog, units, pins, bottom)
-    return _three_tiers(spec, models, present, units, pins, bottom)
+    if spec.spines is None or models.spine is None:
+        return _one_tier(spec, models, present, units, bottom)
+    spine = Asked(spec.spines, models.spine)
+    if spec.cores is None or models.core is None:
+        return _two_tiers(spec, models, catalog, units, pins, bottom, spine)
+    return _three_tiers(spec, models, present, units, pins, bottom, spine, Asked(spec.cores, models.core))
 
 
-def _spread(spec: ClusterSpec, bottom: Bottom, pins: Mapping[str, int]) -> tuple[int, int | None, int | None]:
+def _one_tier(spec: ClusterSpec, models: Models, present: int, units: int, bottom: Bottom) -> Sizing:
+    """ToRs of one unit alone; strides get room for the units that spines would join later."""
+    if present > 1:
+        raise UnfitError(islands(spec, models, bottom, present))
+    shape = replace(_shape(bottom, 0, 0), uplink_gbps=0)
+    return _sizing(spec, models, bottom, shape, units, PortLayout((), (), ()), None, 0)
+
+
+def _shape(bottom: Bottom, spines: int, links: int) -> Shape:
+    """The shape of a two-tier fabric, for one unit."""
+    return Shape(
+        planes=bottom.planes.count,
+        nic_ports=bottom.nic_ports,
+        rails=bottom.rails,
+        rails_per_tor=bottom.per_tor,
+        hosts_per_unit=bottom.slots,
+        pods=1,
+        units_per_pod=1,
+        spines=spines,
+        links_per_spine=links,
+        cores=0,
+        spines_per_core_group=spines,
+        cores_per_group=0,
+        links_per_core=0,
+        uplink_gbps=bottom.up_gbps,
+        core_link_gbps=0,
+        rail_planes=bottom.planes.by_rail,
+    )
+
+
+def _spread(
+    spec: ClusterSpec, spines: Tier, bottom: Bottom, pins: Mapping[str, int]
+) -> tuple[int, int | None, int | None]:
     """(uplinks, spines or None, links per spine or None) after pinned counts; uplinks may grow to divide evenly."""
-    uplinks, count, links = bottom.uplinks, spec.spines.count, pins.get("links_per_spine")
+    uplinks, count, links = bottom.uplinks, spines.count, pins.get("links_per_spine")
     if count is None and links is None:
         return uplinks, None, None
     if count is None and links is not None:
@@ -104,10 +139,16 @@ def _spread(spec: ClusterSpec, bottom: Bottom, pins: Mapping[str, int]) -> tuple
 
 
 def _two_tiers(
-    spec: ClusterSpec, models: Models, catalog: Catalog, units: int, pins: Mapping[str, int], bottom: Bottom
+    spec: ClusterSpec,
+    models: Models,
+    catalog: Catalog,
+    units: int,
+    pins: Mapping[str, int],
+    bottom: Bottom,
+    spine: Asked,
 ) -> Sizing:
-    ports = ports_at(models.spine, bottom.up_gbps) - spec.spines.reserved_ports
-    uplinks, count, links = _spread(spec, bottom, pins)
+    ports = ports_at(spine.model, bottom.up_gbps) - spine.tier.reserved_ports
+    uplinks, count, links = _spread(spec, spine.tier, bottom, pins)
     tors = units * bottom.sides
     if count is None or links is None:
         most = (
@@ -117,65 +158,49 @@ def _two_tiers(
         )
         layer = topology.fewest_spines(tors, uplinks, most, ports) if ports > 0 else None
         if layer is None:
-            raise UnfitError(spine_too_small(spec, models, catalog, bottom, tors, ports))
+            raise UnfitError(spine_too_small(spec, models, spine, catalog, bottom, tors, ports))
         count, links = layer.count, layer.links_per_spine
     capacity = ports // links // bottom.sides
     if capacity < units:
         raise UnfitError(
             beyond_capacity(
-                spec, models, catalog, bottom, pins, units, capacity, count, links, uplinks, ports
+                spec, models, spine, catalog, bottom, pins, units, capacity, count, links, uplinks, ports
             )
         )
-    shape = Shape(
-        planes=spec.planes,
-        nic_ports=bottom.nic_ports,
-        rails=bottom.rails,
-        rails_per_tor=bottom.per_tor,
-        hosts_per_unit=bottom.slots,
-        pods=1,
-        units_per_pod=capacity,
-        spines=count,
-        links_per_spine=links,
-        cores=0,
-        spines_per_core_group=count,
-        cores_per_group=0,
-        links_per_core=0,
-        uplink_gbps=bottom.up_gbps,
-        core_link_gbps=0,
-    )
-    spine = arrange(
-        models.spine, Block(bottom.up_gbps, capacity * bottom.sides * links), Block(bottom.up_gbps, 0)
-    )
-    return _sizing(spec, models, bottom, shape, capacity, spine, None, 0)
+    shape = replace(_shape(bottom, count, links), units_per_pod=capacity)
+    down = Block(bottom.up_gbps, capacity * bottom.sides * links)
+    layout = arrange(spine.model, down, Block(bottom.up_gbps, 0))
+    return _sizing(spec, models, bottom, shape, capacity, layout, None, 0)
 
 
 def _three_tiers(
-    spec: ClusterSpec, models: Models, present: int, units: int, pins: Mapping[str, int], bottom: Bottom
+    spec: ClusterSpec,
+    models: Models,
+    present: int,
+    units: int,
+    pins: Mapping[str, int],
+    bottom: Bottom,
+    spine: Asked,
+    core: Asked,
 ) -> Sizing:
-    if spec.cores is None or models.core is None:
-        raise AssertionError("three tiers need cores")
-    core_gbps = link_speed(spec, models.spine, models.core, spec.spines.uplink_gbps, "spines")
-    uplinks, count, links = _spread(spec, bottom, pins)
-    asked = pins.get("units_per_pod") or spec.spines.units_per_pod
+    core_gbps = link_speed(spec, spine.model, core.model, spine.tier.uplink_gbps, "spines")
+    uplinks, count, links = _spread(spec, spine.tier, bottom, pins)
+    asked = pins.get("units_per_pod") or spine.tier.units_per_pod
     found = None
-    most = ports_at(models.spine, bottom.up_gbps) // bottom.sides
+    most = ports_at(spine.model, bottom.up_gbps) // bottom.sides
     for per_pod in (asked,) if asked else range(min(units, most), 0, -1):
-        found = _pod(spec, models.spine, per_pod, uplinks, count, links, bottom, core_gbps, pins)
+        found = _pod(spine, per_pod, uplinks, count, links, bottom, core_gbps, pins)
         if found:
             break
     if found is None:
         best = next(
-            (
-                n
-                for n in range(most, 0, -1)
-                if _pod(spec, models.spine, n, uplinks, count, links, bottom, core_gbps, pins)
-            ),
+            (n for n in range(most, 0, -1) if _pod(spine, n, uplinks, count, links, bottom, core_gbps, pins)),
             0,
         )
         raise UnfitError(
             spec.error(
                 "FAB3010",
-                f"no number of {models.spine.title} spines serves a pod of {asked or units} units "
+                f"no number of {spine.model.title} spines serves a pod of {asked or units} units "
                 f"with {uplinks} uplinks per ToR",
                 "spines",
                 "units_per_pod",
@@ -185,43 +210,35 @@ def _three_tiers(
             )
         )
     per_pod, spines, links, spine_uplinks, up_cage = found
-    pods = -(-units // per_pod)
-    core_ports = ports_at(models.core, core_gbps) - spec.cores.reserved_ports
-    layer = _cores(spec, pods, spines, spine_uplinks, core_ports, pins)
+    pods, by_rail = -(-units // per_pod), bottom.planes.by_rail
+    core_ports = ports_at(core.model, core_gbps) - core.tier.reserved_ports
+    layer = _cores(spec, pods * by_rail, spines, spine_uplinks, core_ports, pins)
     if layer is None:
-        raise UnfitError(cores_too_small(spec, models.core, pods, spines, spine_uplinks, core_ports))
-    shape = Shape(
-        planes=spec.planes,
-        nic_ports=bottom.nic_ports,
-        rails=bottom.rails,
-        rails_per_tor=bottom.per_tor,
-        hosts_per_unit=bottom.slots,
+        raise UnfitError(cores_too_small(spec, core.model, pods, by_rail, spines, spine_uplinks, core_ports))
+    shape = replace(
+        _shape(bottom, spines, links),
         pods=-(-present // per_pod),
         units_per_pod=per_pod,
-        spines=spines,
-        links_per_spine=links,
         cores=layer.count,
         spines_per_core_group=layer.spines_per_group,
         cores_per_group=layer.cores_per_group,
         links_per_core=layer.links_per_core,
-        uplink_gbps=bottom.up_gbps,
         core_link_gbps=core_gbps,
     )
-    spine = arrange(
-        models.spine,
+    spine_layout = arrange(
+        spine.model,
         Block(bottom.up_gbps, per_pod * bottom.sides * links),
         Block(core_gbps, spine_uplinks),
         up_cage,
     )
-    per_pod_ports = layer.spines_per_group * layer.links_per_core
+    per_pod_ports = by_rail * layer.spines_per_group * layer.links_per_core
     capacity_pods = core_ports // per_pod_ports
-    core = arrange(models.core, Block(core_gbps, capacity_pods * per_pod_ports), Block(core_gbps, 0))
-    return _sizing(spec, models, bottom, shape, capacity_pods * per_pod, spine, core, up_cage)
+    core_layout = arrange(core.model, Block(core_gbps, capacity_pods * per_pod_ports), Block(core_gbps, 0))
+    return _sizing(spec, models, bottom, shape, capacity_pods * per_pod, spine_layout, core_layout, up_cage)
 
 
 def _pod(
-    spec: ClusterSpec,
-    model: SwitchModel,
+    asked: Asked,
     per_pod: int,
     uplinks: int,
     count: int | None,
@@ -231,17 +248,18 @@ def _pod(
     pins: Mapping[str, int],
 ) -> tuple[int, int, int, int, int] | None:
     """(units, spines, links per spine, uplinks per spine, first uplink cage) of the fitting pod of fewest spines."""
+    wish, model = asked
     options = [(count, links)] if count and links else [(n, uplinks // n) for n in topology.divisors(uplinks)]
     for spines, parallel in options:
         if links is None and spines > pins.get("spine", spines):
             continue
         down = per_pod * bottom.sides * parallel
-        end = cages_for(model, Block(bottom.up_gbps, down + spec.spines.reserved_ports))
+        end = cages_for(model, Block(bottom.up_gbps, down + wish.reserved_ports))
         if end is None:
             continue
         start = pins.get("spine_up_cage", end)
-        ratio = spec.spines.oversubscription or 1.0
-        ups = spec.spines.uplinks or topology.uplinks_needed(down * bottom.up_gbps, ratio, core_gbps)
+        ratio = wish.oversubscription or 1.0
+        ups = wish.uplinks or topology.uplinks_needed(down * bottom.up_gbps, ratio, core_gbps)
         if links is None and ups > pins.get("spine_uplink", ups):
             continue
         if start >= end and cages_for(model, Block(core_gbps, ups), start) is not None:

@@ -8,6 +8,7 @@ from fabricc.base.values import dataclass
 from fabricc.front.planning import topology
 from fabricc.front.planning.layout import Block, arrange, cages_for, ports_at, speeds
 from fabricc.front.planning.models import UnfitError
+from fabricc.front.planning.planes import planes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.front.planning.models import Models
+    from fabricc.front.planning.planes import Planes
     from fabricc.front.spec.model import ClusterSpec
 
 
@@ -26,7 +28,7 @@ class Bottom:
     """What the ToR tier decides.
 
     Attributes:
-        sides: ToRs per unit and plane.
+        planes: sets of spines by rail and by NIC port; `sides`: ToRs per unit and plane.
         needed: host group index -> uplinks that the ratio asks for, or that the spec does of every ToR.
     """
 
@@ -34,6 +36,7 @@ class Bottom:
     nic_ports: int
     per_tor: int
     slots: int
+    planes: Planes
     sides: int
     hosts: tuple[Block, ...]
     up_gbps: int
@@ -66,15 +69,21 @@ def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bot
                 help=f"Use one of {fitting}.",
             )
         )
+    one_tor = all(
+        cages_for(models.tor, Block(speed, group.hosts_per_unit * rails + spec.tors.reserved_ports))
+        is not None
+        for group, speed in zip(spec.gpus.groups, host_gbps, strict=True)
+    )
+    planes = planes_of(spec, rails, per_tor, nic_ports, one_tor)
     slots = max(group.hosts_per_unit for group in spec.gpus.groups)
-    up_gbps = link_speed(spec, models.tor, models.spine, spec.tors.uplink_gbps, "tors")
+    up_gbps = link_speed(spec, models.tor, models.spine or models.tor, spec.tors.uplink_gbps, "tors")
     groups = spec.gpus.groups
     hosts = tuple(
         Block(speed, group.hosts_per_unit * per_tor) for group, speed in zip(groups, host_gbps, strict=True)
     )
     tors = _tor_uplinks(spec, models, hosts, per_tor, up_gbps, pins)
-    sides = rails // per_tor * (nic_ports // spec.planes)
-    return Bottom(rails, nic_ports, per_tor, slots, sides, hosts, up_gbps, *tors)
+    sides = rails // per_tor * nic_ports // planes.count
+    return Bottom(rails, nic_ports, per_tor, slots, planes, sides, hosts, up_gbps, *tors)
 
 
 def _nics(spec: ClusterSpec, models: Models) -> tuple[int, int, tuple[int, ...]]:
@@ -184,6 +193,8 @@ def _tor_uplinks(
         )
     most = _room(tor, up_gbps, start)
     ratio = tier.oversubscription or 1.0
+    if models.spine is None:
+        return tuple(0 for _ in hosts), start, most
     uplinks = tuple(
         tier.uplinks or topology.uplinks_needed(block.count * block.speed_gbps, ratio, up_gbps)
         for block in hosts

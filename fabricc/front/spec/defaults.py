@@ -47,7 +47,9 @@ def filled(value: Any, assumptions: Assumptions) -> dict[str, Any]:
     whole: dict[str, Any] = _filled(value, cluster_schema(), (), assumptions)
     addressing = whole.get("addressing")
     if addressing is not None:
-        for pool in unused_pools(addressing).keys() - value.get("addressing", {}).keys():
+        for pool in (
+            unused_pools(addressing, spines="spines" in value).keys() - value.get("addressing", {}).keys()
+        ):
             assumptions.forget("addressing", pool)
             if addressing["family"] == "ipv4" and pool in IPV6_POOLS:
                 del addressing[pool]

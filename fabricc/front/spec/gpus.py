@@ -21,7 +21,8 @@ ALL_RAILS = 0
 
 def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumptions) -> Gpus | None:
     """The section as values; None when a group cannot be made out."""
-    wiring: str = raw["wiring"]
+    rails_apart = raw["wiring"] == "rail-only"
+    wiring: str = "rail" if rails_apart else raw["wiring"]
     groups = [
         group and replace(group, os=part.get("os", raw["os"]), nic=part.get("nic", raw.get("nic")))
         for part, path in _group_parts(raw, findings)
@@ -37,7 +38,7 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
         assumptions.take(rails_per_tor, "gpus", "rails_per_tor")
     if "capacity" not in raw:
         assumptions.take(sum(group.hosts for group in known), "gpus", "capacity")
-    return Gpus(tuple(known), wiring, rails_per_tor, _capacity_units(raw, known, findings))
+    return Gpus(tuple(known), wiring, rails_per_tor, _capacity_units(raw, known, findings), rails_apart)
 
 
 def units(group: HostGroup) -> int:

@@ -192,7 +192,9 @@ def _assembled(
     raw = filled(sections_of(document.value, unfit), assumptions)
     fit = {key: value for key, value in raw.items() if key not in unfit}
     gpus = build_gpus(fit["gpus"], findings, assumptions) if "gpus" in fit else None
-    addressing = build_addressing(fit["addressing"], findings) if "addressing" in fit else None
+    addressing = (
+        build_addressing(fit["addressing"], findings, spines="spines" in raw) if "addressing" in fit else None
+    )
     management = build_management(fit["management"], findings, assumptions) if "management" in fit else None
     congestion = build_congestion(fit["congestion"], findings) if "congestion" in fit else Congestion()
     balancing = _load_balancing(fit["load_balancing"]) if "load_balancing" in fit else LoadBalancing()
@@ -204,7 +206,7 @@ def _assembled(
     if "priorities" in fit and infiniband is None:
         priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
     if addressing is not None and management is not None:
-        check_management_overlap(addressing, management, findings)
+        check_management_overlap(addressing, management, findings, spines="spines" in raw)
     accept = tuple(
         Acceptance(each["code"], each["reason"], Severity(each.get("severity", "note")))
         for each in fit.get("accept", ())
@@ -212,6 +214,8 @@ def _assembled(
     semantics.check_acceptances(accept, findings)
     if "spines" in fit and "cores" not in document.value:
         semantics.check_spines(_tier(fit["spines"]), findings)
+    if not unfit:
+        semantics.check_tiers(document.value, findings)
     if "mtu" in fit:
         semantics.check_mtu(fit["mtu"]["host"], fit["mtu"]["switch"], findings)
     routing = _routing(fit["routing"]) if "routing" in fit else None
@@ -220,12 +224,15 @@ def _assembled(
     cables = _cables(fit["cables"]) if "cables" in fit else None
     if cables is not None:
         semantics.check_cables(cables, findings)
-    needed = {"cluster", "tors", "spines", "mtu", "overrides", "buffers"}
+    needed = {"cluster", "tors", "mtu", "overrides", "buffers"}
     if unfit or needed - fit.keys() or not (gpus and addressing and management and routing and cables):
         return None, accept
-    if "cores" in fit and "oversubscription" not in fit["spines"]:
+    if {"cores", "spines"} <= fit.keys() and "oversubscription" not in fit["spines"]:
         fit["spines"]["oversubscription"] = 1.0
         assumptions.take(1.0, "spines", "oversubscription")
+    if "spines" not in fit:
+        assumptions.forget("tors", "oversubscription")
+        assumptions.forget("addressing", "fabric_links")
     if infiniband is not None:
         forget_ethernet(assumptions)
     spec = ClusterSpec(
@@ -234,7 +241,7 @@ def _assembled(
         catalog_files=tuple(fit["catalog"]),
         gpus=gpus,
         tors=_tier(fit["tors"]),
-        spines=_tier(fit["spines"]),
+        spines=_tier(fit["spines"]) if "spines" in fit else None,
         cores=_tier(fit["cores"]) if "cores" in fit else None,
         planes=fit["planes"],
         priorities=priorities,
@@ -278,6 +285,7 @@ def _tier(raw: Mapping[str, Any]) -> Tier:
         reserved_ports=raw["reserved_ports"],
         units_per_pod=raw.get("units_per_pod"),
         n_minus_1=raw.get("n_minus_1", False),
+        rails=raw.get("rails"),
     )
 
 

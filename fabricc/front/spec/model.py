@@ -56,12 +56,14 @@ class Gpus:
         wiring: `rail` (NIC r of every host of a unit goes to ToR r) or `rack` (all NICs to the rack's ToR).
         rails_per_tor: rails that share a ToR: 1 for rail wiring, all of them for rack wiring.
         capacity_units: units to dimension spines and strides for; None takes the present number.
+        rails_apart: no switch joins ToRs of different rails.
     """
 
     groups: tuple[HostGroup, ...]
     wiring: str
     rails_per_tor: int
     capacity_units: int | None
+    rails_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Tier:
         reserved_ports: ports at host-port speed (ToR) or down-link speed (spine, core) kept free.
         units_per_pod: units behind one set of spines in a three-tier fabric, or None.
         n_minus_1: `oversubscription` has to hold with any one switch of the tier above lost, too.
+        rails: rails that share a set of spines, or None for all of them.
     """
 
     model: str
@@ -95,6 +98,7 @@ class Tier:
     reserved_ports: int = 0
     units_per_pod: int | None = None
     n_minus_1: bool = False
+    rails: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +281,7 @@ class ClusterSpec:
     catalog_files: tuple[str, ...]
     gpus: Gpus
     tors: Tier
-    spines: Tier
+    spines: Tier | None
     cores: Tier | None
     planes: int
     priorities: tuple[Priority, ...]

@@ -26,15 +26,15 @@ IPV4_POOLS = ("hosts", "links", "loopbacks")
 IPV6_POOLS = ("hosts6", "links6", "loopbacks6")
 
 
-def build_addressing(raw: Mapping[str, Any], findings: Findings) -> Addressing | None:
-    """The pools as values; None when one is no network."""
+def build_addressing(raw: Mapping[str, Any], findings: Findings, *, spines: bool) -> Addressing | None:
+    """The pools as values; None when one is no network. `spines`: whether there are any."""
     pools = {
         pool: _network(raw[pool], ("addressing", pool), findings)
         for pool in IPV4_POOLS + IPV6_POOLS
         if pool in raw
     }
     written = findings.document.positions
-    unused = unused_pools(raw)
+    unused = unused_pools(raw, spines=spines)
     for pool, why in unused.items():
         if ("addressing", pool) in written:
             findings.warning(
@@ -44,7 +44,9 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings) -> Addressing |
                 pool,
                 help="Add `family: dual`, or remove it."
                 if "family" in why
-                else "Remove it, or write `fabric_links: numbered`.",
+                else "Remove it, or write `fabric_links: numbered`."
+                if spines
+                else "Remove it, or add `spines`.",
             )
     _check_overlaps(
         {("addressing", pool): network for pool, network in pools.items() if pool not in unused}, findings
@@ -57,7 +59,7 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings) -> Addressing |
     return Addressing(family, raw["fabric_links"], hosts, links, loopbacks, second[0], second[1], second[2])
 
 
-def unused_pools(raw: Mapping[str, Any]) -> dict[str, str]:
+def unused_pools(raw: Mapping[str, Any], *, spines: bool) -> dict[str, str]:
     """Pools that the fabric takes no address from, and why: they overlap nothing and are no assumption.
 
     The IPv4 loopbacks are used in every family: router IDs come from them.
@@ -65,6 +67,8 @@ def unused_pools(raw: Mapping[str, Any]) -> dict[str, str]:
     unused = dict.fromkeys(IPV6_POOLS, "family ipv4") if raw["family"] == "ipv4" else {}
     if raw["fabric_links"] == "unnumbered":
         unused |= dict.fromkeys(("links", "links6"), "unnumbered links")
+    if not spines:
+        unused |= dict.fromkeys(("links", "links6"), "no spines")
     if raw["family"] == "ipv6":
         unused |= dict.fromkeys(("hosts", "links"), "family ipv6")
     return unused
@@ -144,9 +148,13 @@ def _snmp(raw: Mapping[str, Any]) -> Snmp:
     return Snmp(SECRET_PREFIX + raw["community"]["secret"], raw.get("location", ""), raw.get("contact", ""))
 
 
-def check_management_overlap(addressing: Addressing, management: Management, findings: Findings) -> None:
+def check_management_overlap(
+    addressing: Addressing, management: Management, findings: Findings, *, spines: bool
+) -> None:
     """The out-of-band network is none of the fabric's."""
-    unused = unused_pools({"family": addressing.family, "fabric_links": addressing.fabric_links})
+    unused = unused_pools(
+        {"family": addressing.family, "fabric_links": addressing.fabric_links}, spines=spines
+    )
     _check_overlaps(
         {
             ("management", "network"): management.network,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.catalog.reach import longest, reaches
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fabricc.fabric.fabric import CableKind
     from fabricc.fabric.routing import LoadBalancing
@@ -22,6 +22,7 @@ PRIVATE_ASNS = (4_200_000_000, 4_294_967_294)  # RFC 6996
 ROCE_MTU = 4192  # 4096 + GRH 40 + UDP 8 + BTH 12 + XRC 4 + AtomicETH 28 + ICRC 4 (Linux ib_addr.h)
 # Longest cable of a medium at any data-centre speed: 100GBASE-CR4 5 m (IEEE 802.3 clause 92), AEC 7 m and AOC 100 m
 # (vendors' longest), 100GBASE-SR10 on OM4 150 m (clause 86), 100GBASE-LR4 10 km (clause 88).
+TOR_KEYS_NEEDING_SPINES = ("oversubscription", "n_minus_1", "uplinks", "uplink_gbps")
 SPINE_KEYS_NEEDING_CORES = ("oversubscription", "n_minus_1", "uplinks", "uplink_gbps", "units_per_pod")
 
 
@@ -36,6 +37,36 @@ def check_spines(spines: Tier, findings: Findings) -> None:
                 key,
                 help="Remove it, or add `cores: {model: …, nos: …}`.",
             )
+
+
+def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
+    """Each tier has the one below it, ToRs have up-links only to spines, and rails are kept apart or joined."""
+    if "spines" not in raw:
+        if "cores" in raw:
+            findings.error(
+                "FAB3050",
+                "cores join the spines of several pods, and there are no spines",
+                "cores",
+                help="Add `spines: {model: …, nos: …}`, or remove `cores`.",
+            )
+        for key in TOR_KEYS_NEEDING_SPINES:
+            if ("tors", key) in findings.document.positions:
+                findings.error(
+                    "FAB3050",
+                    f"tors.{key} needs 'spines' above the ToRs",
+                    "tors",
+                    key,
+                    help="Remove it, or add `spines: {model: …, nos: …}`.",
+                )
+    if ("gpus", "wiring") in findings.document.positions and raw["gpus"]["wiring"] == "rail-only":
+        for path, why in ((("spines", "rails"), "says it as well"), (("cores",), "join the rails")):
+            if path in findings.document.positions:
+                findings.error(
+                    "FAB3051",
+                    f"wiring: rail-only keeps the rails apart; {'.'.join(path)} {why}",
+                    *path,
+                    help="Remove it, or write `wiring: rail`.",
+                )
 
 
 def check_load_balancing(balancing: LoadBalancing, findings: Findings) -> None:

@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING
 from fabricc.proof.invariants.rules import finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.declared import Ratio
     from fabricc.proof.invariants.digest import SwitchDigest
 
 TIERS = ("tor", "spine", "core")
+TOP = 2
+
+
+def joined_planes(switches: Iterable[tuple[int, int]]) -> Callable[[int], int]:
+    """From a plane to the plane of the cores that join it with others; without cores to itself.
+
+    Args:
+        switches: tier and plane of each.
+    """
+    above = 1 + max((plane for tier, plane in switches if tier == TOP), default=-1)
+    return (lambda plane: plane % above) if above else (lambda plane: plane)
 
 
 def degrees(switches: Sequence[SwitchDigest], groups: Mapping[int, int]) -> Iterator[Finding]:
@@ -117,14 +128,18 @@ def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Ra
 
 
 def planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
-    """Invariant 5: no link between planes; below cores, none between pods."""
+    """Invariant 5: no link between planes; below cores, none between pods.
+
+    Planes of rails meet in cores, of which each serves one port of the NICs.
+    """
     known = {s.name: s for s in switches}
+    joined = joined_planes((s.tier, s.plane) for s in switches)
     for s in switches:
         for name, _ in s.above:
             other = known.get(name)
             if other is None:
                 continue
-            if other.plane != s.plane:
+            if other.plane != (joined(s.plane) if other.tier == TOP else s.plane):
                 message = f"{s.name} of plane {s.plane} is cabled to {name} of plane {other.plane}"
                 yield finding(5, message, s.file, s.line)
             elif s.tier == 0 and other.pod != s.pod:

@@ -27,9 +27,11 @@ def declared_ratios(spec: ClusterSpec) -> dict[int, Ratio]:
     """Tier -> oversubscription; a tier with pinned uplinks has one only when the spec asks for it."""
     ratios = {}
     for tier, name, wanted in ((0, "tors", spec.tors), (1, "spines", spec.spines)):
+        above = spec.cores if tier else spec.spines
+        if wanted is None or above is None:
+            continue
         written = (name, "oversubscription") in spec.positions or wanted.n_minus_1
-        above = tier == 0 or spec.cores is not None
-        if above and wanted.oversubscription is not None and (written or wanted.uplinks is None):
+        if wanted.oversubscription is not None and (written or wanted.uplinks is None):
             ratios[tier] = Ratio(Fraction(str(wanted.oversubscription)), wanted.n_minus_1)
     return ratios
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.proof.invariants.announce import Kind, spread
 from fabricc.proof.invariants.buffers import cycle, witness
-from fabricc.proof.invariants.clos import TIERS
+from fabricc.proof.invariants.clos import TIERS, joined_planes
 from fabricc.proof.invariants.rules import finding
 
 if TYPE_CHECKING:
@@ -88,7 +88,11 @@ def _import_line(policy: Policy) -> int:
 
 
 def _unreached(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
-    """Invariant 9: a ToR has every other ToR's aggregates of its plane from every class of switches above it."""
+    """Invariant 9: a ToR has every other ToR's aggregates of its plane from every class of switches above it.
+
+    ToRs that have nothing above them are alone in their plane.
+    """
+    joined = joined_planes((kind.policy.tier, kind.policy.plane) for kind in kinds)
     by_route: dict[tuple[int, int, int], set[object]] = {}
     for origin, holder, sender, prefix in result.holders:
         by_route.setdefault((origin, holder, sender), set()).add(prefix)
@@ -96,9 +100,13 @@ def _unreached(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
     for origin in tors:
         wanted = [p for p in kinds[origin].policy.originates if p.length < p.bits]
         for holder in tors:
-            if kinds[origin].policy.plane != kinds[holder].policy.plane:
+            if joined(kinds[origin].policy.plane) != joined(kinds[holder].policy.plane):
                 continue
             if origin == holder and kinds[origin].members == 1:
+                continue
+            if not kinds[holder].neighbours["up"]:
+                message = f"{kinds[holder]} have no way to {kinds[origin].policy.name} of the same plane"
+                yield finding(9, message, kinds[holder].policy.file, 0)
                 continue
             for above in sorted(kinds[holder].neighbours["up"]):
                 have = by_route.get((origin, holder, above), set())

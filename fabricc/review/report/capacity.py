@@ -10,7 +10,7 @@ from fabricc.base.values import dataclass
 from fabricc.review.report.kinds import host_port_gbps, tor_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from fabricc.fabric.fabric import Fabric
 
@@ -87,9 +87,9 @@ class Capacity:
             tors[kind] = tors.get(kind, 0) + count
         return self._with(pod, plane, Cell(tors, max(0, cell.spine_up_gbps - spine_up_gbps)))
 
-    def without_plane(self, plane: int) -> Capacity:
-        """Everything of one plane lost."""
-        return replace(self, cells={at: cell for at, cell in self.cells.items() if at[1] != plane})
+    def without_planes(self, planes: Container[int]) -> Capacity:
+        """Everything of some planes lost."""
+        return replace(self, cells={at: cell for at, cell in self.cells.items() if at[1] not in planes})
 
     def _with(self, pod: int, plane: int, cell: Cell) -> Capacity:
         return replace(self, cells={**self.cells, (pod, plane): cell})

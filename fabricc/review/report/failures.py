@@ -29,7 +29,7 @@ def failures(fabric: Fabric, *, hashed: bool) -> tuple[Failure, ...]:
     for at in places:
         of = f" ({fabric.host_models[at.group].title})" if len(places) > 1 else ""
         found += [replace(each, part=each.part + of) for each in below(fabric, whole, at)]
-    if places:
+    if places and fabric.shape.spines:
         found += above(fabric, whole, places)
     return tuple(each if hashed else replace(each, evenly=None) for each in found)
 

@@ -33,24 +33,26 @@ def above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[
     yield from _spine_cage(fabric, whole, at.pod, here, spine)
     share = Fraction(1, shape.spines)
     beyond = min(each.beyond(int(each.up_gbps * (1 - share))) for each in here)
-    kept = 1 - Fraction(1, shape.planes) * (1 - beyond)
+    kept = 1 - Fraction(1, shape.port_planes) * (1 - beyond)
     after = whole.narrowed(at.pod, 0, share, shape.spine_uplinks * shape.core_link_gbps)
     width = f"{_of_each(fabric, groups, shape.spines - 1)} at every ToR{_of_its(fabric)}"
     lost = shape.tors_per_unit_plane * sum(units * fabric.tor_links[group] for group, units in groups.items())
     lost += shape.spine_uplinks
     part = Part("Spine", fabric.name(spine), counts["spines"])
-    gpus = _gpus_of_pod(fabric, at.pod)
+    gpus = _gpus_of_pod(fabric, at.pod) // shape.rail_planes
     rest = one_half(whole, after) if shape.pods > 1 else both_halves(whole, after)
     yield above_nics(part, lost, gpus, (kept, kept), BEYOND, width, rest)
     if shape.cores:
         yield from _cores(fabric, whole, at, gpus)
-    if shape.planes > 1:
-        lost = (counts["host_cables"] + counts["spine_cables"] + counts["core_cables"]) // shape.planes
-        kept = 1 - Fraction(1, shape.planes)
-        part = Part("A whole plane: all its ToRs, spines and cores", "plane a", shape.planes)
+    apart = shape.planes if shape.rails_apart else shape.port_planes
+    if apart > 1:
+        lost = (counts["host_cables"] + counts["spine_cables"] + counts["core_cables"]) // apart
+        kept = 1 - Fraction(1, shape.port_planes)
+        part = Part("A whole plane: all its ToRs, spines and cores", "plane a", apart)
         width = f"{_of_each(fabric, groups, 0)} in that plane, {AS_BEFORE} in the others"
-        rest = both_halves(whole, whole.without_plane(0))
-        yield replace(above_nics(part, lost, counts["gpus"], (kept, kept), AT_NIC, width, rest), device=False)
+        rest = both_halves(whole, whole.without_planes(range(0, shape.planes, apart)))
+        gpus = counts["gpus"] * shape.port_planes // apart
+        yield replace(above_nics(part, lost, gpus, (kept, kept), AT_NIC, width, rest), device=False)
 
 
 def _of_its(fabric: Fabric) -> str:
@@ -130,7 +132,7 @@ def _cores(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Fa
 
     def kept(number: int) -> Fraction:
         passed = min(cell.leaving_gbps, number * gbps)
-        return 1 - Fraction(1, shape.planes) * (1 - (Fraction(passed, before) if before else 1))
+        return 1 - Fraction(1, shape.port_planes) * (1 - (Fraction(passed, before) if before else 1))
 
     where = "between pods" if shape.pods > 1 else "towards the cores"
     spine = fabric.name(SwitchId(TierName.SPINE, 0, at.pod, -1, 0, -1))
@@ -149,15 +151,21 @@ def _cores(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Fa
     yield above_nics(part, 1, gpus, (kept(total - 1), kept(min(out, back))), where, width, rest)
     after = whole
     for pod, plane in whole.cells:
-        if plane == 0:
-            after = after.narrowed(pod, 0, Fraction(0), into_pod * gbps)
+        if plane % shape.port_planes == 0:
+            after = after.narrowed(pod, plane, Fraction(0), into_pod * gbps)
     group = Counter(dict.fromkeys(range(shape.spines_per_core_group), shape.links_per_core))
     hashed = usable(shape.spines, shape.spine_uplinks, group)
     width = f"{shape.spine_uplinks - shape.links_per_core} of {shape.spine_uplinks} at its spines"
     part = Part("Core", core, counts["cores"])
     ends = (kept(total - into_pod), kept(hashed))
     yield above_nics(
-        part, shape.pods * into_pod, counts["gpus"], ends, where, width, both_halves(whole, after)
+        part,
+        shape.pods * shape.rail_planes * into_pod,
+        counts["gpus"],
+        ends,
+        where,
+        width,
+        both_halves(whole, after),
     )
 
 

@@ -39,7 +39,8 @@ def below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
     hit = at_nics(fabric, at.group, tor_ports(fabric, at.slots))
     after = whole.without_tors(at.pod, 0, at.down_gbps, at.up_gbps)
     yield at_access(Part("ToR", tor, tors), links, hit, one_half(whole, after))
-    yield from _uplinks(fabric, whole, at, Part("", tor, tors))
+    if shape.spines:
+        yield from _uplinks(fabric, whole, at, Part("", tor, tors))
     after = whole
     for plane in range(shape.planes):
         after = after.without_tors(at.pod, plane, at.down_gbps, at.up_gbps, shape.tors_per_unit_plane)

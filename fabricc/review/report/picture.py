@@ -61,7 +61,8 @@ def picture(fabric: Fabric, cables: Mapping[Cable, int]) -> Picture:
     """The picture of a fabric, with the same in words."""
     seen = scene(fabric, cables)
     top = _TIER + _LINKS if fabric.shape.cores else 0
-    height = _MARGIN + top + _TIER + _LINKS + HEIGHT + (44 if fabric.shape.cores else 16)
+    top += _TIER + _LINKS if fabric.shape.spines else 0
+    height = _MARGIN + top + HEIGHT + (44 if fabric.shape.cores else 16)
     content = [*_beside(fabric, seen), *_drawn(fabric, seen)]
     title = f"Topology of {fabric.cluster}"
     text = svg.document("picture", WIDTH, height, title, " ".join(seen.words), content)
@@ -78,9 +79,10 @@ def _beside(fabric: Fabric, seen: Scene) -> Iterator[str]:
         yield from _label(y + 20, seen.tiers[TierName.CORE])
         yield from _label(y + _TIER + 34, seen.links["core"], "link")
         y += _TIER + _LINKS
-    yield from _label(y + 20, seen.tiers[TierName.SPINE])
-    yield from _label(y + _TIER + 34, seen.links["spine"], "link")
-    y += _TIER + _LINKS
+    if fabric.shape.spines:
+        yield from _label(y + 20, seen.tiers[TierName.SPINE])
+        yield from _label(y + _TIER + 34, seen.links["spine"], "link")
+        y += _TIER + _LINKS
     yield from _label(y + 18, seen.tiers[TierName.TOR])
     yield from _label(y + 78, seen.links["host"], "link")
     yield from _label(y + 152, seen.hosts)
@@ -98,9 +100,9 @@ def _drawn(fabric: Fabric, seen: Scene) -> Iterator[str]:
     y = float(_MARGIN)
     cores: list[Strip] = []
     if shape.cores:
-        cores = _strips(_GUTTER, y, WIDTH - _MARGIN - _GUTTER, shape.planes, shape.cores)
+        cores = _strips(_GUTTER, y, WIDTH - _MARGIN - _GUTTER, shape.port_planes, shape.cores)
         yield from _frames(cores)
-        yield from _shown(cores, "core", shape.planes)
+        yield from _shown(cores, "core", shape.port_planes)
         y += _TIER + _LINKS
     for at, pod, width in _placed(seen.pods, _GUTTER, WIDTH - _MARGIN - _GUTTER):
         if pod is None:
@@ -109,11 +111,13 @@ def _drawn(fabric: Fabric, seen: Scene) -> Iterator[str]:
         frame, inner = (_GAP if shape.cores else 0), width - (2 * _GAP if shape.cores else 0)
         if shape.cores:
             yield svg.rect(at, y - 10, width, _TIER + _LINKS + HEIGHT + 44, "pod", 6)
-        spines = _strips(at + frame, y, inner, shape.planes, shape.spines)
+        spines = _strips(at + frame, y, inner, shape.planes, shape.spines) if shape.spines else []
         for strip in spines:
-            yield from _between_strips(strip, cores)
+            yield from _between_strips(
+                strip, [core for core in cores if core.plane == strip.plane % shape.port_planes]
+            )
         yield from _frames(spines)
-        yield from _pod(fabric, pod, at + frame, inner, spines, y + _TIER + _LINKS)
+        yield from _pod(fabric, pod, at + frame, inner, spines, y + (_TIER + _LINKS if spines else 0))
         yield from _shown(spines, "spine", shape.planes)
         if shape.cores:
             units = sum(1 for each in pod.units if each) + pod.left_out
@@ -171,11 +175,10 @@ def _shown(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[str]:
 def _between_strips(lower: Strip, uppers: Sequence[Strip]) -> Iterator[str]:
     """Links of one plane's spines to its cores, as a bundle."""
     for upper in uppers:
-        if upper.plane == lower.plane:
-            top, bottom = upper.y + _TIER - 8, lower.y
-            yield _bundle(
-                lower.x, lower.x + lower.width, bottom, upper.x, upper.x + upper.width, top, lower.plane
-            )
+        top, bottom = upper.y + _TIER - 8, lower.y
+        yield _bundle(
+            lower.x, lower.x + lower.width, bottom, upper.x, upper.x + upper.width, top, lower.plane
+        )
 
 
 def _bundle(

@@ -150,19 +150,16 @@ def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
         f"{rails} and {plural(shape.rails * shape.nic_ports, 'port')} per host. {wired}"
         + (f", port by port ({shape.nic_ports} ports per NIC)." if shape.nic_ports > 1 else ".")
     )
-    if shape.planes > 1:
-        letters = ", ".join(PLANE_LETTERS[: shape.planes])
-        yield f"The NIC ports spread over {shape.planes} planes ({letters}) that share no switch."
-    of = "its plane" if shape.planes > 1 else "the fabric"
-    where = f"its pod{' and plane' if shape.planes > 1 else ''}" if shape.cores else of
-    each = ", or by its hosts ".join(
-        f"{plural(shape.spines * links, 'uplink')} of {shape.uplink_gbps}G, {links} to each"
-        for links in _tor_links(fabric)
-    )
-    yield (
-        f"{plural(counts['tors'], 'ToR')}, {shape.tors_per_unit} in each unit; a ToR has {each} "
-        f"of the {plural(shape.spines, 'spine')} of {where}."
-    )
+    if shape.port_planes > 1:
+        letters = ", ".join(PLANE_LETTERS[: shape.port_planes]) if shape.rail_planes == 1 else "of each rail"
+        yield f"The NIC ports spread over {shape.port_planes} planes ({letters}) that share no switch."
+    if shape.rail_planes > 1:
+        those = "A rail" if shape.rails == shape.rail_planes else f"{shape.rails // shape.rail_planes} rails"
+        verb = "has" if shape.rails == shape.rail_planes else "have"
+        spines = "ToRs and spines" if shape.spines else "ToRs"
+        meet = "rails of different planes meet in the hosts alone" if shape.rails_apart else "cores join them"
+        yield f"{those} {verb} {spines} of their own, {shape.planes} planes in all; {meet}."
+    yield _uplinks_in_words(fabric, counts["tors"])
     if shape.cores:
         yield (
             f"{plural(shape.pods, 'pod')} of up to {plural(shape.units_per_pod, 'unit')}; each spine has "
@@ -174,3 +171,20 @@ def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
         name = {"host": "Hosts to ToRs", "spine": "ToRs to spines", "core": "Spines to cores"}[cable.kind]
         each = times(count, f"{cable.speed_gbps}G")
         yield f"{name}: {each} over {cable.medium}, {cable.length_m} m; {together} together."
+
+
+def _uplinks_in_words(fabric: Fabric, tors: int) -> str:
+    """How the ToRs are connected upwards."""
+    shape = fabric.shape
+    if not shape.spines:
+        return f"{plural(tors, 'ToR')} without uplinks."
+    of = "its plane" if shape.planes > 1 else "the fabric"
+    where = f"its pod{' and plane' if shape.planes > 1 else ''}" if shape.cores else of
+    each = ", or by its hosts ".join(
+        f"{plural(shape.spines * links, 'uplink')} of {shape.uplink_gbps}G, {links} to each"
+        for links in _tor_links(fabric)
+    )
+    return (
+        f"{plural(tors, 'ToR')}, {shape.tors_per_unit} in each unit; a ToR has {each} "
+        f"of the {plural(shape.spines, 'spine')} of {where}."
+    )

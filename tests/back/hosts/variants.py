@@ -25,7 +25,7 @@ def dual_port() -> Host:
         for nic_port, plane in enumerate("ab"):
             ports.append(
                 replace(
-                    port, name=f"{port.name}{plane}", nic_port=nic_port, rdma=f"{port.rdma}{plane}",
+                    port, name=f"{port.name}{plane}", nic_port=nic_port, plane=nic_port, rdma=f"{port.rdma}{plane}",
                     peer=Peer(f"su001-tor1{plane}", f"p{port.rail}"), table=100 + 2 * port.rail + nic_port,
                     ipv4=f"10.{port.rail}.{nic_port}.1/31", gateway4=f"10.{port.rail}.{nic_port}.0",
                 )

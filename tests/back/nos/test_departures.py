@@ -21,6 +21,7 @@ from fabricc.back.nos.nxos import DEPARTURES as NXOS_DEPARTURES
 from fabricc.back.nos.sonic import DEPARTURES as SONIC_DEPARTURES
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
+from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Trimming, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule, Spreading
 from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
@@ -78,6 +79,8 @@ def odd(switch: Switch) -> Iterator[Switch]:
     lists = (*switch.bgp.prefix_lists, PrefixList("ODD", 4, (PrefixRule("10.0.0.0/8", 24, None),)))
     bgp = replace(switch.bgp, keepalive_s=4, hold_s=10, maximum_paths=63, prefix_lists=lists)
     yield replace(switch, bgp=bgp)
+    alone = tuple(port for port in switch.ports if port.direction in (Direction.HOST, Direction.UNUSED))
+    yield replace(switch, ports=alone, bgp=replace(switch.bgp, sessions=(), groups=()))
     for mode in (Spreading.PACKET, Spreading.FLOWLET):
         yield replace(switch, load_balancing=LoadBalancing(mode, True, 128))
 

@@ -52,12 +52,17 @@ DEFAULT_BFD_MULTIPLIER = 3
 # (RFC 4861). FRR's BGP takes 10 s for the same purpose, and 3 s is the least there is.
 RA_MAX_S, RA_MIN_S = 10, 3
 
+_OF_GROUPS = ("bgp/multipath_relax", "bgp/redistribute_connected", "bfd/interval_ms", "bfd/multiplier")
 DEPARTURES = (
     Departure("bgp/neighbor[*]/description", LEFT_OUT, "dynamic neighbours have none: of unnumbered ones"),
     Departure("bgp/keepalive_s", ROUNDED, "a third of the hold time (FAB5517)"),
     Departure("bgp/maximum_paths", ROUNDED, "`maximum-ecmp` has steps"),
     Departure("bfd/interval_ms", ROUNDED, "not below the platform's least (FAB5680)"),
     Departure("prefix_list[*]/*", ROUNDED, "a lower bound of lengths always has an upper one"),
+    *(
+        Departure(path, LEFT_OUT, "said of groups of neighbours: not where there are none")
+        for path in _OF_GROUPS
+    ),
 )
 
 
@@ -249,6 +254,9 @@ def state(facts: Facts, switch: Switch) -> None:
     }
     if (interval_ms := bfd_interval_ms(switch)) is not None:
         facts["bfd/interval_ms"] = interval_ms
+    if not bgp.sessions:
+        for path in _OF_GROUPS:
+            facts.pop(path, None)
     for group in _groups(bgp):
         facts[f"platform/bgp_group[{group.name}]/type"] = "external"
         if bgp.ttl_security:

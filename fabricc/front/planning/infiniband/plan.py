@@ -268,7 +268,8 @@ def _wiring(
     )
     switches = {TierName.TOR: models.tor, TierName.SPINE: models.spine, TierName.CORE: models.core}
     layouts = [(f"tor{i}", models.tor, layout) for i, layout in enumerate(sizing.tor_layouts)]
-    layouts.append(("spine", models.spine, sizing.spine_layout))
+    if models.spine:
+        layouts.append(("spine", models.spine, sizing.spine_layout))
     if models.core and sizing.core_layout:
         layouts.append(("core", models.core, sizing.core_layout))
     panel = PanelNames()
