@@ -138,6 +138,7 @@ TITLES: dict[str, str] = {
     "FAB3052": "ToRs of a unit that nothing joins",
     "FAB3053": "Rails that cannot be shared out over sets of spines",
     "FAB3054": "Units that nothing joins",
+    "FAB3055": "Subnets that cores would join",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

@@ -24,7 +24,7 @@ from fabricc.front.planning.models import UnfitError, models_of, tiers_of
 from fabricc.front.planning.out_of_band import out_of_band_findings
 from fabricc.front.planning.quality import quality
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
-from fabricc.front.planning.shape import Sizing, size
+from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
 from fabricc.front.planning.units import digits, identities
 from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
@@ -77,6 +77,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
             return Plan(None, lock, tuple(findings))
         width = digits(spec, lock.strides)
         found = identities(spec, lock.units, lock.hosts, width)
+        check_joined(spec, models, len(found.units), lock.strides)
         present = max(found.units) + 1
         units = max(present, spec.gpus.capacity_units or 0)
         sizing = size(spec, models, present, units, lock.strides, catalog)

@@ -62,18 +62,26 @@ def size(
     """
     bottom = bottom_of(spec, models, pins)
     if spec.spines is None or models.spine is None:
-        return _one_tier(spec, models, present, units, bottom)
+        return _one_tier(spec, models, units, bottom)
     spine = Asked(spec.spines, models.spine)
     if spec.cores is None or models.core is None:
         return _two_tiers(spec, models, catalog, units, pins, bottom, spine)
     return _three_tiers(spec, models, present, units, pins, bottom, spine, Asked(spec.cores, models.core))
 
 
-def _one_tier(spec: ClusterSpec, models: Models, present: int, units: int, bottom: Bottom) -> Sizing:
+def check_joined(spec: ClusterSpec, models: Models, units: int, pins: Mapping[str, int]) -> None:
+    """Several units have spines.
+
+    Raises:
+        UnfitError: they have not; the diagnostic says what would join them.
+    """
+    if spec.spines is None and units > 1:
+        raise UnfitError(islands(spec, models, bottom_of(spec, models, pins), units))
+
+
+def _one_tier(spec: ClusterSpec, models: Models, units: int, bottom: Bottom) -> Sizing:
     """ToRs of one unit alone; strides get room for the units that spines would join later."""
-    if present > 1:
-        raise UnfitError(islands(spec, models, bottom, present))
-    shape = replace(_shape(bottom, 0, 0), uplink_gbps=0)
+    shape = replace(_shape(bottom, 0, 0), units_per_pod=units, uplink_gbps=0)
     return _sizing(spec, models, bottom, shape, units, PortLayout((), (), ()), None, 0)
 
 

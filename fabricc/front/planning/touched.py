@@ -180,9 +180,9 @@ def _host(fabric: Fabric, unit: int, slot: int) -> str | None:
 
 
 def _place(at: SwitchId) -> tuple[int | str, ...]:
-    """A switch without its pod where that follows from its unit."""
-    pod = -1 if at.tier is TierName.TOR else at.pod
-    return at.tier.value, at.plane, pod, at.unit, at.index, at.nic_port
+    """A switch without the pod and plane that follow from its unit, rails and NIC port."""
+    plane, pod = (-1, -1) if at.tier is TierName.TOR else (at.plane, at.pod)
+    return at.tier.value, plane, pod, at.unit, at.index, at.nic_port
 
 
 def _links(
@@ -204,8 +204,9 @@ def _by_place(fabric: Fabric) -> Fabric:
     """The fabric with every port named by cage and part of it, the same for every NOS and every layout."""
     layouts: dict[TierName, Mapping[str, PortLayout]] = {
         TierName.TOR: {f"tor{index}": layout for index, layout in enumerate(fabric.tor_layouts)},
-        TierName.SPINE: {"spine": fabric.spine_layout},
     }
+    if fabric.shape.spines:
+        layouts[TierName.SPINE] = {"spine": fabric.spine_layout}
     if fabric.core_layout is not None:
         layouts[TierName.CORE] = {"core": fabric.core_layout}
     named = {

@@ -58,6 +58,15 @@ def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
                     key,
                     help="Remove it, or add `spines: {model: …, nos: …}`.",
                 )
+    written = findings.document.positions
+    if raw.get("fabric") == "infiniband" and {("cores",), ("spines", "rails")} <= written.keys():
+        findings.error(
+            "FAB3055",
+            "on InfiniBand each set of spines by rail is a subnet, and cores would join them",
+            "spines",
+            "rails",
+            help="Remove it, or remove `cores`.",
+        )
     if ("gpus", "wiring") in findings.document.positions and raw["gpus"]["wiring"] == "rail-only":
         for path, why in ((("spines", "rails"), "says it as well"), (("cores",), "join the rails")):
             if path in findings.document.positions:

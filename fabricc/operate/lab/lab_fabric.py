@@ -140,7 +140,8 @@ def _through_frr(fabric: Fabric, release: str, differences: list[str]) -> Fabric
 
 def _layouts(fabric: Fabric) -> Mapping[str, tuple[TierName, PortLayout]]:
     layouts = {f"tor{at}": (TierName.TOR, layout) for at, layout in enumerate(fabric.tor_layouts)}
-    layouts["spine"] = (TierName.SPINE, fabric.spine_layout)
+    if fabric.shape.spines:
+        layouts["spine"] = (TierName.SPINE, fabric.spine_layout)
     if fabric.core_layout:
         layouts["core"] = (TierName.CORE, fabric.core_layout)
     return layouts

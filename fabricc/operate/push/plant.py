@@ -94,8 +94,9 @@ def _totals(fabric: Fabric) -> dict[str, int]:
     shape = fabric.shape
     hosts = sum(len(unit.hosts) for unit in fabric.units.values())
     totals = {f"rail {rail}": hosts * shape.nic_ports for rail in range(shape.rails)}
+    with_cores = PLANE_LETTERS[: shape.port_planes]
     for plane in PLANE_LETTERS[: shape.planes]:
         totals[f"plane {plane} ToRs"] = len(fabric.units) * shape.tors_per_unit_plane
-        totals[f"plane {plane} cores"] = shape.cores
+        totals[f"plane {plane} cores"] = shape.cores if plane in with_cores else 0
         totals |= {_spines(fabric, pod, plane): shape.spines for pod in range(shape.pods)}
     return totals

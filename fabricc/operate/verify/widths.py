@@ -50,12 +50,17 @@ class Widths:
         """Prefix -> next hops on a switch."""
         if self.solved is not None:
             return self.solved[self.fabric.name(at)]
-        limit = self.fabric.routing.maximum_paths
+        limit, meet = self.fabric.routing.maximum_paths, self._met_plane
         found = {}
         for prefix, owner in self.owners.items():
-            if owner.plane == at.plane and owner != at and (width := _width(self.fabric, at, owner)):
+            if meet(owner) == meet(at) and owner != at and (width := _width(self.fabric, at, owner)):
                 found[prefix] = min(width, limit)
         return found
+
+    def _met_plane(self, at: SwitchId) -> int:
+        """What is the same for switches that cables join: the plane, or that of the cores that join planes of rails."""
+        shape = self.fabric.shape
+        return at.plane % shape.port_planes if shape.cores else at.plane
 
     def kind(self, at: SwitchId, prefix: str) -> str:
         """The class of a prefix, as seen from a switch: `ToR aggregates of other pods`."""
@@ -64,7 +69,9 @@ class Widths:
         what = "loopbacks" if prefix.endswith(("/32", "/128")) else "aggregates"
         if TierName.CORE in (owner.tier, at.tier) or not self.fabric.shape.cores:
             return f"{tier} {what}"
-        return f"{tier} {what} of {'its own pod' if owner.pod == at.pod else 'other pods'}"
+        if owner.pod != at.pod:
+            return f"{tier} {what} of other pods"
+        return f"{tier} {what} of its own pod" + (", other rails" if owner.plane != at.plane else "")
 
 
 def _disturbed(fabric: Fabric) -> bool:
@@ -76,7 +83,7 @@ def _disturbed(fabric: Fabric) -> bool:
 
 
 def _width(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
-    """Links that lead towards a switch of the same plane; 0 where no route may lead."""
+    """Links that lead towards a switch that cables join with this one; 0 where no route may lead."""
     shape = fabric.shape
     if at.tier is TierName.TOR:
         return _from_tor(shape, _links(fabric, at), at, owner)
@@ -96,7 +103,7 @@ def _links(fabric: Fabric, tor: SwitchId) -> int:
 def _from_tor(shape: Shape, links: int, at: SwitchId, owner: SwitchId) -> int:
     if owner.tier is TierName.TOR:
         return shape.spines * links
-    if owner.tier is TierName.SPINE and owner.pod == at.pod:
+    if owner.tier is TierName.SPINE and _set(owner) == _set(at):
         return links
     return shape.spines_per_core_group * links
 
@@ -104,11 +111,16 @@ def _from_tor(shape: Shape, links: int, at: SwitchId, owner: SwitchId) -> int:
 def _from_spine(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
     shape = fabric.shape
     if owner.tier is TierName.TOR:
-        return _links(fabric, owner) if owner.pod == at.pod else shape.spine_uplinks
+        return _links(fabric, owner) if _set(owner) == _set(at) else shape.spine_uplinks
     if owner.tier is TierName.CORE:
         return shape.links_per_core if _core_group(shape, owner) == _spine_group(shape, at) else 0
-    apart = owner.pod != at.pod and _spine_group(shape, owner) == _spine_group(shape, at)
+    apart = _set(owner) != _set(at) and _spine_group(shape, owner) == _spine_group(shape, at)
     return shape.spine_uplinks if apart else 0
+
+
+def _set(at: SwitchId) -> tuple[int, int]:
+    """Of a ToR or spine: the set of spines that it belongs to."""
+    return at.pod, at.plane
 
 
 def _spine_group(shape: Shape, spine: SwitchId) -> int:

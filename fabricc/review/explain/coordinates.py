@@ -139,7 +139,7 @@ def of_asn(fabric: Fabric, number: int) -> Iterator[Place]:
         for index in spines:
             yield Place(TierName.SPINE, plane, pod, -1, index, -1)
     else:
-        if unique or number >= fabric.shape.planes or not fabric.shape.cores:
+        if unique or number >= fabric.shape.port_planes or not fabric.shape.cores:
             yield _shared(TierName.CORE, number, 0, unique)
             return
         for index in range(fabric.shape.cores):
@@ -198,8 +198,8 @@ def _core_of(fabric: Fabric, number: int) -> Place:
     shape = fabric.shape
     core, plane = divmod(number, fabric.strides.plane)
     missing = ""
-    if plane >= shape.planes:
-        missing = f"there is no plane {plane}: {plural(shape.planes, 'plane')}, from 0"
+    if plane >= shape.port_planes:
+        missing = f"there is no plane {plane}: {plural(shape.port_planes, 'plane')}, from 0"
     elif core >= shape.cores:
         missing = f"there is no core {core} in a plane: {plural(shape.cores, 'core')}, from 0"
     return Place(TierName.CORE, plane, 0, -1, core, -1, missing=missing)

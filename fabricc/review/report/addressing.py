@@ -126,6 +126,8 @@ def growth_rows(fabric: Fabric) -> Iterator[Row]:
 def port_room(fabric: Fabric) -> tuple[int, str]:
     """Units that the ports of the topmost tier have room for, and which ports those are."""
     shape = fabric.shape
+    if not shape.spines:
+        return 1, "without spines"
     if not shape.cores or fabric.core_layout is None:
         return shape.units_per_pod, "of the spines"
     pods = len(fabric.core_layout.down) // (shape.spines_per_core_group * shape.links_per_core)

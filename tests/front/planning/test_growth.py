@@ -128,11 +128,25 @@ ZONES = document(
     spines={"units_per_pod": 16, "oversubscription": 2},
     cores={"model": "sn5400", "nos": "frr"},
 )  # fmt: skip
+RAIL_ONLY = document(
+    gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 64, "wiring": "rail-only"}, spines={"count": 4}
+)
+RAILS_AND_PORTS = document(
+    gpus={"model": "hgx-2x200", "hosts": 24, "hosts_per_unit": 16, "capacity": 128, "wiring": "rail-only"},
+    planes=2,
+    tors={"model": "sn5600", "uplink_gbps": 400},
+    spines={"model": "sn5600", "count": 4},
+)
+SETS = document(
+    gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 256},
+    spines={"rails": 2, "units_per_pod": 8, "oversubscription": 2},
+    cores={"model": "sn5400", "nos": "frr"},
+)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    base=st.sampled_from([RAIL, DUAL, PLANES, NAMED, MIXED, ZONES]),
+    base=st.sampled_from([RAIL, DUAL, PLANES, NAMED, MIXED, ZONES, RAIL_ONLY, RAILS_AND_PORTS, SETS]),
     steps=st.lists(st.tuples(st.sampled_from(GROWTH), st.integers(1, 12)), min_size=1, max_size=4),
 )
 def test_growth_changes_nothing_that_exists(
@@ -191,7 +205,7 @@ def test_outgrowing_the_lock_is_refused_with_what_it_would_take() -> None:
     assert fabric_of(document(gpus={"hosts": 256})).counts()["spines"] == 32
 
 
-@pytest.mark.parametrize("base", [RAIL, DUAL, PLANES, NAMED, ZONES])
+@pytest.mark.parametrize("base", [RAIL, DUAL, PLANES, NAMED, ZONES, RAIL_ONLY, SETS])
 def test_a_pin_that_the_lock_lacks_is_chosen_and_the_others_stay(base: dict[str, Any]) -> None:
     first = planned(base)
     for name in first.lock.strides:
@@ -206,3 +220,44 @@ def test_groups_of_cores_are_not_cut_anew_in_silence() -> None:
     odd = replace(first.lock, strides=dict(first.lock.strides) | {"spines_per_core_group": 5})
     (problem,) = planned(ZONES, odd).diagnostics
     assert (problem.code, "to 5, which does not divide the 8 spines" in problem.message) == ("FAB3020", True)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    gpus=st.sampled_from(
+        [{"rails_per_tor": 0}, {"wiring": "rail-only"}, {"rails_per_tor": 4, "wiring": "rail-only"}]
+    ),
+    hosts=st.integers(1, 4),
+    later=st.lists(st.integers(1, 27), min_size=1, max_size=3),
+)
+def test_spines_that_come_later_renumber_nothing(gpus: dict[str, Any], hosts: int, later: list[int]) -> None:
+    """A unit without spines is filled, then gets spines of its own kind, then more units."""
+    gpus = {"hosts_per_unit": 4, **gpus}
+    first = document(gpus={**gpus, "hosts": hosts})
+    spines = first.pop("spines")
+    before = planned(first)
+    assert before.fabric is not None
+    for number in sorted(later):
+        spec = document(gpus={**gpus, "hosts": hosts + number})
+        if hosts + number <= 4:
+            del spec["spines"]
+        else:
+            spec["spines"] = {**spines, "count": 4}
+        after = planned(spec, before.lock)
+        assert after.fabric is not None, after.diagnostics
+        assert before.fabric is not None
+        old, new = identity(before.fabric), identity(after.fabric)
+        assert {key: new.get(key) for key in old} == old
+        before = after
+
+
+def test_a_rack_that_replaces_the_only_one_is_no_second_unit() -> None:
+    spec = deepcopy(NAMED)
+    del spec["spines"]
+    spec["gpus"] |= {"racks": ["a01"]}
+    del spec["gpus"]["capacity"]
+    first = planned(spec)
+    spec["gpus"]["racks"] = ["b02"]
+    second = planned(spec, first.lock)
+    assert second.fabric is not None, second.diagnostics
+    assert [unit.coordinate for unit in second.fabric.units.values()] == [1]

@@ -29,7 +29,7 @@ from fabricc.front.planning.infiniband.refusals import (
 )
 from fabricc.front.planning.models import UnfitError, models_of
 from fabricc.front.planning.room import Room, port_rooms
-from fabricc.front.planning.shape import Sizing, size
+from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
 from fabricc.front.planning.touched import Touched, as_pinned, compared
 from fabricc.front.planning.units import digits, identities
@@ -135,6 +135,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
         check_hardware(spec, models, NOS)
         width = digits(spec, lock.strides)
         found = identities(spec, lock.units, lock.hosts, width)
+        check_joined(spec, models, len(found.units), lock.strides)
         present = max(found.units) + 1
         units = max(present, spec.gpus.capacity_units or 0)
         sizing = size(spec, models, present, units, lock.strides, catalog)
