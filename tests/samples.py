@@ -317,7 +317,7 @@ def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch
         switch,
         management=management,
         load_balancing=LoadBalancing(mode, queue_pairs=True),
-        bgp=replace(switch.bgp, ttl_security=True),
+        bgp=replace(switch.bgp, **dict.fromkeys(OPTIONS, True)),
     )
 
 

@@ -10,7 +10,7 @@ from fabricc.compiler.gaps import unexpressed
 from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
 from fabricc.fabric.model import Snmp, Switch, Tacacs
 from fabricc.fabric.qos import Trimming
-from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.fabric.routing import OPTIONS, LoadBalancing, Spreading
 from tests.samples import tor
 
 TOR = tor()
@@ -26,7 +26,7 @@ ASKED = replace(
     TOR,
     management=MANAGEMENT,
     load_balancing=LoadBalancing(Spreading.FLOWLET, True, 128),
-    bgp=replace(TOR.bgp, ttl_security=True),
+    bgp=replace(TOR.bgp, **dict.fromkeys(OPTIONS, True)),
 )
 
 
@@ -53,7 +53,7 @@ def test_settings_are_facts_only_when_asked_for() -> None:
         "load_balancing/mode": "flowlet",
         "load_balancing/flowlet_idle_us": 128,
         "load_balancing/queue_pairs": "true",
-        "bgp/ttl_security": "true",
+        **{f"bgp/{name}": "true" for name in OPTIONS},
     }
 
 

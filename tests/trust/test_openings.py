@@ -53,7 +53,6 @@ ALLOWED = {
     ("base/documents/reader.py", "read_text"): PACKAGED,
     ("back/hosts/words.py", "read_text"): PACKAGED,
     ("back/jobs/shipped.py", "read_text"): PACKAGED,
-    ("back/nos/cumulus/consumers.py", "read_text"): PACKAGED,
     ("back/nos/templating.py", "read_bytes"): PACKAGED,
     ("back/nos/printing.py", "read_text"): PACKAGED,
     ("back/nos/sonic/consumers.py", "read_text"): PACKAGED,

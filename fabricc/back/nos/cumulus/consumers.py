@@ -1,82 +1,81 @@
-"""Whether what a part of NVUE needs for taking effect is there, by the documentation (`consumers.yaml`)."""
+"""Whether what a part of NVUE needs for taking effect is there, by the documentation."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.startup import find, members, parsed
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from fabricc.back.nos.reading.scope import Document
     from fabricc.back.nos.reading.tree import Node
 
     Keys = tuple[str, ...]
 
-TABLE = Path(__file__).with_name("consumers.yaml")
 ANY = "*"
 _SWITCHES = ("enable", "state")
 _OFF = frozenset({"off", "disable", "disabled"})
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """What a group of paths needs, by the documentation; named by what is so where it does not hold.
+class Need:
+    """What everything below `top` that is switched on needs, by the documentation.
 
     Attributes:
+        otherwise: what is so where it is not there.
+        page: where the documentation says so.
         at: paths of which one has a value of `holds`, or any where there are none; `*` is the key that it stands for
-            in the group.
-        unless: a path without which it holds by itself; empty where it does not.
+            in `top`.
+        unless: a path without which nothing is needed; empty where something always is.
     """
 
-    at: tuple[Keys, ...]
-    holds: frozenset[str]
-    unless: Keys
+    top: str
+    otherwise: str
     page: str
+    at: tuple[str, ...] = ()
+    holds: frozenset[str] = frozenset()
+    unless: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Paths below `top` that need the same conditions, by name."""
-
-    top: Keys
-    needs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Consumers:
-    """What the file says of conditions; its paths, and since when NVUE has them, are for a test."""
-
-    conditions: Mapping[str, Condition]
-    groups: tuple[Group, ...]
-
-
-@lru_cache(1)
-def consumers() -> Consumers:
-    """The file as values."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    raw: dict[str, Any] = yaml.load(TABLE.read_text("utf-8"), loader)
-    conditions = {
-        name: Condition(
-            tuple(_keys(path) for path in one.get("at", ())),
-            frozenset(one.get("holds", ())),
-            _keys(one.get("unless", "")),
-            one["page"],
-        )
-        for name, one in raw["conditions"].items()
-    }
-    groups = tuple(Group(_keys(one["top"]), tuple(one["needs"])) for one in raw["groups"])
-    return Consumers(conditions, groups)
-
-
-def _keys(path: str) -> Keys:
-    return tuple(path.split("/")) if path else ()
+NEEDS = (
+    Need(
+        "interface/*/router/adaptive-routing",
+        "adaptive routing of the switch is off",
+        "Equal Cost Multipath Load Sharing (adaptive routing is enabled globally and on ports)",
+        at=("router/adaptive-routing/enable", "router/adaptive-routing/state"),
+        holds=frozenset({"on", "enabled"}),
+    ),
+    Need(
+        "interface/*/qos/pfc-watchdog",
+        "the port has no PFC",
+        "Quality of Service (a watchdog can only be configured on a port with PFC or link pause)",
+        at=("interface/*/qos/pfc/profile",),
+    ),
+    Need(
+        "interface/*/packet-trim",
+        "trimming of the switch is off",
+        "Packet Trimming (set the packet trimming state to enabled)",
+        at=("system/forwarding/packet-trim/state",),
+        holds=frozenset({"enabled"}),
+    ),
+    Need(
+        "system/forwarding/packet-trim",
+        "dropped packets of buffers are monitored",
+        "Packet Trimming (not with buffer drops monitored by WJH)",
+        unless="system/wjh/channel/buffer",
+    ),
+    Need(
+        "qos",
+        "RoCE's own profile is on",
+        "RDMA over Converged Ethernet - RoCE (one command sets trust, maps, PFC, ECN, scheduling and pools of its own)",
+        at=("qos/roce/enable", "qos/roce/state"),
+        holds=_OFF,
+        unless="qos/roce",
+    ),
+)
 
 
 def finish(document: Document) -> None:
@@ -88,20 +87,19 @@ def finish(document: Document) -> None:
 
 def unread(root: Node) -> Iterator[tuple[str, int, str]]:
     """Path, its line, and why it has no effect, for everything below `set` that is switched on."""
-    known, tree = consumers(), _Tree(root)
-    for group in known.groups:
-        for names, node in tree.found(group.top):
+    tree = _Tree(root)
+    for need in NEEDS:
+        for names, node in tree.found(need.top):
             if any(
                 child.key[0] in _SWITCHES and _OFF & _words(child)
                 for child in node.children or ()
                 if child.key
             ):
                 continue
-            whys = [name for name in group.needs if not tree.holds(known.conditions[name], names)]
-            if whys:
+            if not tree.holds(need, names):
                 left = iter(names)
-                path = "/".join(next(left) if key == ANY else key for key in group.top)
-                yield path, node.line, ", ".join(whys)
+                path = "/".join(next(left) if key == ANY else key for key in need.top.split("/"))
+                yield path, node.line, need.otherwise
 
 
 def _words(node: Node) -> frozenset[str]:
@@ -116,28 +114,29 @@ class _Tree:
         self.root = root
         self._named: dict[Keys, dict[str, list[Node]]] = {}
 
-    def holds(self, condition: Condition, names: Keys) -> bool:
-        """Whether a condition holds for what `*` stands for."""
-        if condition.unless and not any(self.found(condition.unless, names)):
+    def holds(self, need: Need, names: Keys) -> bool:
+        """Whether what is needed is there for what `*` stands for."""
+        if need.unless and not any(self.found(need.unless, names)):
             return True
         return any(
-            condition.holds & words if condition.holds else words
-            for path in condition.at
+            need.holds & words if need.holds else words
+            for path in need.at
             for _, node in self.found(path, names)
             for words in (_words(node),)
         )
 
-    def found(self, path: Keys, names: Keys = ()) -> Iterator[tuple[Keys, Node]]:
+    def found(self, path: str, names: Keys = ()) -> Iterator[tuple[Keys, Node]]:
         """The nodes at a path and what its `*` stands for there: the name given, or any."""
-        if ANY not in path:
-            if (node := _below(self.root, path)) is not None:
+        keys = tuple(path.split("/"))
+        if ANY not in keys:
+            if (node := _below(self.root, keys)) is not None:
                 yield (), node
             return
-        place = path.index(ANY)
-        known = self._by_name(path[:place])
+        place = keys.index(ANY)
+        known = self._by_name(keys[:place])
         for name in names or known:
             for child in known.get(name, ()):
-                if (node := _below(child, path[place + 1 :])) is not None:
+                if (node := _below(child, keys[place + 1 :])) is not None:
                     yield (name,), node
 
     def _by_name(self, path: Keys) -> dict[str, list[Node]]:
