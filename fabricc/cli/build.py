@@ -27,15 +27,15 @@ LEDGER = "accepted.yaml"
 
 
 @click.command("build", cls=RepinningCommand)
-@click.argument("spec", type=click.Path(path_type=Path))
-@click.option("-o", "--output", "out", type=click.Path(path_type=Path), default=Path("build"), show_default=True,
+@options.spec_argument
+@click.option("-o", "--output", "out", type=options.PATH, default=Path("build"), show_default=True,
               help="Folder of output trees; the tree is named after the cluster.")  # fmt: skip
 @click.option("--frozen", is_flag=True, help="Fail if fabricc.lock would change (for CI).")
 @repin_option(
     "Change the fewest numbers of fabricc.lock that the spec has outgrown, or just KEY: may renumber."
 )
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
-@click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--ledger", type=options.PATH, metavar="FILE",
               help="What devices accepted, if anything. [default: accepted.yaml beside the spec]")  # fmt: skip
 @options.templates_option
 @options.jobs_option

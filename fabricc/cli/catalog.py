@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.text import json_document
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
-from fabricc.cli import model_page, output, words
+from fabricc.cli import model_page, options, output, words
 from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.result import exit_status
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @click.command("catalog")
 @click.argument("name", required=False, shell_complete=words.models)
-@click.option("--add", "extra", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--add", "extra", multiple=True, type=options.PATH, metavar="FILE",
               help="A catalog file of your own; may be given several times.")  # fmt: skip
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.data_option()
 def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     """List every switch, host and NIC, or show model NAME: each figure with its source."""
     catalog, found = load_catalog(list(extra))

@@ -16,10 +16,8 @@ from fabricc.compiler.recheck import check_tree
 
 
 @click.command("check")
-@click.argument("tree", type=click.Path(path_type=Path))
-@click.option(
-    "--spec", type=click.Path(path_type=Path), help="The tree's spec, if it is not found by itself."
-)
+@options.tree_argument
+@options.spec_option
 @click.option(
     "--sim", is_flag=True, help="InfiniBand: also run opensm from these files on simulated switches (ibsim)."
 )
@@ -27,7 +25,7 @@ from fabricc.compiler.recheck import check_tree
     "--found",
     multiple=True,
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     help="InfiniBand: also compare the cabling with this output of ibnetdiscover; repeatable.",
 )
 @click.option(

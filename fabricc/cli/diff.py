@@ -28,12 +28,12 @@ CHANGES = 2
 
 
 @click.command("diff")
-@click.argument("first", metavar="SPEC|TREE", type=click.Path(path_type=Path))
-@click.argument("second", metavar="[SPEC|TREE]", required=False, type=click.Path(path_type=Path))
+@click.argument("first", metavar="SPEC|TREE", type=options.PATH)
+@click.argument("second", metavar="[SPEC|TREE]", required=False, type=options.PATH)
 @click.option("--base", metavar="REV",
               help="Git revision to compare with, where this branch left it. [default: HEAD]")  # fmt: skip
 @click.option("--head", metavar="REV", help="Git revision in place of the files as they are here.")
-@click.option("--policy", "policy_file", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--policy", "policy_file", type=options.PATH, metavar="FILE",
               help="Policy to hold the change to. [default: the spec's own, and fabricc-policy.yaml]")  # fmt: skip
 @click.option(
     "--label", "labels", multiple=True, metavar="NAME", help="A label that the pull request has; repeatable."

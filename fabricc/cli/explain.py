@@ -41,12 +41,9 @@ _STYLES = {"title": "bold", "name": "bold cyan", "label": "dim", "plain": ""}
 @click.command("explain")
 @click.argument("first", metavar="SPEC|TREE|FILE:LINE|CODE", shell_complete=explained)
 @click.argument("words", metavar="[SUBJECT] [FACT]", nargs=-1, shell_complete=subjects)
-@click.option(
-    "--spec", type=click.Path(path_type=Path), help="The spec of a line's tree, if it is not found by itself."
-)
+@click.option("--spec", type=options.PATH, help="The spec of a line's tree, if it is not found by itself.")
 @options.templates_option
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True,
-              help="Text for people, or one JSON object with the explanation and the findings.")  # fmt: skip
+@options.data_option("Text for people, or one JSON object with the explanation and the findings.")
 def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str) -> int:
     """Say why a value is what it is: its rule, its formula in numbers, and the line of the spec behind it.
 

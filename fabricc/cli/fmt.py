@@ -19,7 +19,7 @@ from fabricc.tree.file import write_file
 
 
 @click.command("fmt")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.PATH)
 @click.option("--check", is_flag=True, help="Change nothing; exit status 1 when a file would change.")
 @options.format_option
 def command(files: tuple[Path, ...], check: bool, format_: str) -> int:

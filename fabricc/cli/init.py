@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fabricc.base.documents.schema import schema_path
-from fabricc.cli import output
+from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.lock_file import LOCK_NAME
 from fabricc.tree.file import make_folder, write_file
@@ -41,7 +41,7 @@ _SCHEMA = "cluster.schema.json"
 
 
 @click.command("init")
-@click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
+@click.argument("folder", metavar="[DIR]", type=options.PATH, default=Path())
 def command(folder: Path) -> int:
     """Write a commented spec, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).
 

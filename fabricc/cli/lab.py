@@ -32,7 +32,7 @@ def command() -> None:
 
 def _where(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say which lab is meant."""
-    folder = click.option("--state", type=click.Path(path_type=Path), help="State folder of the lab.")
+    folder = click.option("--state", type=options.PATH, help="State folder of the lab.")
     name = click.option(
         "-l", "--lab", "name", shell_complete=labs, help="Name of the lab, if there are several."
     )
@@ -51,12 +51,10 @@ def _open(name: str | None, folder: Path | None) -> Lab:
 
 
 @command.command("up")
-@click.argument("spec", type=click.Path(path_type=Path))
+@options.spec_argument
 @units_option
 @sample_option
-@click.option(
-    "--state", type=click.Path(path_type=Path), help="State folder. [default: /run/fabricc-lab/<cluster>]"
-)
+@click.option("--state", type=options.PATH, help="State folder. [default: /run/fabricc-lab/<cluster>]")
 @click.option(
     "--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT", help="Miswire: exchange the cables at two ports."
 )
@@ -174,7 +172,7 @@ def heal(name: str | None, state: Path | None, target: str | None) -> int:
 
 @command.command("test")
 @_where
-@click.argument("spec", required=False, type=click.Path(path_type=Path))
+@click.argument("spec", required=False, type=options.PATH)
 @units_option
 @sample_option
 @click.option("--quick", is_flag=True, help="Only the steady state and the failure of one up-link.")
@@ -212,7 +210,7 @@ def test(
 
 @command.command("grow")
 @_where
-@click.argument("spec", type=click.Path(path_type=Path))
+@options.spec_argument
 @units_option
 def grow(name: str | None, state: Path | None, spec: Path, units: int | None) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
@@ -228,7 +226,7 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
 
 
 @command.command("export")
-@click.argument("spec", type=click.Path(path_type=Path))
+@options.spec_argument
 @click.option(
     "--format",
     "format_",
@@ -240,7 +238,7 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
     "-o",
     "--output",
     "out",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     default=Path("build"),
     show_default=True,
     help="Folder of output trees; the tree is named <cluster>-<format>.",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("lock", cls=RepinningCommand)
-@click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options.specs_argument
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs."
 )

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricc.back.nos.templating import override_digests, set_template_path
 from fabricc.cli.output import err
 
-FORMATS = ("text", "json", "sarif", "github", "junit")
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
+FORMATS = ("text", "json", "sarif", "github", "junit")
+PATH = click.Path(path_type=Path)
+
+spec_argument = click.argument("spec", type=PATH)
+specs_argument = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=PATH)
+tree_argument = click.argument("tree", type=PATH)
+spec_option = click.option("--spec", type=PATH, help="The tree's spec, if it is not found by itself.")
+access_option = click.option(
+    "--access",
+    "access_file",
+    type=PATH,
+    metavar="FILE",
+    help="How to log in. [default: fabricc-access.yaml beside the spec]",
+)
+parallel_option = click.option(
+    "--parallel", type=click.IntRange(1, 1024), default=32, show_default=True, help="Connections at once."
+)
 format_option = click.option(
     "--format",
     "format_",
@@ -33,6 +52,18 @@ def _use_templates(_context: click.Context, _option: click.Parameter, folders: t
                 f"warning[FAB7013]: {folder} replaces no built-in template: it has no file such as eos/bgp.j2"
             )
     set_template_path(folders)
+
+
+def data_option(help_: str | None = None) -> Callable[[Any], Any]:
+    """`--format` of verbs that tell people or programs what they found out."""
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help=help_,
+    )
 
 
 templates_option = click.option(

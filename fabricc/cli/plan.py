@@ -14,7 +14,7 @@ import click
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import csv_text, json_document
-from fabricc.cli import growth, output
+from fabricc.cli import growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.compiler import tables
 from fabricc.compiler.compiled import compile_spec
@@ -40,15 +40,14 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 
 
 @click.command("plan", cls=RepinningCommand)
-@click.argument("spec", type=click.Path(path_type=Path))
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True,
-              help="Tables for people, or one JSON object with the plan and the findings.")  # fmt: skip
-@click.option("--csv", "csv_folder", type=click.Path(path_type=Path), metavar="DIR",
+@options.spec_argument
+@options.data_option("Tables for people, or one JSON object with the plan and the findings.")
+@click.option("--csv", "csv_folder", type=options.PATH, metavar="DIR",
               help="Also write cabling, addresses, sessions and QoS as CSV files into DIR.")  # fmt: skip
 @click.option(
     "--qos", is_flag=True, help="Show the worksheet of every lossless port: each step, its unit and source."
 )
-@click.option("--plot", "picture", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--plot", "picture", type=options.PATH, metavar="FILE",
               help="Draw thresholds against buffer into FILE, .svg or .png.")  # fmt: skip
 @repin_option(
     "Plan with the fewest numbers of fabricc.lock changed that the spec has outgrown, or with just KEY."

@@ -30,7 +30,7 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 @click.command("push")
-@click.argument("tree", type=click.Path(path_type=Path))
+@options.tree_argument
 @click.option(
     "--plan", "mode", flag_value="plan", help="Show the waves by what the journal knows; ask no switch."
 )
@@ -40,7 +40,7 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--try", "mode", flag_value="try",
               help="Let one switch of each kind check its configuration and forget it; change nothing.")  # fmt: skip
 @click.option("--record", is_flag=True, help="With --try: keep what devices accepted in the ledger.")
-@click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--ledger", type=options.PATH, metavar="FILE",
               help="The ledger that --record writes. [default: accepted.yaml beside the spec]")  # fmt: skip
 @click.option(
     "--resume", "mode", flag_value="resume", help="End the latest run, which was killed or interrupted."
@@ -52,45 +52,42 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     "--status", "mode", flag_value="status", help="Show the runs, or with --run one of them by switch."
 )
 @click.option("--run", "number", metavar="RUN", type=int, help="The run that --status is to show.")
-@click.option("--inventory-out", type=click.Path(path_type=Path), metavar="DIR",
+@click.option("--inventory-out", type=options.PATH, metavar="DIR",
               help="Write Nornir's SimpleInventory, without secrets, and end.")  # fmt: skip
-@click.option("--access", "access_file", type=click.Path(path_type=Path), metavar="FILE",
-              help="How to log in. [default: fabricc-access.yaml beside the spec]")  # fmt: skip
-@click.option(
-    "--spec", type=click.Path(path_type=Path), help="The tree's spec, if it is not found by itself."
-)
+@options.access_option
+@options.spec_option
 @click.option("--tree-digest", default="", metavar="SHA256",
               help="What the tree's digest must be, in place of the proof that the spec gives its files.")  # fmt: skip
-@click.option("--journal", type=click.Path(path_type=Path),
+@click.option("--journal", type=options.PATH,
               help="The journal. [default: ~/.local/state/fabricc/push/<cluster>.sqlite]")  # fmt: skip
 @click.option("--only", multiple=True, metavar="SWITCH", shell_complete=switches,
               help="Only this switch; repeatable.")  # fmt: skip
 @click.option("--keep", type=Share(), default="75%", show_default=True,
               help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
-@click.option("--wave-size", type=click.IntRange(1), help="Switches in one wave at most.")
-@click.option(
-    "--parallel", type=click.IntRange(1, 1024), default=32, show_default=True, help="Connections at once."
-)
-@click.option("--settle", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS",
+@click.option("--wave-size", "most", type=click.IntRange(1), help="Switches in one wave at most.")
+@options.parallel_option
+@click.option("--settle", "settle_s", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS",
               help="How long a switch may take to come good after its change.")  # fmt: skip
-@click.option("--drain-wait", type=click.FloatRange(0), default=5.0, show_default=True, metavar="SECONDS",
+@click.option("--drain-wait", "drain_s", type=click.FloatRange(0), default=5.0, show_default=True, metavar="SECONDS",
               help="How long traffic has to leave a drained switch.")  # fmt: skip
-@click.option("--confirm-within", type=click.IntRange(10), default=300, show_default=True, metavar="SECONDS",
+@click.option("--confirm-within", "confirm_s", type=click.IntRange(10), default=300, show_default=True,
+              metavar="SECONDS",
               help="A switch goes back by itself unless its change is confirmed within this time.")  # fmt: skip
-@click.option("--max-failures", type=click.IntRange(0), default=0, show_default=True,
+@click.option("--max-failures", "failures", type=click.IntRange(0), default=0, show_default=True,
               help="Switches that may fail, and be brought back, before the push stops.")  # fmt: skip
-@click.option("--max-errors", type=click.IntRange(0), default=100, show_default=True,
+@click.option("--max-errors", "errors", type=click.IntRange(0), default=100, show_default=True,
               help="Interface errors of a port that may come on top.")  # fmt: skip
-@click.option("--max-drops", type=click.IntRange(0), default=0, show_default=True,
+@click.option("--max-drops", "drops", type=click.IntRange(0), default=0, show_default=True,
               help="Packets of lossless classes that a port may drop.")  # fmt: skip
-@click.option("--max-pauses", type=click.IntRange(0), default=1000, show_default=True,
+@click.option("--max-pauses", "pauses", type=click.IntRange(0), default=1000, show_default=True,
               help="PFC frames of a port in a second, sent and received, that are no congestion.")  # fmt: skip
-@click.option("--max-marks", type=click.IntRange(0), default=100_000, show_default=True,
+@click.option("--max-marks", "marks", type=click.IntRange(0), default=100_000, show_default=True,
               help="Packets that a port may mark (ECN) in a second without it being congestion.")  # fmt: skip
 @click.option("--congestion", type=click.Choice(["warn", "stop"]), default="warn", show_default=True,
               help="Whether more pauses or marks are told, or stop the push.")  # fmt: skip
 @click.option(
     "--allow-alarms",
+    "alarms",
     is_flag=True,
     help="Push to switches that have alarms; new ones stop the push all the same.",
 )
@@ -101,14 +98,7 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
               help="Push although this account cannot log in any more afterwards; repeatable.")  # fmt: skip
 @click.option("--no-drain", is_flag=True, help="Do not drain before a disruptive change: traffic is lost.")
 @options.templates_option
-def command(
-    tree: Path,
-    mode: str | None,
-    rollback: int | None,
-    number: int | None,
-    inventory_out: Path | None,
-    **chosen: Any,
-) -> int:
+def command(mode: str | None, rollback: int | None, inventory_out: Path | None, **chosen: Any) -> int:
     """Bring every switch of TREE (build/<cluster>) to its configuration there.
 
     Exit status 1 when the push does not start, 3 when a switch failed: it was then brought back, or is told as unknown.
@@ -121,4 +111,4 @@ def command(
         raise click.UsageError("--record keeps what --try finds.")
     from fabricc.cli.pushing import pushed  # what asks switches; `--help` and completion do not
 
-    return pushed(tree, mode, rollback, number, inventory_out, chosen)
+    return pushed(mode, rollback, inventory_out, chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,49 +29,24 @@ if TYPE_CHECKING:
     from fabricc.operate.push.start import Preview
 
 ENVIRONMENT, INTERRUPTED = 3, 130
-_OPTIONS = {
-    "keep": "keep",
-    "parallel": "parallel",
-    "wave_size": "most",
-    "settle": "settle_s",
-    "drain_wait": "drain_s",
-    "confirm_within": "confirm_s",
-    "max_failures": "failures",
-    "max_errors": "errors",
-    "adopt": "adopt",
-    "no_drain": "drain",
-    "max_drops": "drops",
-    "max_pauses": "pauses",
-    "max_marks": "marks",
-    "congestion": "congestion",
-    "allow_alarms": "alarms",
-}
-"""Parameter of the command line -> the field of `fabricc.operate.push.options.Options` that it sets."""
+_OPTIONS = tuple(one.name for one in fields(Options))
+"""Each is named as its parameter of the command line is; `drain` by its contrary, `no_drain`."""
 
 
-def pushed(
-    tree: Path,
-    mode: str | None,
-    rollback: int | None,
-    number: int | None,
-    inventory_out: Path | None,
-    chosen: dict[str, Any],
-) -> int:
+def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, chosen: dict[str, Any]) -> int:
     """Do what was asked for and tell it; the exit status.
 
     Args:
-        tree: the built tree.
         mode: `plan`, `dry-run`, `try`, `resume` or `status`; None to push, or with one of the next two.
         rollback: the number of the run to take back.
-        number: of the run that `status` tells of.
         inventory_out: folder for the inventory of another tool.
         chosen: the other options by their parameters' names.
     """
-    setting = _setting(tree, chosen, needs_access=mode != "status")
+    setting = _setting(chosen, needs_access=mode != "status")
     if inventory_out is not None:
         return _export(setting, inventory_out)
     if mode == "status":
-        return _status(setting.journal, number)
+        return _status(setting.journal, chosen["number"])
     if mode in ("plan", "dry-run"):
         return _preview(setting, ask=mode == "dry-run")
     if mode == "try":
@@ -79,18 +54,17 @@ def pushed(
     return _carry_out(setting, mode, rollback)
 
 
-def _setting(tree: Path, chosen: dict[str, Any], *, needs_access: bool) -> Setting:
+def _setting(chosen: dict[str, Any], *, needs_access: bool) -> Setting:
     digest = chosen["tree_digest"].lower().removeprefix("sha256:")
-    source = read_source(tree, chosen["spec"], digest=digest)
-    asked = {option: chosen[parameter] for parameter, option in _OPTIONS.items()}
-    asked |= {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
+    source = read_source(chosen["tree"], chosen["spec"], digest=digest)
+    asked = chosen | {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
     access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
     path = chosen["journal"] or journal.default_path(source.fabric.cluster)
     return Setting(
         source,
         access,
         path,
-        Options(**asked),
+        Options(**{name: asked[name] for name in _OPTIONS}),
         only=chosen["only"],
         stated=_stated(),
         vouched=bool(digest),
@@ -125,9 +99,9 @@ def _stated() -> frozenset[str]:
     """Names of the options of a run that the command line has."""
     at = click.get_current_context()
     return frozenset(
-        option
-        for parameter, option in _OPTIONS.items()
-        if at.get_parameter_source(parameter) is ParameterSource.COMMANDLINE
+        name
+        for name in _OPTIONS
+        if at.get_parameter_source("no_drain" if name == "drain" else name) is ParameterSource.COMMANDLINE
     )
 
 

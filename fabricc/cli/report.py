@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fabricc.base.foreign.files import Folder
-from fabricc.cli import output
+from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
 from fabricc.review.report.page import html, is_report
@@ -18,8 +18,8 @@ _BEGINNING = 4096
 
 
 @click.command("report")
-@click.argument("spec", type=click.Path(path_type=Path))
-@click.option("--output", "-o", "target", type=click.Path(path_type=Path), metavar="FILE", default="report.html",
+@options.spec_argument
+@click.option("--output", "-o", "target", type=options.PATH, metavar="FILE", default="report.html",
               show_default=True, help="Where to write the page; - for standard output.")  # fmt: skip
 def command(spec: Path, target: Path) -> int:
     """Write what SPEC becomes as one HTML page, to read, print and sign.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("validate")
-@click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options.specs_argument
 @options.format_option
 def command(specs: tuple[Path, ...], format_: str) -> int:
     """Check SPEC: YAML, schema, meaning, whether the hardware can do it and the chosen NOS can say it."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+from fabricc.cli import options
 from fabricc.cli.words import switches
 
 ASPECTS = ("cabling", "bgp", "routes", "interfaces", "qos", "config")
@@ -33,7 +33,7 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 @click.command("verify")
-@click.argument("tree", type=click.Path(path_type=Path))
+@options.tree_argument
 @click.option("--only", type=Several(ASPECTS), default=",".join(ASPECTS), metavar="LIST",
               help=f"What to compare: {', '.join(ASPECTS)}. [default: all]")  # fmt: skip
 @click.option(
@@ -44,32 +44,18 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     shell_complete=switches,
     help="The switches to ask. [default: all]",
 )
-@click.option("--access", "access_file", type=click.Path(path_type=Path), metavar="FILE",
-              help="How to log in. [default: fabricc-access.yaml beside the spec]")  # fmt: skip
-@click.option(
-    "--spec", type=click.Path(path_type=Path), help="The tree's spec, if it is not found by itself."
-)
-@click.option(
-    "--parallel", type=click.IntRange(1, 1024), default=32, show_default=True, help="Connections at once."
-)
+@options.access_option
+@options.spec_option
+@options.parallel_option
 @click.option("--max-errors", type=click.IntRange(0), default=100, show_default=True,
               help="Interface errors of a port that are not worth a word.")  # fmt: skip
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True,
               help="How it is told, on standard output.")  # fmt: skip
-def command(
-    tree: Path,
-    only: tuple[str, ...],
-    devices: tuple[str, ...],
-    access_file: Path | None,
-    spec: Path | None,
-    parallel: int,
-    max_errors: int,
-    format_: str,
-) -> int:
+def command(**chosen: Any) -> int:
     """Ask every switch of TREE (build/<cluster>), changing nothing, and compare it with the plan.
 
     Exit status 0 as planned, 1 something is not, 3 a switch could not be asked.
     """
     from fabricc.cli.verifying import verified  # what asks switches; `--help` and completion do not
 
-    return verified(tree, only, devices, access_file, spec, parallel, max_errors, format_)
+    return verified(**chosen)
