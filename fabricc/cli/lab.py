@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,9 +21,6 @@ from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.status import rows
 from fabricc.operate.lab.steady import Network, compare_steady
 from fabricc.operate.lab.trial import SETTLE_S, network_of, trial_of, try_out
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @click.group("lab")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fabricc.back.nos.templating import override_digests, set_template_path
 from fabricc.cli.output import err
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
 PATH = click.Path(path_type=Path)

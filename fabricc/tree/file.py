@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
-from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.files import Folder, ForeignFileError, clone_of, kind_of
 from fabricc.tree.failure import EmitError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _NOTHING_LOST = "What stood there before is untouched."
 _NAME_IT = "Name the place itself, or remove the link."

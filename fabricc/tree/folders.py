@@ -7,12 +7,10 @@ tree's folders, emptied, stay as the hidden folder in which the next build puts 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+from pathlib import Path
+from typing import NamedTuple
 
 KEPT_FROM = 2000
 """Number of folders from which keeping them pays."""

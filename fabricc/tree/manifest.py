@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.tree.names import is_cluster, is_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NAME = "manifest.json"
 FORMAT = 1

@@ -15,9 +15,9 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.files import Folder, ForeignFileError
 from fabricc.base.values import dataclass
@@ -26,9 +26,6 @@ from fabricc.tree.failure import EmitError
 from fabricc.tree.names import checked_path
 from fabricc.tree.stage import CREATE, Written, stands
 from fabricc.tree.state import state_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from fabricc.tree import folders
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # linux/fs.h

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.foreign.text import visible
 from fabricc.base.values import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KeyPath = tuple[str | int, ...]
 """Keys and indices from the root of a document to a value."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -12,9 +13,6 @@ from fabricc.base.documents.composer import Composer, Rules, Stop
 from fabricc.base.documents.document import Document, clip
 from fabricc.base.documents.scalars import FORBIDDEN, check_text, resolve
 from fabricc.base.documents.syntax import syntax_diagnostic
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 try:
     from yaml import CLoader as EventLoader

@@ -9,13 +9,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISLNK, S_ISREG, S_ISSOCK
-from typing import TYPE_CHECKING, BinaryIO, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import BinaryIO, Self
 
 LIMIT = 64 << 20
 """Bytes of a file that is read whole, unless a caller says otherwise."""

@@ -16,15 +16,13 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, Self
 
 from fabricc.base.values import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 LARGEST = 64 << 20
 """Bytes of a file that is read whole, and of a listing."""

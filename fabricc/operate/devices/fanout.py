@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from nornir.core import Nornir
 from nornir.core.configuration import Config
@@ -11,9 +12,6 @@ from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
 from nornir.core.state import GlobalState
 from nornir.core.task import Result
 from nornir.plugins.runners import ThreadedRunner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 R = TypeVar("R")
 

@@ -6,10 +6,8 @@ another part of fabricc.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DRIVERS: Mapping[str, str] = {
     "cumulus": "cumulus",

@@ -11,13 +11,10 @@ A file begins after a line `==> NAME <==`, as head(1) prints several files, and 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.files import Folder, read
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MARK = re.compile(r"==> ([A-Za-z0-9][\w.+-]*) <==")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from napalm.base.base import NetworkDriver
 from napalm.base.exceptions import (
@@ -14,9 +14,6 @@ from napalm.base.exceptions import (
     NapalmException,
     ReplaceConfigException,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _VTYSH = re.compile(r"line (\d+): (.*?)(?=; (?:line \d+:|vtysh\b)|$|\n)")
 _WORD = re.compile(r"[^\s\"':,;{}\[\]]+")

@@ -6,10 +6,11 @@ import json
 import re
 import time
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files as package_files
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from napalm.base.exceptions import (
     CommandErrorException,
@@ -27,9 +28,6 @@ from fabricc.operate.drivers.checking import Checking, Refusal, vtysh_refusals
 from fabricc.operate.drivers.linux_getters import LinuxGetters
 from fabricc.operate.drivers.redact import redacted
 from fabricc.operate.drivers.shell import Shell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAIN = "frr.conf"
 FILES = {

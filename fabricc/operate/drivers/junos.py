@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import napalm.junos
 from jnpr.junos.exception import (
@@ -42,9 +43,6 @@ from fabricc.operate.drivers.limits import SESSION_BYTES, AnswerTooLargeError
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
 from fabricc.operate.drivers.single import CleanCommits, clean, one_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FILE = "juniper.conf"
 _MINUTE_S = 60

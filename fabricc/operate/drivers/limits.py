@@ -9,11 +9,9 @@ from __future__ import annotations
 import http.client
 import socket
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Any
 
 ANSWER_BYTES = 64 << 20
 """Bytes of one answer: the largest configurations and counters of switches are of a few MiB. Our judgement."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
 from fabricc.operate.drivers import linux_views, vtysh_views
 from fabricc.operate.drivers.lossless import Counters, Tally
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class LinuxGetters:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from napalm.base.base import NetworkDriver
 from napalm.base.exceptions import CommandErrorException, NapalmException, SessionLockedException
@@ -13,9 +14,6 @@ from napalm.base.exceptions import CommandErrorException, NapalmException, Sessi
 from fabricc.operate.drivers.linux_getters import LinuxGetters
 from fabricc.operate.drivers.redact import redacted
 from fabricc.operate.drivers.shell import Shell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HELD = 75  # EX_TEMPFAIL of sysexits.h: another session holds the lock
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from napalm.base.base import NetworkDriver
 from napalm.base.exceptions import CommandErrorException, CommitError, NapalmException
 
 from fabricc.operate.drivers.bundle import candidate_files
 from fabricc.operate.drivers.redact import redacted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 def one_text(filename: str | None, config: str | None, name: str, failure: type[NapalmException]) -> str:

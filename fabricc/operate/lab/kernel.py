@@ -8,16 +8,13 @@ import os
 import socket
 import struct
 import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fabricc.operate.lab.failure import LabError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 NAMESPACES = Path("/run/netns")
 """Where iproute2 binds named network namespaces (ip-netns(8))."""

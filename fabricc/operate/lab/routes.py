@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from fabricc.operate.lab.kernel import inside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # linux/rtnetlink.h and linux/netlink.h
 _RTM_NEWROUTE, _RTM_GETROUTE, _NLMSG_ERROR, _NLMSG_DONE = 24, 26, 2, 3

@@ -6,17 +6,15 @@ import fcntl
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
 from fabricc.operate.lab.failure import LabError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DEFAULT = Path("/run/fabricc-lab")
 """Labs of this machine, a folder each, named after the cluster."""

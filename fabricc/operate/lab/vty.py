@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 _TIMEOUT_S = 20.0
 _END = b"\0\0\0"  # then one byte of status (FRR lib/vty.c, vtysh protocol)

@@ -15,16 +15,14 @@ import stat
 import threading
 import time
 import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from fabricc.base.values import dataclass
 from fabricc.operate.push.built_tree import RefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 R = TypeVar("R")
 _FORMAT = 1

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fabricc.base.values import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 UNREACHABLE_S = 60
 """How long a switch that does not answer is asked again before it is called unknown: our judgement."""

@@ -8,14 +8,11 @@ both ends must agree on (`Plant.breaking`), when both ends are old or both are n
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 TIERS = ("tor", "spine", "core")
 WHOLE = Fraction(1)

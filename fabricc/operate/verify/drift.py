@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from fabricc.base.diagnostics import Position
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.operate.verify.model import Aspect, Found, found
 from fabricc.proof.compare import compare as compare_facts
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
 
 LOSSLESS = ("qos/", "watchdog/", "pool/", "trimming/", "link_retry")
 """What facts of the lossless policy begin with."""

@@ -8,14 +8,11 @@ more: moves into the port that is free, and a cable that is laid or taken away w
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 End = tuple[str, str]
 """A device and its port."""

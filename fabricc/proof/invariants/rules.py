@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.compare import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Rule(NamedTuple):
