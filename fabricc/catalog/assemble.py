@@ -13,6 +13,7 @@ from fabricc.catalog.model import (
     HeadroomRow,
     HostModel,
     Limits,
+    NicCage,
     NicModel,
     Pools,
     SpectrumFigures,
@@ -126,8 +127,15 @@ def nic(name: str, raw: Raw) -> NicModel:
         port_splits=tuple(breakout(text) for text in raw["ports"]["splits"]),
         infiniband=raw["infiniband"]["value"] if "infiniband" in raw else "",
         **_nic_figures(raw),
-        sources={key: citation(part) for key, part in raw.items() if isinstance(part, dict)},
+        cages=tuple(map(_nic_cage, raw.get("cages", ()))),
+        sources={key: citation(part) for key, part in raw.items() if isinstance(part, dict)}
+        | {f"cages.{index}": citation(cage) for index, cage in enumerate(raw.get("cages", ()))},
     )
+
+
+def _nic_cage(raw: Raw) -> NicCage:
+    use = breakout(raw["use"])
+    return NicCage(raw["form_factor"], use.children, use.speed_gbps, use.lanes)
 
 
 def _nic_figures(raw: Raw) -> Raw:
@@ -158,6 +166,10 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
         sources["pci"] = citation(raw["pci"])
     value["nic"] = find_nic(value["nic"])
     value["gpu_vendor"] = raw.get("gpu_vendor", "nvidia") if value["gpus"] else "none"
+    if "cages" in raw:
+        value["form_factor"] = raw["cages"]["form_factor"]
+        value["cages"] = tuple(map(tuple, raw["cages"]["rails"]))
+        sources["form_factor"] = sources["cages"] = citation(raw["cages"])
     return HostModel(name=name, title=raw["title"], vendor=raw["vendor"], pci=pci, sources=sources, **value)
 
 
@@ -169,6 +181,7 @@ def _cages(raw: Raw, index: int, sources: dict[str, str]) -> CageGroup:
         lanes=raw["lanes"],
         breakouts=tuple(breakout(text) for text in raw["breakouts"]),
         fabric=raw.get("fabric", True),
+        form_factor=raw.get("form_factor", ""),
     )
 
 

@@ -43,6 +43,8 @@ def host_findings(model: HostModel) -> Iterator[Finding]:
     """Contradictions within a host: a PCI list of the wrong length, a speed the NIC does not have."""
     if model.pci and len(model.pci) != model.rails:
         yield ("pci",), f"{len(model.pci)} PCI addresses for {model.rails} rails", "List one for each rail."
+    if model.cages and sorted(rail for cage in model.cages for rail in cage) != list(range(model.rails)):
+        yield ("cages",), "a rail is in no cage or in two", f"Name each of 0 to {model.rails - 1} once."
     speeds = {use.speed_gbps for use in model.nic.port_splits}
     if model.port_gbps not in speeds:
         known = ", ".join(f"{speed}G" for speed in sorted(speeds))

@@ -28,6 +28,7 @@ class CageGroup:
         lanes: SerDes lanes of one cage.
         breakouts: what a cage can be, the unsplit use among them (children 1).
         fabric: False for service ports (SFP28 and the like), which the planner leaves alone.
+        form_factor: empty where it follows from lanes and speed, see `optics.form_factor`.
     """
 
     first: int
@@ -35,6 +36,7 @@ class CageGroup:
     lanes: int
     breakouts: tuple[Breakout, ...]
     fabric: bool = True
+    form_factor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +222,16 @@ class SwitchModel:
 
 
 @dataclass(frozen=True, slots=True)
+class NicCage:
+    """A cage that a NIC is sold with, and what its port is used as."""
+
+    form_factor: str
+    children: int
+    speed_gbps: int
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True)
 class NicModel:
     """A NIC family: how it is named by the kernel, what its port can be split into, and its QoS figures.
 
@@ -232,6 +244,7 @@ class NicModel:
         congestion: parameters of its congestion control, by the names that its tools give them.
         firmware: settings kept in the NIC, likewise.
         strict_rate_limit: rate limit of a strict class in the unit of its tools; 0 for none.
+        cages: those that it is sold with; empty where their form follows from lanes and speed.
     """
 
     name: str
@@ -250,6 +263,7 @@ class NicModel:
     congestion: tuple[tuple[str, int], ...] = ()
     firmware: tuple[tuple[str, int], ...] = ()
     strict_rate_limit: int = 0
+    cages: tuple[NicCage, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -265,6 +279,7 @@ class HostModel:
         pci: PCI addresses of the NICs in rail order; empty where the platform does not fix them.
         management_interface: netdev of the out-of-band or front-end network, for NCCL's socket.
         gpu_vendor: maker of the GPUs, `nvidia` or `amd`; `none` where there are none.
+        form_factor, cages: of cages that NICs share, and the rails of each; empty where every NIC has its own.
     """
 
     name: str
@@ -278,6 +293,8 @@ class HostModel:
     pci: tuple[str, ...]
     management_interface: str
     gpu_vendor: str = "nvidia"
+    form_factor: str = ""
+    cages: tuple[tuple[int, ...], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 

@@ -134,7 +134,8 @@ def test_every_figure_of_a_switch_says_where_it_comes_from(name: str):
 def test_every_figure_of_a_host_says_where_it_comes_from(name: str):
     model = CATALOG.hosts[name]
     expected = {"gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface"}
-    assert set(model.sources) == expected | ({"pci"} if model.pci else set())
+    expected |= ({"pci"} if model.pci else set()) | ({"cages", "form_factor"} if model.cages else set())
+    assert set(model.sources) == expected
 
 
 @pytest.mark.parametrize("name", CATALOG.switches)

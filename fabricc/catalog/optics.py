@@ -1,0 +1,205 @@
+"""Transceivers, fibres and cable assemblies of the trade, and the cages that take them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.base.documents.reader import shipped
+from fabricc.base.values import dataclass
+from fabricc.catalog.assemble import breakout, citation
+from fabricc.catalog.library import cite
+from fabricc.catalog.model import Breakout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.catalog.model import CageGroup, HostModel
+
+TABLE = Path(__file__).parent / "optics.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a maker sells.
+
+    Attributes:
+        reach_m: where it is less than that of what it is a part of.
+        lengths: the lengths sold, m, with the number of each; empty where the number is that of all.
+    """
+
+    vendor: str
+    number: str
+    reach_m: int | None
+    lengths: tuple[tuple[float, str], ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Optics that understand each other; `parallel` ones have a fibre for each lane, and can be split."""
+
+    medium: str
+    lane_gbps: int
+    parallel: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transceiver:
+    """A pluggable module.
+
+    Attributes:
+        connectors: its sockets for fibres, in the order of the children they carry.
+        uses: what its cage does electrically when it is in use.
+    """
+
+    title: str
+    form_factor: str
+    family: str
+    connectors: tuple[str, ...]
+    reach_m: int
+    uses: tuple[Breakout, ...]
+    parts: tuple[Part, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fibre:
+    """A fibre cable with a plug at the near side and `fan` plugs at the far one."""
+
+    medium: str
+    near: str
+    far: str
+    fan: int
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A cable with modules on it: one at the near side, one for each of `fan` children at the far one."""
+
+    medium: str
+    near: tuple[str, ...]
+    far: tuple[str, ...]
+    fan: tuple[int, ...]
+    lane_gbps: int
+    converts: bool
+    reach_m: int
+    parts: tuple[Part, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Optics:
+    """All of them, and the rules of cages: (lanes, Gb/s a lane, form factor), and which plugs a cage takes."""
+
+    rule: tuple[tuple[int, int, str], ...]
+    takes: Mapping[str, tuple[str, ...]]
+    families: Mapping[str, Family]
+    transceivers: tuple[Transceiver, ...]
+    fibres: tuple[Fibre, ...]
+    assemblies: tuple[Assembly, ...]
+
+
+class End(NamedTuple):
+    """A cage as one end of a link sees it: its form factor, what it is used as, and who made the box."""
+
+    form_factor: str
+    use: Breakout
+    vendor: str
+
+
+@cache
+def optics() -> Optics:
+    """The table that comes with the product."""
+    raw = shipped(TABLE)
+    table = cite({key: value for key, value in raw.items() if key != "sources"}, raw["sources"])
+    return Optics(
+        rule=tuple(
+            (row["lanes"], row["lane_gbps"], row["form_factor"]) for row in table["cages"]["rule"]["rows"]
+        ),
+        takes={cage: tuple(row["plugs"]) for cage, row in table["cages"]["takes"].items()},
+        families={
+            name: Family(row["medium"], row["lane_gbps"], row["parallel"], citation(row))
+            for name, row in table["families"].items()
+        },
+        transceivers=tuple(map(_transceiver, table["transceivers"])),
+        fibres=tuple(
+            Fibre(row["medium"], row["near"], row["far"], row["fan"], _parts(row)) for row in table["fibres"]
+        ),
+        assemblies=tuple(map(_assembly, table["assemblies"])),
+    )
+
+
+def _transceiver(row: Mapping[str, Any]) -> Transceiver:
+    return Transceiver(
+        row["title"], row["form_factor"], row["family"], tuple(row["connectors"]), row["reach_m"],
+        tuple(map(breakout, row["uses"])), _parts(row), citation(row),
+    )  # fmt: skip
+
+
+def _assembly(row: Mapping[str, Any]) -> Assembly:
+    return Assembly(
+        row["medium"], tuple(row["near"]), tuple(row["far"]), tuple(row["fan"]), row["lane_gbps"],
+        row.get("converts", False), row["reach_m"], _parts(row), citation(row),
+    )  # fmt: skip
+
+
+def _parts(row: Mapping[str, Any]) -> tuple[Part, ...]:
+    return tuple(
+        Part(
+            part["vendor"], part["number"], part.get("reach_m"),
+            tuple(sorted(part.get("lengths", {}).items())), citation(part),
+        )
+        for part in row["parts"]
+    )  # fmt: skip
+
+
+def lane_gbps(use: Breakout) -> Fraction:
+    """What one lane of such a use carries, Gb/s."""
+    return Fraction(use.speed_gbps, use.lanes)
+
+
+def form_factor(lanes: int, uses: Iterable[Breakout]) -> str:
+    """The form of a cage of so many lanes whose model does not say it, by the fastest of its uses."""
+    fastest = max(map(lane_gbps, uses))
+    rows = optics().rule
+    return next((form for most, gbps, form in rows if lanes <= most and fastest <= gbps), rows[-1][2])
+
+
+def plugs(cage: str) -> tuple[str, ...]:
+    """The plugs that a cage takes, its own first."""
+    return cage, *optics().takes.get(cage, ())
+
+
+def cage_form(group: CageGroup) -> str:
+    """The form factor of a switch's cages."""
+    return group.form_factor or form_factor(group.lanes, group.breakouts)
+
+
+def host_ends(model: HostModel) -> tuple[End, ...]:
+    """What a back-end cage of a host may be, all with as many children: as its NIC is sold, else by lanes and speed."""
+    nic, ports, speed = model.nic, model.ports_per_nic, model.port_gbps
+    splits = [use for use in nic.port_splits if use.speed_gbps == speed]
+    if model.cages:
+        uses = [replace(use, children=len(model.cages[0])) for use in splits if use.children == 1]
+        return tuple(End(model.form_factor, use, nic.vendor) for use in uses)
+    sold = [
+        (each.form_factor, Breakout(each.children, speed, each.lanes))
+        for each in nic.cages
+        if each.speed_gbps == speed
+    ]
+    sold = sold or [(_flat(form_factor(use.children * use.lanes, (use,))), use) for use in splits]
+    for children in (ports, 1) if nic.cages else (1, ports):
+        if found := [End(form, use, nic.vendor) for form, use in sold if use.children == children]:
+            return tuple(found)
+    return ()
+
+
+def _flat(form: str) -> str:
+    """The form on a NIC, where the heat sink is the card's."""
+    return "osfp-rhs" if form == "osfp" else form

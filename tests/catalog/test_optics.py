@@ -1,0 +1,154 @@
+"""What joins two cages: it fits both, both ends understand each other, and it reaches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricc.base.documents.schema import breaches
+from fabricc.catalog.joining import FIBRES, fits, number_of, part_for, reach_of, shortest
+from fabricc.catalog.load import load_catalog
+from fabricc.catalog.model import Breakout
+from fabricc.catalog.optics import TABLE, End, cage_form, form_factor, host_ends, optics, plugs
+from fabricc.catalog.reach import reaches
+
+CATALOG, _ = load_catalog()
+MEDIA = sorted(reaches())
+SWITCH_ENDS = sorted(
+    {
+        End(cage_form(group), use, model.vendor)
+        for model in CATALOG.switches.values()
+        for group in model.cages
+        if group.fabric
+        for use in group.breakouts
+    },
+    key=repr,
+)
+HOST_ENDS = sorted({end for model in CATALOG.hosts.values() for end in host_ends(model)}, key=repr)
+
+
+def test_the_file_follows_its_schema_and_every_source_is_known() -> None:
+    content = yaml.safe_load(TABLE.read_text("utf-8"))
+    assert [breach.message for breach in breaches(content, "optics")] == []
+
+    def cited(node: object) -> set[str]:
+        if isinstance(node, dict):
+            own = {node["source"]} if isinstance(node.get("source"), str) else set()
+            return own.union(*map(cited, node.values()))
+        return set().union(*map(cited, node)) if isinstance(node, list) else set()
+
+    body = {key: value for key, value in content.items() if key != "sources"}
+    assert cited(body) == set(content["sources"])
+
+
+def test_every_use_of_a_transceiver_fills_whole_lanes_of_light_and_whole_connectors() -> None:
+    for module in optics().transceivers:
+        family = optics().families[module.family]
+        for use in module.uses:
+            assert use.speed_gbps % family.lane_gbps == 0, module.title
+            sockets = len(module.connectors)
+            assert use.children % sockets == 0 or sockets % use.children == 0, module.title
+
+
+def test_every_host_of_the_catalog_has_a_cage() -> None:
+    assert [name for name, model in CATALOG.hosts.items() if model.gpus and not host_ends(model)] == []
+
+
+def test_the_form_of_a_cage_follows_from_its_lanes_unless_the_model_says_it() -> None:
+    forms = {
+        name: {cage_form(group) for group in CATALOG.switches[name].cages if group.fabric}
+        for name in ("sn3700", "sn4700", "sn5600", "linux-16x100", "7280r4-32qf-32df")
+    }
+    assert forms == {
+        "sn3700": {"qsfp56"},
+        "sn4700": {"qsfp-dd"},
+        "sn5600": {"osfp"},
+        "linux-16x100": {"qsfp28"},
+        "7280r4-32qf-32df": {"osfp", "qsfp112"},
+    }
+    assert form_factor(1, [Breakout(1, 25, 1)]) == "sfp28"
+
+
+def test_two_connectx_7_of_a_dgx_h100_share_a_cage() -> None:
+    (end,) = host_ends(CATALOG.hosts["dgx-h100"])
+    assert (end.form_factor, end.use) == ("osfp-rhs", Breakout(2, 400, 4))
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.sampled_from(SWITCH_ENDS), st.sampled_from(SWITCH_ENDS + HOST_ENDS), st.sampled_from(MEDIA),
+    st.integers(1, 20_000), st.booleans(),
+)  # fmt: skip
+def test_what_joins_two_ends_fits_both_and_reaches(
+    near: End, far: End, medium: str, metres: int, alone: bool
+) -> None:
+    fit = shortest(fits(near, far, medium, alone=alone), metres, (near.vendor, far.vendor))
+    if fit is None:
+        return
+    assert reach_of(fit) >= metres
+    if medium in FIBRES:
+        assert fit.near is not None
+        assert fit.far is not None
+        assert fit.near.family == fit.far.family
+        assert optics().families[fit.near.family].medium == medium
+        for end, module in ((near, fit.near), (far, fit.far)):
+            assert module.form_factor in plugs(end.form_factor)
+            assert end.use in module.uses
+            if part := part_for(module.parts, end.vendor, metres):
+                assert part.reach_m is None or part.reach_m >= metres
+    else:
+        assert fit.cable is not None
+        assert fit.cable.medium == medium
+        assert (
+            max(near.use.children, far.use.children) in fit.cable.fan or near.use.children == far.use.children
+        )
+
+
+TWIN, FLAT = End("osfp", Breakout(2, 400, 4), "nvidia"), End("osfp-rhs", Breakout(1, 400, 4), "nvidia")
+
+
+def test_a_twin_port_cage_and_two_nics_are_joined_as_the_maker_says() -> None:
+    vendors = ("nvidia", "nvidia")
+    copper = shortest(fits(TWIN, FLAT, "dac", alone=False), 2, vendors)
+    assert copper is not None
+    assert copper.cable is not None
+    (part,) = copper.cable.parts
+    assert [number_of(part, metres) for metres in (1, 2, 3)] == [
+        "MCP7Y00-N001",
+        "MCP7Y00-N002",
+        "MCP7Y00-N003",
+    ]
+    near, far = shortest(fits(TWIN, FLAT, "mmf", alone=False), 50, vendors), None
+    assert near is not None
+    assert near.near is not None
+    assert near.far is not None
+    numbers = [part_for(module.parts, "nvidia", 50) for module in (near.near, near.far)]
+    assert [part and part.number for part in numbers] == ["MMA4Z00-NS", "MMA4Z00-NS400"]
+    assert shortest(fits(TWIN, FLAT, "mmf", alone=False), 101, vendors) is far
+    assert fits(TWIN, FLAT, "aoc", alone=False) == ()
+
+
+def test_copper_is_never_split_at_both_ends_and_fibre_of_two_connectors_may_part() -> None:
+    assert fits(TWIN, TWIN, "dac", alone=False) == ()
+    assert shortest(fits(TWIN, TWIN, "dac", alone=True), 2, ("nvidia", "nvidia")) is not None
+    assert shortest(fits(TWIN, TWIN, "smf", alone=False), 100, ("nvidia", "nvidia")) is not None
+    four = End("osfp", Breakout(4, 200, 2), "nvidia")
+    assert fits(four, four, "smf", alone=False) == ()
+
+
+def test_passive_copper_does_not_change_the_lanes_and_retimed_copper_does() -> None:
+    eight, four = End("qsfp-dd", Breakout(1, 400, 8), "nvidia"), End("qsfp112", Breakout(1, 400, 4), "nvidia")
+    assert fits(eight, four, "dac", alone=True) == ()
+    assert shortest(fits(eight, four, "aec", alone=True), 5, ("nvidia", "nvidia")) is not None
+    assert shortest(fits(eight, four, "smf", alone=True), 500, ("nvidia", "nvidia")) is not None
+
+
+def test_the_catalog_page_names_every_transceiver_and_part() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text("utf-8")
+    table = optics()
+    named = [module.title for module in table.transceivers]
+    named += [part.number for item in (*table.transceivers, *table.assemblies) for part in item.parts]
+    assert [name for name in named if name not in page] == []
