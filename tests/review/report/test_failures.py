@@ -64,7 +64,9 @@ def losses(fabric: Fabric, cables: list[CableRow]) -> dict[str, list[set[CableRo
     split: dict[tuple[str, str, int], set[CableRow]] = {}
     for cable in cables:
         if cable.kind == "host":
-            nics.setdefault((cable.a_device, cable.a_port.rstrip("".join(PLANE_LETTERS[:8]))), set()).add(cable)
+            nics.setdefault((cable.a_device, cable.a_port.rstrip("".join(PLANE_LETTERS[:8]))), set()).add(
+                cable
+            )
         for device, port in ((cable.a_device, cable.a_port), (cable.b_device, cable.b_port)):
             if device in tors or (device in spines and cable.kind == "spine"):
                 cage = cages(fabric, device)[port]
@@ -98,7 +100,9 @@ def hit(fabric: Fabric, gone: set[CableRow], cables: list[CableRow]) -> tuple[in
     """Hosts and GPUs without a port, GPUs with fewer, and the least share that one of these keeps."""
     left = Counter(cable.a_device for cable in cables if cable.kind == "host" and cable not in gone)
     hosts = {cable.a_device for cable in gone if cable.kind == "host"}
-    nics = Counter((c.a_device, c.a_port.rstrip("".join(PLANE_LETTERS[:8]))) for c in gone if c.kind == "host")
+    nics = Counter(
+        (c.a_device, c.a_port.rstrip("".join(PLANE_LETTERS[:8]))) for c in gone if c.kind == "host"
+    )
     ports = fabric.shape.nic_ports  # of the one NIC of each GPU
     cut = sum(1 for lost in nics.values() if lost == ports)
     fewer = [Fraction(ports - lost, ports) for lost in nics.values() if lost < ports]
