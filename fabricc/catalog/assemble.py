@@ -12,6 +12,7 @@ from fabricc.catalog.model import (
     CageGroup,
     HeadroomRow,
     HostModel,
+    HostPorts,
     Limits,
     NicCage,
     NicModel,
@@ -170,7 +171,20 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
         value["form_factor"] = raw["cages"]["form_factor"]
         value["cages"] = tuple(map(tuple, raw["cages"]["rails"]))
         sources["form_factor"] = sources["cages"] = citation(raw["cages"])
-    return HostModel(name=name, title=raw["title"], vendor=raw["vendor"], pci=pci, sources=sources, **value)
+    networks = {}
+    for network, part in raw.get("networks", {}).items():
+        figures = {key: part[key] for key in ("nics", "ports_per_nic", "port_gbps")}
+        networks[network] = HostPorts(find_nic(part["nic"]), **figures, pci=tuple(part.get("pci", ())))
+        sources[f"networks.{network}"] = citation(part)
+    return HostModel(
+        name=name,
+        title=raw["title"],
+        vendor=raw["vendor"],
+        pci=pci,
+        networks=networks,
+        sources=sources,
+        **value,
+    )
 
 
 def _cages(raw: Raw, index: int, sources: dict[str, str]) -> CageGroup:

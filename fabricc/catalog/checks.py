@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.base.documents.document import KeyPath
-    from fabricc.catalog.model import HostModel, SwitchModel
+    from fabricc.catalog.model import HostModel, NicModel, SwitchModel
 
 Finding = tuple["KeyPath", str, str]
 """Path below the model, what is wrong, the remedy."""
@@ -45,10 +45,23 @@ def host_findings(model: HostModel) -> Iterator[Finding]:
         yield ("pci",), f"{len(model.pci)} PCI addresses for {model.rails} rails", "List one for each rail."
     if model.cages and sorted(rail for cage in model.cages for rail in cage) != list(range(model.rails)):
         yield ("cages",), "a rail is in no cage or in two", f"Name each of 0 to {model.rails - 1} once."
-    speeds = {use.speed_gbps for use in model.nic.port_splits}
-    if model.port_gbps not in speeds:
+    yield from _speed_findings(model.nic, model.port_gbps)
+    for name, ports in model.networks.items():
+        path: KeyPath = ("networks", name)
+        if ports.pci and len(ports.pci) != ports.nics:
+            yield (
+                (*path, "pci"),
+                f"{len(ports.pci)} PCI addresses for {ports.nics} NICs",
+                "List one for each NIC.",
+            )
+        yield from _speed_findings(ports.nic, ports.port_gbps, *path)
+
+
+def _speed_findings(nic: NicModel, port_gbps: int, *path: str | int) -> Iterator[Finding]:
+    speeds = {use.speed_gbps for use in nic.port_splits}
+    if port_gbps not in speeds:
         known = ", ".join(f"{speed}G" for speed in sorted(speeds))
-        yield ("port_gbps",), f"{model.nic.title} has no port of {model.port_gbps}G", f"It has {known}."
+        yield (*path, "port_gbps"), f"{nic.title} has no port of {port_gbps}G", f"It has {known}."
 
 
 def _lane_findings(model: SwitchModel, nos: str) -> Iterator[Finding]:

@@ -268,6 +268,21 @@ class NicModel:
 
 
 @dataclass(frozen=True, slots=True)
+class HostPorts:
+    """Ports of a host for a further network, beside those of its rails.
+
+    Attributes:
+        nics: how many NICs; the other attributes are those of `HostModel`.
+    """
+
+    nic: NicModel
+    nics: int
+    ports_per_nic: int
+    port_gbps: int
+    pci: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HostModel:
     """A server; in one with GPUs NIC i is rail i and serves GPU i (or the GPUs of its share).
 
@@ -280,6 +295,7 @@ class HostModel:
         management_interface: netdev of the out-of-band or front-end network, for NCCL's socket.
         gpu_vendor: maker of the GPUs, `nvidia` or `amd`; `none` where there are none.
         form_factor, cages: of cages that NICs share, and the rails of each; empty where every NIC has its own.
+        networks: name such as `storage` -> ports for that network.
     """
 
     name: str
@@ -295,6 +311,7 @@ class HostModel:
     gpu_vendor: str = "nvidia"
     form_factor: str = ""
     cages: tuple[tuple[int, ...], ...] = ()
+    networks: Mapping[str, HostPorts] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 

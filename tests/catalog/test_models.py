@@ -135,6 +135,7 @@ def test_every_figure_of_a_host_says_where_it_comes_from(name: str):
     model = CATALOG.hosts[name]
     expected = {"gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface"}
     expected |= ({"pci"} if model.pci else set()) | ({"cages", "form_factor"} if model.cages else set())
+    expected |= {f"networks.{network}" for network in model.networks}
     assert set(model.sources) == expected
 
 
