@@ -215,7 +215,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     shape, addresses = fabric.shape, fabric.addresses
     unit = fabric.units[coordinate]
     model, layout = fabric.host_models[unit.group], fabric.tor_layouts[unit.group]
-    prefix = model.nic.rdma_prefix
+    prefix, first_table = model.nic.rdma_prefix, 100 + 1000 * fabric.number
     ports = []
     for rail in range(shape.rails):
         group = rail // shape.rails_per_tor
@@ -230,12 +230,14 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
                     link.cable_m, link.medium, Peer(far.name, far.ports[link.slot]),
                     link.remote4 and f"{link.remote4}/31", link.local4,
                     link.remote6 and f"{link.remote6}/127", link.local6,
-                    100 + rail * shape.nic_ports + nic_port,
+                    first_table + rail * shape.nic_ports + nic_port,
                     tor.plane if shape.rails_apart else nic_port % shape.port_planes,
+                    100 + rail * shape.nic_ports + nic_port if fabric.network else None,
                 )
             )  # fmt: skip
+    name = unit.hosts[slot]
     return Host(
-        name=unit.hosts[slot],
+        name=name,
         cluster=fabric.cluster,
         model=model,
         unit=coordinate,
@@ -249,6 +251,9 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         planes=shape.planes if shape.rails_apart else shape.port_planes,
         spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,
         os=fabric.host_systems[unit.group],
+        network=fabric.network,
+        guest=name in fabric.guests,
+        beside=tuple(each.network for each in fabric.networks if name in each.guests),
     )
 
 

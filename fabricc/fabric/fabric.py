@@ -121,6 +121,10 @@ class Fabric:
         qos: layout key -> policy of such switches, and name -> that of a switch whose cables differ.
         profiles: (layout key, speed, cable length) -> lossless profile, where there is a lossless class.
         changes: device name -> what it does differently.
+        network: name of a further network of the hosts; "" for the one that the top level of the spec describes.
+        number: of that network, from 1; routing tables of hosts follow from it.
+        guests: hosts that are another fabric's too, whose files those of this network stand beside.
+        networks: further networks of these hosts.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
 
@@ -147,6 +151,10 @@ class Fabric:
     host_systems: tuple[str, ...] = ()
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     overlays: tuple[OverlayPlan, ...] = ()
+    network: str = ""
+    number: int = 0
+    guests: Mapping[str, HostId] = field(default_factory=dict)
+    networks: tuple[Fabric, ...] = ()
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -150,7 +150,10 @@ def host_links(fabric: Fabric, tor: SwitchId, slots: Iterable[int], rails: Seque
     block = adr.tor_block(strides, tor.unit, tor.index, tor.nic_port)
     hosts4, hosts6 = addresses.hosts4, addresses.hosts6
     usual = _usual_cable(fabric, "host")
-    nics = [(rail % per_tor, host_port_name(shape.nic_ports, rail, tor.nic_port)) for rail in rails]
+    nics = [
+        (rail % per_tor, host_port_name(shape.nic_ports, rail, tor.nic_port, fabric.network))
+        for rail in rails
+    ]
     for slot in slots:
         host = names[slot]
         for rail, nic in nics:

@@ -205,6 +205,7 @@ class HostPort:
         ipv4, gateway4, ipv6, gateway6: None when the family is absent; addresses with prefix length.
         table: routing table of this port; its rules have priority 1000 plus the table's offset from 100.
         plane: of the host's `planes`, the one that the port is in.
+        metric: of its routes in the main table, which sockets take that bind no address; None for no such routes.
     """
 
     name: str
@@ -223,6 +224,7 @@ class HostPort:
     gateway6: str | None
     table: int
     plane: int = 0
+    metric: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,9 @@ class Host:
         planes: fabrics that the host's ports belong to and that no switch joins.
         spreads_packets: switches take a path for every packet, so that packets arrive out of order.
         os: operating system and release, e.g. `rhel-9`.
+        network: the further network that `ports` and all the rest are of; "" for that of the rails.
+        guest: whether this is a part of a host, whose other files another network's fabric has.
+        beside: the networks that have such a part of this host.
     """
 
     name: str
@@ -253,6 +258,9 @@ class Host:
     os: str = "ubuntu-24.04"
     planes: int = 1
     spreads_packets: bool = False
+    network: str = ""
+    guest: bool = False
+    beside: tuple[str, ...] = ()
 
     @property
     def nic(self) -> NicModel:

@@ -16,7 +16,15 @@ PLANE_LETTERS = tuple(first + second for first in ("", *ascii_lowercase) for sec
 
 
 def switch_name(fabric: Fabric, at: SwitchId) -> str:
-    """`su001-tor3a`, `spine07a`, `pod2-spine07a`, `core12a`: the letter is the plane (on a ToR, the NIC port)."""
+    """`su001-tor3a`, `spine07a`, `pod2-spine07a`, `core12a`: the letter is the plane (on a ToR, the NIC port).
+
+    Before it stands the name of a further network: `storage-spine07a`.
+    """
+    name = _in_network(fabric, at)
+    return f"{fabric.network}-{name}" if fabric.network else name
+
+
+def _in_network(fabric: Fabric, at: SwitchId) -> str:
     if at.tier is TierName.TOR:
         return f"{fabric.units[at.unit].name}-tor{at.index + 1}{PLANE_LETTERS[at.nic_port]}"
     letter = PLANE_LETTERS[at.plane]
@@ -26,6 +34,7 @@ def switch_name(fabric: Fabric, at: SwitchId) -> str:
     return f"{pod}spine{at.index + 1:02d}{letter}"
 
 
-def host_port_name(nic_ports: int, rail: int, nic_port: int) -> str:
-    """`rail0`, or `rail0a` and `rail0b` where a NIC has several cabled ports."""
-    return f"rail{rail}" if nic_ports == 1 else f"rail{rail}{PLANE_LETTERS[nic_port]}"
+def host_port_name(nic_ports: int, rail: int, nic_port: int, network: str = "") -> str:
+    """`rail0`, or `rail0a` and `rail0b` where a NIC has several cabled ports; `storage0` of a further network."""
+    name = f"{network or 'rail'}{rail}"
+    return name if nic_ports == 1 else name + PLANE_LETTERS[nic_port]

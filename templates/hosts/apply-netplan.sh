@@ -14,7 +14,7 @@ expected() {
         section == "routing-policy:" && $2 == "from:" { from = $3 }
         section == "routing-policy:" && $1 == "table:" { table = $2 }
         section == "routing-policy:" && $1 == "priority:" { print "rule", port, from, table, $2 }
-    ' etc/netplan/60-fabricc.yaml
+    ' etc/netplan/{{ netplan }}
 }
 
 rebuild_initramfs() {

@@ -6,6 +6,7 @@ declares their facts.
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, qos, services
 from fabricc.back.hosts.limits import gaps
+from fabricc.back.hosts.words import marked
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.vocabulary import waist
 
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host
     from fabricc.fabric.vocabulary import Vocabulary
 
-__all__ = ["gaps", "mode", "planned", "read", "render", "vocabulary"]
+__all__ = ["gaps", "mode", "network_of", "of_part", "planned", "read", "render", "vocabulary"]
 
 _TOPICS: tuple[Topic, ...] = (interfaces, qos, services, nccl)
+_OF_PORTS: tuple[Topic, ...] = (interfaces, qos)
 _OWN: Mapping[str, Reader] = {**netplan.READERS, **keyfile.READERS}
 """Readers of files that no two hosts have alike."""
 _COMMON: Mapping[str, Reader] = {file: read for topic in _TOPICS for file, read in topic.READERS.items()}
@@ -39,17 +42,49 @@ def render(host: Host) -> dict[str, str]:
         ValueError: a name that `gaps` reports as unusable.
     """
     files: dict[str, str] = {}
-    for topic in _TOPICS:
+    for topic in _topics(host):
         files |= topic.render(host)
     return files
+
+
+def _topics(host: Host) -> tuple[Topic, ...]:
+    """All of them, or those of the ports alone where the host's other files are another network's."""
+    return _OF_PORTS if host.guest else _TOPICS
 
 
 def planned(host: Host) -> Facts:
     """The facts of the host, which `read(render(host))` must equal."""
     facts: Facts = {}
-    for topic in _TOPICS:
+    for topic in _topics(host):
         topic.state(facts, host)
     return facts
+
+
+_OF_NETWORK = re.compile(
+    "|".join(
+        re.escape(marked(path, "%")).replace("%", "-([a-z]+)")
+        for path in (netplan.FILE, interfaces.RDMA_NAMES, qos.SCRIPT, qos.UNIT, qos.HOOK)
+    )
+)
+_OF_PORT = re.compile(r".*fabricc-([a-z]+)\d+[a-z]?\.(?:link|nmconnection)")
+
+
+def network_of(path: str) -> str:
+    """The further network that a file of a host is of; "" for the files of its rails and of the host itself."""
+    found = _OF_NETWORK.fullmatch(path) or _OF_PORT.fullmatch(path)
+    name = found[found.lastindex or 0] if found else ""
+    return "" if name == "rail" else name
+
+
+def of_part(files: Mapping[str, str], host: Host) -> Mapping[str, str]:
+    """Of all files that a host has, those of a part of it: of one network, or of no network that stands beside."""
+    if not host.guest and not host.beside:
+        return files
+    return {
+        path: text
+        for path, text in files.items()
+        if (network_of(path) == host.network if host.guest else network_of(path) not in host.beside)
+    }
 
 
 @cache
@@ -91,6 +126,6 @@ def _part(file: str, text: str) -> Reading:
 
 def mode(path: str) -> int:
     """The mode that a file of a host is to be written with; keyfiles and netplan's are refused or warned of else."""
-    if path in (qos.SCRIPT, services.APPLY):
+    if path == services.APPLY or path.startswith(qos.SCRIPT):
         return 0o755
     return 0o600 if _reader(path) else 0o644

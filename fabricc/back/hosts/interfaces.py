@@ -10,6 +10,8 @@ from fabricc.back.hosts.words import (
     decimal,
     each_line,
     fill,
+    marked,
+    own,
     pci_function,
     rule_priority,
     settings,
@@ -44,7 +46,7 @@ def render(host: Host) -> dict[str, str]:
     for port, pci in placed:
         files[f"{_LINKS}{port.name}.link"] = _link(port.name, pci, port.mtu, nic.ring_rx, nic.ring_tx)
     if placed:
-        files[RDMA_NAMES] = _rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
+        files[own(RDMA_NAMES, host)] = _rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
     return files
 
 
@@ -88,6 +90,8 @@ def _state_port(facts: Facts, host: Host, port: HostPort) -> None:
             continue
         for reached in prefixes:
             facts[f"{prefix}route[{reached}]"] = f"via {gateway} table {port.table}"
+            if port.metric is not None:
+                facts[f"{prefix}main_route[{reached}]"] = f"via {gateway} metric {port.metric}"
         source = address.partition("/")[0]
         facts[f"{prefix}rule[{source}/{bits}]"] = f"table {port.table} priority {rule_priority(port.table)}"
     if pci := pci_function(port):
@@ -126,7 +130,7 @@ def _read_link(reading: Reading, file: str, text: str) -> None:
 
 READERS: Mapping[str, Reader] = {
     "etc/systemd/network/*.link": _read_link,
-    RDMA_NAMES: each_line(
+    marked(RDMA_NAMES, "*"): each_line(
         r'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="([^"]+)", '
         r'PROGRAM="rdma_rename %k NAME_FIXED ([^" ]+)"',
         r"rdma[\2]/pci",

@@ -6,7 +6,7 @@ import re
 import uuid
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import decimal, rule_priority, settings, word
+from fabricc.back.hosts.words import decimal, rule_priority, settings, whose, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,16 +33,16 @@ def render(host: Host) -> dict[str, str]:
 
 def _text(host: Host, port: HostPort) -> str:
     text = (
-        f"# Back-end port of {host.name}; any other interface belongs in a connection of its own.\n"
+        f"# {whose(host)} port of {host.name}; any other interface belongs in a connection of its own.\n"
         f"[connection]\nid=fabricc-{port.name}\nuuid={identity(host, port)}\ntype=ethernet\n"
         f"autoconnect=true\ninterface-name={port.name}\n\n[ethernet]\nmtu={port.mtu}\n"
     )
-    text += _family("ipv4", port.ipv4, port.gateway4, host.fabric_prefixes4, port.table)
-    return text + _family("ipv6", port.ipv6, port.gateway6, host.fabric_prefixes6, port.table)
+    text += _family("ipv4", port.ipv4, port.gateway4, host.fabric_prefixes4, port)
+    return text + _family("ipv6", port.ipv6, port.gateway6, host.fabric_prefixes6, port)
 
 
 def _family(
-    name: str, address: str | None, gateway: str | None, prefixes: tuple[str, ...], table: int
+    name: str, address: str | None, gateway: str | None, prefixes: tuple[str, ...], port: HostPort
 ) -> str:
     if address is None:
         return f"\n[{name}]\nmethod=disabled\n"
@@ -50,9 +50,12 @@ def _family(
     if gateway is None or not prefixes:
         return text
     for number, prefix in enumerate(prefixes, 1):
-        text += f"route{number}={prefix},{gateway}\nroute{number}_options=table={table}\n"
+        text += f"route{number}={prefix},{gateway}\nroute{number}_options=table={port.table}\n"
+    if port.metric is not None:
+        for number, prefix in enumerate(prefixes, len(prefixes) + 1):
+            text += f"route{number}={prefix},{gateway},{port.metric}\n"
     source = address.partition("/")[0]
-    return text + f"routing-rule1=priority {rule_priority(table)} from {source} table {table}\n"
+    return text + f"routing-rule1=priority {rule_priority(port.table)} from {source} table {port.table}\n"
 
 
 def state(facts: Facts, host: Host) -> None:
@@ -101,8 +104,10 @@ def read(reading: Reading, file: str, text: str) -> None:
             reading.put(f"interface[{name}]/{leaf}", decimal(value), file, number)
         elif name and key in routes:
             to, _, gateway = value.partition(",")
-            options = stated.get(key + _OPTIONS, "").replace("=", " ")
-            reading.put(f"interface[{name}]/route[{to}]", f"via {gateway} {options}".rstrip(), file, number)
+            gateway, _, metric = gateway.partition(",")
+            options = f"metric {metric}" if metric else stated.get(key + _OPTIONS, "").replace("=", " ")
+            path = f"interface[{name}]/{'main_route' if metric else 'route'}[{to}]"
+            reading.put(path, f"via {gateway} {options}".rstrip(), file, number)
         elif name and (rules := _RULES.fullmatch(key)) and (rule := _RULE.fullmatch(value)):
             priority, source, table = rule.groups()
             source = source if "/" in source else f"{source}/{128 if rules[1] == 'ipv6' else 32}"

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import rule_priority
+from fabricc.back.hosts.words import own, rule_priority, whose
 from fabricc.back.hosts.yaml_lines import flatten
 
 if TYPE_CHECKING:
@@ -25,18 +25,23 @@ _PLAIN_KEY = re.compile(r"[a-z]{2,}[0-9]+[a-z]?")  # YAML reads none of these as
 _SCALARS = {"mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional"}
 _LISTS = {"addresses", "link-local"}
 _GLOBAL = {"version", "renderer"}
-_GROUPS = {"routes": ("route", "to", "via", "table"), "routing-policy": ("rule", "from", "table", "priority")}
+_GROUPS = {
+    "routes": ("route", "to", "via", "table", "metric"),
+    "routing-policy": ("rule", "from", "table", "priority"),
+}
 """Key -> kind of the fact that an item of its list states, what names it, and what it says."""
 
 
 def render(host: Host) -> dict[str, str]:
     """The file, path below the host's root -> text."""
-    return {FILE: text(host)}
+    return {own(FILE, host): text(host)}
 
 
 def text(host: Host) -> str:
     """The text; one block per back-end port and no default route on any."""
-    lines = [f"# Back-end ports of {host.name}; any other interface belongs in a file of its own.\nnetwork:"]
+    lines = [
+        f"# {whose(host)} ports of {host.name}; any other interface belongs in a file of its own.\nnetwork:"
+    ]
     lines.append("  version: 2\n  renderer: networkd")
     if host.ports:
         lines.append("  ethernets:")
@@ -64,6 +69,9 @@ def _port_block(port: HostPort, prefixes4: list[str], prefixes6: list[str]) -> s
         via = f"\n          via: {_quoted(gateway)}\n          table: {port.table}"
         for prefix in prefixes:
             routes += f"\n        - to: {prefix}{via}"
+            if port.metric is not None:
+                main = f"\n          via: {_quoted(gateway)}\n          metric: {port.metric}"
+                routes += f"\n        - to: {prefix}{main}"
         source = _quoted(f"{address.partition('/')[0]}/{bits}")
         rules += (
             f"\n        - from: {source}\n          table: {port.table}"
@@ -126,6 +134,7 @@ def read(reading: Reading, file: str, text: str) -> None:
     for (name, key, _), (line, values) in groups.items():
         kind, named, *rest = _GROUPS[key]
         if named in values:
+            kind = "main_route" if "metric" in values else kind
             said = " ".join([f"{each} {values[each]}" for each in rest if each in values])
             reading.put(f"interface[{name}]/{kind}[{values[named]}]", said, file, line)
         else:

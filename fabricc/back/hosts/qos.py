@@ -16,7 +16,7 @@ from fabricc.back.hosts.nics import (
     nic_qos,
     traffic_classes,
 )
-from fabricc.back.hosts.words import decimal, fill, settings, statements, template, word
+from fabricc.back.hosts.words import decimal, fill, marked, own, settings, statements, template, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,6 @@ HOOK = "etc/udev/rules.d/70-fabricc-roce.rules"
 _TEMPLATE = "fabricc-roce.sh.j2"
 _PROCEDURE = "\n# --- the procedure, the same on every host ---\n"
 _PER_LINE = 16  # code points per line of the script's table
-_UNIT_NAME = "fabricc-roce"
 _DEVICE = "sys-subsystem-net-devices-%i.device"
 
 _PortRow = tuple[str, str, int, int]
@@ -99,6 +98,11 @@ def _rows(host: Host) -> tuple[_PortRow, ...]:
     return tuple([(port.name, port.rdma, port.cable_m, port.nic_port + 1) for port in host.ports])
 
 
+def _unit(host: Host) -> str:
+    """The name of the script and of the unit that runs it: NICs of each network have theirs."""
+    return own("fabricc-roce", host)
+
+
 # --- the files ----------------------------------------------------------------------------------------
 
 
@@ -106,17 +110,18 @@ def render(host: Host) -> dict[str, str]:
     """The files; none for NICs of a driver that nothing is written for (FAB5603)."""
     if not family_of(host) or not host.ports:
         return {}
+    unit = _unit(host)
     return {
-        SCRIPT: _script(host.classes, host.nic, host.spreads_packets, _rows(host)),
-        UNIT: template("fabricc-roce@.service.j2"),
-        HOOK: _hook(tuple([port.name for port in host.ports])),
+        own(SCRIPT, host): _script(host.classes, host.nic, host.spreads_packets, _rows(host)),
+        own(UNIT, host): fill(template("fabricc-roce@.service.j2"), unit=unit),
+        own(HOOK, host): _hook(tuple([port.name for port in host.ports]), unit),
     }
 
 
 @lru_cache(maxsize=256)
-def _hook(names: tuple[str, ...]) -> str:
+def _hook(names: tuple[str, ...], unit: str) -> str:
     """The udev rule that starts the unit for each port that appears."""
-    return fill(template("roce-hook.rules.j2"), names="|".join(map(word, names)))
+    return fill(template("roce-hook.rules.j2"), names="|".join(map(word, names)), unit=unit)
 
 
 @lru_cache(maxsize=256)
@@ -167,7 +172,7 @@ _UNIT_FACTS = {
     "Unit.After": ("roce/unit/after", f"{_DEVICE} systemd-modules-load.service sys-kernel-config.mount"),
     "Service.Type": ("roce/unit/type", "oneshot"),
     "Service.RemainAfterExit": ("roce/unit/remain_after_exit", "yes"),
-    "Service.ExecStart": ("roce/unit/exec_start", f"/{SCRIPT} %i"),
+    "Service.ExecStart": ("roce/unit/exec_start", "/usr/local/sbin/{} %i"),
 }
 """Setting of the unit -> path and value of its fact."""
 
@@ -176,7 +181,7 @@ def state(facts: Facts, host: Host) -> None:
     """Add what the NICs are told; nothing for a driver that nothing is written for."""
     if not family_of(host):
         return
-    alike, of_port = _stated(host.classes, host.nic, host.spreads_packets)
+    alike, of_port = _stated(host.classes, host.nic, host.spreads_packets, _unit(host))
     facts.update(alike)
     for name, rdma, cable_m, port in _rows(host):
         prefix = f"interface[{name}]/"
@@ -189,11 +194,11 @@ def state(facts: Facts, host: Host) -> None:
 
 @lru_cache(maxsize=64)
 def _stated(
-    classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool
+    classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, unit: str
 ) -> tuple[Facts, tuple[tuple[str, str], ...]]:
     """The facts that are the same for all ports, and leaf and value of those of a port that are."""
     view = qos_view(classes, nic, spread)
-    facts: Facts = dict(_UNIT_FACTS.values())
+    facts: Facts = {path: value.format(unit) for path, value in _UNIT_FACTS.values()}
     facts["roce/procedure"] = _planned_procedure(nic.driver)
     facts["roce/transport"] = nic.transport
     facts["roce/strict_rate_limit"] = nic.strict_rate_limit
@@ -211,7 +216,7 @@ def _stated(
     facts.update([(f"congestion/{key}", value) for key, value in view.congestion])
     facts.update([(f"firmware/{key}", value) for key, value in view.firmware])
     pfc, ecn = _marked(view.qos.pfc, ","), _marked(view.qos.ecn, ",")
-    return facts, (("trust", "dscp"), ("pfc", pfc), ("ecn", ecn), ("started_unit", _UNIT_NAME))
+    return facts, (("trust", "dscp"), ("pfc", pfc), ("ecn", ecn), ("started_unit", unit))
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -363,4 +368,8 @@ def _read_hook(reading: Reading, file: str, text: str) -> None:
             reading.unknown.append((file, number, line))
 
 
-READERS: Mapping[str, Reader] = {SCRIPT: _read_script, UNIT: _read_unit, HOOK: _read_hook}
+READERS: Mapping[str, Reader] = {
+    marked(SCRIPT, "*"): _read_script,
+    marked(UNIT, "*"): _read_unit,
+    marked(HOOK, "*"): _read_hook,
+}

@@ -25,13 +25,23 @@ APPLY = "apply"
 
 _RDMA_MODULES = ("ib_umad", "rdma_cm", "rdma_ucm")
 _SYSTEM_LINE = "SYSTEM="
+_SCRIPTS = """
+# The NICs of a further network have a script of their own, by the name that their ports begin with.
+script_of() {
+    of_network=usr/local/sbin/fabricc-roce-${1%%[0-9]*}
+    if [ -e "$of_network" ]; then echo "$of_network"; else echo usr/local/sbin/fabricc-roce; fi
+}
+"""
+_SCRIPT = """\
+    NIC_SCRIPT=$(script_of "$1")
+"""
 
 
 def render(host: Host) -> dict[str, str]:
     """The files; `apply`, beside them, puts them there."""
     return {
         MODULES: template(GPUS[host.model.gpu_vendor].modules_template),
-        APPLY: apply_script(host.os),
+        APPLY: apply_script(host.os, bool(host.beside)),
         SYSCTL: template("sysctl.conf.j2"),
         LIMITS: template("limits.conf.j2"),
         SERVICE_LIMITS: template("service-limits.conf.j2"),
@@ -39,10 +49,12 @@ def render(host: Host) -> dict[str, str]:
 
 
 @cache
-def apply_script(system: str) -> str:
-    """The script that makes a host of this system what its files say."""
+def apply_script(system: str, networks: bool = False) -> str:
+    """The script that makes a host of this system what its files say; `networks`: of further networks, too."""
     script = template("apply.sh.j2").replace("{{ network }}\n", template(SYSTEMS[system].ACTIVATION))
-    return fill(script, system=system)
+    for place, text in (("{{ scripts }}\n", _SCRIPTS), ("{{ script }}\n", _SCRIPT)):
+        script = script.replace(place, text if networks else "")
+    return fill(script, system=system, netplan="60-fabricc*.yaml" if networks else "60-fabricc.yaml")
 
 
 def _digest(script: str) -> str:
@@ -52,11 +64,11 @@ def _digest(script: str) -> str:
 
 def state(facts: Facts, host: Host) -> None:
     """Add what every host of a system and of a maker of GPUs states alike."""
-    facts.update(_stated(host.os, host.model.gpu_vendor))
+    facts.update(_stated(host.os, host.model.gpu_vendor, bool(host.beside)))
 
 
 @cache
-def _stated(system: str, gpu_vendor: str) -> Facts:
+def _stated(system: str, gpu_vendor: str, networks: bool) -> Facts:
     arp = (("arp_ignore", 1), ("arp_announce", 2), ("rp_filter", 2))
     return {
         **{
@@ -68,7 +80,7 @@ def _stated(system: str, gpu_vendor: str) -> Facts:
         "service_limit[DefaultLimitMEMLOCK]": "infinity",
         **{f"module[{name}]": "load" for name in (*_RDMA_MODULES, *GPUS[gpu_vendor].modules)},
         "apply/system": system,
-        "apply/procedure": _digest(apply_script(system)),
+        "apply/procedure": _digest(apply_script(system, networks)),
     }
 
 

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from fabricc.back.hosts.base import Reader
     from fabricc.fabric.facts import Reading
-    from fabricc.fabric.model import HostPort
+    from fabricc.fabric.model import Host, HostPort
 
 _PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
+_KIND = re.compile(r"(@?\.[a-z]+)?$")
 _DIGITS = 18
 """The most that a number of these files has; longer ones stay text, as do digits of other scripts."""
 
@@ -48,6 +49,21 @@ def pci_function(port: HostPort) -> str:
         return port.pci
     device, _, function = port.pci.rpartition(".")
     return f"{device}.{int(function) + port.nic_port}"
+
+
+def marked(path: str, mark: str) -> str:
+    """The path of a file with a mark at the end of its name, before what says of which kind it is."""
+    return _KIND.sub(lambda kind: mark + kind[0], path, count=1)
+
+
+def own(path: str, host: Host) -> str:
+    """The path of a file that hosts have one of for each network: those of a further one carry its name."""
+    return marked(path, f"-{word(host.network)}") if host.guest else path
+
+
+def whose(host: Host) -> str:
+    """Which ports of a host these are, for people."""
+    return host.network.capitalize() if host.guest else "Back-end"
 
 
 def rule_priority(table: int) -> int:
