@@ -95,6 +95,7 @@ TITLES: dict[str, str] = {
     "FAB2111": "The overlay does not fit its file",
     "FAB2112": "A secret in an overlay",
     "FAB2113": "An overlay for no switch",
+    "FAB2114": "Further networks beside InfiniBand",
     "FAB2900": "An acceptance without effect",
     # Planning: topology, addresses, names.
     "FAB3001": "Host models with different numbers of rails",
@@ -139,6 +140,12 @@ TITLES: dict[str, str] = {
     "FAB3053": "Rails that cannot be shared out over sets of spines",
     "FAB3054": "Units that nothing joins",
     "FAB3055": "Subnets that cores would join",
+    "FAB3100": "Two networks with the same addresses",
+    "FAB3101": "A host with the name of another network's switch",
+    "FAB3102": "Two networks with the same ASNs",
+    "FAB3103": "A port of a host in two networks",
+    "FAB3104": "No ports for a network",
+    "FAB3105": "Hosts that are not in a network",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

@@ -65,8 +65,9 @@ def _type(value: Any, wanted: Any, _: Schema, __: Schema) -> bool:
 
 
 def _reference(value: Any, wanted: str, __: Schema, root: Schema) -> bool:
-    beginning, _, name = wanted.rpartition("/")
-    return beginning == "#/$defs" and name in root["$defs"] and fits(value, root["$defs"][name], root)
+    start, part, name = wanted.split("/")
+    known = root[part] if start == "#" and part in ("$defs", "properties") else {}
+    return name in known and fits(value, known[name], root)
 
 
 def _properties(value: Any, wanted: Schema, _: Schema, root: Schema) -> bool:

@@ -83,7 +83,7 @@ class Infiniband:
 
 def sections_of(value: Mapping[str, Any], unfit: frozenset[str]) -> dict[str, Any]:
     """The spec's sections that fit the schema, with the sections that an InfiniBand fabric cannot be without."""
-    sections = {key: part for key, part in value.items() if key not in unfit}
+    sections = {key: part for key, part in value.items() if key not in unfit and key != "networks"}
     if sections.get("fabric") == "infiniband":
         needed: dict[str, Any] = {"infiniband": {}, "priorities": {"default": {}}}
         sections = {**{key: part for key, part in needed.items() if key not in unfit}, **sections}

@@ -26,6 +26,7 @@ from fabricc.front.spec.model import (
     Cables,
     ClusterSpec,
     Congestion,
+    Gpus,
     NosChoice,
     OverlayFile,
     Override,
@@ -34,6 +35,7 @@ from fabricc.front.spec.model import (
     Routing,
     Tier,
 )
+from fabricc.front.spec.networks import INHERITED, numbered, section_of
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
 from fabricc.front.spec.validate import schema_problems
 
@@ -62,15 +64,18 @@ class Loaded:
     text: str
 
 
-def load_spec(path: FilePath) -> Loaded:
-    """Read, check and type the spec at `path`; `-` reads standard input. Never raises for what it reads."""
+def load_spec(path: FilePath, numbers: Mapping[str, int] | None = None) -> Loaded:
+    """Read, check and type the spec at `path`; `-` reads standard input. Never raises for what it reads.
+
+    `numbers`: those that further networks have in the lock.
+    """
     raw = _read(path)
     if isinstance(raw, Diagnostic):
         return Loaded(None, (raw,), "")
-    return read_spec(raw, STDIN if str(path) == "-" else path.as_posix())
+    return read_spec(raw, STDIN if str(path) == "-" else path.as_posix(), numbers)
 
 
-def read_spec(raw: bytes, file: str) -> Loaded:
+def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -> Loaded:
     """The spec in `raw`, which diagnostics call `file`. Never raises for what it reads."""
     document = parse_yaml(raw, file)
     text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -84,6 +89,16 @@ def read_spec(raw: bytes, file: str) -> Loaded:
     if isinstance(document.value, dict) and not any(code.code == "FAB1009" for _, code in problems):
         unfit = {path[0] for path, _ in problems if path} | {path[0] for path in document.broken if path}
         spec, accept = _assembled(document, frozenset(map(str, unfit)), findings)
+        if not unfit & {"networks", "management", *INHERITED}:
+            if spec is not None and spec.infiniband is not None and "networks" in document.value:
+                findings.error(
+                    "FAB2114",
+                    "further networks stand beside a fabric of Ethernet, not of InfiniBand",
+                    "networks",
+                    help="Describe them in a spec of their own.",
+                )
+            networks = _networks(document, spec, numbers or {}, findings)
+            spec = spec and replace(spec, networks=networks)
     failed = any(each.severity is Severity.ERROR for each in findings.diagnostics)
     ordered = in_file_order(accepted(findings.diagnostics, accept))
     return Loaded(None if failed else spec, _shortened(ordered), text)
@@ -184,14 +199,46 @@ def _nearby(folder: FilePath) -> str:
     )
 
 
+def _networks(
+    document: Document, spec: ClusterSpec | None, numbers: Mapping[str, int], findings: Findings
+) -> dict[str, ClusterSpec]:
+    """The specs of the further networks, each read as one of its own."""
+    found = {}
+    stated = numbered(document.value.get("networks", {}), numbers)
+    for name, number in sorted(stated.items(), key=lambda item: item[1]):
+        section = section_of(document, name, number)
+        own = Findings(section.document)
+        gpus = None
+        if spec is not None:
+            gpus = replace(spec.gpus, wiring=section.wiring, rails_per_tor=section.rails_per_tor)
+        read, _ = _assembled(section.document, frozenset(), own, section.assumptions, gpus)
+        findings.diagnostics += own.diagnostics
+        if read is not None:
+            found[name] = replace(read, network=section.network)
+    return found
+
+
 def _assembled(
-    document: Document, unfit: frozenset[str], findings: Findings
+    document: Document,
+    unfit: frozenset[str],
+    findings: Findings,
+    assumptions: Assumptions | None = None,
+    gpus: Gpus | None = None,
 ) -> tuple[ClusterSpec | None, tuple[Acceptance, ...]]:
-    """Type and check every section that fits the schema; the whole spec when all do. Also what is accepted."""
-    assumptions = Assumptions()
+    """Type and check every section that fits the schema; the whole spec when all do. Also what is accepted.
+
+    Args:
+        document: the spec, or what stands for one of a further network.
+        unfit: sections that do not fit.
+        findings: what is wrong, added to.
+        assumptions: defaults taken already.
+        gpus: the hosts of a spec that names none itself.
+    """
+    assumptions = assumptions or Assumptions()
     raw = filled(sections_of(document.value, unfit), assumptions)
     fit = {key: value for key, value in raw.items() if key not in unfit}
-    gpus = build_gpus(fit["gpus"], findings, assumptions) if "gpus" in fit else None
+    if "gpus" in fit:
+        gpus = build_gpus(fit["gpus"], findings, assumptions)
     addressing = (
         build_addressing(fit["addressing"], findings, spines="spines" in raw) if "addressing" in fit else None
     )

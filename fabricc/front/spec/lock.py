@@ -18,6 +18,8 @@ KEY = r"[a-z0-9][a-z0-9_./-]{0,127}"
 NUMBER = r"0|[1-9][0-9]{0,9}"
 CLUSTER = re.compile(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
 LINE = re.compile(rf"(?:(stride|unit) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER}))")
+NETWORK = re.compile(rf"network ([a-z]{{1,10}}) (?:({NUMBER})|(.*))")
+"""A further network of the hosts: its number, or an item of its own."""
 HEADER = """\
 # Written by fabricc; commit it. Addresses, ASNs and names follow from these numbers: changing one renumbers
 # what it stands for. After a merge, keep the lines of both sides; the next build tells which cannot both stay.
@@ -36,12 +38,21 @@ class Lock:
         units: key of a unit or rack -> its coordinate.
         hosts: host name -> (coordinate of its unit, slot in the unit).
         cluster: whose numbers these are; empty in locks of releases that did not say.
+        networks: name of a further network of the hosts -> its numbers, also after it left the spec.
+        number: of a further network, from 1; 0 for the network that the top level of the spec describes.
     """
 
     strides: Mapping[str, int] = field(default_factory=dict)
     units: Mapping[str, int] = field(default_factory=dict)
     hosts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     cluster: str = ""
+    networks: Mapping[str, Lock] = field(default_factory=dict)
+    number: int = 0
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """Name of each further network -> its number."""
+        return {name: each.number for name, each in self.networks.items()}
 
 
 EMPTY_LOCK = Lock()
@@ -53,14 +64,21 @@ def format_lock(lock: Lock) -> str:
     Raises:
         ValueError: a key or number that a lock cannot hold.
     """
+    lines = _items(lock)
+    for name, each in sorted(lock.networks.items()):
+        lines += [f"network {name} {item}" for item in (each.number, *_items(each))]
+    owner = [f"cluster {lock.cluster}"] if lock.cluster else []
+    return "\n".join((f"version {VERSION}", HEADER.rstrip(), *owner, *lines)) + "\n"
+
+
+def _items(lock: Lock) -> list[str]:
     lines = [f"stride {name} {value}" for name, value in sorted(lock.strides.items())]
     lines += [f"unit {key} {coordinate}" for key, coordinate in sorted(lock.units.items())]
     lines += [f"host {name} {unit} {slot}" for name, (unit, slot) in sorted(lock.hosts.items())]
     for line in lines:
         if not LINE.fullmatch(line):
             raise ValueError(f"not an item of a lock: {line!r}")
-    owner = [f"cluster {lock.cluster}"] if lock.cluster else []
-    return "\n".join((f"version {VERSION}", HEADER.rstrip(), *owner, *lines)) + "\n"
+    return lines
 
 
 def renewed(lock: Lock, cluster: str, before: str | None) -> str:
@@ -95,6 +113,8 @@ class _Reader:
         self.hosts: dict[str, tuple[int, int]] = {}
         self.lines: dict[tuple[str, str], int] = {}
         self.owners: dict[tuple[int, ...], str] = {}
+        self.networks: dict[str, _Reader] = {}
+        self.number = 0
 
     def read(self, text: str) -> tuple[Lock, tuple[Diagnostic, ...]]:
         versions = 0
@@ -111,17 +131,45 @@ class _Reader:
                 self._owner(match[1], number)
             elif (match := LINE.fullmatch(line)) is not None:
                 self._item(match, number)
-            else:
+            elif (match := NETWORK.fullmatch(line)) is None or not self._network(match, number):
                 self._report(
                     "FAB0030",
                     f"not a line of a lock: {clip(line)}",
                     number,
-                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N` and `host NAME UNIT SLOT`; "
-                    "restore it from Git.",
+                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N` and `host NAME UNIT SLOT`, and with "
+                    "`network NAME` before them, or a number after it, those of a further network; restore it from "
+                    "Git.",
                 )
         if not versions:
             self._report("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
-        return Lock(self.strides, self.units, self.hosts, self.cluster), tuple(self.diagnostics)
+        return self._lock(), tuple(self.diagnostics)
+
+    def _lock(self) -> Lock:
+        networks = {name: each._lock() for name, each in self.networks.items() if each.number}
+        return Lock(self.strides, self.units, self.hosts, self.cluster, networks, self.number)
+
+    def _network(self, match: re.Match[str], number: int) -> bool:
+        """Take a line about a further network; whether it is one."""
+        name, stated, rest = match.groups()
+        part = self.networks.setdefault(name, _Reader(self.file, ""))
+        part.diagnostics = self.diagnostics
+        if stated is None:
+            if (item := LINE.fullmatch(rest)) is not None:
+                part._item(item, number)
+            return item is not None
+        first = self.lines.setdefault(("network", name), number)
+        owner = self.owners.setdefault((0, 0, int(stated)), name)
+        if first != number or owner != name:
+            told = (
+                f"network '{name}' stands in line {first} already"
+                if first != number
+                else f"network '{name}' and network '{owner}' have the number {stated}"
+            )
+            help_ = "Delete the line that was not committed first."
+            self._report("FAB0033" if first != number else "FAB0034", told, number, help_)
+        elif int(stated):
+            part.number = int(stated)
+        return int(stated) > 0
 
     def _report(self, code: str, message: str, line: int, help: str) -> None:
         self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, Position(self.file, line, 1), help))

@@ -266,10 +266,28 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True)
+class Network:
+    """What makes a spec one of a further network of the hosts.
+
+    Attributes:
+        number: from 1; pools, ASNs and routing tables of the network follow from it.
+        ports: which ports of the hosts, as their models name them.
+        hosts_per_unit: of its own, or None for the units of the network that the top level describes.
+    """
+
+    name: str
+    number: int
+    ports: str
+    hosts_per_unit: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSpec:
     """The whole spec, defaults filled in.
 
     Attributes:
+        network: None for what the top level describes.
+        networks: name -> spec of each further network of the same hosts, whose hosts `hosts_of` names.
         headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
         infiniband: the subnet with `fabric: infiniband`, when all that is of Ethernet has no meaning; else None.
         positions: path -> place in the file, for every mapping value and list item that the file has.
@@ -298,6 +316,8 @@ class ClusterSpec:
     headroom_oversubscription: Fraction | None = None
     infiniband: Infiniband | None = None
     overlays: tuple[OverlayFile, ...] = ()
+    network: Network | None = None
+    networks: Mapping[str, ClusterSpec] = field(default_factory=dict)
     positions: Mapping[KeyPath, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

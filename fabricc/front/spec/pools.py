@@ -12,7 +12,7 @@ from fabricc.front.spec.document import dotted
 from fabricc.front.spec.model import Addressing, Management
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.front.spec.defaults import Assumptions
@@ -226,16 +226,16 @@ def _check_overlaps(
                     "FAB2032",
                     f"{'.'.join(stated)} {mine} overlaps {'.'.join(other)} {its}",
                     *stated,
-                    help=_free_pool(named, mine),
+                    help=free_pool([network for _, network in named], mine),
                 )
 
 
-def _free_pool(named: list[tuple[tuple[str, str], IPNetwork]], wanted: IPNetwork | None) -> str:
+def free_pool(taken: Iterable[IPNetwork], wanted: IPNetwork | None) -> str:
     """A remedy: the first private network of the wanted size that overlaps nothing."""
     if wanted is None:
         return ""
     free = IPSet(private for private in _networks(PRIVATE) if private.version == wanted.version)
-    for _, network in named:
+    for network in taken:
         free.remove(network)
     for block in free.iter_cidrs():
         if block.prefixlen <= wanted.prefixlen:

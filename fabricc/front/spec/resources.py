@@ -13,8 +13,9 @@ def cluster_schema() -> dict[str, Any]:
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
-    """A subschema with its `$ref` into `$defs` followed; what stands beside the reference wins."""
+    """A subschema with its `$ref` to a definition or section followed; what stands beside the reference wins."""
     if (reference := schema.get("$ref")) is None:
         return schema
-    target = resolved(cluster_schema()["$defs"][reference.removeprefix("#/$defs/")])
+    _, part, name = reference.split("/")
+    target = resolved(cluster_schema()[part][name])
     return {**target, **{key: value for key, value in schema.items() if key != "$ref"}}

@@ -108,7 +108,7 @@ def _diagnostics_of(
         case "required":
             # One error per missing key; the message of jsonschema is the only place that names it.
             missing = next(key for key in schema["required"] if error.message.startswith(f"{key!r} "))
-            example = _example(schema["properties"][missing])
+            example = _example(resolved(schema)["properties"][missing])
             yield problem(
                 "FAB1002", f"{name} needs '{missing}'", f"Add `{missing}: {example}`." if example else ""
             )

@@ -50,7 +50,7 @@ def test_a_property_has_hover_text_and_a_default_or_an_example(path: str) -> Non
 @pytest.mark.parametrize("path", PROPERTIES)
 def test_defaults_and_examples_fit_their_own_property(path: str) -> None:
     schema = PROPERTIES[path]
-    check = Draft202012Validator({**schema, "$defs": cluster_schema()["$defs"]})
+    check = Draft202012Validator(cluster_schema()).evolve(schema=schema)
     for value in [*schema.get("examples", ()), *([schema["default"]] if "default" in schema else ())]:
         check.validate(value)
 

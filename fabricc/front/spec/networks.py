@@ -1,0 +1,147 @@
+"""Further networks of the same hosts: each section as a spec of its own, with pools and ASNs that no other has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.addresses import ASN_BLOCK
+from fabricc.front.spec.defaults import Assumptions
+from fabricc.front.spec.model import HostGroup, Network
+from fabricc.front.spec.pools import IPV4_POOLS, IPV6_POOLS, unused_pools
+from fabricc.front.spec.resources import cluster_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.base.diagnostics import Position
+    from fabricc.base.documents.document import Document, KeyPath
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec
+
+INHERITED = ("cluster", "catalog", "accept")
+_OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit")
+"""Keys of a network that the top level has not, or has in `gpus`."""
+_BLOCKS = (192, 208, 224, 240, 144, 160, 176)
+"""Second octet of the /12 of 10.0.0.0/8 that the pools of each network come from; the top level's have the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of `networks` as the document of a spec, but for its hosts.
+
+    Attributes:
+        assumptions: the defaults that follow from the network's number.
+    """
+
+    document: Document
+    network: Network
+    wiring: str
+    rails_per_tor: int
+    assumptions: Assumptions
+
+
+def numbered(names: Mapping[str, Any], known: Mapping[str, int]) -> dict[str, int]:
+    """The number of each network: the known one, or the lowest that none ever had, in the order of names."""
+    free = (number for number in count(1) if number not in known.values())
+    return {name: known[name] if name in known else next(free) for name in sorted(names)}
+
+
+def section_of(document: Document, name: str, number: int) -> Section:
+    """The section of one network, in whose document paths and places are those of a spec of its own."""
+    stated: Mapping[str, Any] = document.value["networks"][name]
+    value = {key: document.value[key] for key in INHERITED if key in document.value}
+    value |= {key: part for key, part in stated.items() if key not in _OWN}
+    services = {
+        k: v for k, v in document.value.get("management", {}).items() if k not in ("network", "gateway")
+    }
+    value["management"] = services | stated.get("management", {})
+    assumptions = Assumptions()
+    for path, part in _free(number, value).items():
+        section, key = path
+        if key not in stated.get(section, {}):
+            value[section] = {**value.get(section, {}), key: part}
+            assumptions.take(part, *path)
+    wiring = stated.get("wiring", "rack")
+    network = Network(name, number, stated.get("ports", name), stated.get("hosts_per_unit"))
+    nowhere = {
+        (key,): document.positions["networks", name] for key in (*cluster_schema()["properties"], *_OWN)
+    }
+    return Section(
+        replace(
+            document,
+            value=value,
+            positions=nowhere | _moved(document.positions, name),
+            value_positions=_moved(document.value_positions, name),
+            diagnostics=(),
+        ),
+        network,
+        wiring,
+        stated.get("rails_per_tor", 1 if wiring == "rail" else 0),
+        assumptions,
+    )
+
+
+def _free(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
+    """Path -> the default of a network that no other has."""
+    octet, third = _BLOCKS[(number - 1) % len(_BLOCKS)], 16 * number
+    pools = {
+        "hosts": f"10.{octet}.0.0/13",
+        "links": f"10.{octet + 8}.0.0/14",
+        "loopbacks": f"10.{octet + 12}.0.0/14",
+        **{pool: f"fd00:0:{third + index:x}::/48" for index, pool in enumerate(IPV6_POOLS)},
+    }
+    stated = value.get("addressing", {})
+    defaults = cluster_schema()["properties"]["addressing"]["properties"]
+    unused = unused_pools(
+        {key: stated.get(key, defaults[key]["default"]) for key in ("family", "fabric_links")}
+    )
+    base = cluster_schema()["properties"]["routing"]["properties"]["asn_base"]["default"]
+    return {
+        **{("addressing", pool): pools[pool] for pool in IPV4_POOLS + IPV6_POOLS if pool not in unused},
+        ("routing", "asn_base"): base + number * ASN_BLOCK,
+        ("management", "network"): f"172.{16 + number}.0.0/16",
+    }
+
+
+def _moved(positions: Mapping[KeyPath, Position], name: str) -> dict[KeyPath, Position]:
+    """The places of a network's values, and of what it has from the top level, by the paths of its own document."""
+    own, inherited = ("networks", name), {(key,) for key in (*INHERITED, "gpus")}
+    found = {
+        path: place
+        for path, place in positions.items()
+        if path[:1] in inherited
+        or (path[:1] == ("management",) and path[1:2] not in (("network",), ("gateway",)))
+    }
+    for path, place in positions.items():
+        if path[:2] == own:
+            found[path[2:]] = place
+    return found
+
+
+def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> ClusterSpec:
+    """The spec of a further network with its hosts: those of the fabric, as racks or units that have their names.
+
+    `left_out`: groups whose hosts have no ports of this network.
+    """
+    assert spec.network is not None
+    wanted, capacity = spec.network.hosts_per_unit, spec.gpus.capacity_units
+    if wanted and capacity:
+        capacity = -(-capacity * max(group.hosts_per_unit for group in spec.gpus.groups) // wanted)
+    groups = []
+    for index, group in enumerate(spec.gpus.groups):
+        if index in left_out:
+            continue
+        units = [unit for unit in fabric.units.values() if unit.group == index]
+        racks = {unit.name: tuple(unit.hosts.values()) for unit in units}
+        whole = HostGroup(
+            group.name, group.model, sum(map(len, racks.values())), group.hosts_per_unit,
+            racks=racks, path=group.path, os=group.os,
+        )  # fmt: skip
+        if wanted is not None:
+            names = tuple(host for hosts in racks.values() for host in hosts)
+            whole = replace(whole, hosts_per_unit=wanted, host_names=names, racks={})
+        groups.append(whole)
+    return replace(spec, gpus=replace(spec.gpus, groups=tuple(groups), capacity_units=capacity))
