@@ -66,6 +66,7 @@ class Compiled:
         inputs: file -> SHA-256 of its bytes, of everything that was read.
         draft: the fabric with its errors, to explain them by; None where none took shape.
         infiniband: the fabric of a spec with `fabric: infiniband`, in the place of `planned`.
+        networks: name -> further network of the same hosts, compiled; what is wrong with it is told here.
         repinned: what a repinning changes, None where none was asked for or none helps.
     """
 
@@ -81,6 +82,7 @@ class Compiled:
     draft: Fabric | None = None
     infiniband: InfinibandFabric | None = None
     repinned: Repinned | None = None
+    networks: Mapping[str, Compiled] = field(default_factory=dict)
 
     @property
     def sound(self) -> bool:
@@ -113,7 +115,7 @@ class Compiled:
         return self.planned
 
     def switches(self) -> Iterator[Switch]:
-        """Every switch, computed one by one: ToRs, then spines, then cores.
+        """Every switch of this network, computed one by one: ToRs, then spines, then cores.
 
         Raises:
             CompileError: as `fabric`.
@@ -121,7 +123,7 @@ class Compiled:
         return map(self.fabric.switch, self.fabric.switch_ids())
 
     def hosts(self) -> Iterator[Host]:
-        """Every host, computed one by one.
+        """Every host with its ports in this network, computed one by one.
 
         Raises:
             CompileError: as `fabric`.
@@ -129,24 +131,28 @@ class Compiled:
         return map(self.fabric.host, self.fabric.host_ids())
 
     def device(self, name: str) -> Switch | Host:
-        """The switch or host of that name.
+        """The switch or host of that name, also of a further network.
 
         Raises:
             CompileError: as `fabric`.
             KeyError: there is none.
         """
-        at = self.fabric.find(name)
-        if at is None:
-            raise KeyError(name)
-        return self.fabric.host(at) if isinstance(at, tuple) else self.fabric.switch(at)
+        for fabric in (self.fabric, *self.fabric.networks):
+            if (at := fabric.find(name)) is not None:
+                return fabric.host(at) if isinstance(at, tuple) else fabric.switch(at)
+        raise KeyError(name)
 
     def files(self, device: Switch | Host) -> dict[str, str]:
-        """The device's files as the tree has them: path below its folder -> text.
+        """The device's files as the tree has them: path below its folder -> text; a host's of all networks.
 
         Raises:
             EmitError: FAB7012, a template of the user's own is at fault.
         """
-        return rendered(device) if isinstance(device, Switch) else host_files.render(device)
+        if isinstance(device, Switch):
+            return rendered(device)
+        others = [each for each in self.fabric.networks if each.network in device.beside]
+        parts = [device, *(each.host(each.guests[device.name]) for each in others)]
+        return {path: text for part in parts for path, text in host_files.render(part).items()}
 
     def proof(self, *, jobs: int | None = None) -> tuple[Diagnostic, ...]:
         """What is wrong with the files of the whole fabric, read back and held against the plan; nothing is written.
@@ -161,7 +167,7 @@ class Compiled:
             proof,  # readers and rules: half as long to import as `validate` takes
         )
 
-        return proof(self.spec, self.fabric, jobs)
+        return proof(self, jobs)
 
     def write(
         self,
@@ -205,9 +211,10 @@ def compile_spec(
         lock_path: the lock; by default as `lock_of` has it.
     """
     path = Path(path)
-    read = load_spec(path)
-    sources = {str(path): read.text}
     lock_path = lock_path or lock_of(path)
+    lock_before, unread = read_lock(lock_path)
+    read = load_spec(path, parse_lock(lock_before or "", str(lock_path))[0].numbers)
+    sources = {str(path): read.text}
     diagnostics = list(read.diagnostics)
     spec = read.spec
     if spec is None:
@@ -217,7 +224,6 @@ def compile_spec(
     catalog, found = load_catalog(extra, named_at)
     diagnostics += found
     sources |= input_texts(found)
-    lock_before, unread = read_lock(lock_path)
     diagnostics += unread
     lock = EMPTY_LOCK
     if lock_before is not None:
@@ -240,26 +246,48 @@ def compile_spec(
         lambda after: touched(spec, catalog, lock, after.fabric),
     )
     diagnostics += [*planned.diagnostics, *repinning.told(repinned)]
-    fabric = planned.fabric
+    fabric, unfit = completed(spec, path.parent, planned.fabric, sources, gaps=gaps)
+    diagnostics += unfit
+    lock, networks = replace(planned.lock, networks=lock.networks), {}
+    if fabric is not None and spec.networks:
+        from fabricc.compiler.networks import with_networks  # no cluster of one network needs it
+
+        joined = with_networks(known, fabric, catalog, repinning, sources, gaps=gaps)
+        fabric, networks, lock = joined.fabric, joined.networks, replace(lock, networks=joined.locks)
+        diagnostics += joined.diagnostics
     if fabric is not None:
-        if gaps:
-            diagnostics += capability_gaps(spec, fabric)
-        if spec.overlays:
-            fabric, unfit, texts = read_overlays(spec, path.parent, fabric)
-            diagnostics += unfit
-            sources |= texts
         diagnostics = settled(spec, diagnostics, gaps=gaps)
-    overlays = [path.parent / entry.file for entry in spec.overlays]
+    overlays = [
+        path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
+    ]
     return replace(
         known,
         planned=fabric,
-        lock_text=renewed(planned.lock, spec.cluster, lock_before),
+        networks=networks,
+        lock_text=renewed(lock, spec.cluster, lock_before),
         diagnostics=tuple(diagnostics),
         sources=sources,
         inputs=digests([path, *extra, *overlays, lock_path]),
         draft=planned.draft,
         repinned=repinned,
     )
+
+
+def completed(
+    spec: ClusterSpec, folder: Path, fabric: Fabric | None, sources: dict[str, str], *, gaps: bool
+) -> tuple[Fabric | None, list[Diagnostic]]:
+    """A planned fabric with the overlays of its spec, and what its back ends cannot express.
+
+    `sources` gets the texts of overlays.
+    """
+    if fabric is None:
+        return None, []
+    found = list(capability_gaps(spec, fabric)) if gaps else []
+    if spec.overlays:
+        fabric, unfit, texts = read_overlays(spec, folder, fabric)
+        found += unfit
+        sources |= texts
+    return fabric, found
 
 
 def _ethernet_wanted(spec: ClusterSpec) -> Diagnostic:

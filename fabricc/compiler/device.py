@@ -150,7 +150,7 @@ class Work:
 
     def _host(self, host: Host, piece: Piece) -> list[End]:
         folder = f"hosts/{host.name}"
-        files = self.existing(folder) if self.existing else host_files.render(host)
+        files = host_files.of_part(self.existing(folder), host) if self.existing else host_files.render(host)
         self._write(folder, files, piece)
         if not self.check:
             return []

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
     from fabricc.front.spec.model import ClusterSpec
 
+LATER = frozenset({"network", "networks"})
+"""Parts of a spec that count only where it has them, so that the digest of one without is as it was before them."""
 TEMPLATES = "templates:"
 """What the name of a template of the user's own begins with among the inputs; no file of a spec has a colon."""
 
@@ -55,7 +57,11 @@ def meaning(spec: ClusterSpec) -> str:
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
         hidden = ("positions", "assumptions", "file", "path")
-        pairs = [(f.name, _plain(getattr(value, f.name))) for f in fields(value) if f.name not in hidden]
+        pairs = [
+            (f.name, _plain(getattr(value, f.name)))
+            for f in fields(value)
+            if f.name not in hidden and (f.name not in LATER or getattr(value, f.name))
+        ]
         # Services of the management count as keys of it, as the spec writes them.
         return [one for name, part in pairs for one in (part if name == "services" else [(name, part)])]
     if hasattr(value, "items"):

@@ -120,21 +120,27 @@ class Outcome:
         first = fabric.switch(next(iter(fabric.switch_ids())))
         shares = [share for rows in self._rows for share in rows.shares]
         texts = {
-            "plan/classes.csv": csv_text([tables.CLASSES, *tables.class_rows(first)]),
-            "plan/qos.csv": tables.qos_text(shares),
+            "classes": csv_text([tables.CLASSES, *tables.class_rows(first)]),
+            "qos": tables.qos_text(shares),
         }
         for number, (name, header) in enumerate(tables.SIZED):
-            texts[f"plan/{name}.csv"] = "".join([csv_text([header]), *self.rows(number)])
-        return [(path, text.encode()) for path, text in sorted(texts.items())]
+            texts[name] = "".join([csv_text([header]), *self.rows(number)])
+        return [(f"{_folder(fabric)}/{name}.csv", text.encode()) for name, text in sorted(texts.items())]
 
 
 def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     """Path and text of what stands under `plan/` and comes from no device."""
     summary = tables.fabric_summary(fabric, spec.assumptions)
     sheets = worksheets(spec, fabric)
-    yield "plan/fabric.json", tables.json_text(summary)
-    yield "plan/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
-    yield "plan/worksheet.json", tables.json_text(tables.worksheet_summary(sheets))
+    folder = _folder(fabric)
+    yield f"{folder}/fabric.json", tables.json_text(summary)
+    yield f"{folder}/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
+    yield f"{folder}/worksheet.json", tables.json_text(tables.worksheet_summary(sheets))
+
+
+def _folder(fabric: Fabric) -> str:
+    """Where the plan of a network is."""
+    return f"plan/{fabric.network}" if fabric.network else "plan"
 
 
 def _digest(content: bytes) -> bytes:

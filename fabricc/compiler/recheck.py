@@ -84,18 +84,21 @@ def _checked(
     if not _same_inputs(inputs, manifest.inputs):
         message = f"{tree} was built from another state of {spec_path}, its lock or its catalog"
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
-    workers = job_count(fabric, jobs)
     altered = _altered(tree, bytes_) if inputs == manifest.inputs else frozenset()
-    work = Work(fabric, pieces_of(fabric, workers), None, DeviceFiles.of(tree, manifest), altered=altered)
-    outcome = Outcome(work, workers)
-    try:
-        outcome.run(progress, "devices read back")
-        found += outcome.diagnostics(str(tree), declared_ratios(spec))
-    except EmitError as error:
-        found.append(error.diagnostic)
+    files, links = DeviceFiles.of(tree, manifest), 0
+    for part in (compiled, *compiled.networks.values()):
+        workers = job_count(part.fabric, jobs)
+        work = Work(part.fabric, pieces_of(part.fabric, workers), None, files, altered=altered)
+        outcome = Outcome(work, workers)
+        try:
+            outcome.run(progress, "devices read back")
+            found += outcome.diagnostics(str(tree), declared_ratios(part.spec))
+        except EmitError as error:
+            found.append(error.diagnostic)
+        links += outcome.meeting.links
     found = accepted(softened([*found, *bytes_], spec), spec.accept)
     counts, total = fabric.counts(), len(manifest.files) + 1
-    result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=outcome.meeting.links)
+    result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=links)
     return result, sources
 
 

@@ -27,6 +27,7 @@ class Repinning:
 
     Attributes:
         lock: the numbers, with the file and its text.
+        network: the further network whose lock it is, "" for that of the rails.
         asked: None for no pin, () for the least that suffices, else names as `stride` lines have them.
     """
 
@@ -34,6 +35,7 @@ class Repinning:
     file: Path
     text: str
     asked: Sequence[str] | None
+    network: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -83,6 +85,8 @@ class Repinning:
     def _line(self, pins: Mapping[str, object]) -> Position:
         """Where the first of some pins stands in the lock."""
         for number, line in enumerate(self.text.splitlines(), 1):
+            if self.network:
+                line = line.removeprefix(f"network {self.network} ")
             if line.startswith("stride ") and line.split()[1:2] == [next(iter(pins), None)]:
                 return Position(str(self.file), number, 1)
         return Position(str(self.file), 1)

@@ -77,12 +77,14 @@ def write_tree(
     return result
 
 
-def proof(spec: ClusterSpec, fabric: Fabric, jobs: int | None) -> tuple[Diagnostic, ...]:
-    """What is wrong with the files of a fabric, which are rendered and read back, and written nowhere."""
-    jobs = job_count(fabric, jobs)
-    outcome = Outcome(Work(fabric, pieces_of(fabric, jobs), None), jobs)
-    outcome.run(None, "")
-    found = outcome.diagnostics(spec.cluster, declared_ratios(spec))
+def proof(compiled: Compiled, jobs: int | None) -> tuple[Diagnostic, ...]:
+    """What is wrong with the files of a cluster, which are rendered and read back, and written nowhere."""
+    spec, found = compiled.spec, []
+    for part in (compiled, *compiled.networks.values()):
+        count = job_count(part.fabric, jobs)
+        outcome = Outcome(Work(part.fabric, pieces_of(part.fabric, count), None), count)
+        outcome.run(None, "")
+        found += outcome.diagnostics(spec.cluster, declared_ratios(part.spec))
     return tuple(accepted(softened(found, spec), spec.accept))
 
 
@@ -106,7 +108,7 @@ def _emit(
 
                 run = InfinibandRun(spec, compiled.infiniband, stage, check, progress)
             else:
-                run = _Run(spec, compiled.fabric, stage, check, jobs, progress)
+                run = _Run(compiled, stage, check, jobs, progress)
             run.devices()
             found = accepted(softened(run.found, spec), spec.accept)
             result = BuildResult(name, None, (*compiled.diagnostics, *found), run.counts, links=run.links)
@@ -146,8 +148,7 @@ def spec_name(spec: ClusterSpec) -> str:
 class _Run:
     """One pass over all devices and what it gathers."""
 
-    spec: ClusterSpec
-    fabric: Fabric
+    compiled: Compiled
     stage: Stage
     check: bool
     jobs: int | None
@@ -161,24 +162,30 @@ class _Run:
     @property
     def counts(self) -> Mapping[str, int]:
         """Devices, GPUs and cables."""
-        return self.fabric.counts()
+        return self.compiled.fabric.counts()
 
     def devices(self) -> None:
         """Render and write every device, prove it when asked to, and write what comes from the plan alone."""
+        for part in (self.compiled, *self.compiled.networks.values()):
+            self._network(part.spec, part.fabric)
 
+    def _network(self, spec: ClusterSpec, fabric: Fabric) -> None:
         def whole() -> Iterator[tuple[str, str]]:
-            yield from plan_texts(self.spec, self.fabric)
-            yield from job_files(self.fabric).items()
+            yield from plan_texts(spec, fabric)
+            if not fabric.network:
+                yield from job_files(fabric).items()
 
-        jobs = job_count(self.fabric, self.jobs)
-        work = Work(self.fabric, pieces_of(self.fabric, jobs), self.stage, None, self.check, whole=whole)
+        jobs = job_count(fabric, self.jobs)
+        work = Work(fabric, pieces_of(fabric, jobs), self.stage, None, self.check, whole=whole)
         outcome = Outcome(work, jobs)
-        outcome.run(self.progress, "switches and hosts")
-        self.links = outcome.meeting.links
+        name = f" of network {fabric.network}" if fabric.network else ""
+        outcome.run(self.progress, f"switches and hosts{name}")
+        self.links += outcome.meeting.links
         self.gathered.take(outcome.written)
-        self._tables = outcome.tables()
-        self.ledger = None if outcome.findings.kept else outcome.ledger(outline(self.fabric))
-        self.found = outcome.diagnostics(str(self.stage.target), declared_ratios(self.spec))
+        self._tables += outcome.tables()
+        if not (outcome.findings.kept or self.compiled.networks):
+            self.ledger = outcome.ledger(outline(fabric))
+        self.found += outcome.diagnostics(str(self.stage.target), declared_ratios(spec))
 
     def plan_files(self) -> None:
         """Write the tables whose rows the devices brought."""

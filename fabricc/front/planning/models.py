@@ -14,7 +14,7 @@ from fabricc.fabric.model import TierName
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, HostModel, SwitchModel
-    from fabricc.front.spec.model import ClusterSpec, NosChoice, Tier
+    from fabricc.front.spec.model import ClusterSpec, Network, NosChoice, Tier
 
 
 class UnfitError(Exception):
@@ -72,7 +72,12 @@ def models_of(spec: ClusterSpec, catalog: Catalog) -> Models:
     Raises:
         UnfitError: the catalog has no such model.
     """
-    hosts = [_host_model(spec, catalog, i) for i in range(len(spec.gpus.groups))]
+    hosts = [
+        _host_model(spec, catalog, i)
+        if spec.network is None
+        else _network_model(spec, spec.network, catalog, i)
+        for i in range(len(spec.gpus.groups))
+    ]
     switches = {
         name: _switch_model(spec, catalog, name, tier)
         for name, tier in (("tors", spec.tors), ("spines", spec.spines), ("cores", spec.cores))
@@ -91,6 +96,20 @@ def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
             )
         )
     return model if group.nic is None else _with_nic(spec, catalog, model, index)
+
+
+def _network_model(spec: ClusterSpec, network: Network, catalog: Catalog, index: int) -> HostModel:
+    """The host model with its ports for a further network in the place of its rails."""
+    model = catalog.hosts[spec.gpus.groups[index].model]
+    ports = model.networks[network.ports]
+    return replace(
+        model,
+        rails=ports.nics,
+        nic=ports.nic,
+        ports_per_nic=ports.ports_per_nic,
+        port_gbps=ports.port_gbps,
+        pci=ports.pci,
+    )
 
 
 def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int) -> HostModel:

@@ -259,6 +259,8 @@ def _assemble(
         host_mtu=spec.host_mtu,
         qos={},
         profiles={},
+        network=spec.network.name if spec.network else "",
+        number=spec.network.number if spec.network else 0,
     )
     findings.extend(_name_clashes(spec, fabric))
     findings.extend(out_of_band_findings(spec, fabric))

@@ -1,0 +1,89 @@
+"""Further networks of a cluster's hosts: each planned as a fabric of its own, then joined with that of the rails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.compiler.compiled import completed
+from fabricc.compiler.naming import Naming
+from fabricc.front.planning import plan
+from fabricc.front.planning.networks import joined, meeting, with_hosts
+from fabricc.front.planning.touched import touched
+from fabricc.front.spec.lock import EMPTY_LOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import Catalog
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.repinning import Repinning
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning.plan import Plan
+    from fabricc.front.planning.repin import Repinned
+    from fabricc.front.spec.lock import Lock
+    from fabricc.front.spec.model import ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What came of the further networks.
+
+    Attributes:
+        fabric: that of the rails with the others, None where one of them cannot be.
+        networks: name -> the network, compiled, in the order of their numbers.
+        locks: name -> its part of the lock; those of networks that left are as they were.
+    """
+
+    fabric: Fabric | None
+    networks: dict[str, Compiled]
+    locks: Mapping[str, Lock]
+    diagnostics: list[Diagnostic]
+
+
+def with_networks(
+    known: Compiled,
+    rails: Fabric,
+    catalog: Catalog,
+    repinning: Repinning,
+    sources: dict[str, str],
+    *,
+    gaps: bool,
+) -> Joined:
+    """Plan the further networks of a spec whose rails have the given fabric; arguments as those of `compile_spec`.
+
+    A plain `--repin` is of all networks, one that names pins of the rails' alone.
+    """
+    locks = dict(repinning.lock.networks)
+    asked = None if repinning.asked is None or repinning.keys else ()
+    networks: dict[str, Compiled] = {}
+    diagnostics: list[Diagnostic] = []
+    for name, stated in known.spec.networks.items():
+        spec, told = with_hosts(stated, rails, catalog)
+        found = list(told)
+        if spec is not None and stated.network is not None:
+            own = replace(repinning, lock=locks.get(name, EMPTY_LOCK), asked=asked, network=name)
+            planned, repinned = _planned(spec, catalog, own)
+            fabric, unfit = completed(spec, known.path.parent, planned.fabric, sources, gaps=gaps)
+            found += [*planned.diagnostics, *own.told(repinned), *unfit]
+            locks[name] = replace(planned.lock, number=stated.network.number)
+            networks[name] = replace(
+                known, loaded=spec, planned=fabric, draft=planned.draft, repinned=repinned, diagnostics=()
+            )
+        diagnostics += [replace(each, message=f"{name}: {each.message}") for each in found]
+    fabrics = [each.planned for each in networks.values() if each.planned is not None]
+    if len(fabrics) < len(known.spec.networks):
+        return Joined(None, networks, locks, diagnostics)
+    whole = joined(rails, fabrics)
+    networks = {each.network: replace(networks[each.network], planned=each) for each in whole.networks}
+    specs = [known.spec, *(each.spec for each in networks.values())]
+    return Joined(whole, networks, locks, [*diagnostics, *meeting(specs, [whole, *whole.networks])])
+
+
+def _planned(spec: ClusterSpec, catalog: Catalog, repinning: Repinning) -> tuple[Plan, Repinned | None]:
+    return repinning.run(
+        lambda pinned: plan(spec, catalog, pinned, Naming()),
+        lambda after: touched(spec, catalog, repinning.lock, after.fabric),
+    )

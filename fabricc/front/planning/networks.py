@@ -1,0 +1,199 @@
+"""Further networks of the same hosts: which hosts have ports for one, and that no two networks meet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric import links
+from fabricc.fabric.addresses import ASN_BLOCK
+from fabricc.fabric.fabric import HostId
+from fabricc.front.planning.models import suggestion
+from fabricc.front.spec.networks import hosts_of
+from fabricc.front.spec.pools import free_pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from netaddr import IPNetwork
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import Catalog
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec
+
+_POOLS = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
+
+
+def with_hosts(
+    network: ClusterSpec, rails: Fabric, catalog: Catalog
+) -> tuple[ClusterSpec | None, tuple[Diagnostic, ...]]:
+    """The spec of a further network with its hosts, those that have ports for it; None where no host has.
+
+    Args:
+        network: its spec.
+        rails: the fabric of the network that the top level describes.
+        catalog: the models of the hosts.
+    """
+    assert network.network is not None
+    name, ports = network.network.name, network.network.ports
+    groups = network.gpus.groups
+    models = [catalog.hosts[group.model] for group in groups]
+    without = frozenset(index for index, model in enumerate(models) if ports not in model.networks)
+    if len(without) == len(groups):
+        known = tuple(sorted({each for model in models for each in model.networks}))
+        remedy = (
+            suggestion(ports, known)
+            if known
+            else f"Give the host model `networks: {{{ports}: …}}` in a catalog file."
+        )
+        titles = ", ".join(dict.fromkeys(model.title for model in models))
+        message = f"the catalog knows no ports {ports!r} of {titles}"
+        return None, (network.error("FAB3104", message, "ports", help=remedy),)
+    told = [
+        network.warning(
+            "FAB3105",
+            f"{plural(groups[index].hosts, 'host')} of group '{groups[index].name}' are not in network '{name}': "
+            f"the catalog knows no ports {ports!r} of {models[index].title}",
+            "ports",
+            help=f"Give the host model `networks: {{{ports}: …}}` in a catalog file, or accept this.",
+        )
+        for index in sorted(without)
+    ]
+    return hosts_of(network, rails, without), tuple(told)
+
+
+def joined(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
+    """The fabric of the rails with the further networks of its hosts."""
+    names = {name for unit in rails.units.values() for name in unit.hosts.values()}
+    networks = []
+    for fabric in others:
+        places = {
+            name: HostId(coordinate, slot)
+            for coordinate, unit in fabric.units.items()
+            for slot, name in unit.hosts.items()
+            if name in names
+        }
+        networks.append(replace(fabric, guests=places))
+    return replace(rails, networks=tuple(networks))
+
+
+def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+    """What two networks of one cluster must not share: addresses, names, ASNs and ports of hosts."""
+    yield from _addresses(specs, fabrics)
+    yield from _asns(specs, fabrics)
+    yield from _ports(specs, fabrics)
+    if any(group.host_names or group.racks for group in specs[0].gpus.groups):
+        yield from _names(specs, fabrics)
+
+
+def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+    blocks = []
+    for index, fabric in enumerate(fabrics):
+        for name in _POOLS:
+            unused = name.startswith("links") and not fabric.addresses.numbered
+            if (pool := getattr(fabric.addresses, name)) is not None and not unused:
+                blocks.append((pool.version, pool.first, -pool.length, index, name, pool))
+    blocks.sort(key=lambda block: block[:5])
+    reach: tuple[int, int, int, str] = (0, -1, 0, "")
+    for version, first, _, index, name, pool in blocks:
+        last = first + (1 << pool.bits) - 1
+        if version == reach[0] and first <= reach[1] and index != reach[2]:
+            later, other = ((index, name), reach[2:]) if index > reach[2] else (reach[2:], (index, name))
+            spec, path = specs[later[0]], _path(later[1])
+            mine, theirs = (_network(specs[at], _path(key)) for at, key in (later, other))
+            taken = [network for each in specs for network in _networks(each)]
+            yield spec.error(
+                "FAB3100",
+                f"{'.'.join(path)} {mine} of network '{fabrics[later[0]].network}' overlaps "
+                f"{'.'.join(_path(other[1]))} {theirs} of {_whose(fabrics[other[0]])}",
+                *path,
+                help=free_pool(taken, mine),
+            )
+        if version != reach[0] or last > reach[1]:
+            reach = (version, last, index, name)
+
+
+def _path(name: str) -> tuple[str, str]:
+    if name == "management":
+        return name, "network"
+    return "addressing", name.removesuffix("4")
+
+
+def _network(spec: ClusterSpec, path: tuple[str, str]) -> IPNetwork:
+    section = spec.management if path[0] == "management" else spec.addressing
+    found: IPNetwork = getattr(section, path[1])
+    return found
+
+
+def _networks(spec: ClusterSpec) -> list[IPNetwork]:
+    found = [_network(spec, _path(name)) for name in _POOLS]
+    return [network for network in found if network is not None]
+
+
+def _whose(fabric: Fabric) -> str:
+    return f"network '{fabric.network}'" if fabric.network else "the network of the rails"
+
+
+def _asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+    """FAB3102: they do not meet as long as no session leaves a network."""
+    for one, other in combinations(range(len(fabrics)), 2):
+        if abs(fabrics[one].routing.asn_base - fabrics[other].routing.asn_base) >= ASN_BLOCK:
+            continue
+        mine, theirs = (
+            {links.asn(fabrics[index], at) for at in fabrics[index].switch_ids()} for index in (other, one)
+        )
+        if shared := mine & theirs:
+            free = max(fabric.routing.asn_base for fabric in fabrics) + ASN_BLOCK
+            yield specs[other].warning(
+                "FAB3102",
+                f"network '{fabrics[other].network}' has {plural(len(shared), 'ASN')} of {_whose(fabrics[one])}, "
+                f"such as {min(shared)}",
+                "routing",
+                "asn_base",
+                help=f"Write `asn_base: {free}`, or accept this where the networks never meet.",
+            )
+
+
+def _ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+    """FAB3103: a port of a host is cabled to one network."""
+    taken: dict[tuple[str, str], str] = {}
+    for spec, fabric in zip(specs[1:], fabrics[1:], strict=True):
+        assert spec.network is not None
+        used = {
+            model.name: [f"{model.name} {spec.network.ports}", *_functions(model.pci, model.ports_per_nic)]
+            for model in fabric.host_models
+        }
+        for model_name, ports in used.items():
+            again = [port for port in ports if (model_name, port) in taken]
+            if again:
+                first = taken[model_name, again[0]]
+                yield spec.error(
+                    "FAB3103",
+                    f"network '{fabric.network}' has ports of {model_name} that network '{first}' has: "
+                    f"{again[-1].removeprefix(model_name + ' ')}",
+                    "ports",
+                    help="Name other ports of the host model.",
+                )
+            taken |= {(model_name, port): fabric.network for port in ports}
+
+
+def _functions(pci: Sequence[str], ports: int) -> list[str]:
+    """The PCI functions of some NICs: port n is function n of its first."""
+    return [f"{each[:-1]}{int(each[-1]) + port}" for each in pci for port in range(ports)]
+
+
+def _names(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+    """FAB3101: a host has the name that a switch of a further network gets."""
+    hosts = {name for unit in fabrics[0].units.values() for name in unit.hosts.values()}
+    for fabric in fabrics[1:]:
+        for at in fabric.switch_ids():
+            if (name := fabric.name(at)) in hosts:
+                yield specs[0].error(
+                    "FAB3101",
+                    f"a host has the name of a switch of network '{fabric.network}': {name!r}",
+                    "gpus",
+                    help="Rename the host, or the network.",
+                )
