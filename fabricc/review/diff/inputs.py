@@ -18,10 +18,11 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.revision import SpecHistory, unreadable
 from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import spec_changes
+from fabricc.review.diff.networks import spec_side
 from fabricc.review.diff.policy import NAME as POLICY_NAME
 from fabricc.review.diff.policy import spec_policy
 from fabricc.review.diff.run import Context
-from fabricc.review.diff.sides import Nothing, SpecSide, sharing
+from fabricc.review.diff.sides import Nothing
 from fabricc.review.diff.trees import tree_side
 
 if TYPE_CHECKING:
@@ -76,14 +77,11 @@ def inputs(first: Path, second: Path | None, base: str | None, head: str | None)
 def _two(first: Path, second: Path) -> Inputs:
     if not first.is_dir() and not second.is_dir():
         return _specs(_compiled(first, str(first)), _compiled(second, str(second)), str(first), str(second))
-    sides = [tree_side(path) if path.is_dir() else _side(path) for path in (first, second)]
-    documents = [_document(side.compiled) for side in sides if isinstance(side, SpecSide)]
-    return Inputs(sides[0], sides[1], Context(), None, _stated_policy(*documents))
-
-
-def _side(path: Path) -> Side:
-    compiled = _compiled(path, str(path))
-    return SpecSide.of(str(path), compiled, compiled.fabric)
+    specs = {path: _compiled(path, str(path)) for path in (first, second) if not path.is_dir()}
+    sides = [
+        spec_side(str(path), specs[path]) if path in specs else tree_side(path) for path in (first, second)
+    ]
+    return Inputs(sides[0], sides[1], Context(), None, _stated_policy(*map(_document, specs.values())))
 
 
 def _revisions(spec: Path, base: str, head: str | None, scratch: Path) -> Inputs:
@@ -173,9 +171,8 @@ def _specs(before: Compiled | None, after: Compiled, base: str, head: str, spec:
     new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
     context = Context(spec, changes, lock, stale, after.lock_path.name, new)
     if before is None:
-        return Inputs(Nothing(base), SpecSide.of(head, after, after.fabric), context, None, rules)
-    old = SpecSide.of(base, before, before.fabric)
-    return Inputs(old, SpecSide.of(head, after, sharing(before.fabric, after.fabric)), context, None, rules)
+        return Inputs(Nothing(base), spec_side(head, after), context, None, rules)
+    return Inputs(spec_side(base, before), spec_side(head, after, before), context, None, rules)
 
 
 def _stated_policy(*documents: Document | None) -> Policy | None:

@@ -166,9 +166,7 @@ class SpecSide:
 
     def suspects(self, other: Side) -> frozenset[str] | None:
         """Where the fabrics differ in overrides alone: the devices these name, and their neighbours."""
-        if not isinstance(other, SpecSide) or replace(self.fabric, changes={}) != replace(
-            other.fabric, changes={}
-        ):
+        if not isinstance(other, SpecSide) or _unchanged(self.fabric) != _unchanged(other.fabric):
             return None
         return frozenset(overridden(self.fabric, other.fabric))
 
@@ -202,6 +200,12 @@ class SpecSide:
         if not isinstance(place, HostId):
             return Fraction(0)
         return Fraction(self.fabric.host_models[self.fabric.units[place.unit].group].gpus)
+
+
+def _unchanged(fabric: Fabric) -> tuple[Fabric, list[object]]:
+    """What overrides leave as it is: of further networks, which hosts they have."""
+    others: list[object] = [(each.network, each.guests) for each in fabric.networks]
+    return replace(fabric, changes={}, networks=()), others
 
 
 def overridden(base: Fabric, head: Fabric) -> set[str]:

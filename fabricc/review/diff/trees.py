@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import ipaddress
 import json
-from dataclasses import field
+import re
+from dataclasses import field, replace
 from fractions import Fraction
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,12 @@ from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest
 from fabricc.review.diff.figures import count_figures
+from fabricc.review.diff.networks import whole
 from fabricc.review.diff.sides import Scale
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from fabricc.fabric.facts import Facts, Reading
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from fabricc.tree.manifest import Manifest
 
 _LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB
+_PLAN = re.compile(r"plan/([a-z]+)/fabric\.json")
 _TIERS = ("tor", "spine", "core")
 _RANK = {"host": 0, "spine": 1, "core": 2}
 Cable = tuple[str, str, str, str, int, str]
@@ -121,7 +124,7 @@ class TreeSide:
         )
 
 
-def tree_side(tree: Path) -> TreeSide:
+def tree_side(tree: Path) -> Side:
     """The side of a tree.
 
     Raises:
@@ -130,16 +133,35 @@ def tree_side(tree: Path) -> TreeSide:
     manifest = read_manifest(tree)
     try:
         with Folder(tree) as folder:
-            plan = json.loads(folder.read("plan/fabric.json"))
-            rows = list(csv.DictReader(StringIO(folder.read("plan/cabling.csv", limit=_LARGEST).decode())))
-        kinds, cables = _devices(rows, manifest)
-        side = TreeSide(
-            str(tree), tree, manifest, plan, kinds, cables, DeviceFiles.of(tree, manifest), _digests(manifest)
-        )
-        _ = side.scale, side.figures(), plan["tiers"]
+            names = [match[1] for path in sorted(manifest.files) if (match := _PLAN.fullmatch(path))]
+            parts = {name: _part(tree, folder, manifest, name, names) for name in ["", *names]}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         raise TreeError("FAB9021", f"{tree}/plan cannot be read: {error}", "Build the tree again.") from None
+    return whole(parts)
+
+
+def _part(tree: Path, folder: Folder, manifest: Manifest, network: str, networks: Sequence[str]) -> TreeSide:
+    """The side of one network of a tree, "" for that of the rails, by its own plan and files."""
+    at = f"plan/{network}".rstrip("/")
+    plan = json.loads(folder.read(f"{at}/fabric.json"))
+    rows = list(csv.DictReader(StringIO(folder.read(f"{at}/cabling.csv", limit=_LARGEST).decode())))
+    files = {
+        path: digest for path, digest in manifest.files.items() if _network(path, networks) in (network, None)
+    }
+    own = replace(manifest, files=files)
+    kinds, cables = _devices(rows, own)
+    side = TreeSide(str(tree), tree, own, plan, kinds, cables, DeviceFiles.of(tree, own), _digests(own))
+    _ = side.scale, side.figures(), plan["tiers"]
     return side
+
+
+def _network(path: str, networks: Sequence[str]) -> str | None:
+    """Of a host's file, which network it is of; of others None."""
+    kind, _, rest = path.partition("/")
+    if kind != "hosts":
+        return None
+    found = host_files.network_of(rest.partition("/")[2])
+    return found if found in networks else ""
 
 
 def _devices(

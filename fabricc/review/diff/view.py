@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, Switch
     from fabricc.review.diff.model import Rail
 
-_RAIL = re.compile(r"rail(\d+)")
+_RAIL = re.compile(r"[a-z]+(\d+)[a-z]?")
+"""A port of a host by its name, `rail0a` or `storage0`: the number is its NIC's."""
 _FACT = re.compile(r"(interface|bgp/neighbor)\[([^]]*)\](.*)")
 
 
@@ -69,14 +70,15 @@ class DeviceView:
         return {port.identity: name for name, port in self.ports.items()}
 
     def reach(self, port: str | None = None) -> dict[Rail, Fraction]:
-        """The rails behind one port, or behind the whole device, and their GPUs."""
+        """The rails behind one port, or behind the whole device, and their GPUs; NICs of a further network likewise."""
         found: dict[Rail, Fraction] = {}
         for name in self.ports if port is None else (port,):
             view = self.ports.get(name)
             if view is None or view.role not in ("host", "rail"):
                 continue
-            host, end = (self.name, name) if view.role == "rail" else (view.peer, view.peer_port)
-            if match := _RAIL.match(end):
+            own = self.name.partition(" ")[0]  # the part of a host in a further network says so behind its name
+            host, end = (own, name) if view.role == "rail" else (view.peer, view.peer_port)
+            if match := _RAIL.fullmatch(end):
                 found[host, int(match[1])] = self.rail_gpus
         return found
 

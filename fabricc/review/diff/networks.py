@@ -1,0 +1,124 @@
+"""A side of several networks: each compared with the network of the same name, their devices told together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.review.diff.sides import Nothing, SpecSide, sharing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.review.diff.sides import Scale, Side
+    from fabricc.review.diff.view import DeviceView
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The sides of a cluster's networks.
+
+    Attributes:
+        parts: network -> its side; that of the rails, which speaks for the whole, has the name "".
+        places: device -> its network, and its name there; the part of a host in a further network is a device.
+        kinds: as `Side` has them.
+    """
+
+    parts: Mapping[str, Side]
+    places: Mapping[str, tuple[str, str]]
+    kinds: Mapping[str, str]
+
+    @staticmethod
+    def of(parts: Mapping[str, Side]) -> Networks:
+        """The side of some networks."""
+        places: dict[str, tuple[str, str]] = {}
+        kinds: dict[str, str] = {}
+        for network, side in parts.items():
+            for name, kind in side.kinds.items():
+                shown = name if name not in places else f"{name} ({network})"
+                places[shown], kinds[shown] = (network, name), kind
+        return Networks(parts, places, kinds)
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        return self.parts[""].label
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self.parts[""].cluster
+
+    @property
+    def scale(self) -> Scale:
+        """That of the rails: GPUs are counted once."""
+        return self.parts[""].scale
+
+    def suspects(self, other: Side) -> frozenset[str] | None:
+        """Those of every network; None when in one of them any device can differ."""
+        found: set[str] = set()
+        theirs = _parts(other)
+        for network, side in self.parts.items():
+            named = side.suspects(theirs.get(network, Nothing("")))
+            if named is None:
+                return None
+            found |= {
+                shown for shown, place in self.places.items() if place[0] == network and place[1] in named
+            }
+        return frozenset(found)
+
+    def same(self, other: Side, name: str) -> bool:
+        """As in its network."""
+        network, own = self.places[name]
+        theirs = _parts(other).get(network)
+        return theirs is not None and self.parts[network].same(theirs, own)
+
+    def view(self, name: str) -> DeviceView:
+        """As in its network."""
+        network, own = self.places[name]
+        return replace(self.parts[network].view(own), name=name)
+
+    def files(self, name: str) -> Mapping[str, str]:
+        """As in its network."""
+        network, own = self.places[name]
+        return self.parts[network].files(own)
+
+    def figures(self) -> Mapping[str, str]:
+        """Those of every network."""
+        return {
+            f"{network}: {title}" if network else title: figure
+            for network, side in self.parts.items()
+            for title, figure in side.figures().items()
+        }
+
+    def gpus_of(self, name: str) -> Fraction:
+        """GPUs in a host, counted with its rails."""
+        network, own = self.places[name]
+        gpus = self.parts[network].gpus_of(own)
+        return gpus if name == own else gpus * 0
+
+
+def _parts(side: Side) -> Mapping[str, Side]:
+    return side.parts if isinstance(side, Networks) else {"": side}
+
+
+def whole(parts: Mapping[str, Side]) -> Side:
+    """The side of one network, or of several."""
+    return Networks.of(parts) if len(parts) > 1 else parts[""]
+
+
+def spec_side(label: str, compiled: Compiled, base: Compiled | None = None) -> Side:
+    """The side of a planned spec; what is equal to the base's is taken from it, so that it compares quickly."""
+    before = _compiled(base) if base else {}
+    parts: dict[str, Side] = {}
+    for network, each in _compiled(compiled).items():
+        fabric = sharing(before[network].fabric, each.fabric) if network in before else each.fabric
+        parts[network] = SpecSide.of(label, each, fabric)
+    return whole(parts)
+
+
+def _compiled(compiled: Compiled) -> dict[str, Compiled]:
+    return {"": compiled, **compiled.networks}

@@ -1,0 +1,79 @@
+"""A cluster of several networks is compared network by network, and told as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc import compile_spec
+from fabricc.review.diff.inputs import inputs
+from fabricc.review.diff.run import review
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.review.diff.model import Review
+
+SPEC = """\
+cluster: zone
+gpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 4}
+tors: {model: sn5600, nos: sonic}
+spines: {model: sn5600, nos: sonic}
+networks:
+  storage:
+    tors: {model: sn4700, nos: sonic}
+    spines: {model: sn4700, nos: sonic}
+    mtu: {host: 8000}
+"""
+ALONE = SPEC[: SPEC.index("networks:")]
+
+
+@pytest.fixture(params=["specs", "trees"])
+def compared(request: pytest.FixtureRequest, tmp_path: Path) -> object:
+    def run(before: str, after: str) -> Review:
+        paths = []
+        for name, text in (("before", before), ("after", after)):
+            (tmp_path / name).mkdir()
+            spec = tmp_path / name / "cluster.yaml"
+            spec.write_text(text)
+            if request.param == "trees":
+                result = compile_spec(spec).write(tmp_path / name / "build", jobs=1, check=False)
+                assert result.tree is not None
+                spec = result.tree
+            paths.append(spec)
+        with inputs(*paths, None, None) as sides:
+            return review(sides.base, sides.head, sides.context, 1)
+
+    return run
+
+
+def test_nothing_changes_between_equals(compared) -> None:  # type: ignore[no-untyped-def]
+    found = compared(SPEC, SPEC)
+    assert found.groups == ()
+    assert found.devices == 16 + 1 + 2 + 1 + 8 + 8
+
+
+def test_a_change_in_one_network_is_told_of_its_devices_alone(compared) -> None:  # type: ignore[no-untyped-def]
+    found = compared(SPEC, SPEC.replace("host: 8000", "host: 7000"))
+    changed = {name for group in found.groups for name in group.devices}
+    assert changed == {f"su00{unit}-host0{host} (storage)" for unit in (1, 2) for host in range(1, 5)}
+
+
+def test_what_loses_storage_counts_its_gpus_and_names_the_hosts(compared) -> None:  # type: ignore[no-untyped-def]
+    before = SPEC + "    priorities: {storage: {dscp: 26, lossless: true}, default: {}}\n"
+    found = compared(before, before.replace("lossless: true", "lossless: true, weight_percent: 70"))
+    assert found.gpus_affected == 64
+    assert set(found.drain_hosts) == {f"su00{unit}-host0{host}" for unit in (1, 2) for host in range(1, 5)}
+
+
+def test_a_network_that_joins_changes_nothing_of_the_rails_but_how_hosts_apply(compared) -> None:  # type: ignore[no-untyped-def]
+    found = compared(ALONE, SPEC)
+    assert {kind: len(names) for kind, names in found.added.names.items()} == {
+        "tor": 2,
+        "spine": 1,
+        "host": 8,
+    }
+    assert found.added.gpus == 0
+    assert {group.kind for group in found.groups} <= {"host"}
+    assert found.renumbering.addresses == 0
