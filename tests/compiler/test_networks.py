@@ -323,7 +323,7 @@ def test_hosts_that_come_later_renumber_nothing(tmp_path: Path) -> None:
         ("FAB3104", f"{RAILS.replace('dgx-h100', 'dgx-a100')}networks:\n{STORAGE}"),
         ("FAB3021", f"{RAILS.replace('hosts: 8', 'hosts: [a, storage-su001-tor1a]')}networks:\n{STORAGE}"),
         ("FAB1006", f"{RAILS}networks:\n{STORAGE.replace('storage:', 'eth:', 1)}"),
-        ("FAB1002", f"{RAILS}networks: {{storage: {{tors: {{model: sn4700, nos: sonic}}}}}}\n"),
+        ("FAB1002", f"{RAILS}networks: {{storage: {{spines: {{model: sn4700, nos: sonic}}}}}}\n"),
         ("FAB1001", f"{RAILS}networks:\n{STORAGE}    gpus: {{}}\n"),
     ],
 )
@@ -364,6 +364,13 @@ def test_hosts_without_the_ports_are_left_out_and_told(tmp_path: Path) -> None:
     found = compiled(tmp_path, f"{lines[0]}{groups}{''.join(lines[2:])}networks:\n{STORAGE}")
     assert "FAB3105" in codes(found, Severity.WARNING), found.diagnostics
     assert found.networks["storage"].fabric.counts()["hosts"] == 4
+
+
+def test_a_network_of_one_tor_needs_no_spines(tmp_path: Path) -> None:
+    small = RAILS.replace("hosts: 8,", "wiring: rail, hosts: 4,")
+    found = compiled(tmp_path, f"{small}networks: {{storage: {{tors: {{model: sn4700, nos: sonic}}}}}}\n")
+    assert codes(found) == []
+    assert [switch.name for switch in found.networks["storage"].switches()] == ["storage-su001-tor1a"]
 
 
 def test_networks_beside_infiniband_are_refused(tmp_path: Path) -> None:

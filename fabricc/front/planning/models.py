@@ -109,6 +109,8 @@ def _network_model(spec: ClusterSpec, network: Network, catalog: Catalog, index:
         ports_per_nic=ports.ports_per_nic,
         port_gbps=ports.port_gbps,
         pci=ports.pci,
+        form_factor="",
+        cages=(),
     )
 
 

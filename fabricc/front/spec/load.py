@@ -210,7 +210,8 @@ def _networks(
         own = Findings(section.document)
         gpus = None
         if spec is not None:
-            gpus = replace(spec.gpus, wiring=section.wiring, rails_per_tor=section.rails_per_tor)
+            rails = section.rails_per_tor
+            gpus = replace(spec.gpus, wiring=section.wiring, rails_per_tor=rails, rails_apart=False)
         read, _ = _assembled(section.document, frozenset(), own, section.assumptions, gpus)
         findings.diagnostics += own.diagnostics
         if read is not None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 INHERITED = ("cluster", "catalog", "accept")
 _OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit")
 """Keys of a network that the top level has not, or has in `gpus`."""
+_WIRED = (("gpus", "wiring"), ("gpus", "rails_per_tor"))
 _BLOCKS = (192, 208, 224, 240, 144, 160, 176)
 """Second octet of the /12 of 10.0.0.0/8 that the pools of each network come from; the top level's have the others."""
 
@@ -96,7 +97,8 @@ def _free(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
     stated = value.get("addressing", {})
     defaults = cluster_schema()["properties"]["addressing"]["properties"]
     unused = unused_pools(
-        {key: stated.get(key, defaults[key]["default"]) for key in ("family", "fabric_links")}
+        {key: stated.get(key, defaults[key]["default"]) for key in ("family", "fabric_links")},
+        spines="spines" in value,
     )
     base = cluster_schema()["properties"]["routing"]["properties"]["asn_base"]["default"]
     return {
@@ -112,7 +114,7 @@ def _moved(positions: Mapping[KeyPath, Position], name: str) -> dict[KeyPath, Po
     found = {
         path: place
         for path, place in positions.items()
-        if path[:1] in inherited
+        if (path[:1] in inherited and path not in _WIRED)
         or (path[:1] == ("management",) and path[1:2] not in (("network",), ("gateway",)))
     }
     for path, place in positions.items():

@@ -76,7 +76,9 @@ class DeviceView:
             view = self.ports.get(name)
             if view is None or view.role not in ("host", "rail"):
                 continue
-            own = self.name.partition(" ")[0]  # the part of a host in a further network says so behind its name
+            own = self.name.partition(" ")[
+                0
+            ]  # the part of a host in a further network says so behind its name
             host, end = (own, name) if view.role == "rail" else (view.peer, view.peer_port)
             if match := _RAIL.fullmatch(end):
                 found[host, int(match[1])] = self.rail_gpus
