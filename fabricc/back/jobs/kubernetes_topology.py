@@ -36,8 +36,7 @@ def topology_files(hosts: Roster[Any]) -> dict[str, str]:
 
 def _levels(hosts: Roster[Any]) -> list[str]:
     """The labels from the top tier down, as Kueue wants them."""
-    three_tiers = any(host.pod for host in hosts.hosts)
-    return [*reversed(TIER_LABELS if three_tiers else TIER_LABELS[:2]), HOST_LABEL]
+    return [*reversed(TIER_LABELS[: hosts.tiers]), HOST_LABEL]
 
 
 def _kueue(hosts: Roster[Any]) -> Iterable[Object]:
@@ -78,7 +77,7 @@ def _labels(hosts: Roster[Any]) -> str:
         'set -euo pipefail\nlabel() { "${KUBECTL:-kubectl}" label node --overwrite "$@"; }\n\n',
     ]
     for unit, members in hosts.units().items():
-        places = (word(unit), members[0].pod or "spine", *(["core"] if members[0].pod else []))
+        places = (word(unit), members[0].pod or "spine", "core")[: hosts.tiers]
         labels = {CLUSTER_LABEL: hosts.cluster}
         for keys in (TIER_LABELS, FABRIC_LABELS):
             labels |= dict(zip(keys, places, strict=False))

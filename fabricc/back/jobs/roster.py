@@ -55,11 +55,13 @@ class Roster(Generic[Kind]):
         hosts: in topological order: pod, unit, slot.
         kinds: one host of every host group that has hosts, in the spec's order; what differs between hosts of one
             group is only names, addresses and far ends.
+        tiers: of switches.
     """
 
     cluster: str
     hosts: tuple[JobHost, ...]
     kinds: tuple[Kind, ...]
+    tiers: int
 
     def units(self) -> dict[str, list[JobHost]]:
         """The hosts by unit, both in topological order."""
@@ -84,7 +86,7 @@ def roster(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
                 kinds.append(in_full(HostId(coordinate, slot)))
             at, kind = HostId(coordinate, slot), index_of[unit.group]
             hosts.append(JobHost(name, unit.name, pod, kind, model.name, model.gpus, at))
-    return Roster(fabric.cluster, tuple(hosts), tuple(kinds))
+    return Roster(fabric.cluster, tuple(hosts), tuple(kinds), len(fabric.tiers))
 
 
 def port_addresses(fabric: Fabric, hosts: Roster[Kind], rail: int, nic_port: int) -> Iterator[PortAddress]:

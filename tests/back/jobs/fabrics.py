@@ -35,6 +35,14 @@ SPECS: dict[str, dict[str, Any]] = {
         "cores": {"model": "sn5400", "nos": "frr", "count": 2},
     },
     "two-ports": {"gpus": {"model": "hgx-2x200", "hosts": 16, "hosts_per_unit": 4}},
+    "no-spines": {"gpus": {"hosts": 4, "hosts_per_unit": 4, "rails_per_tor": 0}, "spines": None},
+    "rail-only": {"gpus": {"hosts": 16, "hosts_per_unit": 4, "wiring": "rail-only"}},
+    "rail-only-unit": {"gpus": {"hosts": 4, "hosts_per_unit": 4, "wiring": "rail-only"}, "spines": None},
+    "rail-sets": {
+        "gpus": {"hosts": 32, "hosts_per_unit": 4},
+        "spines": {"rails": 4, "units_per_pod": 4, "oversubscription": 2},
+        "cores": {"model": "sn5400", "nos": "frr"},
+    },
     "ipv6": {"gpus": {"hosts": 8, "hosts_per_unit": 4}, "addressing": {"family": "ipv6"}},
     "lossy": {"gpus": {"hosts": 8, "hosts_per_unit": 4}, "priorities": {"rdma": None, "cnp": None}},
 }  # fmt: skip

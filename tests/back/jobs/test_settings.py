@@ -49,7 +49,8 @@ def test_every_library_uses_the_lossless_class_and_the_real_devices(name: str) -
     dscp = nic_qos(host.classes).rdma_dscp
     nccl, ucx = keys(files(name)["jobs/nccl.conf"]), keys(files(name)["jobs/ucx.conf"])
     devices = ",".join(f"{port.rdma}:1" for port in host.ports)
-    assert nccl["NCCL_IB_HCA"] == f"={devices}"
+    placed = ",".join(f"{port.rdma}:1:{port.rail}:{port.plane}" for port in host.ports)
+    assert nccl["NCCL_IB_HCA"] == f"={devices if host.planes == 1 else placed}"
     assert ucx["UCX_NET_DEVICES"] == devices
     assert files(name)["jobs/rccl.conf"] == files(name)["jobs/nccl.conf"]
     stated = {nccl.get("NCCL_IB_TC"), ucx.get("UCX_IB_TRAFFIC_CLASS")}

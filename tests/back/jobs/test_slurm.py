@@ -34,7 +34,7 @@ def hosts(units: int, per_unit: int, pods: int = 0, name: str = "") -> Roster:
         for unit in range(units)
         for host in range(per_unit)
     )
-    return Roster("test", found, ())
+    return Roster("test", found, (), 2)
 
 
 def test_slurm_sees_units_as_leaves_under_one_spine() -> None:
@@ -79,7 +79,7 @@ def test_both_formats_are_one_tree(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a b", "a\nb", "a[1-2]", ""])
 def test_a_name_cannot_inject_a_line(name: str) -> None:
-    bad = Roster("test", (JobHost(name, "su1", None, 0, "dgx-b200", 8, (0, 0)),), ())
+    bad = Roster("test", (JobHost(name, "su1", None, 0, "dgx-b200", 8, (0, 0)),), (), 2)
     with pytest.raises(ValueError, match="not usable"):
         slurm_files(bad)
 

@@ -42,7 +42,7 @@ class AnyNos:
 
 
 def document(**sections: Any) -> dict[str, Any]:
-    """A spec with the sections given and plain defaults for the rest."""
+    """A spec with the sections given, without those that are None, and plain defaults for the rest."""
     base: dict[str, Any] = {
         "cluster": "test",
         "gpus": {"model": "dgx-b200", "hosts": 128, "hosts_per_unit": 32},
@@ -58,7 +58,7 @@ def document(**sections: Any) -> dict[str, Any]:
         known = base.get(name)
         merged = {**known, **section} if isinstance(known, dict) and isinstance(section, dict) else section
         base[name] = without_none(merged)
-    return base
+    return without_none(base)  # type: ignore[no-any-return]
 
 
 def without_none(section: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction, TierName
-from tests.front.planning.support import document, fabric_of, planned, spec_of, without_none
+from tests.front.planning.support import document, fabric_of, planned, spec_of
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -18,24 +18,19 @@ if TYPE_CHECKING:
 BOX = {"model": "sn5600", "nos": "frr"}
 
 
-def shaped(**sections: Any) -> dict[str, Any]:
-    """A spec without the sections that are None."""
-    return without_none(document(**sections))  # type: ignore[no-any-return]
-
-
-LONE = shaped(gpus={"hosts": 8, "hosts_per_unit": 8, "rails_per_tor": 0}, spines=None)
-PAIR = shaped(
+LONE = document(gpus={"hosts": 8, "hosts_per_unit": 8, "rails_per_tor": 0}, spines=None)
+PAIR = document(
     gpus={"model": "hgx-2x200", "hosts": 8, "hosts_per_unit": 8, "rails_per_tor": 0}, tors=BOX, spines=None
 )
-RAIL_ONLY = shaped(gpus={"hosts": 64, "hosts_per_unit": 64, "wiring": "rail-only"}, spines=None)
-RAIL_PLANES = shaped(gpus={"hosts": 64, "hosts_per_unit": 16, "wiring": "rail-only"})
-RAILS_AND_PORTS = shaped(
+RAIL_ONLY = document(gpus={"hosts": 64, "hosts_per_unit": 64, "wiring": "rail-only"}, spines=None)
+RAIL_PLANES = document(gpus={"hosts": 64, "hosts_per_unit": 16, "wiring": "rail-only"})
+RAILS_AND_PORTS = document(
     gpus={"model": "hgx-2x200", "hosts": 48, "hosts_per_unit": 16, "wiring": "rail-only"}, planes=2,
     tors=BOX | {"uplink_gbps": 400}, spines=BOX,
 )  # fmt: skip
 DUAL_TORS = RAILS_AND_PORTS | {"planes": 1}
-SETS = shaped(gpus={"hosts": 64, "hosts_per_unit": 16}, spines={"rails": 4})
-JOINED = shaped(
+SETS = document(gpus={"hosts": 64, "hosts_per_unit": 16}, spines={"rails": 4})
+JOINED = document(
     gpus={"hosts": 64, "hosts_per_unit": 16}, spines={"rails": 2, "units_per_pod": 2},
     cores={"model": "sn5400", "nos": "frr"},
 )  # fmt: skip
@@ -138,16 +133,16 @@ def only_problem(text: dict[str, Any], code: str) -> str:
 
 
 def test_rails_that_nothing_joins_are_refused_unless_asked_for() -> None:
-    islands = shaped(gpus={"hosts": 4, "hosts_per_unit": 4}, spines=None)
+    islands = document(gpus={"hosts": 4, "hosts_per_unit": 4}, spines=None)
     help_ = only_problem(islands, "FAB3052")
     assert "`wiring: rail-only`" in help_
     assert "`rails_per_tor: 0`" in help_
     for remedy in ({"wiring": "rail-only"}, {"rails_per_tor": 0}):
-        assert fabric_of(shaped(gpus={"hosts": 4, "hosts_per_unit": 4, **remedy}, spines=None))
-    full = shaped(gpus={"hosts": 16, "hosts_per_unit": 16}, spines=None)
+        assert fabric_of(document(gpus={"hosts": 4, "hosts_per_unit": 4, **remedy}, spines=None))
+    full = document(gpus={"hosts": 16, "hosts_per_unit": 16}, spines=None)
     assert "rails_per_tor" not in only_problem(full, "FAB3052")
     assert (
-        planned(shaped(gpus={"hosts": 16, "hosts_per_unit": 16, "rails_per_tor": 0}, spines=None)).fabric
+        planned(document(gpus={"hosts": 16, "hosts_per_unit": 16, "rails_per_tor": 0}, spines=None)).fabric
         is None
     )
 
@@ -155,9 +150,9 @@ def test_rails_that_nothing_joins_are_refused_unless_asked_for() -> None:
 @pytest.mark.parametrize(("hosts", "per_unit"), [(64, 32), (128, 64), (96, 32)])
 def test_units_that_nothing_joins_are_refused_with_spines_that_do(hosts: int, per_unit: int) -> None:
     gpus = {"hosts": hosts, "hosts_per_unit": per_unit, "wiring": "rail-only"}
-    help_ = only_problem(shaped(gpus=gpus, spines=None), "FAB3054")
+    help_ = only_problem(document(gpus=gpus, spines=None), "FAB3054")
     if found := re.search(r"`gpus\.hosts_per_unit: (\d+)` puts", help_):
-        assert fabric_of(shaped(gpus={**gpus, "hosts_per_unit": int(found[1])}, spines=None))
+        assert fabric_of(document(gpus={**gpus, "hosts_per_unit": int(found[1])}, spines=None))
     else:
         assert hosts > 64
     sizes = re.search(
@@ -166,7 +161,7 @@ def test_units_that_nothing_joins_are_refused_with_spines_that_do(hosts: int, pe
     )
     assert sizes
     joined = fabric_of(
-        shaped(gpus={**gpus, "hosts_per_unit": int(sizes[1] or per_unit)}, spines={"model": sizes[2]})
+        document(gpus={**gpus, "hosts_per_unit": int(sizes[1] or per_unit)}, spines={"model": sizes[2]})
     )
     assert (len(joined.units), joined.shape.spines) == (int(sizes[3]), int(sizes[4]))
 
@@ -176,9 +171,9 @@ def test_units_that_nothing_joins_are_refused_with_spines_that_do(hosts: int, pe
 )
 def test_sets_of_rails_that_do_not_come_out_even_are_refused(rails: int, per_tor: int, fits: str) -> None:
     gpus = {"hosts": 32, "hosts_per_unit": 16, "rails_per_tor": per_tor}
-    assert fits in only_problem(shaped(gpus=gpus, spines={"rails": rails}), "FAB3053")
+    assert fits in only_problem(document(gpus=gpus, spines={"rails": rails}), "FAB3053")
     for number in fits.split(", "):
-        assert fabric_of(shaped(gpus=gpus, spines={"rails": int(number)}))
+        assert fabric_of(document(gpus=gpus, spines={"rails": int(number)}))
 
 
 def test_too_many_tors_for_one_mesh_may_be_one_mesh_for_each_rail() -> None:
@@ -199,7 +194,7 @@ def test_a_pool_of_links_that_nothing_uses_overlaps_nothing_and_is_not_assumed()
 
 
 def test_a_sole_spine_of_each_rail_is_told_with_what_two_cost() -> None:
-    found = planned(shaped(gpus={"hosts": 16, "hosts_per_unit": 8, "wiring": "rail-only"})).diagnostics
+    found = planned(document(gpus={"hosts": 16, "hosts_per_unit": 8, "wiring": "rail-only"})).diagnostics
     (told,) = [each for each in found if each.code == "FAB3028"]
     assert "8 sets" in told.message
     assert "takes 8 " in told.help
