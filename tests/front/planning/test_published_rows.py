@@ -14,6 +14,7 @@ NV_B300 = "docs.nvidia.com DGX SuperPOD scalable infrastructure, B300"
 NV_XDR = "docs.nvidia.com DGX SuperPOD, B300 with XDR"
 HPN = "Alibaba HPN, SIGCOMM 2024"
 SIMAI = "SimAI topology template generator"
+DEEPSEEK = "Insights into DeepSeek-V3, ISCA 2025, comparison of topologies of 64-port switches"
 JVD = "Juniper validated design AI/ML multitenancy backend, table 5"
 
 
@@ -22,7 +23,7 @@ NO_HOSTS = {"hosts": None, "hosts_per_unit": None}
 
 def superpod(hosts: int, **more: Any) -> dict[str, Any]:
     """B200 SuperPOD: 32 hosts a unit, 64 x 400G switches."""
-    return document(gpus={"hosts": hosts}, **more)
+    return document(gpus={"hosts": hosts, **more.pop("gpus", {})}, **more)
 
 
 def b300(hosts: int, **gpus: Any) -> dict[str, Any]:
@@ -80,6 +81,11 @@ ROWS = [
     ("T20", HPN, hpn(1920, 2, 400, spines={"model": "sn5600", "oversubscription": 15, "uplink_gbps": 400},
                      cores={"model": "sn5600", "nos": "frr"}), 240, 120, 8, 30720, 14400, 960),
     ("T21", SIMAI, hpn(1920, 1, 200), 240, 120, 0, 30720, 28800, 0),
+    # the table has 16,384 endpoints on 768 switches of eight planes, and 65,536 on 5,120 of three tiers
+    ("MPFT", DEEPSEEK, superpod(2048, gpus={"wiring": "rail-only"}), 512, 256, 0, 16384, 16384, 0),
+    ("FT3", DEEPSEEK, superpod(8192, cores={"model": "sn5400", "nos": "frr"}), 2048, 2048, 1024, 65536, 65536, 65536),
+    ("T12 by rail", NV_B300, b300(512, wiring="rail-only"), 128, 64, 0, 4096, 4096, 0),
+    ("T13 by rail", NV_B300, b300(1024, wiring="rail-only"), 256, 128, 0, 8192, 8192, 0),
 ]  # fmt: skip
 
 
@@ -164,3 +170,23 @@ def test_meta_rack_switches_have_an_eighth_more_uplinks_than_they_need() -> None
     )
     assert (len(fabric.tor_layouts[0].down), fabric.shape.uplinks) == (16, 18)
     assert fabric.shape.spines * fabric.shape.links_per_spine == 18
+
+
+def astral(hosts: int) -> dict[str, Any]:
+    """Blocks of 128 hosts with 2 x 200G a GPU to two ToRs; aggregation by rail, cores join the rails."""
+    box = {"model": "sn5600", "nos": "frr", "uplink_gbps": 400}
+    return document(
+        gpus={"model": "hgx-2x200", "hosts": hosts, "hosts_per_unit": 128}, planes=2, tors=box,
+        spines={**box, "rails": 1}, cores={"model": "sn5600", "nos": "frr"},
+    )  # fmt: skip
+
+
+def test_an_astral_pod_has_64k_gpus_and_equal_bandwidth_in_every_tier() -> None:
+    """Tencent, Astral, SIGCOMM 2025: same-rail aggregation makes a pod of 64K GPUs, nothing oversubscribed."""
+    fabric = fabric_of(astral(64 * 128))
+    counts, shape = fabric.counts(), fabric.shape
+    assert (counts["gpus"], shape.pods, shape.units_per_pod) == (65_536, 1, 64)
+    assert (shape.planes, shape.rail_planes, shape.spines) == (16, 8, 64)
+    assert counts["spine_cables"] == counts["core_cables"] == 65_536
+    assert counts["host_cables"] * 200 == counts["spine_cables"] * 400
+    assert fabric_of(astral(65 * 128)).shape.pods == 2
