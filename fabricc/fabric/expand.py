@@ -254,6 +254,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         network=fabric.network,
         guest=name in fabric.guests,
         beside=tuple(each.network for each in fabric.networks if name in each.guests),
+        rack=fabric.racks.get(name, ""),
     )
 
 

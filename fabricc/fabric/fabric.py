@@ -125,6 +125,7 @@ class Fabric:
         number: of that network, from 1; routing tables of hosts follow from it.
         guests: hosts that are another fabric's too, whose files those of this network stand beside.
         networks: further networks of these hosts.
+        racks: host -> rack that it stands in, where racks have no ToR of theirs.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
 
@@ -155,6 +156,7 @@ class Fabric:
     number: int = 0
     guests: Mapping[str, HostId] = field(default_factory=dict)
     networks: tuple[Fabric, ...] = ()
+    racks: Mapping[str, str] = field(default_factory=dict)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

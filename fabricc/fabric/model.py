@@ -237,6 +237,7 @@ class Host:
         recommended_qps: queue pairs per connection that use the fabric's parallel paths.
         rail_isolated: rails meet in hosts only.
         planes: fabrics that the host's ports belong to and that no switch joins.
+        rack: the one that the spec says it stands in, with rail wiring, else ""; with rack wiring its unit is its rack.
         spreads_packets: switches take a path for every packet, so that packets arrive out of order.
         os: operating system and release, e.g. `rhel-9`.
         network: the further network that `ports` and all the rest are of; "" for that of the rails.
@@ -261,6 +262,7 @@ class Host:
     network: str = ""
     guest: bool = False
     beside: tuple[str, ...] = ()
+    rack: str = ""
 
     @property
     def nic(self) -> NicModel:

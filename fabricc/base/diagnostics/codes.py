@@ -140,6 +140,8 @@ TITLES: dict[str, str] = {
     "FAB3053": "Rails that cannot be shared out over sets of spines",
     "FAB3054": "Units that nothing joins",
     "FAB3055": "Subnets that cores would join",
+    "FAB3056": "Racks that do not say how many hosts they hold",
+    "FAB3057": "A rack in several units",
     "FAB3100": "Two networks with the same addresses",
     "FAB3101": "A host with the name of another network's switch",
     "FAB3102": "Two networks with the same ASNs",

@@ -23,6 +23,7 @@ from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
 from fabricc.front.planning.out_of_band import out_of_band_findings
 from fabricc.front.planning.quality import quality
+from fabricc.front.planning.racks import rack_findings, racks_of
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
@@ -261,7 +262,9 @@ def _assemble(
         profiles={},
         network=spec.network.name if spec.network else "",
         number=spec.network.number if spec.network else 0,
+        racks=racks_of(spec),
     )
+    findings.extend(rack_findings(spec, found.units))
     findings.extend(_name_clashes(spec, fabric))
     findings.extend(out_of_band_findings(spec, fabric))
     findings.extend(media_findings(spec, fabric))

@@ -84,14 +84,7 @@ def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Finding
         )
         return None
     if "racks" in raw and wiring != "rack":
-        findings.error(
-            "FAB2004",
-            f"{where}.racks needs rack wiring",
-            *path,
-            "racks",
-            help="Add `wiring: rack` to gpus, or give `hosts` for rail wiring.",
-        )
-        return None
+        return _rail_racks(raw, per_unit, path, findings)
     if per_unit is None:
         return None
     name, model = raw["name"], raw["model"]
@@ -113,10 +106,63 @@ def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Finding
     return HostGroup(name, model, total, per_unit, racks=named, path=path)
 
 
+def _rail_racks(
+    raw: Mapping[str, Any], per_unit: int | None, path: KeyPath, findings: Findings
+) -> HostGroup | None:
+    """Racks that hold hosts and no ToR: their hosts fill units in the order of the racks."""
+    racks, per_rack = raw["racks"], raw.get("hosts_per_rack")
+    if isinstance(racks, int):
+        findings.error(
+            "FAB2004",
+            f"{dotted(path)}.racks: {racks} says nothing with rail wiring, where racks have no ToR",
+            *path,
+            "racks",
+            help="Name the racks, add `wiring: rack` to gpus, or give `hosts`.",
+        )
+        return None
+    if isinstance(racks, list):
+        _check_rack_list(racks, path, findings)
+        if per_rack is None:
+            findings.error(
+                "FAB3056",
+                f"{dotted(path)} does not say how many hosts the racks hold",
+                *path,
+                "racks",
+                help=f"Add `hosts_per_rack: 4`, or write the number of each: `{{{racks[0]}: 4, …}}`.",
+            )
+            return None
+        racks = dict.fromkeys(racks, per_rack)
+    rack_of: dict[str, str] = {}
+    names: list[str] = []
+    for rack in sorted(racks, key=_natural):
+        hosts = racks[rack]
+        named = (
+            [f"{rack}-host{number:02d}" for number in range(1, hosts + 1)]
+            if isinstance(hosts, int)
+            else hosts
+        )
+        if per_rack is not None and len(named) > per_rack:
+            findings.error(
+                "FAB2005",
+                f"rack '{rack}' has {len(named)} hosts, more than hosts_per_rack {per_rack}",
+                *path,
+                "racks",
+                rack,
+                help=f"Raise hosts_per_rack to {len(named)}, or move {len(named) - per_rack} to another rack.",
+            )
+        names += named
+        rack_of |= dict.fromkeys(named, rack)
+    if per_unit is None:
+        return None
+    return HostGroup(
+        raw["name"], raw["model"], len(names), per_unit, tuple(names), path=path, rack_of=rack_of
+    )
+
+
 def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> int | None:
     key = "hosts_per_rack" if wiring == "rack" else "hosts_per_unit"
     where = dotted(path)
-    if "hosts_per_unit" in raw and "hosts_per_rack" in raw:
+    if wiring == "rack" and "hosts_per_unit" in raw and "hosts_per_rack" in raw:
         findings.error(
             "FAB2003",
             f"{where} has both 'hosts_per_unit' and 'hosts_per_rack'",
@@ -125,7 +171,7 @@ def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings
             help=f"They mean the same: keep '{key}'.",
         )
         return None
-    if "hosts_per_rack" in raw and wiring == "rail":
+    if "hosts_per_rack" in raw and wiring == "rail" and "racks" not in raw:
         findings.error(
             "FAB2003",
             f"{where}.hosts_per_rack needs rack wiring",
@@ -134,7 +180,8 @@ def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings
             help="Write hosts_per_unit (hosts behind one set of rail ToRs), or add `wiring: rack` to gpus.",
         )
         return None
-    per_unit: int | None = raw.get("hosts_per_rack", raw.get("hosts_per_unit"))
+    in_rack = raw.get("hosts_per_rack") if wiring == "rack" else None
+    per_unit: int | None = raw.get("hosts_per_unit") if in_rack is None else in_rack
     if per_unit is None:
         example = f"{key}: {8 if wiring == 'rack' else 32}"
         findings.error("FAB2003", f"{where} needs '{key}'", *path, help=f"Add `{example}`.")

@@ -32,6 +32,7 @@ class HostGroup:
         hosts_per_unit: hosts of one scalable unit (rail wiring) or of one rack (rack wiring).
         host_names: names in spec order when hosts are listed one by one without racks, else empty.
         racks: rack name -> host names ((), when only counted), in spec order; empty when not named.
+        rack_of: host name -> the rack that holds it and no ToR of its, with rail wiring; empty when not named.
         path: where the group stands in the spec.
         os: operating system and release of the hosts.
         nic: catalog name of their NICs, or None for those of the host model.
@@ -46,6 +47,7 @@ class HostGroup:
     path: KeyPath = ("gpus",)
     os: str = "ubuntu-24.04"
     nic: str | None = None
+    rack_of: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,24 @@ FIRES = {
     "FAB2031 access": (FULL.replace("172.20.9.0/24", "172.20.9.1/24"), {"FAB2031"}),
     "FAB2030 TACACS+": (FULL.replace("172.20.0.6", "172.20.0.600"), {"FAB2030"}),
     "FAB2043": (FULL.replace("mode: flowlet", "mode: packet"), {"FAB2043"}),
+    "FAB2005 too full with rail wiring": (
+        SHORT.replace("hosts: 128", "racks: {a1: 5}\n  hosts_per_rack: 4"), {"FAB2005"}
+    ),
+    "FAB2006 host of two racks": (SHORT.replace("hosts: 128", "racks: {a1: [x], a2: [x]}"), {"FAB2006"}),
+    "FAB2006 rack with rail wiring": (
+        SHORT.replace("hosts: 128", "racks: [a1, a1]\n  hosts_per_rack: 4"), {"FAB2006"}
+    ),
+    "FAB3050": (SHORT[: SHORT.index("spines:")] + SHORT[SHORT.index("priorities:") :], {"FAB3050"}),
+    "FAB3050 cores": (
+        SHORT.replace("spines:", "cores:").replace("  oversubscription: 1.0\n", ""), {"FAB3050"}
+    ),
+    "FAB3051 rails": (
+        SHORT.replace("wiring: rail", "wiring: rail-only").replace("spines:", "spines:\n  rails: 2"), {"FAB3051"}
+    ),
+    "FAB3051 cores": (
+        SHORT.replace("wiring: rail", "wiring: rail-only") + "cores: {model: sn5600, nos: sonic}", {"FAB3051"}
+    ),
+    "FAB3056": (SHORT.replace("hosts: 128", "racks: [a1, a2]"), {"FAB3056"}),
     "FAB2004": (SHORT.replace("hosts: 128", "racks: 4"), {"FAB2004"}),
     "FAB2005 too full": (rack("{a1: [" + ", ".join(f"h{i}" for i in range(33)) + "]}"), {"FAB2005"}),
     "FAB2005 counted in part": (rack("{a1: 31}"), {"FAB2005"}),
