@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fabricc.back.nos.templating import override_digests, set_template_path
+from fabricc.back.nos.templating import idle_overrides, override_digests, set_template_path
 from fabricc.cli.output import err
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
@@ -42,7 +42,7 @@ jobs_option = click.option(
 
 
 def _use_templates(_context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> None:
-    """Search these folders before the built-in templates; FAB7013 for one that replaces nothing."""
+    """Search these folders before the built-in templates; FAB7013 for folders and files that replace nothing."""
     for folder in folders:
         set_template_path([folder])
         if not override_digests():
@@ -50,6 +50,8 @@ def _use_templates(_context: click.Context, _option: click.Parameter, folders: t
                 f"warning[FAB7013]: {folder} replaces no built-in template: it has no file such as eos/bgp.j2"
             )
     set_template_path(folders)
+    for name, hint in idle_overrides():
+        err(f"warning[FAB7013]: {name} replaces no built-in template, so nothing prints it: {hint}")
 
 
 def data_option(help_: str | None = None) -> Callable[[Any], Any]:

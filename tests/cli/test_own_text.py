@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.nos.templating import set_template_path
+from fabricc.back.nos import templating
 from fabricc.base.installation import folder as installed
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def own(repo: Path) -> Iterator[Path]:
     folder.mkdir(parents=True)
     (folder / "frr.conf.j2").write_text((installed("templates") / "frr" / "frr.conf.j2").read_text())
     yield folder / "frr.conf.j2"
-    set_template_path(())
+    templating.set_template_path(())
 
 
 def overlaid(repo: Path, text: str, entry: str = OVERLAYS) -> None:
@@ -123,6 +123,27 @@ def test_what_a_template_says_is_proved_as_ever(repo: Path, own: Path, fabricc: 
 def test_a_folder_that_replaces_nothing_is_told(repo: Path, fabricc: Fabricc) -> None:
     (repo / "wrong" / "fr").mkdir(parents=True)
     assert "warning[FAB7013]: wrong" in fabricc("build", "cluster.yaml", "--templates", "wrong").err
+
+
+def test_a_template_under_a_name_that_nothing_prints_is_told(repo: Path, own: Path, fabricc: Fabricc) -> None:
+    for former in ("eos/routing.j2", "nxos/qos.j2", "frr/mine.j2", "frr/part.j2"):
+        (own.parents[1] / former).parent.mkdir(exist_ok=True)
+        (own.parents[1] / former).write_text("!\n")
+    own.write_text(own.read_text() + '{% include "part.j2" %}\n')
+    told = fabricc("build", "cluster.yaml", "--templates", "own").err
+    assert "warning[FAB7013]: eos/routing.j2 " in told
+    assert (
+        "what it printed is now in eos/access-lists.j2, eos/prefix-lists.j2 and eos/running-config.j2" in told
+    )
+    assert "what it printed is now in nxos/queuing.j2" in told
+    assert "warning[FAB7013]: frr/mine.j2 " in told
+    assert told.count("FAB7013") == 3, "own/frr/frr.conf.j2 replaces one, and includes part.j2"
+
+
+def test_every_template_that_had_another_name_is_known_by_those_of_today() -> None:
+    for former, now in templating._FORMER.items():
+        assert not (installed("templates") / former).exists()
+        assert all((installed("templates") / name).is_file() for name in re.findall(r"[\w/-]+\.j2", now))
 
 
 def test_an_overlay_is_written_known_and_demanded(repo: Path, fabricc: Fabricc) -> None:

@@ -15,7 +15,7 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
     from jinja2 import BaseLoader, BytecodeCache, Environment
@@ -24,6 +24,14 @@ _FIXED = ("hosts", "jobs", "report")
 """Folders of the built-in templates that other modules fill in; a user's are not looked for."""
 _LARGEST = 1 << 20
 """Bytes of a template of the user's own."""
+_FORMER = {
+    "eos/management.j2": "eos/management-apis.j2, eos/snmp.j2 and eos/running-config.j2",
+    "eos/routing.j2": "eos/access-lists.j2, eos/prefix-lists.j2 and eos/running-config.j2",
+    "nxos/lines.j2": "nxos/vty-and-apis.j2",
+    "nxos/policies.j2": "nxos/routing-policy.j2, nxos/load-balancing.j2 and nxos/running-config.j2",
+    "nxos/qos.j2": "nxos/queuing.j2",
+}
+"""Names that built-in templates had -> those that print it now."""
 _overrides: tuple[Path, ...] = ()
 
 
@@ -65,6 +73,24 @@ def override_digests() -> dict[str, str]:
     return found
 
 
+def idle_overrides() -> Iterator[tuple[str, str]]:
+    """The user's templates that nothing prints, and what to do: none is built in by that name or includes them.
+
+    Raises:
+        OSError: a folder or file cannot be read.
+    """
+    builtin = installation.folder("templates")
+    for name in override_digests():
+        nos, _, file = name.partition("/")
+        beside = (each for each in _files() if each.parent.name == nos and each.name != file)
+        if (builtin / name).is_file() or any(_mentions(each, file) for each in beside):
+            continue
+        if now := _FORMER.get(name):
+            yield name, f"what it printed is now in {now}"
+        else:
+            yield name, f"{nos} has {', '.join(sorted(each.name for each in (builtin / nos).glob('*.j2')))}"
+
+
 def fault_of(error: Exception) -> Fault | None:
     """The place of an error in the templates; None when the user has none of their own, or the error is elsewhere."""
     from jinja2 import TemplateSyntaxError
@@ -102,6 +128,13 @@ def _innermost(traceback: TracebackType | None) -> tuple[str, int] | None:
 
 def _files() -> Iterable[Path]:
     return (file for folder in _overrides for file in sorted(folder.glob("*/*.j2")))
+
+
+def _mentions(file: Path, name: str) -> bool:
+    try:
+        return name.encode() in files.read(file, limit=_LARGEST)
+    except OSError:  # told of when it is rendered
+        return False
 
 
 def _is_text(file: Path) -> bool:

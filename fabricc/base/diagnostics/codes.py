@@ -432,7 +432,7 @@ TITLES: dict[str, str] = {
     "FAB7010": "The lock cannot be read",
     "FAB7011": "The folder is in use already",
     "FAB7012": "A template of the user's own fails",
-    "FAB7013": "A template folder that replaces nothing",
+    "FAB7013": "Templates of the user's own that replace nothing",
     "FAB7999": "Internal error",
     # The lab.
     "FAB8001": "Not root",
