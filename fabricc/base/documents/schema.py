@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from fabricc.base.documents.fitting import fits, pattern
+from fabricc.base.installation import folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-PACKAGE = Path(__file__).resolve().parents[2]
 MOST_PER_KEYWORD = 101
 _PER_ENTRY = ("items", "additionalProperties", "propertyNames")
 
@@ -27,10 +27,10 @@ def schema_path(name: str) -> Path:
     Raises:
         FileNotFoundError: this installation does not have it.
     """
-    for folder in (PACKAGE / "_schemas", PACKAGE.parent / "schemas"):
-        if (path := folder / f"{name}.schema.json").is_file():
-            return path
-    raise FileNotFoundError(f"{name}.schema.json")
+    path = folder("schemas") / f"{name}.schema.json"
+    if not path.is_file():
+        raise FileNotFoundError(path.name)
+    return path
 
 
 @cache

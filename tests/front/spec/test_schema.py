@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fabricc.base.documents import schema as found
+from fabricc.base import installation
 from fabricc.base.documents.schema import schema_path
 from fabricc.front.spec.resources import cluster_schema, resolved
 
@@ -85,7 +85,7 @@ def test_it_is_found_in_a_wheel_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "fabricc" / "_schemas").mkdir(parents=True)
     inside = tmp_path / "fabricc" / "_schemas" / "cluster.schema.json"
     inside.write_text(json.dumps({"title": "inside"}))
-    monkeypatch.setattr(found, "PACKAGE", tmp_path / "fabricc")
+    monkeypatch.setattr(installation, "PACKAGE", tmp_path / "fabricc")
     assert schema_path("cluster") == inside
     with pytest.raises(FileNotFoundError):
         schema_path("absent")
