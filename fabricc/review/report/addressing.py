@@ -8,6 +8,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.model import TierName
+from fabricc.front.planning.room import stride_rooms
 from fabricc.review.report.values import Section, Table
 from fabricc.review.report.wording import NONE, percent
 
@@ -109,18 +110,10 @@ def growth_rows(fabric: Fabric) -> Iterator[Row]:
         strides.host,
         "of the ToRs, as the spec lays them out",
     )
-    numbers = {
-        "ToRs of a unit for one NIC port": (shape.groups, strides.group),
-        "rails that share a ToR": (shape.rails_per_tor, strides.rail),
-        "ports of a NIC": (shape.nic_ports, strides.nic_port),
-        "uplinks of a ToR": (shape.uplinks, strides.uplink),
-        "spines of a plane" + (" and pod" if shape.cores else ""): (shape.spines, strides.spine),
-        "planes": (shape.planes, strides.plane),
-    }
-    if shape.cores:
-        numbers["uplinks of a spine"] = (shape.spine_uplinks, strides.spine_uplink)
-    for what, (used, room) in numbers.items():
-        yield what, used, NONE, room, ""
+    found = {room.pin: room for room in stride_rooms(fabric)}
+    for pin in ("group", "rail", "nic_port", "uplink", "spine", "plane", "spine_uplink"):
+        if room := found.get(pin):
+            yield room.what, room.used, NONE, room.room, ""
 
 
 def port_room(fabric: Fabric) -> tuple[int, str]:
