@@ -9,8 +9,6 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from fabricc.fabric.model import Host
 
-RDMA_MODULES = ("ib_umad", "rdma_cm", "rdma_ucm")
-
 
 @dataclass(frozen=True, slots=True)
 class Gpu:

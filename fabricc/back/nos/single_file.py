@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.templating import environment
 from fabricc.base.values import dataclass
+from fabricc.fabric.facts import switch_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fabricc.back.nos.reading.reader import Reader
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
+    from fabricc.fabric.qos import PortProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,9 @@ class SingleFileNos:
         name: also the model's key under `nos:` in the catalog, and the folder of the templates.
         file: what `render` calls its one file; `template` is what prints it.
         view: makes what the template calls `switch`.
+        reader: of the file.
+        express: changes what all ports of a profile state to what the platform holds, see `switch_facts`.
+        states: add to the Fabric's facts, in turn, what each topic says beyond them, and take out what it cannot say.
     """
 
     name: str
@@ -34,8 +41,9 @@ class SingleFileNos:
     port_name: Callable[[SwitchModel, int, int, int], str]
     gaps: Callable[[Switch], list[Gap]]
     view: Callable[[Switch], object]
-    read: Callable[[Mapping[str, str]], Reading]
-    planned: Callable[[Switch], Facts]
+    reader: Reader
+    express: Callable[[Switch, Facts, PortProfile | None], None]
+    states: tuple[Callable[[Facts, Switch], None], ...]
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has settings of this NOS for the model."""
@@ -49,3 +57,14 @@ class SingleFileNos:
         """
         template = environment(self.name, objects=True).get_template(self.template)
         return {self.file: template.render(switch=self.view(switch))}
+
+    def read(self, files: Mapping[str, str]) -> Reading:
+        """The facts of a switch's files."""
+        return self.reader.read(files)
+
+    def planned(self, switch: Switch) -> Facts:
+        """The facts that reading the rendered configuration gives."""
+        facts = switch_facts(switch, partial(self.express, switch))
+        for state in self.states:
+            state(facts, switch)
+        return facts

@@ -51,15 +51,6 @@ def uplinks_needed(down_gbps: int, oversubscription: float, uplink_gbps: int) ->
     return max(1, -(-Fraction(down_gbps) // (ratio(oversubscription) * uplink_gbps)))
 
 
-def largest_down(ports: int, oversubscription: float) -> int:
-    """Most down-links of a switch of `ports` equal ports whose uplinks keep the ratio."""
-    r = ratio(oversubscription)
-    down = int(ports * r / (1 + r))
-    while down + uplinks_needed(down + 1, oversubscription, 1) + 1 <= ports:
-        down += 1
-    return down
-
-
 def spine_layer(tors: int, uplinks: int, spine_ports: int) -> SpineLayer | None:
     """Fewest spines for `tors` ToRs of `uplinks` uplinks each; None when one spine cannot reach every ToR."""
     fewest = -(-tors * uplinks // spine_ports)

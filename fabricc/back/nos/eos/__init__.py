@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import POLICY
@@ -12,12 +11,8 @@ from fabricc.back.nos.eos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import switch_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
 
 FILE = "running-config.cfg"
@@ -52,26 +47,6 @@ def view(switch: Switch) -> SwitchView:
     )
 
 
-def planned(switch: Switch) -> Facts:
-    """The facts that reading the rendered configuration gives: the Fabric's but for `DEPARTURES`, and EOS's own."""
-    facts = switch_facts(switch, partial(qos.express, switch))
-    for topic in (interfaces, qos, bgp, services):
-        topic.state(facts, switch)
-    return facts
-
-
-@cache
-def reader() -> Reader:
-    """The reader of EOS; it is made when there is something to read."""
-    topics = (services.TOPIC, qos.TOPIC, interfaces.TOPIC, bgp.TOPIC, POLICY)
-    return Reader(topics, {**qos.TYPES, **interfaces.TYPES, **bgp.TYPES})
-
-
-def read(files: Mapping[str, str]) -> Reading:
-    """The facts of a switch's files."""
-    return reader().read(files)
-
-
 EOS = SingleFileNos(
     name="eos",
     releases=RELEASES,
@@ -81,6 +56,10 @@ EOS = SingleFileNos(
     port_name=port_name,
     gaps=gaps,
     view=view,
-    read=read,
-    planned=planned,
+    reader=Reader(
+        (services.TOPIC, qos.TOPIC, interfaces.TOPIC, bgp.TOPIC, POLICY),
+        {**qos.TYPES, **interfaces.TYPES, **bgp.TYPES},
+    ),
+    express=qos.express,
+    states=(interfaces.state, qos.state, bgp.state, services.state),
 )

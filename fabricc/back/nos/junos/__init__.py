@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import bgp, filters, interfaces, qos, services
@@ -13,18 +12,14 @@ from fabricc.back.nos.reading.reader import Reader
 from fabricc.back.nos.reading.tree import braces, commands
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import switch_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fabricc.back.nos.junos.bgp import PolicyView, RoutingView
     from fabricc.back.nos.junos.filters import FilterView
     from fabricc.back.nos.junos.interfaces import FamilyView, InterfaceView
     from fabricc.back.nos.junos.qos import CosView
     from fabricc.back.nos.junos.services import BalancingView, ServicesView
     from fabricc.back.nos.reading.tree import Tree
-    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Management, Switch
     from fabricc.fabric.routing import Bgp
 
@@ -84,30 +79,9 @@ def view(switch: Switch) -> SwitchView:
     )
 
 
-def planned(switch: Switch) -> Facts:
-    """The facts that reading the rendered configuration gives: the Fabric's but for `DEPARTURES`, and Junos's own."""
-    facts = switch_facts(switch, partial(qos.express, switch))
-    for topic in (interfaces, qos, bgp, filters, services):
-        topic.state(facts, switch)
-    return facts
-
-
-@cache
-def reader() -> Reader:
-    """The reader of Junos; it is made when there is something to read."""
-    topics = (interfaces, filters, bgp, qos, services)
-    types = {**interfaces.TYPES, **bgp.TYPES, **qos.TYPES, **services.TYPES}
-    return Reader([topic.TOPIC for topic in topics], types, _tree, once=True)
-
-
 def _tree(text: str) -> Tree:
     """The tree of a text in curly braces or of `set` commands."""
     return commands(text) if _COMMANDS.match(text) else braces(text)
-
-
-def read(files: Mapping[str, str]) -> Reading:
-    """The facts of a switch's files, in curly braces or as `set` commands."""
-    return reader().read(files)
 
 
 JUNOS = SingleFileNos(
@@ -119,6 +93,12 @@ JUNOS = SingleFileNos(
     port_name=port_name,
     gaps=gaps,
     view=view,
-    read=read,
-    planned=planned,
+    reader=Reader(
+        (interfaces.TOPIC, filters.TOPIC, bgp.TOPIC, qos.TOPIC, services.TOPIC),
+        {**interfaces.TYPES, **bgp.TYPES, **qos.TYPES, **services.TYPES},
+        _tree,
+        once=True,
+    ),
+    express=qos.express,
+    states=(interfaces.state, qos.state, bgp.state, filters.state, services.state),
 )

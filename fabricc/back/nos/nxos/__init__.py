@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos import bgp, interfaces, qos, services
@@ -11,10 +10,8 @@ from fabricc.back.nos.nxos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import switch_facts
 
 if TYPE_CHECKING:
-    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
@@ -58,17 +55,6 @@ def switch_view(switch: Switch) -> SwitchView:
     )
 
 
-def planned(switch: Switch) -> Facts:
-    """The facts that reading the rendered configuration gives: the Fabric's but for `DEPARTURES`, and NX-OS's own."""
-    facts = switch_facts(switch, partial(qos.express, switch))
-    for topic in (qos, interfaces, services, bgp):
-        topic.state(facts, switch)
-    return facts
-
-
-_TOPICS = (qos.TOPIC, interfaces.TOPIC, services.TOPIC, bgp.TOPIC)
-READER = Reader(_TOPICS, {**qos.TYPES, **interfaces.TYPES, **services.TYPES, **bgp.TYPES})
-
 NXOS = SingleFileNos(
     name="nxos",
     releases=RELEASES,
@@ -78,6 +64,10 @@ NXOS = SingleFileNos(
     port_name=port_name,
     gaps=gaps,
     view=switch_view,
-    read=READER.read,
-    planned=planned,
+    reader=Reader(
+        (qos.TOPIC, interfaces.TOPIC, services.TOPIC, bgp.TOPIC),
+        {**qos.TYPES, **interfaces.TYPES, **services.TYPES, **bgp.TYPES},
+    ),
+    express=qos.express,
+    states=(qos.state, interfaces.state, services.state, bgp.state),
 )

@@ -62,7 +62,6 @@ DEFAULT_LLDP_S = 30
 DEFAULT_LLDP_HOLD_S = 120
 
 DLB_MODES = {Spreading.FLOWLET: "flowlet", Spreading.PACKET: "per-packet"}
-DLB_MODE_OF = {word: mode for mode, word in DLB_MODES.items()}
 DEFAULT_DLB_MAC = "00:cc:cc:cc:cc:cc"
 # Random seeds of the ECMP hash, one per tier: multiples of 2**32 divided by the golden ratio, far apart in all bits.
 HASH_SEEDS = tuple(2_654_435_761 * tier % 2**32 for tier in (1, 2, 3))
