@@ -70,7 +70,7 @@ ALLOWED = {
     ("operate/drivers/eos.py", "open"): SESSION,
     ("operate/drivers/frr.py", "open"): SESSION,
     ("operate/drivers/junos.py", "open"): SESSION,
-    ("operate/drivers/linux_session.py", "open"): SESSION,
+    ("operate/drivers/linux.py", "open"): SESSION,
     ("proof/placing.py", "open"): "opens no file: ports that are still free",
 }
 COPYING = {"copy", "copytree", "copy2", "copyfile"}

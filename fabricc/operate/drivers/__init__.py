@@ -7,7 +7,7 @@ another part of fabricc.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 DRIVERS: Mapping[str, str] = {
     "cumulus": "cumulus",

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from contextlib import suppress
 from typing import Any
 
 from napalm.base.exceptions import (
     CommandErrorException,
-    CommitConfirmException,
     CommitError,
     MergeConfigException,
     NapalmException,
@@ -18,7 +16,6 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers import linux_views, nvue_views
-from fabricc.operate.drivers.checking import Checking
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
@@ -28,7 +25,7 @@ FILE = "startup.yaml"
 _FAILED = re.compile(r"(?im)^.*\b(?:error|invalid|failed|ays_fail|apply_fail)\b.*$")
 
 
-class CumulusDriver(Checking, LinuxSession):
+class CumulusDriver(LinuxSession):
     """Cumulus Linux with NVUE, release 5.9 or later.
 
     **Candidate.** `startup.yaml`, the whole configuration: the file, a folder with it alone, or its text. NVUE loads it
@@ -96,18 +93,10 @@ class CumulusDriver(Checking, LinuxSession):
         self._load(one_text(filename, config, FILE, MergeConfigException), "patch", MergeConfigException)
 
     def _load(self, text: str, verb: str, failure: type[NapalmException]) -> None:
-        if self.has_pending_commit():
-            raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
-        self._lock()
-        self._files = {FILE: text}
-        try:
+        with self._loading({FILE: text}):
             self._keep(FILE, text, failure)
             self._run("nv config detach || true")
             self._nv(f"{verb} {self._folder}/{FILE}", failure)
-        except NapalmException:
-            with suppress(NapalmException):
-                self.discard_config()
-            raise
 
     def _files_of(self, config: str) -> dict[str, str]:
         return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
@@ -120,7 +109,6 @@ class CumulusDriver(Checking, LinuxSession):
         """Forget the pending revision and give the lock back."""
         self._run("nv config detach || true")
         self._unlock(FILE)
-        self._files = {}
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Apply the pending revision.
@@ -141,7 +129,6 @@ class CumulusDriver(Checking, LinuxSession):
         if not revert_in:
             self._nv("save", CommitError)
         self._unlock(FILE)
-        self._files = {}
 
     def has_pending_commit(self) -> bool:
         """Whether NVUE waits for a confirmation: then `--confirm-status` tells the time left."""
@@ -180,23 +167,15 @@ class CumulusDriver(Checking, LinuxSession):
 
     # Getters.
 
-    def get_config(
-        self,
-        retrieve: str = "all",
-        full: bool = False,
-        sanitized: bool = False,
-        format: str = "text",
-    ) -> dict[str, str]:
-        """What is applied, saved and pending, as `nv config show -o yaml` prints it; `full` with defaults."""
-        if format != "text":
-            raise NotImplementedError("only text")
+    def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:
+        """What is applied, saved and pending, as `nv config show -o yaml` prints it."""
         every = " --all" if full else ""
         revisions = {"running": "applied", "startup": "startup", "candidate": "pending"}
-        texts = dict.fromkeys(revisions, "")
-        for key, revision in revisions.items():
-            if retrieve in ("all", key) and (key != "candidate" or self._files):
-                texts[key] = self._run(f"nv config show -r {revision} -o yaml{every}")
-        return {key: redacted(text) for key, text in texts.items()} if sanitized else texts
+        return {
+            kind: self._run(f"nv config show -r {revisions[kind]} -o yaml{every}")
+            for kind in wanted
+            if kind != "candidate" or self._files
+        }
 
     def get_facts(self) -> dict[str, Any]:
         """Facts of the switch as NVUE shows them."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from importlib.resources import files as package_files
 from typing import Any, NoReturn
@@ -24,10 +22,9 @@ from napalm.base.exceptions import (
 
 from fabricc.operate.drivers import linux_views
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
-from fabricc.operate.drivers.checking import Checking, Refusal, vtysh_refusals
-from fabricc.operate.drivers.linux_getters import LinuxGetters
+from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
+from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import redacted
-from fabricc.operate.drivers.shell import Shell
 
 MAIN = "frr.conf"
 FILES = {
@@ -58,7 +55,7 @@ def _agent() -> bytes:
     return package_files("fabricc.operate.drivers").joinpath("frr_agent.py").read_bytes()
 
 
-class FrrDriver(LinuxGetters, Checking):
+class FrrDriver(LinuxDriver):
     """FRR on Linux.
 
     **Candidate.** `load_replace_candidate(filename=…)` takes a folder with the switch's files (`frr.conf`,
@@ -93,27 +90,14 @@ class FrrDriver(LinuxGetters, Checking):
               the disk be full: to end what was begun.
     """
 
-    CONFIRM_STEP = 1
+    platform = "frr"
 
-    def __init__(
-        self,
-        hostname: str,
-        username: str,
-        password: str,
-        timeout: int = 60,
-        optional_args: dict[str, Any] | None = None,
-    ) -> None:
-        options = dict(optional_args or {})
-        self.hostname, self.username, self.timeout = hostname, username, timeout
-        self.password = password
-        self.platform = "frr"
+    def __init__(self, *login: Any, **named: Any) -> None:
+        super().__init__(*login, **named)
         self.profile = [self.platform]
-        self.optional_args = options
-        self._session = str(options.get("session") or uuid.uuid4())
+        options = self.optional_args
         self._table = _table(options.get("files") or {}, options.get("activate") or {})
         self._python = f'{"sudo -n " if options.get("sudo") else ""}python3 -c "{_START}" {len(_agent())}'
-        self._shell = Shell(hostname, username, password, timeout, options)
-        self._loaded = False
 
     # Connection.
 
@@ -125,17 +109,6 @@ class FrrDriver(LinuxGetters, Checking):
         except NapalmException:
             self._shell.close()
             raise
-
-    def close(self) -> None:
-        """Drop a candidate that was not committed, and disconnect."""
-        if self._loaded and self._shell.alive:
-            with suppress(NapalmException):
-                self.discard_config()
-        self._shell.close()
-
-    def is_alive(self) -> dict[str, bool]:
-        """Whether the SSH connection stands."""
-        return {"is_alive": self._shell.alive}
 
     def _ask(self, what: str, failure: type[NapalmException] = CommandErrorException, **more: Any) -> Any:
         request = {
@@ -231,7 +204,7 @@ class FrrDriver(LinuxGetters, Checking):
         Raises:
             CommitError: it ended otherwise, or has not ended in time.
         """
-        until = time.monotonic() + float(self.optional_args.get("commit_timeout", 300))
+        until = time.monotonic() + self._patience
         pause = 0.1
         while time.monotonic() < until:
             state = self._ask("status", CommitError)
@@ -251,14 +224,12 @@ class FrrDriver(LinuxGetters, Checking):
         `reverting`, `reverted`, or `failed` (going back failed too); `why` says why it went back.
         """
         state = self._ask("status")
-        return {
-            **{key: state[key] for key in ("phase", "left_s")},
-            "why": redacted(state["why"], self.password),
-        }
+        why = redacted(state["why"], self.password)
+        return {"phase": state["phase"], "left_s": state["left_s"], "why": why}
 
     def has_pending_commit(self) -> bool:
         """Whether a commit waits for confirmation; one that is under way, of whichever connection, is waited for."""
-        until = time.monotonic() + float(self.optional_args.get("commit_timeout", 300))
+        until = time.monotonic() + self._patience
         while (phase := self._ask("status")["phase"]) in _MOVING and time.monotonic() < until:
             time.sleep(0.5)
         return bool(phase == "pending")
@@ -310,30 +281,12 @@ class FrrDriver(LinuxGetters, Checking):
 
     # Getters.
 
-    def get_config(
-        self,
-        retrieve: str = "all",
-        full: bool = False,  # noqa: ARG002 - NAPALM's signature
-        sanitized: bool = False,
-        format: str = "text",
-    ) -> dict[str, str]:
-        """FRR's running configuration; the saved files and the candidate as bundles.
-
-        `full` changes nothing: FRR does not print defaults.
-
-        Raises:
-            NotImplementedError: another format than text.
-        """
-        if format != "text":
-            raise NotImplementedError("FRR's configuration is text")
+    def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:  # noqa: ARG002 - FRR prints no defaults
+        """FRR's running configuration; the saved files and the candidate as bundles."""
         read = self._ask("read")
-        texts = {
-            "running": read["running"],
-            "startup": pack(read["saved"]),
-            "candidate": pack(read["candidate"]),
-        }
-        wanted = {key: text if retrieve in ("all", key) else "" for key, text in texts.items()}
-        return {key: redacted(text) for key, text in wanted.items()} if sanitized else wanted
+        texts = {"running": read["running"], "startup": pack(read["saved"])}
+        texts["candidate"] = pack(read["candidate"])
+        return {kind: texts[kind] for kind in wanted}
 
     def _outputs(self, *commands: Sequence[str]) -> list[str]:
         """Standard outputs of programs on the switch, in one request.

@@ -159,6 +159,17 @@ def bfd_defaults(left: list[str]) -> list[str]:
     return commands
 
 
+def differences(told: str) -> list[str]:
+    """What `frr-reload.py --test` says it would change: lines that begin with `-` or `+`."""
+    lines, sign = [], ""
+    for line in told.splitlines():
+        if line.strip() in HEADINGS:
+            sign = HEADINGS[line.strip()]
+        elif sign and line.strip() and not line.startswith("==="):
+            lines.append(f"{sign} {line}")
+    return lines
+
+
 class Switch:
     """FRR and the files of this machine."""
 
@@ -176,14 +187,8 @@ class Switch:
         return worked(["python3", program, "--stdout", *words])
 
     def differences(self, wanted: Path) -> list[str]:
-        """What a configuration would change in the running FRR: lines that begin with `-` or `+`."""
-        lines, sign = [], ""
-        for line in self.reload("--test", str(wanted)).splitlines():
-            if line.strip() in HEADINGS:
-                sign = HEADINGS[line.strip()]
-            elif sign and line.strip() and not line.startswith("==="):
-                lines.append(f"{sign} {line}")
-        return lines
+        """What a configuration would change in the running FRR."""
+        return differences(self.reload("--test", str(wanted)))
 
     def bring(self, wanted: Path) -> None:
         """Make the running FRR equal a configuration, keeping the sessions it does not touch.

@@ -3,58 +3,51 @@
 from __future__ import annotations
 
 import shlex
-import uuid
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from napalm.base.base import NetworkDriver
-from napalm.base.exceptions import CommandErrorException, NapalmException, SessionLockedException
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommitConfirmException,
+    NapalmException,
+    SessionLockedException,
+)
 
-from fabricc.operate.drivers.linux_getters import LinuxGetters
+from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import redacted
-from fabricc.operate.drivers.shell import Shell
 
 _HELD = 75  # EX_TEMPFAIL of sysexits.h: another session holds the lock
 
 
-class LinuxSession(LinuxGetters, NetworkDriver):  # type: ignore[misc]
-    """What the SONiC and the Cumulus drivers share; their docstrings list the arguments."""
+class LinuxSession(LinuxDriver):
+    """What the SONiC and the Cumulus drivers share."""
 
-    CONFIRM_STEP = 1
     FOLDER = ""
 
-    def __init__(
-        self,
-        hostname: str,
-        username: str,
-        password: str,
-        timeout: int = 60,
-        optional_args: dict[str, Any] | None = None,
-    ) -> None:
-        options = dict(optional_args or {})
-        self.hostname, self.username, self.password, self.timeout = hostname, username, password, timeout
-        self.optional_args = options
-        self._shell = Shell(hostname, username, password, timeout, options)
-        self._session = str(options.get("session") or uuid.uuid4())
-        self._folder = str(options.get("private_dir", self.FOLDER))
-        self._patience = int(options.get("commit_timeout", 300))
+    def __init__(self, *login: Any, **named: Any) -> None:
+        super().__init__(*login, **named)
+        self._folder = str(self.optional_args.get("private_dir", self.FOLDER))
         self._files: dict[str, str] = {}
 
-    def open(self) -> None:
-        """Connect and log in."""
-        self._shell.open()
+    @contextmanager
+    def _loading(self, files: dict[str, str]) -> Iterator[None]:
+        """Hold the lock for these files as the candidate, and drop them when they are refused.
 
-    def close(self) -> None:
-        """Drop a candidate that was not committed, and disconnect."""
-        if self._files and self._shell.alive:
+        Raises:
+            CommitConfirmException: a commit waits for confirmation.
+            SessionLockedException: another session holds a candidate.
+        """
+        if self.has_pending_commit():
+            raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
+        self._lock()
+        self._files, self._loaded = files, bool(files)
+        try:
+            yield
+        except NapalmException:
             with suppress(NapalmException):
                 self.discard_config()
-        self._shell.close()
-
-    def is_alive(self) -> dict[str, bool]:
-        """Whether the SSH connection stands."""
-        return {"is_alive": self._shell.alive}
+            raise
 
     def _run(
         self,
@@ -121,3 +114,4 @@ class LinuxSession(LinuxGetters, NetworkDriver):  # type: ignore[misc]
         mine = shlex.quote(self._session)
         drop = f'[ "$(head -n 1 lock 2> /dev/null)" = {mine} ] && rm -f lock {" ".join(names)}'
         self._run(f"cd {self._folder} 2> /dev/null && {drop}; true")
+        self._files, self._loaded = {}, False

@@ -6,21 +6,19 @@ import difflib
 import json
 import shlex
 import uuid
-from contextlib import suppress
 from importlib.resources import files as package_files
 from typing import Any
 
 from napalm.base.exceptions import (
-    CommitConfirmException,
     CommitError,
     MergeConfigException,
-    NapalmException,
     ReplaceConfigException,
 )
 
-from fabricc.operate.drivers import linux_views, sonic_views, vtysh_views
+from fabricc.operate.drivers import linux_views, sonic_views
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
-from fabricc.operate.drivers.checking import Checking, Refusal, vtysh_refusals
+from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
+from fabricc.operate.drivers.frr_agent import differences
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
@@ -35,7 +33,7 @@ _RELOAD = "docker exec bgp python3 /usr/lib/frr/frr-reload.py"
 _RUNNING = "show runningconfiguration all"
 
 
-class SonicDriver(Checking, LinuxSession):
+class SonicDriver(LinuxSession):
     """Community SONiC, releases with the Generic Config Updater (`config replace`).
 
     **Candidate.** `config_db.json`, and `frr.conf` where routing is `split-unified`: a folder with both, a bundle (see
@@ -87,18 +85,10 @@ class SonicDriver(Checking, LinuxSession):
             raise ReplaceConfigException(f"{self.hostname}: no place is known for {', '.join(unknown)}")
         if empty := sorted(name for name, rows in tables.items() if not rows):
             raise ReplaceConfigException(f"{self.hostname}: SONiC refuses empty tables: {', '.join(empty)}")
-        if self.has_pending_commit():
-            raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
-        self._lock()
-        self._files = files
-        try:
+        with self._loading(files):
             for name, text in files.items():
                 self._keep(name, text, ReplaceConfigException)
             self._check()
-        except NapalmException:
-            with suppress(NapalmException):
-                self.discard_config()
-            raise
 
     def _check(self) -> None:
         self._needs_reload = False
@@ -142,14 +132,13 @@ class SonicDriver(Checking, LinuxSession):
             )
         if FRR in self._files:
             said = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE}", CommitError)
-            lines = vtysh_views.reload_lines(said)
+            lines = differences(said)
             parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
         return "\n".join(parts)
 
     def discard_config(self) -> None:
         """Forget the candidate and give the lock back."""
         self._unlock(CONFIG_DB, FRR, f"{FRR_FOLDER}/{_CANDIDATE}")
-        self._files = {}
 
     # Commit.
 
@@ -200,7 +189,7 @@ class SonicDriver(Checking, LinuxSession):
             )
         wait = f"setsid sh {self._folder}/sonic_revert.sh {self._folder} wait {name} < /dev/null > /dev/null 2>&1 &"
         self._run(
-            f"cd {self._folder} && {saved} && : > why && echo $(($(date +%s) + {self._patience})) > deadline"
+            f"cd {self._folder} && {saved} && : > why && echo $(($(date +%s) + {int(self._patience)})) > deadline"
             f" && echo {name} > pending && echo committing > phase && {{ {wait} }}",
             CommitError,
         )
@@ -261,28 +250,16 @@ class SonicDriver(Checking, LinuxSession):
 
     # Getters.
 
-    def get_config(
-        self,
-        retrieve: str = "all",
-        full: bool = False,  # noqa: ARG002 - NAPALM's signature
-        sanitized: bool = False,
-        format: str = "text",
-    ) -> dict[str, str]:
-        """Running, saved and candidate configuration, each as a bundle of `config_db.json` and `frr.conf`."""
-        if format != "text":
-            raise NotImplementedError("only text")
-        texts = {"running": "", "startup": "", "candidate": ""}
-        if retrieve in ("all", "running"):
+    def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:  # noqa: ARG002 - none has defaults
+        """Each as a bundle of `config_db.json` and `frr.conf`."""
+        files = {"candidate": self._files}
+        if "running" in wanted:
             frr = self._run("vtysh -c 'show running-config'")
-            texts["running"] = pack(
-                {CONFIG_DB: self._run(_RUNNING), FRR: frr[max(0, frr.find("frr version")) :]}
-            )
-        if retrieve in ("all", "startup"):
-            saved = {CONFIG_DB: self._run("cat /etc/sonic/config_db.json"), FRR: self._run(f"cat {FRR_PATH}")}
-            texts["startup"] = pack(saved)
-        if retrieve in ("all", "candidate"):
-            texts["candidate"] = pack(self._files)
-        return {key: redacted(text) for key, text in texts.items()} if sanitized else texts
+            files["running"] = {CONFIG_DB: self._run(_RUNNING), FRR: frr[max(0, frr.find("frr version")) :]}
+        if "startup" in wanted:
+            saved = self._run("cat /etc/sonic/config_db.json")
+            files["startup"] = {CONFIG_DB: saved, FRR: self._run(f"cat {FRR_PATH}")}
+        return {kind: pack(files[kind]) for kind in wanted}
 
     def get_facts(self) -> dict[str, Any]:
         """Facts of CONFIG_DB and the image."""

@@ -121,15 +121,3 @@ def ecmp_widths(tables: list[Mapping[str, Any]]) -> dict[str, int]:
                     hops = route.get("nexthops", [])
                     widths[prefix] = sum(1 for hop in hops if hop.get("fib") and not hop.get("recursive"))
     return widths
-
-
-def reload_lines(text: str) -> list[str]:
-    """What `frr-reload.py --test` would change: lines that begin with `-` or `+`."""
-    headings = {"Lines To Delete": "-", "Lines To Add": "+"}
-    lines, sign = [], ""
-    for line in text.splitlines():
-        if line.strip() in headings:
-            sign = headings[line.strip()]
-        elif sign and line.strip() and not line.startswith("==="):
-            lines.append(f"{sign} {line}")
-    return lines

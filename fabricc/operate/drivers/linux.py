@@ -1,28 +1,82 @@
-"""Getters that every switch with Linux, FRR and lldpd shares."""
+"""What the drivers of switches with Linux, FRR and lldpd share: an SSH shell, and getters over programs."""
 
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from napalm.base.exceptions import CommandErrorException
+from napalm.base.exceptions import CommandErrorException, NapalmException
 
 from fabricc.operate.drivers import linux_views, vtysh_views
+from fabricc.operate.drivers.checking import Checking
 from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.shell import Shell
 
 
-class LinuxGetters:
-    """NAPALM's getters over programs on the switch; a driver says how programs are run.
+class LinuxDriver(Checking):
+    """NAPALM's getters over programs on the switch; a driver says how programs are run, and lists the arguments.
 
     Attributes:
         VTYSH: the words before `-c`.
         LLDPCLI: the words before lldpcli.
     """
 
+    CONFIRM_STEP = 1
     VTYSH: tuple[str, ...] = ("vtysh",)
     LLDPCLI: tuple[str, ...] = ()
-    hostname: str
+
+    def __init__(
+        self,
+        hostname: str,
+        username: str,
+        password: str,
+        timeout: int = 60,
+        optional_args: dict[str, Any] | None = None,
+    ) -> None:
+        self.hostname, self.username, self.password, self.timeout = hostname, username, password, timeout
+        self.optional_args = dict(optional_args or {})
+        self._shell = Shell(hostname, username, password, timeout, self.optional_args)
+        self._session = str(self.optional_args.get("session") or uuid.uuid4())
+        self._patience = float(self.optional_args.get("commit_timeout", 300))
+        self._loaded = False
+
+    def open(self) -> None:
+        """Connect and log in."""
+        self._shell.open()
+
+    def close(self) -> None:
+        """Drop a candidate that was not committed, and disconnect."""
+        if self._loaded and self._shell.alive:
+            with suppress(NapalmException):
+                self.discard_config()
+        self._shell.close()
+
+    def is_alive(self) -> dict[str, bool]:
+        """Whether the SSH connection stands."""
+        return {"is_alive": self._shell.alive}
+
+    def get_config(
+        self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
+    ) -> dict[str, str]:
+        """Running, saved and candidate configuration, several files of one as a bundle; `full` with defaults.
+
+        Raises:
+            NotImplementedError: another format than text.
+        """
+        if format != "text":
+            raise NotImplementedError("only text")
+        kinds = ("running", "startup", "candidate")
+        wanted = [kind for kind in kinds if retrieve in ("all", kind)]
+        texts = dict.fromkeys(kinds, "") | self._configurations(wanted, full)
+        return {kind: redacted(text) for kind, text in texts.items()} if sanitized else texts
+
+    def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:
+        """The texts of these kinds of configuration."""
+        raise NotImplementedError
 
     def _outputs(self, *commands: Sequence[str]) -> list[str]:
         """Standard outputs of programs; raises CommandErrorException when one fails."""
