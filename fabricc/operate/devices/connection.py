@@ -68,9 +68,11 @@ class Connection:
         try:
             return getattr(self._driver, method)(*arguments, **named)
         except Exception as error:
-            raise DeviceError(
-                code, f"{self.name}: {what} failed: {reason_of(error, self._clean)}", _LATER
-            ) from None
+            raise self._failed(code, what, error) from None
+
+    def _failed(self, code: str, what: str, error: Exception) -> DeviceError:
+        text = f"{self.name}: {what} failed: {reason_of(error, self._clean)}"
+        return DeviceError(code, text, _LATER)
 
     def running(self) -> str:
         """The running configuration as the device prints it.
@@ -100,8 +102,7 @@ class Connection:
         except NotImplementedError:
             return False
         except Exception as error:
-            text = f"{self.name}: asking for a pending commit failed: {reason_of(error, self._clean)}"
-            raise DeviceError("FAB9105", text, _LATER) from None
+            raise self._failed("FAB9105", "asking for a pending commit", error) from None
 
     def require_no_commit(self) -> None:
         """Refuse a switch on which somebody else's commit waits.
@@ -154,8 +155,7 @@ class Connection:
         except NotImplementedError:
             return None
         except Exception as error:
-            text = f"{self.name}: {method} failed: {reason_of(error, self._clean)}"
-            raise DeviceError("FAB9105", text, _LATER) from None
+            raise self._failed("FAB9105", method, error) from None
 
 
 @contextmanager

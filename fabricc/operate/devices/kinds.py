@@ -108,4 +108,10 @@ GETTERS: Mapping[str, Kind] = {
     ),
     "get_lossless_counters": table(table(table(count))),
 }
-"""Getter -> what it promises, in so far as anything reads it."""
+"""Getter -> what it promises, in so far as anything reads it.
+
+Beyond NAPALM, a driver may tell `get_ecmp_widths` (prefix -> next hops in use, for BGP routes of the default VRF),
+`get_lossless_counters` (kind -> port -> priority, or `all` -> count; a kind that is not stated is absent) and
+`get_alarms` (what the device itself says is not well, a line each). One that it lacks, or that raises
+NotImplementedError, is what its system does not state.
+"""

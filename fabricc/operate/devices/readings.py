@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
 
@@ -21,25 +21,6 @@ WORDS = {
     DROPPED: "packets dropped from lossless classes",
 }
 """Kind of counter -> what it counts, in words."""
-
-
-class Reader(Protocol):
-    """What a driver may tell beyond NAPALM.
-
-    A method that a driver lacks, or that raises NotImplementedError, means that the system does not state it.
-    """
-
-    def get_ecmp_widths(self) -> dict[str, int]:
-        """Prefix -> next hops in use, for BGP routes of the default VRF."""
-        ...
-
-    def get_lossless_counters(self) -> Counters:
-        """Kind -> port -> priority, or `all` -> count; a kind that is not stated is absent."""
-        ...
-
-    def get_alarms(self) -> list[str]:
-        """What the device itself says is not well, a line each."""
-        ...
 
 
 def widths(switch: Connection) -> dict[str, int] | None:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from bisect import bisect_right
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,14 +138,9 @@ def strain(fabric: Fabric) -> str | None:
 
 def largest_slice(fabric: Fabric, usable_kib: int) -> int:
     """How many units, with the spines they reach, fit into so much memory; 0 when not one does."""
-    fits, too_many = 0, len(fabric.units) + 1
-    while too_many - fits > 1:
-        middle = (fits + too_many) // 2
-        if demand(sliced(fabric, middle)).memory_kib > usable_kib:
-            too_many = middle
-        else:
-            fits = middle
-    return fits
+    return bisect_right(
+        range(1, len(fabric.units) + 1), usable_kib, key=lambda n: demand(sliced(fabric, n)).memory_kib
+    )
 
 
 def _remedy(fabric: Fabric, usable_kib: int) -> str:
@@ -157,13 +153,9 @@ def _remedy(fabric: Fabric, usable_kib: int) -> str:
     sample = sampled(fabric)
     if demand(sample).memory_kib > usable_kib:
         return "Not even a sample fits; use a machine with more memory."
-    most, too_many = len(sample.units), len(fabric.units) + 1
-    while too_many - most > 1:
-        middle = (most + too_many) // 2
-        if demand(sampled(fabric, middle)).memory_kib > usable_kib:
-            too_many = middle
-        else:
-            most = middle
+    least = len(sample.units)
+    more = range(least + 1, len(fabric.units) + 1)
+    most = least + bisect_right(more, usable_kib, key=lambda n: demand(sampled(fabric, n)).memory_kib)
     return (
         "Not even one unit with all its spines fits; the largest sample that does: "
         f"--sample --units {most} of {len(fabric.units)}."

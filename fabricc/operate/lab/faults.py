@@ -114,7 +114,7 @@ def heal(lab: Lab, target: str | None = None) -> list[str]:
         raise LabError("FAB8011", f"{target!r} is not broken; broken now: {broken}")
     healed = [target] if target is not None else sorted(known)
     gone = [known.pop(name) for name in healed]
-    for silent, give_back in ((False, _light), (True, _speak)):
+    for silent, give_back in ((False, _set), (True, _speak)):
         ends = {end for fault in gone if fault.silent is silent for end in fault.ends}
         still = {end for fault in known.values() if fault.silent is silent for end in fault.ends}
         give_back(lab, sorted(ends - still))
@@ -127,11 +127,7 @@ def _save(lab: Lab, known: Faults) -> None:
     state.write_json(lab.folder / state.FAULTS, found)
 
 
-def _light(lab: Lab, ends: Sequence[End]) -> None:
-    _set(lab, ends, "up")
-
-
-def _set(lab: Lab, ends: Sequence[End], word: str) -> None:
+def _set(lab: Lab, ends: Sequence[End], word: str = "up") -> None:
     by_device: dict[str, list[str]] = {}
     for device, port in ends:
         by_device.setdefault(lab.record.namespace(device), []).append(f"link set {port} {word}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.operate.lab.routes import bgp_widths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.operate.lab.predict import Prediction
     from fabricc.operate.lab.running import Lab
@@ -23,15 +23,19 @@ def width_differences(
     lab: Lab, prediction: Prediction, switches: Iterable[str] | None = None
 ) -> list[Difference]:
     """Prefixes whose next hops in the kernel are not as many as predicted."""
-    found: list[Difference] = []
-    for switch in switches if switches is not None else lab.record.switches:
-        wanted, seen = prediction.widths[switch], bgp_widths(lab.record.namespace(switch))
-        found += [
-            (switch, prefix, wanted.get(prefix, 0), seen.get(prefix, 0))
-            for prefix in sorted(wanted.keys() | seen.keys())
-            if wanted.get(prefix, 0) != seen.get(prefix, 0)
-        ]
-    return found
+    return [
+        one
+        for switch in (switches if switches is not None else lab.record.switches)
+        for one in _differing(switch, prediction.widths[switch], bgp_widths(lab.record.namespace(switch)), 0)
+    ]
+
+
+def _differing(
+    switch: str, wanted: Mapping[str, object], seen: Mapping[str, object], absent: object
+) -> Iterator[Difference]:
+    for key in sorted(wanted.keys() | seen.keys()):
+        if wanted.get(key, absent) != seen.get(key, absent):
+            yield switch, key, wanted.get(key, absent), seen.get(key, absent)
 
 
 def sessions(lab: Lab, switch: str) -> dict[str, bool]:
@@ -46,15 +50,11 @@ def sessions(lab: Lab, switch: str) -> dict[str, bool]:
 
 def session_differences(lab: Lab, prediction: Prediction) -> list[Difference]:
     """Sessions that are not in the state predicted, and neighbours that are not planned."""
-    found: list[Difference] = []
-    for switch, wanted in prediction.sessions.items():
-        seen = sessions(lab, switch)
-        found += [
-            (switch, neighbour, wanted.get(neighbour), seen.get(neighbour))
-            for neighbour in sorted(wanted.keys() | seen.keys())
-            if wanted.get(neighbour) != seen.get(neighbour)
-        ]
-    return found
+    return [
+        one
+        for switch, wanted in prediction.sessions.items()
+        for one in _differing(switch, wanted, sessions(lab, switch), None)
+    ]
 
 
 def settle(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
@@ -98,9 +99,6 @@ def _acts(question: Question, planned: Switch, live: Connection, answer: Answer)
         else:
             answer.take(aspect, judge(told))
 
-    def interfaces(told: Any) -> tuple[list[Found], int]:
-        return ports.compare(planned, told, live.getter("get_interfaces_counters"), question.errors)
-
     def listen(told: Any) -> tuple[list[Found], int]:
         answer.ears = ears(planned, told)
         return [], len(answer.ears.planned)
@@ -109,21 +107,21 @@ def _acts(question: Question, planned: Switch, live: Connection, answer: Answer)
         answer.counters = readings.lossless(live)
         answer.take(Aspect.QOS, lossless.compare(planned, answer.counters))
 
-    acts: list[Callable[[], None]] = []
-    if Aspect.CABLING in aspects:
-        acts.append(lambda: getter(Aspect.CABLING, "get_lldp_neighbors_detail", listen))
-    if Aspect.BGP in aspects:
-        acts.append(
-            lambda: getter(Aspect.BGP, "get_bgp_neighbors", lambda told: sessions.compare(planned, told))
-        )
-    if Aspect.ROUTES in aspects and (widths := question.widths) is not None:
-        acts.append(
-            lambda: getter(
-                Aspect.ROUTES, "get_ecmp_widths", lambda told: routes.compare(name, at, widths, told)
-            )
-        )
-    if Aspect.INTERFACES in aspects:
-        acts.append(lambda: getter(Aspect.INTERFACES, "get_interfaces", interfaces))
+    def reach(told: Any) -> tuple[list[Found], int]:
+        assert question.widths is not None
+        return routes.compare(name, at, question.widths, told)
+
+    def interfaces(told: Any) -> tuple[list[Found], int]:
+        return ports.compare(planned, told, live.getter("get_interfaces_counters"), question.errors)
+
+    getters: tuple[tuple[Aspect, str, Callable[[Any], tuple[list[Found], int]]], ...] = (
+        (Aspect.CABLING, "get_lldp_neighbors_detail", listen),
+        (Aspect.BGP, "get_bgp_neighbors", partial(sessions.compare, planned)),
+        (Aspect.ROUTES, "get_ecmp_widths", reach),
+        (Aspect.INTERFACES, "get_interfaces", interfaces),
+    )
+    asked = set(aspects) - ({Aspect.ROUTES} if question.widths is None else set())
+    acts: list[Callable[[], None]] = [partial(getter, *one) for one in getters if one[0] in asked]
     if Aspect.QOS in aspects:
         acts.append(count)
     if Aspect.QOS in aspects or Aspect.CONFIG in aspects:

@@ -156,38 +156,3 @@ def _swaps(ports: Sequence[End]) -> list[Move]:
 def _apart(moves: Sequence[Move]) -> int:
     """How many moves lead from one device to another."""
     return sum(1 for move in moves if move.act in (Act.SWAP, Act.MOVE) and move.a[0] != move.b[0])
-
-
-def applied(found: Iterable[Cable], moves: Iterable[Move]) -> set[Cable]:
-    """The cabling after the moves, lower end first.
-
-    Raises:
-        ValueError: a move cannot be done: a port that must be free is not, or the other way round.
-    """
-    actual = _both_ways(found)
-    for move in moves:
-        _apply(actual, move)
-    return {(a, b) for a, b in actual.items() if a < b}
-
-
-def _apply(actual: dict[End, End], move: Move) -> None:
-    a, b = move.a, move.b
-    taken = {end for end in (a, b) if end in actual}
-    fits = {
-        Act.SWAP: taken == {a, b},
-        Act.MOVE: taken == {a},
-        Act.LAY: not taken,
-        Act.REMOVE: actual.get(a) == b,
-    }
-    if not fits[move.act] or a == b:
-        raise ValueError(f"cannot {move.words}")
-    if move.act is Act.LAY:
-        actual[a], actual[b] = b, a
-        return
-    peers = [(end, actual.pop(end)) for end in sorted(taken)]
-    if move.act is Act.REMOVE:
-        return
-    other = {a: b, b: a}
-    for end, peer in peers:
-        here, there = other[end], other.get(peer, peer)
-        actual[here], actual[there] = there, here

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Severity
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 LAYER_2_BYTES = 22
 """What an operating system may count on top of an IP MTU: Ethernet's header (14), a VLAN tag (4), its check sum (4)."""
 _MBIT = 1000
+_wrong = partial(found, Aspect.INTERFACES)
 _ERRORS = ("rx_errors", "tx_errors")
 
 
@@ -42,16 +44,7 @@ def compare(
         if bad > errors:
             message = f"port {port.name} counts {bad} errors"
             remedy = "Clean or change transceivers and cable; lost frames cost a whole collective."
-            findings.append(
-                found(
-                    Aspect.INTERFACES,
-                    switch.name,
-                    "FAB9234",
-                    message,
-                    remedy=remedy,
-                    severity=Severity.WARNING,
-                )
-            )
+            findings.append(_wrong(switch.name, "FAB9234", message, remedy=remedy, severity=Severity.WARNING))
     return findings, len(planned)
 
 
@@ -73,7 +66,3 @@ def _port(device: str, port: Port, one: Mapping[str, Any]) -> Iterator[Found]:
     mtu = int(one.get("mtu", -1))
     if mtu > 0 and not port.mtu <= mtu <= port.mtu + LAYER_2_BYTES:
         yield _wrong(device, "FAB9233", f"port {port.name} has MTU {mtu}, planned {port.mtu}")
-
-
-def _wrong(device: str, code: str, message: str) -> Found:
-    return found(Aspect.INTERFACES, device, code, message)

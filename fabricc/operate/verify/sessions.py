@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.fabric.model import Switch
+_wrong = partial(found, Aspect.BGP)
 
 
 def compare(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
@@ -44,10 +46,6 @@ def compare(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
         up = "up" if peers[key].get("is_up") else "down"
         findings.append(_wrong(switch.name, "FAB9212", f"the session to {key} ({up}) is not planned"))
     return findings, len(planned)
-
-
-def _wrong(device: str, code: str, message: str) -> Found:
-    return found(Aspect.BGP, device, code, message)
 
 
 def _key(name: str) -> str:

@@ -4,13 +4,52 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.operate.verify.moves import Act, Cable, End, Move, applied, fewest
+from fabricc.operate.verify.moves import Act, Cable, End, Move, fewest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PORTS: list[End] = [(f"d{n % 3}", f"p{n}") for n in range(7)]
+
+
+def applied(found: Iterable[Cable], moves: Iterable[Move]) -> set[Cable]:
+    """The cabling after the moves, lower end first.
+
+    Raises:
+        ValueError: a move cannot be done: a port that must be free is not, or the other way round.
+    """
+    actual = dict(end for a, b in found for end in ((a, b), (b, a)))
+    for move in moves:
+        apply(actual, move)
+    return {(a, b) for a, b in actual.items() if a < b}
+
+
+def apply(actual: dict[End, End], move: Move) -> None:
+    a, b = move.a, move.b
+    taken = {end for end in (a, b) if end in actual}
+    fits = {
+        Act.SWAP: taken == {a, b},
+        Act.MOVE: taken == {a},
+        Act.LAY: not taken,
+        Act.REMOVE: actual.get(a) == b,
+    }
+    if not fits[move.act] or a == b:
+        raise ValueError(f"cannot {move.words}")
+    if move.act is Act.LAY:
+        actual[a], actual[b] = b, a
+        return
+    peers = [(end, actual.pop(end)) for end in sorted(taken)]
+    if move.act is Act.REMOVE:
+        return
+    other = {a: b, b: a}
+    for end, peer in peers:
+        here, there = other[end], other.get(peer, peer)
+        actual[here], actual[there] = there, here
 
 
 def flat(planned: set[Cable], found: set[Cable]) -> list[Move]:
