@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from fabricc.back.nos.templating import idle_overrides, override_digests, set_template_path
+from fabricc.base.diagnostics.render import FORMATS
 from fabricc.cli.output import err
 
-FORMATS = ("text", "json", "sarif", "github", "junit")
 PATH = click.Path(path_type=Path)
 
 spec_argument = click.argument("spec", type=PATH)

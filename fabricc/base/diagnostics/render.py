@@ -1,31 +1,16 @@
-"""One way to every format in which diagnostics are shown."""
+"""One way to every format in which programs take diagnostics."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.text import render_text
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from fabricc.base.diagnostics.model import Diagnostic
-    from fabricc.base.foreign.text import Rendered, Safe
+    from fabricc.base.foreign.text import Rendered
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
-
-
-def render(
-    diagnostics: Iterable[Diagnostic], format: str, sources: Mapping[str, str], *, colour: bool = False
-) -> Safe:
-    """The findings in one of `FORMATS`; `sources` (file -> text) and `colour` matter for `text` only.
-
-    Raises:
-        ValueError: no such format.
-    """
-    if format == "text":
-        return render_text(diagnostics, sources, colour=colour)
-    return document(diagnostics, format)
 
 
 def document(diagnostics: Iterable[Diagnostic], format: str) -> Rendered:
@@ -34,16 +19,7 @@ def document(diagnostics: Iterable[Diagnostic], format: str) -> Rendered:
     Raises:
         ValueError: no such format.
     """
-    from fabricc.base.diagnostics import formats
+    from fabricc.base.diagnostics import formats  # XML and SARIF, which no person at a terminal waits for
 
-    match format:
-        case "json":
-            return formats.render_json(diagnostics)
-        case "sarif":
-            return formats.render_sarif(diagnostics)
-        case "github":
-            return formats.render_github(diagnostics)
-        case "junit":
-            return formats.render_junit(diagnostics)
-        case _:
-            raise ValueError(f"no such format: {format}")
+    renderers = (formats.render_json, formats.render_sarif, formats.render_github, formats.render_junit)
+    return renderers[FORMATS[1:].index(format)](diagnostics)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics.render import document
+from fabricc.base.diagnostics.text import render_text
+
+if TYPE_CHECKING:
+    from fabricc.base.foreign.text import Safe
 
 PLAIN = Diagnostic(
     "FAB1001", Severity.ERROR, "unknown key 'wirng'", Position("a/cluster.yaml", 5, 3), "Did you mean?"
@@ -15,3 +23,12 @@ NASTY = Diagnostic(
     "FAB0005", Severity.ERROR, "<&\x1b[31m\x00\ud800\r\n", Position("\x1b]0;x\x07/\udce9 <.yaml", 9, 2)
 )
 ALL = (PLAIN, WARNING, NOTE, NASTY)
+
+
+def render(
+    found: Iterable[Diagnostic], format: str, sources: Mapping[str, str], *, colour: bool = False
+) -> Safe:
+    """Findings in one of `FORMATS`, as a verb tells them."""
+    if format == "text":
+        return render_text(found, sources, colour=colour)
+    return document(found, format)

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.diagnostics.render import render
 from fabricc.base.diagnostics.text import render_text, summary
 from fabricc.base.foreign.text import visible
-from tests.base.diagnostics.samples import ALL, NASTY, NOTE, PLAIN, WARNING
+from tests.base.diagnostics.samples import ALL, NASTY, NOTE, PLAIN, WARNING, render
 
 
 def shown(line: str, column: int) -> tuple[str, str]:

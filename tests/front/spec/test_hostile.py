@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.render import FORMATS, render
+from fabricc.base.diagnostics.render import FORMATS
 from fabricc.front.spec.load import Loaded, load_spec, read_spec
+from tests.base.diagnostics.samples import render
 from tests.front.spec.samples import FULL, SHORT
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fabricc.base.diagnostics.render import render
+from tests.base.diagnostics.samples import render
 from tests.front.spec.samples import SHORT, load, told
 
 RAIL = "  hosts: 128\n  model: dgx-b200\n  wiring: rail\n  hosts_per_unit: 32\n"
