@@ -18,7 +18,6 @@ from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export as write
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.running import Lab
-from fabricc.operate.lab.status import rows
 from fabricc.operate.lab.steady import Network, compare_steady
 from fabricc.operate.lab.trial import SETTLE_S, network_of, trial_of, try_out
 
@@ -125,7 +124,7 @@ def status(name: str | None, state: Path | None) -> int:
     """Show each node: whether it runs, its sessions, its memory; and what is broken."""
     lab = _open(name, state)
     output.out(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
-    output.out(*output.columns(rows(lab)))
+    output.out(*output.columns(observe.status(lab)))
     for broken, fault in sorted(faults.faults(lab).items()):
         output.out(f"broken: {broken}{' (silent)' if fault.silent else ''}")
     return 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.kernel import NAMESPACES
 from fabricc.operate.lab.routes import bgp_widths
 
 if TYPE_CHECKING:
@@ -46,6 +48,28 @@ def sessions(lab: Lab, switch: str) -> dict[str, bool]:
         for name, found in answer.items()
         if isinstance(found, dict) and "bgpState" in found
     }
+
+
+def status(lab: Lab) -> Iterator[tuple[str, str]]:
+    """Each node's name, and what is to be said of it."""
+    memory = lab.memory_kib()
+    for switch in lab.record.switches:
+        yield switch, _switch(lab, switch, memory[switch])
+    for host in lab.record.hosts:
+        yield host, "up" if (NAMESPACES / lab.record.namespace(host)).exists() else "gone"
+
+
+def _switch(lab: Lab, switch: str, memory_kib: int) -> str:
+    if lab.process(switch) is None:
+        return "not running"
+    if not lab.ready(switch):
+        return "booting"
+    try:
+        found = sessions(lab, switch)
+    except LabError as error:
+        return f"running; {error}"
+    established = sum(found.values())
+    return f"up, {established} of {len(found)} sessions Established, {memory_kib / 1024:.0f} MiB"
 
 
 def session_differences(lab: Lab, prediction: Prediction) -> list[Difference]:

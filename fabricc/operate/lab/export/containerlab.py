@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.compiler.rendering import rendered
 from fabricc.operate.lab.blueprint import host_node, switch_node
-from fabricc.operate.lab.export.devices import HOST_IMAGE
-from fabricc.operate.lab.export.text import as_yaml
+from fabricc.operate.lab.export.devices import HOST_IMAGE, as_yaml
 from fabricc.operate.lab.kernel import IPV6
 
 if TYPE_CHECKING:

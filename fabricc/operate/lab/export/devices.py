@@ -1,15 +1,17 @@
-"""The devices of an exported topology: which emulation runs each, and what its cabled ports are called there."""
+"""The devices of an exported topology, which emulation runs each, what its ports are called there; and its YAML."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from fabricc.back.nos.emulation import emulation
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.failure import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.back.nos.emulation import Emulation
     from fabricc.fabric.fabric import Fabric
@@ -82,3 +84,12 @@ def topology(fabric: Fabric) -> Topology:
         switches[switch.name] = Emulated(switch, found, places)
     hosts = tuple(fabric.host(at) for at in fabric.host_ids())
     return Topology(fabric, switches, hosts, cables)
+
+
+def as_yaml(document: Mapping[str, Any], head: Iterable[str]) -> str:
+    """A document in the order of its keys, one line a device where it is short, below comment lines."""
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    comments = "".join(f"# {line}\n" for line in head)
+    return comments + yaml.dump(
+        document, Dumper=dumper, sort_keys=False, default_flow_style=None, width=110, allow_unicode=True
+    )

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.model import Direction
-from fabricc.operate.lab.export.devices import HOST_IMAGE
-from fabricc.operate.lab.export.text import as_yaml
+from fabricc.operate.lab.export.devices import HOST_IMAGE, as_yaml
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import HostPort, Port, Switch
