@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass
 from fabricc.compiler.device import Work, job_count, pieces_of
 from fabricc.compiler.gathered import Gathered
@@ -215,9 +216,6 @@ def _edited(paths: list[str], tree: Path) -> list[Diagnostic]:
     """FAB7006: files that somebody changed since the last build; this one has put them right."""
     if not paths:
         return []
-    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    message = (
-        f"changed by hand since the last build and now written anew: {', '.join(sorted(paths)[:3])}{more}"
-    )
+    message = f"changed by hand since the last build and now written anew: {listed(sorted(paths), 3)}"
     help_ = f"What belongs in {tree} belongs in the spec."
     return [Diagnostic("FAB7006", Severity.WARNING, message, None, help_)]

@@ -15,6 +15,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import listed
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.tree import folders, swap
@@ -247,6 +248,5 @@ def _about_foreign(target: Path, foreign: Iterable[str]) -> tuple[Diagnostic, ..
     names = list(foreign)
     if not names:
         return ()
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    message = f"{target} has files that no build wrote, kept as they are: {', '.join(names[:_LISTED])}{more}"
+    message = f"{target} has files that no build wrote, kept as they are: {listed(names, _LISTED)}"
     return (Diagnostic("FAB7007", Severity.WARNING, message, None, "Keep your own files outside the tree."),)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def plural(count: int, noun: str) -> str:
     """`1 file`, `2,048 files`, `4 switches`."""
     ending = "" if count == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
     return f"{count:,} {noun}{ending}"
+
+
+def listed(words: Sequence[str], most: int, between: str = ", ") -> str:
+    """`a, b and 7 more`: the first `most` of them."""
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return between.join(words[:most]) + more
 
 
 def ranges(values: Iterable[int]) -> str:

@@ -10,6 +10,7 @@ import time
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, connected, driver_class
@@ -471,5 +472,4 @@ def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
 
 def worded(wrong: list[Mismatch]) -> str:
     """The first differences in words, and how many more."""
-    more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-    return "; ".join(running.line(one) for one in wrong[:_SHOWN]) + more
+    return listed([running.line(one) for one in wrong], _SHOWN, "; ")

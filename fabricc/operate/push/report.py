@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import listed
 from fabricc.operate.push.run import kept_words, percent
 from fabricc.operate.push.start import minutes
 from fabricc.review.diff import redact
@@ -40,7 +41,7 @@ def preview(found: Preview, options: Options) -> list[str]:
         words += ["canary"] if wave.canary else []
         words += [f"{drains} drained" if options.drain else f"{drains} not drained"] if drains else []
         lines.append(f"wave {number}: {', '.join(words)}; {kept_words(wave)}")
-        lines.append(f"  {_listed(wave.members)}")
+        lines.append(f"  {listed(wave.members, _MEMBERS)}")
     lines.append(
         f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {percent(options.keep)}; "
         f"about {minutes(found.seconds)} ({found.basis})"
@@ -52,11 +53,6 @@ def preview(found: Preview, options: Options) -> list[str]:
             "--dry-run asks them"
         )
     return lines
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MEMBERS} more" if len(names) > _MEMBERS else ""
-    return ", ".join(names[:_MEMBERS]) + more
 
 
 def trials(found: Trials) -> list[str]:

@@ -6,10 +6,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import listed
 from fabricc.operate.verify.model import Aspect, Found, found
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.verify.widths import Widths
@@ -40,20 +41,13 @@ def compare(device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]) 
         if is_now:
             have = "has" if len(prefixes) == 1 else "have"
             hops = "next hop" if is_now == 1 else "next hops"
-            message = f"{count} {have} {is_now} {hops}, planned {width}: {_listed(prefixes)}"
+            message = f"{count} {have} {is_now} {hops}, planned {width}: {listed(prefixes, _SHOWN)}"
             findings.append(found(Aspect.ROUTES, device, "FAB9221", message))
         else:
             are = "is" if len(prefixes) == 1 else "are"
-            message = f"{count} {are} not reached: {_listed(prefixes)}"
+            message = f"{count} {are} not reached: {listed(prefixes, _SHOWN)}"
             findings.append(found(Aspect.ROUTES, device, "FAB9222", message))
     if extra := sorted(told.keys() - expected.keys() - widths.owners.keys()):
-        message = (
-            f"{len(extra)} BGP route{'s' if len(extra) > 1 else ''} that nobody planned: {_listed(extra)}"
-        )
+        message = f"{len(extra)} BGP route{'s' if len(extra) > 1 else ''} that nobody planned: {listed(extra, _SHOWN)}"
         findings.append(found(Aspect.ROUTES, device, "FAB9223", message, severity=Severity.WARNING))
     return findings, len(expected)
-
-
-def _listed(prefixes: Sequence[str]) -> str:
-    more = f" and {len(prefixes) - _SHOWN} more" if len(prefixes) > _SHOWN else ""
-    return ", ".join(prefixes[:_SHOWN]) + more

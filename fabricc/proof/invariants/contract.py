@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass
 from fabricc.proof.invariants.rules import Breach, finding
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, priorities
@@ -158,9 +159,7 @@ class Contracts:
 
 
 def _points(dscps: Iterable[int]) -> str:
-    listed = list(dscps)
-    more = f" and {len(listed) - 4} more" if len(listed) > 4 else ""
-    return f"DSCP {', '.join(map(str, listed[:4]))}{more}"
+    return f"DSCP {listed([str(dscp) for dscp in dscps], 4)}"
 
 
 def _priority(value: int) -> str:
