@@ -105,6 +105,7 @@ INSIDE = {
         "NAPALM takes half a second; a push that shows its plan needs none",
     ),
     "fabricc.operate.devices.secrets": (1, "keyring is an extra"),
+    "fabricc.base.foreign.workbook": (1, "openpyxl is an extra"),
     "fabricc.base.documents.schema": (2, "jsonschema explains what does not fit; most documents do"),
     "fabricc.fabric.vocabulary": (1, "yaml, for tables that are read once"),
     "fabricc.base.diagnostics.render": (1, "text for people needs no XML"),

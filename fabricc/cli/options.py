@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,24 @@ from fabricc.base.diagnostics.render import FORMATS
 from fabricc.cli.output import err
 
 PATH = click.Path(path_type=Path)
+
+
+class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A share of paths: `75%`, or `0.75`."""
+
+    name = "SHARE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        """The share, from 0 to 1."""
+        text = str(value).strip()
+        try:
+            share = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            self.fail(f"{value!r} is no share such as 75%", param, ctx)
+        if not 0 <= share <= 1:
+            self.fail(f"{value!r} is not between 0% and 100%", param, ctx)
+        return share
+
 
 spec_argument = click.argument("spec", type=PATH)
 specs_argument = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=PATH)

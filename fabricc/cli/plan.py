@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import subprocess
+from functools import partial
 from itertools import chain, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +15,12 @@ import click
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import csv_text, json_document
+from fabricc.base.foreign.workbook import NoWorkbookError, workbook
 from fabricc.cli import growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.compiler import tables
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.materials import BILL, LABELS, bill_rows, label_rows, material_findings, materials
 from fabricc.compiler.result import exit_status
 from fabricc.front.planning.quality import worksheets
 from fabricc.front.planning.room import full, rooms
@@ -26,9 +29,11 @@ from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from fractions import Fraction
 
     from fabricc.base.foreign.text import Rendered
     from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.materials import Materials
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.quality import Sheet
     from fabricc.front.spec.model import ClusterSpec
@@ -49,6 +54,12 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 )
 @click.option("--plot", "picture", type=options.PATH, metavar="FILE",
               help="Draw thresholds against buffer into FILE, .svg or .png.")  # fmt: skip
+@click.option("--bom", "bom_file", type=options.PATH, metavar="FILE",
+              help="Write the bill of materials, with optics and cables, into FILE, .csv or .xlsx.")  # fmt: skip
+@click.option("--labels", "labels_file", type=options.PATH, metavar="FILE",
+              help="Write labels for both ends of every cable, with what is plugged in, into FILE, .csv.")  # fmt: skip
+@click.option("--spares", type=options.Share(), default="0%", show_default=True,
+              help="Spare optics and cables on the bill, rounded up for each line.")  # fmt: skip
 @repin_option(
     "Plan with the fewest numbers of fabricc.lock changed that the spec has outgrown, or with just KEY."
 )
@@ -58,19 +69,34 @@ def command(
     csv_folder: Path | None,
     qos: bool,
     picture: Path | None,
+    bom_file: Path | None,
+    labels_file: Path | None,
+    spares: Fraction,
     repin: tuple[str, ...] | None,
 ) -> int:
     """Show what SPEC becomes, without writing a configuration."""
-    if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise click.BadParameter(f"{picture} ends neither in .svg nor in .png", param_hint="--plot")
+    for option, file, *endings in (
+        ("--plot", picture, ".svg", ".png"), ("--bom", bom_file, ".csv", ".xlsx"), ("--labels", labels_file, ".csv"),
+    ):  # fmt: skip
+        if file is not None and file.suffix not in endings:
+            ends = "neither in " if len(endings) > 1 else "not in "
+            raise click.BadParameter(f"{file} ends {ends}{' nor in '.join(endings)}", param_hint=option)
     compiled = compile_spec(spec, repin=repin)
     if compiled.infiniband is not None:
         from fabricc.cli.plan_infiniband import show_plan  # no fabric of Ethernet needs it
 
+        if bom_file is not None or labels_file is not None:
+            raise click.UsageError(
+                "--bom and --labels are of Ethernet: the catalog has no optics of InfiniBand."
+            )
         return show_plan(compiled, format_, csv_folder, ethernet_only=qos or picture is not None)
     stated, fabric, found = compiled.loaded, compiled.planned, compiled.diagnostics
     if fabric is not None and stated is not None:
         found = (*found, *full(stated, fabric, rooms(fabric), pinned=compiled.lock_before is not None))
+    bought: Materials | None = None
+    if fabric is not None and stated is not None and (bom_file or labels_file):
+        bought = materials(fabric)
+        found = (*found, *material_findings(stated, bought))
     sheets: tuple[Sheet, ...] = ()
     computed = fabric or compiled.draft
     if computed is not None and stated is not None and (qos or picture or csv_folder):
@@ -96,7 +122,37 @@ def command(
     if csv_folder is not None and fabric is not None:
         names = _write_csv(fabric, sheets, csv_folder)
         output.err(f"{csv_folder}: {', '.join(names)}")
+    if bought is not None:
+        for file, write in ((bom_file, partial(_write_bom, spares=spares)), (labels_file, _write_labels)):
+            if file is not None:
+                write(bought, file)
+                output.err(str(file))
     return exit_status(found)
+
+
+def _write_bom(bought: Materials, file: Path, *, spares: Fraction) -> None:
+    """Write the bill of materials; as a workbook with the labels on a second sheet.
+
+    Raises:
+        click.ClickException: a workbook is asked for, and nothing here writes one.
+        EmitError: the file cannot be written.
+    """
+    bill = [BILL, *bill_rows(bought, spares)]
+    if file.suffix == ".csv":
+        write_file(file, csv_text(bill).encode())
+        return
+    try:
+        content = workbook([("Bill of materials", bill), ("Labels", [LABELS, *label_rows(bought)])])
+    except NoWorkbookError:
+        raise click.ClickException(
+            "a .xlsx needs openpyxl: pip install 'fabricc[xlsx]', or write a .csv"
+        ) from None
+    write_file(file, content)
+
+
+def _write_labels(bought: Materials, file: Path) -> None:
+    texts = chain([csv_text([LABELS])], tables.in_chunks(label_rows(bought)))
+    write_file(file, (text.encode() for text in texts))
 
 
 def _json(compiled: Compiled, found: Iterable[object], sheets: Sequence[Sheet] | None) -> Rendered:

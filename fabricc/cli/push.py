@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +9,6 @@ import click
 
 from fabricc.cli import options
 from fabricc.cli.words import switches
-
-
-class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A share of paths: `75%`, or `0.75`."""
-
-    name = "SHARE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        """The share, from 0 to 1."""
-        text = str(value).strip()
-        try:
-            share = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
-        except (ValueError, ZeroDivisionError):
-            self.fail(f"{value!r} is no share such as 75%", param, ctx)
-        if not 0 <= share <= 1:
-            self.fail(f"{value!r} is not between 0% and 100%", param, ctx)
-        return share
 
 
 @click.command("push")
@@ -62,7 +44,7 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
               help="The journal. [default: ~/.local/state/fabricc/push/<cluster>.sqlite]")  # fmt: skip
 @click.option("--only", multiple=True, metavar="SWITCH", shell_complete=switches,
               help="Only this switch; repeatable.")  # fmt: skip
-@click.option("--keep", type=Share(), default="75%", show_default=True,
+@click.option("--keep", type=options.Share(), default="75%", show_default=True,
               help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
 @click.option("--wave-size", "most", type=click.IntRange(1), help="Switches in one wave at most.")
 @options.parallel_option

@@ -151,6 +151,76 @@ def test_plan_as_tables_json_and_csv(repo: Path, fabricc: Fabricc) -> None:
         assert len({len(row) for row in rows}) == 1
 
 
+def test_plan_writes_a_bill_and_labels(repo: Path, fabricc: Fabricc) -> None:
+    ran = fabricc("plan", "cluster.yaml", "--bom", "bom.csv", "--labels", "labels.csv", "--spares", "10%")
+    assert (ran.status, ran.err.splitlines()[-2:]) == (0, ["bom.csv", "labels.csv"])
+    with (repo / "bom.csv").open() as file:
+        bill = list(csv.DictReader(file))
+    cables = [line for line in bill if line["item"] == "cable"]
+    assert [(line["title"], line["quantity"], line["spares"], line["total"]) for line in cables] == [
+        ("aec 1x100G qsfp28 to qsfp28", "8", "1", "9")
+    ]
+    with (repo / "labels.csv").open() as file:
+        labels = list(csv.DictReader(file))
+    assert len(labels) == 2 * (8 + 8)
+    assert {label["module"] for label in labels if label["medium"] == "smf"} == {"100GBASE-DR QSFP28"}
+
+
+def test_a_bill_is_a_workbook_where_it_is_asked_for(repo: Path, fabricc: Fabricc) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed: no workbooks here")
+    assert fabricc("plan", "cluster.yaml", "--bom", "bom.xlsx").status == 0
+    fabricc("plan", "cluster.yaml", "--bom", "bom.csv")
+    book = openpyxl.load_workbook(repo / "bom.xlsx")
+    assert book.sheetnames == ["Bill of materials", "Labels"]
+    rows = [["" if cell is None else str(cell) for cell in row] for row in book.worksheets[0].values]
+    with (repo / "bom.csv").open() as file:
+        assert rows == list(csv.reader(file))
+    assert book.worksheets[1].max_row == 1 + 2 * (8 + 8)
+
+
+def test_a_bill_without_openpyxl_says_what_to_install(
+    repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    ran = fabricc("plan", "cluster.yaml", "--bom", "bom.xlsx")
+    assert ran.status == 1
+    assert "pip install 'fabricc[xlsx]', or write a .csv" in ran.err
+    assert not (repo / "bom.xlsx").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--bom", "bom.ods"), ("--labels", "labels.xlsx"), ("--bom", "b.csv", "--spares", "120%")],
+)
+def test_a_bill_in_no_known_form_is_bad_usage(
+    repo: Path, fabricc: Fabricc, arguments: tuple[str, ...]
+) -> None:
+    assert fabricc("plan", "cluster.yaml", *arguments).status == 2
+    assert not list(repo.glob("b.*"))
+
+
+def test_a_bill_of_infiniband_is_bad_usage(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "cluster.yaml").write_text(
+        "cluster: ib\nfabric: infiniband\ngpus: {model: dgx-h100, hosts: 4, hosts_per_unit: 2}\n"
+        "tors: {model: qm9700}\nspines: {model: qm9700}\n"
+    )
+    ran = fabricc("plan", "cluster.yaml", "--bom", "bom.csv")
+    assert ran.status == 2
+    assert "no optics of InfiniBand" in ran.err
+
+
+def test_plan_tells_what_no_cable_joins(repo: Path, fabricc: Fabricc) -> None:
+    spec = (repo / "cluster.yaml").read_text() + "cables: {host: {medium: mmf, length_m: 101}}\n"
+    (repo / "cluster.yaml").write_text(spec)
+    assert "FAB3140" not in fabricc("plan", "cluster.yaml").err
+    found = json.loads(fabricc("plan", "cluster.yaml", "--bom", "bom.csv", "--format", "json").out)[
+        "findings"
+    ]
+    (told,) = [each for each in found if each["code"] == "FAB3140"]
+    assert "reaches 100 m" in told["message"]
+    assert "missing,host,mmf,,,101,8,0,8," in (repo / "bom.csv").read_text()
+
+
 def test_plan_writes_the_lossless_profiles_that_a_build_writes(repo: Path, fabricc: Fabricc) -> None:
     switch = "{model: sn5600, nos: sonic-202505}"
     (repo / "cluster.yaml").write_text(

@@ -13,6 +13,8 @@ FILES = (
     (("plan", "cluster.yaml", "--csv", "out"), "out/cabling.csv"),
     (("plan", "cluster.yaml", "--csv", "out"), "out/qos.csv"),
     (("plan", "cluster.yaml", "--plot", "out/plot.svg"), "out/plot.svg"),
+    (("plan", "cluster.yaml", "--bom", "out/bom.csv"), "out/bom.csv"),
+    (("plan", "cluster.yaml", "--labels", "out/labels.csv"), "out/labels.csv"),
     (("report", "cluster.yaml", "-o", "out/report.html"), "out/report.html"),
     (("fmt", "out/site.yaml"), "out/site.yaml"),
     (("lock", "cluster.yaml", "--repin"), "fabricc.lock"),

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fabricc.base.foreign import text as foreign
 from fabricc.base.foreign.text import Markdown, Terminal
+from fabricc.base.foreign.workbook import workbook
 from tests.trust.hostile import ALL, FORMULAS, anything, harmless
 
 if TYPE_CHECKING:
@@ -215,6 +216,19 @@ def test_csv_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> No
                     foreign.visible(value),
                     foreign.visible(value).removeprefix("'"),
                 )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(anything | st.integers(), min_size=2, max_size=2), min_size=1, max_size=4))
+@example([[each, 1] for each in FORMULAS])
+def test_a_workbook_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed: no workbooks here")
+    sheet = openpyxl.load_workbook(io.BytesIO(workbook([("Sheet", rows)]))).worksheets[0]
+    for row, cells in zip(rows, sheet.iter_rows(), strict=True):
+        for value, cell in zip(row, cells, strict=True):
+            assert cell.data_type != "f"
+            shown = foreign.visible(value) if isinstance(value, str) else value
+            assert (cell.value if cell.value is not None else "") == shown
 
 
 @each

@@ -1,0 +1,229 @@
+"""The bill of materials: every cable of the plan is on it once, each end is fitted, and nothing is too short."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricc.catalog.optics import optics
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.materials import (
+    BILL,
+    LABELS,
+    bill_rows,
+    label_rows,
+    material_findings,
+    materials,
+)
+from tests.front.planning.support import document, fabric_of, planned, spec_of
+
+if TYPE_CHECKING:
+    from fabricc.compiler.materials import Item, Materials
+    from fabricc.fabric.fabric import Fabric
+
+INVENTORIES = Path(__file__).parents[2] / "inventories"
+ETHERNET = ["lab-smallest", "superpod-b200-4su", "rack-zone-512"]
+HOSTS = ["dgx-b200", "hgx-8gpu", "hgx-2x200", "hgx-b300-2x400", "dgx-a100", "mi355x-pollara", "gb200-nvl72"]
+MODULES = {module.title: module for module in optics().transceivers}
+CABLES = ("host_cables", "spine_cables", "core_cables")
+
+
+def small(
+    host: str = "dgx-b200", switch: str = "sn5600", medium: str = "smf", metres: int = 40, **more: Any
+) -> dict[str, Any]:
+    cable = {"medium": medium, "length_m": metres}
+    tier = {"model": switch, "nos": "frr"}
+    return document(
+        gpus={"model": host, "hosts": 8, "hosts_per_unit": 4}, tors=tier, spines={**tier, "count": 2},
+        cables={"host": cable, "spine": cable}, **more,
+    )  # fmt: skip
+
+
+def holds(fabric: Fabric, found: Materials) -> None:
+    """What is true of every bill."""
+    counts = fabric.counts()
+    assert len(found.joints) == sum(counts[kind] for kind in CABLES)
+    assert [joint.row for joint in found.joints] == list(fabric.cables())
+    without = [joint for joint in found.joints if joint.cable is None]
+    assert len(without) == sum(found.lacking.values())
+    assert quantity(found, "missing") == len(without)
+    assert quantity(found, "switch") == counts["tors"] + counts["spines"] + counts["cores"]
+    assert quantity(found, "host") == counts["hosts"]
+    for joint in found.joints:
+        if joint.cable is None:
+            assert joint.modules == (None, None)
+        elif joint.cable.item == "fibre":
+            for module in joint.modules:
+                assert module is not None
+                assert MODULES[module.title].reach_m >= joint.row.length_m
+        else:
+            assert joint.modules == (None, None)
+            assert joint.cable.length_m == joint.row.length_m
+    assert {item for joint in found.joints for item in (joint.cable, *joint.modules) if item} == {
+        item for item in found.bill if item.item in ("transceiver", "fibre", "cable")
+    }
+
+
+def quantity(found: Materials, kind: str, role: str | None = None) -> int:
+    return sum(n for item, n in found.bill.items() if item.item == kind and role in (None, item.role))
+
+
+def lines(found: Materials, kind: str) -> dict[str, int]:
+    return {item.title: n for item, n in found.bill.items() if item.item == kind}
+
+
+@pytest.mark.parametrize("name", ETHERNET)
+def test_every_cable_of_an_inventory_is_fitted_or_told(name: str) -> None:
+    compiled = compile_spec(INVENTORIES / name / "cluster.yaml")
+    fabric = compiled.planned
+    assert fabric is not None
+    found = materials(fabric)
+    holds(fabric, found)
+    told = [d for d in material_findings(compiled.spec, found) if d.code == "FAB3140"]
+    assert len(told) == len(found.lacking)
+    labels = list(label_rows(found))
+    assert len(labels) == 2 * len(found.joints)
+    ends = {(row[2], row[3]) for row in labels}
+    assert len(ends) == len(labels)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(HOSTS),
+    st.sampled_from(["sn5600", "sn5400", "sn4700", "7060x6-64pe", "7060dx5-64s", "z9864f"]),
+    st.sampled_from(["dac", "aec", "aoc", "mmf", "smf"]),
+    st.integers(1, 700),
+)  # fmt: skip
+def test_a_bill_adds_up_and_never_exceeds_a_reach(host: str, switch: str, medium: str, metres: int) -> None:
+    metres = min(metres, {"dac": 5, "aec": 7}.get(medium, 100 if medium != "smf" else 700))
+    text = small(host, switch, medium, metres)
+    fabric = planned(text).fabric
+    if fabric is None:
+        return
+    found = materials(fabric)
+    holds(fabric, found)
+    codes = [d.code for d in material_findings(spec_of(text), found)]
+    assert codes.count("FAB3140") == len(found.lacking)
+    assert "FAB3141" not in codes
+
+
+def test_two_nics_of_a_dgx_share_a_module_and_each_keeps_its_fibre() -> None:
+    fabric = fabric_of(small("dgx-h100"))
+    found = materials(fabric)
+    hosts, counts = fabric.counts()["hosts"], fabric.counts()
+    assert quantity(found, "transceiver", "host") == 4 * hosts
+    assert quantity(found, "fibre", "host") == counts["host_cables"] == 8 * hosts
+
+
+def test_a_port_of_800g_takes_two_fibres_of_a_twin_port_module() -> None:
+    found = materials(fabric := fabric_of(small()))
+    assert fabric.shape.uplink_gbps == 800
+    assert quantity(found, "fibre", "spine") == 2 * fabric.counts()["spine_cables"]
+    assert quantity(found, "transceiver", "spine") == fabric.counts()["spine_cables"]
+
+
+def test_a_splitter_is_bought_once_for_its_children() -> None:
+    copper = materials(fabric := fabric_of(small("hgx-8gpu", medium="dac", metres=2)))
+    hosts = fabric.counts()["host_cables"]
+    assert lines(copper, "cable")["dac 2x400G osfp to 2 x osfp-rhs"] == hosts // 2
+    parts = {item.number for item in copper.bill if item.item == "cable" and item.role == "host"}
+    assert parts == {"MCP7Y00-N002"}
+    fibre = materials(fabric := fabric_of(small("hgx-2x200", planes=2, medium="mmf")))
+    assert quantity(fibre, "fibre", "host") == fabric.counts()["host_cables"] // 2
+    assert lines(fibre, "fibre")["mmf mpo-12 to 2 x mpo-12"] == fabric.counts()["host_cables"] // 2
+
+
+def test_part_numbers_are_those_of_the_maker_of_each_end() -> None:
+    text = small("mi355x-pollara", "7060x6-64pe", metres=40)
+    modules = {
+        (item.role, item.vendor, item.number)
+        for item in materials(fabric_of(text)).bill
+        if item.item == "transceiver"
+    }
+    assert ("tor", "arista", "OSFP-800G-2XDR4") in modules
+    assert ("host", "", "") in modules
+    nvidia = {
+        item.number for item in materials(fabric_of(small(metres=90))).bill if item.item == "transceiver"
+    }
+    assert "MMS4X00-NS" in nvidia
+    assert "MMS4X00-NM" in {
+        item.number for item in materials(fabric_of(small(metres=400))).bill if item.item == "transceiver"
+    }
+
+
+@pytest.mark.parametrize(
+    ("host", "switch", "medium", "metres", "words", "instead"),
+    [
+        ("hgx-8gpu", "sn4700", "dac", 3, "which passive copper does not convert", ["aec", "mmf", "smf"]),
+        ("dgx-h100", "sn5600", "aec", 5, "are both split", ["mmf", "smf"]),
+        ("hgx-8gpu", "sn5600", "mmf", 120, "reaches 100 m", ["smf"]),
+        ("hgx-8gpu", "sn5600", "aoc", 20, "nothing in the catalog joins", ["mmf", "smf"]),
+    ],
+)
+def test_what_nothing_joins_is_told_and_the_remedy_joins(
+    host: str, switch: str, medium: str, metres: int, words: str, instead: list[str]
+) -> None:
+    text = small(host, switch, medium, metres)
+    told = [
+        d
+        for d in material_findings(spec_of(text), materials(fabric_of(text)))
+        if d.message.startswith("cables.host")
+    ]
+    (wrong,) = told
+    assert wrong.code == "FAB3140"
+    assert words in wrong.message
+    assert wrong.help is not None
+    assert wrong.help.startswith(f"Use {' or '.join(instead)} of that length")
+    for other in instead:
+        again = materials(fabric_of(small(host, switch, other, metres)))
+        assert [lack for lack in again.lacking if lack.kind == "host"] == []
+
+
+def test_cables_of_one_cage_that_need_different_modules_are_told() -> None:
+    host = {"overrides": {"su001-tor1a": {"ports": {"swp1s0": {"medium": "mmf"}}}}}
+    text = small("hgx-8gpu", **host)
+    found = materials(fabric_of(text))
+    assert found.torn == {"host": 1}
+    assert [d.code for d in material_findings(spec_of(text), found)] == ["FAB3141"]
+
+
+def test_spares_are_rounded_up_for_each_line_of_optics_and_cables() -> None:
+    found = materials(fabric_of(small()))
+    for row in bill_rows(found, Fraction(2, 100)):
+        line = dict(zip(BILL, row, strict=True))
+        wanted = (
+            -(-int(str(line["quantity"])) * 2 // 100)
+            if line["item"] in ("transceiver", "fibre", "cable")
+            else 0
+        )
+        assert line["spares"] == wanted
+        assert line["total"] == int(str(line["quantity"])) + wanted
+
+
+def test_a_label_names_its_own_end_first_and_a_cable_by_its_lower_end() -> None:
+    rows = [dict(zip(LABELS, row, strict=True)) for row in label_rows(materials(fabric_of(small())))]
+    near, far = rows[:2]
+    assert near["cable"] == far["cable"] == f"{near['device']} {near['port']}"
+    assert (near["line_1"], near["line_2"]) == ("su001-host01 rail0", f"to {far['line_1']}")
+    assert far["line_2"] == f"to {near['line_1']}"
+    assert near["line_3"] == "smf 40 m, 400G"
+
+
+def test_growth_moves_no_label() -> None:
+    def named(hosts: int) -> set[tuple[object, ...]]:
+        text = small()
+        text["gpus"] |= {"hosts": hosts, "capacity": 32}
+        return set(label_rows(materials(fabric_of(text))))
+
+    assert named(8) < named(12)
+
+
+def test_items_say_where_they_come_from() -> None:
+    bill: list[Item] = [item for item in materials(fabric_of(small())).bill if item.item == "transceiver"]
+    assert bill
+    assert all(item.source for item in bill)
