@@ -145,7 +145,7 @@ class Work:
                 name, port.name, (peer.device, peer.port), reading, port.direction is Direction.HOST, families
             )
             for port in switch.ports
-            if (peer := port.peer)
+            if (peer := port.peer) and port.direction is not Direction.EXTERNAL
         ]
 
     def _host(self, host: Host, piece: Piece) -> list[End]:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import shared
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
+from fabricc.fabric.external import family_of, static_routes
 from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Services, Switch, TierName
 from fabricc.fabric.naming import switch_name
 from fabricc.fabric.queue_pairs import queue_pairs
 from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Session, Spreading, Transport
-from fabricc.fabric.routing_policy import policy, prefix_lists
+from fabricc.fabric.routing_policy import INSIDE, Outside, policy, prefix_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.addresses import Pool
-    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.external import Exit
+    from fabricc.fabric.fabric import DeviceChange, Fabric
     from fabricc.fabric.links import Link
     from fabricc.fabric.qos import SwitchQos
     from fabricc.fabric.routing import PrefixList
@@ -33,7 +35,11 @@ def switch(fabric: Fabric, at: SwitchId) -> Switch:
     name = switch_name(fabric, at)
     change = fabric.changes.get(name)
     drained = change.drained if change else False
+    exits = fabric.external.at(name)
     ports, sessions = _ports(fabric, at)
+    if exits:
+        ports, outward = _outward(fabric, at, exits, ports)
+        sessions += outward
     addresses = fabric.addresses
     nos = (change and change.nos) or tier.nos
     return Switch(
@@ -51,11 +57,76 @@ def switch(fabric: Fabric, at: SwitchId) -> Switch:
         drained=drained,
         management=_management(fabric, at),
         ports=ports,
-        bgp=_bgp(fabric, at, sessions, drained),
+        bgp=_bgp(fabric, at, sessions, drained, exits),
         qos=_qos(fabric, at, ports),
         load_balancing=fabric.load_balancing,
         overlays=tuple(each.overlay for each in fabric.overlays if each.covers(name, at.tier, nos)),
+        static_routes=static_routes(exits, addresses, fabric.aggregate_bits()) if exits else (),
     )
+
+
+def _outward(
+    fabric: Fabric, at: SwitchId, exits: Mapping[str, Exit], planned: tuple[Port, ...]
+) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
+    """The ports of a switch with those that lead outside, and the sessions there.
+
+    Every port keeps its place; what a cage has more of, as external links split it, comes last.
+    """
+    name, key = switch_name(fabric, at), links.layout_key(fabric, at)
+    change = fabric.changes.get(name)
+    splits = fabric.external.splits.get(name, {})
+    ports, more = list(planned), []
+    for index, port in enumerate(planned):
+        split = splits.get(port.cage)
+        if split is None:
+            own = [port]
+        elif port.child > 1:
+            continue
+        else:
+            own = [
+                Port(
+                    each,
+                    *(s.cage, s.child, s.children, s.lanes, s.speed_gbps),
+                    Direction.UNUSED,
+                    False,
+                    port.mtu,
+                )
+                for s, each in zip(split.slots, split.names, strict=True)
+            ]
+        own = [
+            _exit(fabric, key, each, exits[each.name], change) if each.name in exits else each for each in own
+        ]
+        ports[index] = own[0]
+        more += own[1:]
+    order = {port.name: port for port in (*ports, *more)}
+    sessions: list[Session] = []
+    for port_name in order:
+        if port_name in exits and exits[port_name].outsider.asn is not None:
+            sessions += _outer_sessions(port_name, exits[port_name])
+    return (*ports, *more), tuple(sessions)
+
+
+def _exit(fabric: Fabric, key: str, port: Port, way: Exit, change: DeviceChange | None) -> Port:
+    """A port that leads outside: lossless, and trusting the DSCP of what arrives, only where the spec says so."""
+    outsider, link = way
+    lossless = outsider.lossless and fabric.profiles
+    own = change.ports.get(port.name) if change else None
+    return replace(
+        port, direction=Direction.EXTERNAL, enabled=not (own and own[2]), mtu=outsider.mtu,
+        peer=Peer(link.peer, link.peer_port), cable_m=link.cable_m, medium=link.medium, ipv4=link.ipv4, ipv6=link.ipv6,
+        profile=fabric.profiles[key, port.speed_gbps, link.cable_m].name if lossless else None,
+        reserved=False, trusted=outsider.trusted,
+    )  # fmt: skip
+
+
+def _outer_sessions(port: str, way: Exit) -> Iterator[Session]:
+    outsider, link = way
+    for transport, own, remote in (
+        (Transport.IPV4, link.ipv4, link.remote4), (Transport.IPV6, link.ipv6, link.remote6),
+    ):  # fmt: skip
+        if own and remote and outsider.asn is not None:
+            local = own.partition("/")[0]
+            yield Session(outsider.group, transport, port, link.peer, outsider.asn, local, remote)
 
 
 def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
@@ -123,8 +194,11 @@ def _management(fabric: Fabric, at: SwitchId) -> Management:
     )
 
 
-def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: bool) -> Bgp:
+def _bgp(
+    fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: bool, exits: Mapping[str, Exit]
+) -> Bgp:
     plan, addresses = fabric.routing, fabric.addresses
+    outside = _outside(fabric, at, exits) if fabric.external.outsiders else INSIDE
     own, aggregates = _own(fabric, at)
     above = {TierName.TOR: fabric.shape.spines, TierName.SPINE: fabric.shape.cores}.get(at.tier, 0) > 0
     rules = policy(
@@ -134,13 +208,23 @@ def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: b
         fabric=_fabric_lists(fabric),
         connected=_connected_lists(fabric, at),
         own=own,
+        outside=outside,
     )
     groups = []
     if at.tier is not TierName.TOR:
         limit = plan.limit_from_tor if at.tier is TierName.SPINE else plan.limit_from_spine
-        groups.append(PeerGroup("DOWNSTREAM", "FROM-DOWNSTREAM", "TO-DOWNSTREAM", limit))
+        groups.append(
+            PeerGroup(
+                "DOWNSTREAM", "FROM-DOWNSTREAM", "TO-DOWNSTREAM", _raised(limit, outside.from_below, fabric)
+            )
+        )
     if above:
-        groups.append(PeerGroup("UPSTREAM", "FROM-UPSTREAM", "TO-UPSTREAM", plan.limit_from_above))
+        limit = _raised(plan.limit_from_above, bool(outside.accepted), fabric)
+        groups.append(PeerGroup("UPSTREAM", "FROM-UPSTREAM", "TO-UPSTREAM", limit))
+    outsiders = {exit_.outsider.group: exit_.outsider for exit_ in exits.values()}
+    for name in outside.parties:
+        party = outsiders[name]
+        groups.append(PeerGroup(name, f"FROM-{name}", "TO-EXTERNAL", party.maximum_prefixes, party.password))
     return Bgp(
         **shared(plan, BgpSettings),
         asn=links.asn(fabric, at),
@@ -156,7 +240,36 @@ def _bgp(fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: b
         prefix_lists=rules.prefix_lists,
         community_lists=rules.community_lists,
         route_maps=rules.route_maps,
+        static_map="STATIC" if outside.static else None,
     )
+
+
+def _raised(limit: int, outside: bool, fabric: Fabric) -> int:
+    """A limit of prefixes with room for those from outside."""
+    return 1 << (limit + fabric.external.most - 1).bit_length() if outside else limit
+
+
+def _outside(fabric: Fabric, at: SwitchId, exits: Mapping[str, Exit]) -> Outside:
+    """What a switch does about routes from outside."""
+    external, bits = fabric.external, fabric.aggregate_bits()
+    tiers = (TierName.TOR, TierName.SPINE, TierName.CORE)
+    below = any(tier in external.tiers for tier in tiers[: tiers.index(at.tier)])
+    parties: dict[str, tuple[PrefixList, ...]] = {}
+    static: dict[tuple[int, PrefixRule], None] = {}
+    for outsider in dict.fromkeys(exit_.outsider for exit_ in exits.values()):
+        rules = [(family_of(rule.prefix), rule) for rule in outsider.accept]
+        if outsider.asn is None:
+            static |= dict.fromkeys(rules)
+        else:
+            parties[outsider.group] = prefix_lists(f"ACCEPT-{outsider.name.upper()}", rules)
+    aggregates = [
+        (family, PrefixRule(str(hosts), full - bits, full - bits))
+        for family, full, hosts, _ in _families(fabric)
+    ]
+    return Outside(
+        prefix_lists("OUTSIDE", external.accepted), below, below or bool(exits), parties,
+        prefix_lists("STATIC", tuple(static)), prefix_lists("AGGREGATES", aggregates),
+    )  # fmt: skip
 
 
 def _families(fabric: Fabric) -> Iterator[tuple[int, int, Pool, Pool]]:
@@ -216,6 +329,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     unit = fabric.units[coordinate]
     model, layout = fabric.host_models[unit.group], fabric.tor_layouts[unit.group]
     prefix, first_table = model.nic.rdma_prefix, 100 + 1000 * fabric.number
+    outward = fabric.external.prefixes
     ports = []
     for rail in range(shape.rails):
         group = rail // shape.rails_per_tor
@@ -245,8 +359,8 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         rail_isolated=shape.rails_apart,
         ports=tuple(ports),
         classes=fabric.qos[f"tor{unit.group}"].classes,
-        fabric_prefixes4=(str(addresses.hosts4),) if addresses.hosts4 else (),
-        fabric_prefixes6=(str(addresses.hosts6),) if addresses.hosts6 else (),
+        fabric_prefixes4=(str(addresses.hosts4), *outward(4)) if addresses.hosts4 else (),
+        fabric_prefixes6=(str(addresses.hosts6), *outward(6)) if addresses.hosts6 else (),
         recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
         planes=shape.planes if shape.rails_apart else shape.port_planes,
         spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import expand
+from fabricc.fabric.external import External
 from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
 from fabricc.fabric.shape import SwitchId
@@ -126,6 +127,7 @@ class Fabric:
         guests: hosts that are another fabric's too, whose files those of this network stand beside.
         networks: further networks of these hosts.
         racks: host -> rack that it stands in, where racks have no ToR of theirs.
+        external: the ways out.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
 
@@ -157,6 +159,7 @@ class Fabric:
     guests: Mapping[str, HostId] = field(default_factory=dict)
     networks: tuple[Fabric, ...] = ()
     racks: Mapping[str, str] = field(default_factory=dict)
+    external: External = field(default_factory=External)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -194,7 +197,11 @@ class Fabric:
         for switch in self.switch_ids():
             name = expand.switch_name(self, switch)
             group = self.units[switch.unit].group if switch.tier is TierName.TOR else -1
-            key: tuple[object, ...] = (switch.tier, group, name if name in self.changes else None)
+            key: tuple[object, ...] = (
+                switch.tier,
+                group,
+                name if name in self.changes or name in self.external.exits else None,
+            )
             if key not in seen:
                 seen.add(key)
                 yield switch

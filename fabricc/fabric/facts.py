@@ -15,7 +15,7 @@ from fabricc.fabric.paths import alike, port_paths
 from fabricc.fabric.routing import OPTIONS, Spreading, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from fabricc.fabric.model import Management, Port, Switch
     from fabricc.fabric.paths import Alike, PortPaths
@@ -77,26 +77,32 @@ def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], 
         facts["loopback/ipv6"] = f"{switch.loopback6}/128"
     _qos_facts(facts, switch.qos)
     profiles = {profile.name: profile for profile in switch.qos.profiles}
-    kinds: dict[str | None, Alike[Value]] = {}
+    kinds: dict[tuple[str | None, bool], Alike[Value]] = {}
     for port in switch.ports:
         paths = port_paths(port.name)
         _port_facts(facts, paths, port)
         if port.direction is Direction.UNUSED:
             continue
-        if port.profile not in kinds:
+        like = (port.profile, port.trusted)
+        if like not in kinds:
             profile = profiles[port.profile] if port.profile else None
-            quality = _quality_facts(switch.qos, profile)
+            quality = _quality_facts(switch.qos, profile, trusted=port.trusted)
             if express:
                 express(quality, profile)
-            kinds[port.profile] = alike(tuple(quality), tuple(quality.values()))
-        facts.update(kinds[port.profile][port.name])
+            kinds[like] = alike(tuple(quality), tuple(quality.values()))
+        facts.update(kinds[like][port.name])
     _bgp_facts(facts, switch.bgp)
     return facts
 
 
-def _quality_facts(qos: SwitchQos, profile: PortProfile | None) -> Facts:
+def static_text(via: Iterable[str]) -> str:
+    """A static route as its fact's value: its next hops, or `discard`; readers build the same text."""
+    return ",".join(sorted(via)) or "discard"
+
+
+def _quality_facts(qos: SwitchQos, profile: PortProfile | None, *, trusted: bool) -> Facts:
     """The rest of the path -> value, of what all ports of a profile state alike."""
-    facts: Facts = {"trust": "dscp"}
+    facts: Facts = {"trust": "dscp" if trusted else "none"}
     lossless = ",".join(str(c.priority) for c in qos.lossless)
     if profile and lossless:
         facts["pfc"] = lossless
@@ -130,6 +136,10 @@ SETTINGS = {
     "load_balancing/flowlet_idle_us": "a flowlet pause",
     "load_balancing/queue_pairs": "hashing of RoCE queue pairs",
     **{f"bgp/{name}": words for name, words in OPTIONS.items()},
+    "static_route[": "static routes",
+    "bgp/redistribute_static": "static routes taken into BGP",
+    "bgp/neighbor[": "passwords of BGP sessions",
+    "interface[": "marking of what arrives from outside",
     "trimming/": "packet trimming",
     "link_retry": "link-layer retry",
 }
@@ -145,12 +155,28 @@ def setting_facts(switch: Switch) -> Facts:
     facts: Facts = {}
     _service_facts(facts, switch.management)
     _balancing_facts(facts, switch.load_balancing)
+    if switch.static_routes:
+        _outward_facts(facts, switch)
     return facts | option_facts(switch.bgp)
 
 
 def option_facts(bgp: Bgp) -> Facts:
     """The facts of `setting_facts` that are of BGP."""
     return {f"bgp/{name}": "true" for name in OPTIONS if getattr(bgp, name)}
+
+
+def _outward_facts(facts: Facts, switch: Switch) -> None:
+    """What only switches with ways out of the fabric have."""
+    facts |= {f"static_route[{route.prefix}]": static_text(route.via) for route in switch.static_routes}
+    if switch.bgp.static_map:
+        facts["bgp/redistribute_static"] = switch.bgp.static_map
+    passwords = {group.name: group.password for group in switch.bgp.groups if group.password}
+    for session in switch.bgp.sessions:
+        if password := passwords.get(session.group):
+            key = neighbor_key(session.transport, session.remote, session.port)
+            facts[f"bgp/neighbor[{key}]/secret"] = password
+    dscp = switch.qos.default.data_dscp
+    facts |= {port_paths(port.name)["set_dscp"]: dscp for port in switch.ports if not port.trusted}
 
 
 def _service_facts(facts: Facts, management: Management) -> None:

@@ -15,7 +15,7 @@ from fabricc.fabric.routing import LoadBalancing
 if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
     from fabricc.fabric.qos import SwitchQos, TrafficClass
-    from fabricc.fabric.routing import Bgp
+    from fabricc.fabric.routing import Bgp, StaticRoute
 
 
 class TierName(StrEnum):
@@ -32,6 +32,7 @@ class Direction(StrEnum):
     DOWN = "down"  # a lower switch tier
     UP = "up"  # a higher switch tier
     HOST = "host"
+    EXTERNAL = "external"  # out of the fabric
     UNUSED = "unused"
 
 
@@ -52,10 +53,11 @@ class Port:
         cage: number on the front panel, from 1.
         child, children: this child of how many (1 of 1 for a whole cage).
         lanes: SerDes lanes of this port; its first lane in the cage is `(child - 1) * lanes`.
-        profile: name of its `PortProfile`; None when unused or without a lossless class.
+        profile: name of its `PortProfile`; None when unused, without a lossless class, or when it leads outside.
         ipv4, ipv6: address with prefix length, or None.
         unnumbered: True when the link runs on IPv6 link-local addresses (RFC 8950).
         reserved: True for a port that the spec keeps free for the user: unused and shut, but not to be planned over.
+        trusted: packets that arrive are classified by their DSCP; else they are in the default class and get its DSCP.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Port:
     unnumbered: bool = False
     profile: str | None = None
     reserved: bool = False
+    trusted: bool = True
 
     @property
     def description(self) -> str:
@@ -165,7 +168,8 @@ class Switch:
         plane: from 0. `pod` is None outside three-tier fabrics and on cores; `unit` is None above ToRs.
         tier_index: 0 for ToRs, 1 for spines, 2 for cores; back ends derive a hash seed per tier from it.
         loopback4, loopback6: addresses without prefix length (/32, /128); None when the family is absent.
-        ports: every fabric cage's ports in panel order, the unused ones too.
+        ports: every fabric cage's ports in panel order, the unused ones too; last those that a cage has more of
+            because external links split it.
     """
 
     name: str
@@ -186,6 +190,7 @@ class Switch:
     qos: SwitchQos
     load_balancing: LoadBalancing = LoadBalancing()
     overlays: tuple[Overlay, ...] = ()
+    static_routes: tuple[StaticRoute, ...] = ()
 
     @property
     def tier_index(self) -> int:

@@ -133,6 +133,11 @@ class SwitchQos:
     link_retry: bool = False
 
     @property
+    def default(self) -> TrafficClass:
+        """The class of what nobody vouches for: the lossy one with most code points, those that no other names."""
+        return max((c for c in self.classes if not c.lossless), key=lambda c: len(c.dscps))
+
+    @property
     def lossless(self) -> tuple[TrafficClass, ...]:
         """The classes protected by PFC."""
         return tuple(c for c in self.classes if c.lossless)

@@ -39,16 +39,18 @@ class Transport(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PeerGroup:
-    """Settings shared by the sessions in one direction: `UPSTREAM` or `DOWNSTREAM`.
+    """Settings shared by the sessions in one direction, `UPSTREAM` or `DOWNSTREAM`, or with one outside party.
 
     Attributes:
         maximum_prefixes: per address family; more from one neighbour takes the session down.
+        password: a reference to a secret (TCP MD5, RFC 2385); None without.
     """
 
     name: str
     import_map: str
     export_map: str
     maximum_prefixes: int
+    password: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,14 @@ class Session:
     remote_asn: int
     local: str | None
     remote: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StaticRoute:
+    """A route that no protocol learns: by next hops of equal cost, ascending, or without one to nowhere."""
+
+    prefix: str
+    via: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +165,7 @@ class Bgp(BgpSettings):
         ipv4, ipv6: address families carried.
         redistribute_map: route map for connected routes taken into BGP.
         aggregates: prefixes announced in place of their more specifics, only where no other device has these.
+        static_map: route map for static routes taken into BGP; None where none are.
     """
 
     asn: int
@@ -170,6 +181,7 @@ class Bgp(BgpSettings):
     prefix_lists: tuple[PrefixList, ...]
     community_lists: tuple[CommunityList, ...]
     route_maps: tuple[RouteMap, ...]
+    static_map: str | None = None
 
     @property
     def families(self) -> tuple[str, ...]:

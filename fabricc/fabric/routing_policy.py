@@ -2,7 +2,10 @@
 
 Filters stand in both directions (RFC 7938 section 5.2, RFC 7454); a switch takes nothing but host aggregates and
 loopbacks, a ToR announces nothing but its own. A spine below cores marks what comes from above and never sends it
-up again, so no path leads down and up whatever the ASN scheme. A route with the graceful-shutdown community gets
+up again, so no path leads down and up whatever the ASN scheme. Routes from outside are taken as the spec states
+them, marked, and carried by every switch; a ToR with a way out marks what comes from above too, so that it sends up
+only what it has from outside itself. Outside parties get the aggregates of ToRs and nothing else: no host routes, no
+links, and nothing that came from another of them. A route with the graceful-shutdown community gets
 local preference 0 (RFC 8326), and a drained switch attaches that community to all it announces.
 """
 
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
 GRACEFUL_SHUTDOWN = "65535:0"
 """The well-known community GRACEFUL_SHUTDOWN (RFC 8326 section 5, IANA)."""
 FROM_ABOVE = "65000:1"
-"""Set by a spine on routes learned from a core; it stays on the spine and its ToRs."""
+"""Set by a spine on routes learned from a core; it stays on the spine and its ToRs. Also by a ToR with a way out."""
+FROM_OUTSIDE = "65000:2"
+"""Set on routes learned from outside parties, and on static routes to them; every switch keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,30 @@ class RoutePolicy:
     route_maps: tuple[RouteMap, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a switch does about routes from outside the fabric.
+
+    Attributes:
+        accepted: per family, what there is from outside.
+        from_below, to_above: whether it takes such routes from switches below, and sends them to switches above.
+        parties: peer group -> per family, what is accepted, of the parties that the switch has sessions with.
+        static: per family, what leads to the others; empty without.
+        aggregates: per family, the aggregates of ToRs, which parties get.
+    """
+
+    accepted: tuple[PrefixList, ...]
+    from_below: bool
+    to_above: bool
+    parties: dict[str, tuple[PrefixList, ...]]
+    static: tuple[PrefixList, ...]
+    aggregates: tuple[PrefixList, ...]
+
+
+INSIDE = Outside((), from_below=False, to_above=False, parties={}, static=(), aggregates=())
+"""A fabric without a way out."""
+
+
 def policy(
     tier: TierName,
     *,
@@ -40,6 +69,7 @@ def policy(
     fabric: Sequence[PrefixList],
     connected: Sequence[PrefixList],
     own: Sequence[PrefixList],
+    outside: Outside = INSIDE,
 ) -> RoutePolicy:
     """The policy of a switch.
 
@@ -50,26 +80,48 @@ def policy(
         fabric: per family, the prefixes of the whole fabric.
         connected: per family, the connected routes it takes into BGP.
         own: per family, what a ToR announces; empty above.
+        outside: what it does about routes from outside.
     """
     shut = GRACEFUL_SHUTDOWN if drained else None
-    middle = has_upstream and tier is TierName.SPINE
+    middle = has_upstream and (tier is TierName.SPINE or outside.to_above)
+    everything = (*fabric, *outside.accepted)
     maps = [RouteMap("CONNECTED", tuple(_permits(connected, 10)))]
     if has_upstream:
-        maps.append(RouteMap("FROM-UPSTREAM", tuple(_imports(fabric, FROM_ABOVE if middle else None))))
-        announced = list(_permits(own or fabric, 20, shut))
+        maps.append(RouteMap("FROM-UPSTREAM", tuple(_imports(everything, FROM_ABOVE if middle else None))))
+        announced = _permits((*(own or fabric), *(outside.accepted if outside.to_above else ())), 20, shut)
         if middle:
             announced.insert(0, Clause(10, False, community_list="FROM-ABOVE"))
         maps.append(RouteMap("TO-UPSTREAM", tuple(announced)))
     if tier is not TierName.TOR:
-        maps.append(RouteMap("FROM-DOWNSTREAM", tuple(_imports(fabric, None))))
-        maps.append(RouteMap("TO-DOWNSTREAM", tuple(_permits(fabric, 10, shut))))
+        below = everything if outside.from_below else fabric
+        maps.append(RouteMap("FROM-DOWNSTREAM", tuple(_imports(below, None))))
+        maps.append(RouteMap("TO-DOWNSTREAM", tuple(_permits(everything, 10, shut))))
+    maps += _outward(outside, shut)
     communities = [CommunityList("GRACEFUL-SHUTDOWN", GRACEFUL_SHUTDOWN)]
+    if outside.parties:
+        communities.insert(0, CommunityList("FROM-OUTSIDE", FROM_OUTSIDE))
     if middle:
         communities.insert(0, CommunityList("FROM-ABOVE", FROM_ABOVE))
-    lists = sorted((*fabric, *connected, *own), key=lambda prefix_list: prefix_list.name)
+    taken = [each for lists in outside.parties.values() for each in lists]
+    beyond = (*outside.accepted, *outside.static, *taken, *(outside.aggregates if outside.parties else ()))
+    lists = sorted((*fabric, *connected, *own, *beyond), key=lambda prefix_list: prefix_list.name)
     return RoutePolicy(
         tuple(lists), tuple(communities), tuple(sorted(maps, key=lambda route_map: route_map.name))
     )
+
+
+def _outward(outside: Outside, shut: str | None) -> list[RouteMap]:
+    """The maps of sessions with outside parties, and of static routes to others."""
+    maps = [
+        RouteMap(f"FROM-{group}", tuple(_imports(lists, FROM_OUTSIDE)))
+        for group, lists in outside.parties.items()
+    ]
+    if outside.parties:
+        kept = Clause(10, False, community_list="FROM-OUTSIDE")
+        maps.append(RouteMap("TO-EXTERNAL", (kept, *_permits(outside.aggregates, 20, shut))))
+    if outside.static:
+        maps.append(RouteMap("STATIC", tuple(_permits(outside.static, 10, FROM_OUTSIDE))))
+    return maps
 
 
 def _imports(lists: Sequence[PrefixList], mark: str | None) -> list[Clause]:

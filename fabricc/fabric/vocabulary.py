@@ -103,7 +103,7 @@ class Vocabulary:
         rows, families: as declared, by path and by the beginning of paths.
         impacts: by name.
         themes: in the order in which a review tells them.
-        outside: why a port that is no part of the fabric is as it is.
+        outside: why a port that is no part of the fabric is as it is; `external`: why one that leads out of it is.
     """
 
     def __init__(self, *files: Path) -> None:
@@ -122,6 +122,7 @@ class Vocabulary:
                 self._open.setdefault(_head(name), []).append((_pattern(name), name))
         self.row = lru_cache(1 << 14)(self._row)
         self.outside = _reason(self._reasons["outside"])
+        self.external = _reason(self._reasons["external"])
 
     def with_file(self, file: Path) -> Vocabulary:
         """This vocabulary and the rows of another file."""

@@ -95,7 +95,7 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
                 switch.bgp.families,
             )
             for p in switch.ports
-            if p.peer
+            if p.peer and p.direction is not Direction.EXTERNAL
         ]
     for host_id in built.host_ids():
         host = fault.alter_host(built.host(host_id))

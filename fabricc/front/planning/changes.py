@@ -73,6 +73,7 @@ def _like(names: set[str]) -> str:
 def _unknown_ports(spec: ClusterSpec, fabric: Fabric, name: str, at: SwitchId) -> list[Diagnostic]:
     names = links.port_names(fabric, at)
     used = {names[link.slot] for link in links.links(fabric, at)}
+    used |= {each.port for outsider in spec.external for each in outsider.links if each.at == name}
     wrong = []
     for port in spec.overrides[name].ports:
         if port in used:

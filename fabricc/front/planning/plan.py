@@ -19,6 +19,7 @@ from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Strides
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.changes import changes
+from fabricc.front.planning.external import external
 from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
 from fabricc.front.planning.out_of_band import out_of_band_findings
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.fabric import TierPlan
     from fabricc.fabric.shape import Shape
+    from fabricc.front.planning.external import Planner
     from fabricc.front.planning.models import Models, Naming
     from fabricc.front.planning.units import Identities
     from fabricc.front.planning.uplinks import Spread
@@ -89,8 +91,9 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         findings.extend(spread_findings(spec, sizing, uplinks))
         used = _in_use(addresses, sizing.shape)
         fabric = _assemble(
-            spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, findings
-        )
+            spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, findings,
+            lambda other: plan(other, catalog, lock, naming).fabric,
+        )  # fmt: skip
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
     pinned = _pins(sizing, strides) | {"unit_digits": width.unit, "host_digits": width.host}
@@ -237,6 +240,7 @@ def _assemble(
     routing: RoutingPlan,
     naming: Naming,
     findings: list[Diagnostic],
+    planner: Planner,
 ) -> Fabric:
     fabric = Fabric(
         cluster=spec.cluster,
@@ -271,7 +275,8 @@ def _assemble(
     findings.extend(spine_findings(spec, fabric))
     findings.extend(ratio_findings(spec, fabric))
     findings.extend(resilience_findings(spec, fabric))
-    return quality(spec, changes(spec, fabric, naming, findings), findings)
+    changed = changes(spec, fabric, naming, findings)
+    return quality(spec, external(spec, changed, naming, findings, planner), findings)
 
 
 def _port_names(

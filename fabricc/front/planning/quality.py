@@ -193,7 +193,7 @@ def _switches(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str, Tie
     full = _full_switches(spec, fabric)
     for key, (tier, kinds) in full.items():
         yield key, key, tier, kinds
-    if not fabric.changes:
+    if not fabric.changes and not fabric.external.exits:
         return
     switches = {fabric.name(at): at for at in fabric.switch_ids()}
     for name, difference in _changed_links(fabric, switches).items():
@@ -204,7 +204,7 @@ def _switches(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str, Tie
 
 
 def _changed_links(fabric: Fabric, switches: Mapping[str, SwitchId]) -> dict[str, LinkKinds]:
-    """Switch -> ports gained (and, below zero, lost) by kind of link, at both ends of every changed cable."""
+    """Switch -> ports gained (and, below zero, lost) by kind of link: changed cables, and lossless links outside."""
     found: dict[str, LinkKinds] = {}
     seen: set[tuple[str, str]] = set()
     for name in fabric.changes:
@@ -219,4 +219,8 @@ def _changed_links(fabric: Fabric, switches: Mapping[str, SwitchId]) -> dict[str
                 change = found.setdefault(end, Counter())
                 change[speed, planned] -= 1
                 change[speed, link.cable_m] += 1
+    for name, exits in fabric.external.exits.items():
+        for outsider, way in exits.values():
+            if outsider.lossless:
+                found.setdefault(name, Counter())[way.speed_gbps, way.cable_m] += 1
     return found

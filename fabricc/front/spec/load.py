@@ -19,6 +19,7 @@ from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
 from fabricc.front.spec.defaults import Assumptions, filled
 from fabricc.front.spec.document import Findings
+from fabricc.front.spec.external import build_external, own_networks
 from fabricc.front.spec.gpus import build_gpus
 from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
 from fabricc.front.spec.model import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path as FilePath
 
     from fabricc.base.documents.document import Document
+    from fabricc.fabric.external import Outsider
 
 STDIN = "<stdin>"
 MAX_LISTED = 200
@@ -272,6 +274,11 @@ def _assembled(
     cables = _cables(fit["cables"]) if "cables" in fit else None
     if cables is not None:
         semantics.check_cables(cables, findings)
+    external: tuple[Outsider, ...] = ()
+    if "external" in fit and addressing and management and routing and "mtu" in fit and infiniband is None:
+        own = own_networks(addressing, management, spines="spines" in raw)
+        base, mtu = routing.asn_base, fit["mtu"]["switch"]
+        external = build_external(fit["external"], addressing.family, own, base, mtu, findings)
     needed = {"cluster", "tors", "mtu", "overrides", "buffers"}
     if unfit or needed - fit.keys() or not (gpus and addressing and management and routing and cables):
         return None, accept
@@ -306,6 +313,7 @@ def _assembled(
         headroom_oversubscription=_ratio(fit["buffers"].get("headroom_oversubscription")),
         infiniband=infiniband,
         overlays=tuple(_overlay(each) for each in fit.get("overlays", ())),
+        external=external,
         positions=document.positions,
         assumptions=assumptions.in_schema_order(),
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from netaddr import IPAddress, IPNetwork
 
     from fabricc.base.documents.document import KeyPath
+    from fabricc.fabric.external import Outsider
     from fabricc.fabric.fabric import CableKind
     from fabricc.fabric.model import Services
     from fabricc.front.spec.infiniband import Infiniband
@@ -320,6 +321,7 @@ class ClusterSpec:
     overlays: tuple[OverlayFile, ...] = ()
     network: Network | None = None
     networks: Mapping[str, ClusterSpec] = field(default_factory=dict)
+    external: tuple[Outsider, ...] = ()
     positions: Mapping[KeyPath, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.proof.invariants.policy import Clause, Stance
     from fabricc.proof.invariants.prefixes import Block
 
-SELF, BELOW, ABOVE = "self", "below", "above"
+SELF, BELOW, ABOVE, OUTSIDE = "self", "below", "above", "outside"
 _OPPOSITE = {"up": "down", "down": "up"}
 _LEARNED = {"up": BELOW, "down": ABOVE}
 """Direction of the announcement -> where the receiver has it from."""
@@ -108,25 +108,32 @@ def spread(kinds: list[Kind]) -> Spread:
     result = Spread()
     for origin, kind in enumerate(kinds):
         for prefix in kind.policy.originates:
-            _follow(kinds, origin, prefix, result)
+            follow(kinds, own_route(origin), origin, prefix, result)
     return result
 
 
-def _follow(kinds: list[Kind], origin: int, prefix: Block, result: Spread) -> None:
-    start = State(origin, SELF, -1, frozenset(), frozenset())
+def own_route(kind: int) -> State:
+    """A class that holds a prefix of its own."""
+    return State(kind, SELF, -1, frozenset(), frozenset())
+
+
+def follow(kinds: list[Kind], start: State, origin: int, prefix: Block, result: Spread) -> set[State]:
+    """All that can come to hold a prefix that is held in state `start`; its origin is -1 where that is outside."""
     seen = {start}
     queue = deque([start])
     while queue:
         state = queue.popleft()
         if state.learned != SELF:
             result.holders.add((origin, state.kind, state.sender, prefix))
-            _note_covering(kinds, state, origin, prefix, result)
+            if origin >= 0:
+                _note_covering(kinds, state, origin, prefix, result)
         for direction, learned in _LEARNED.items():
             for receiver in kinds[state.kind].neighbours[direction]:
                 for after in _announced(kinds, state, receiver, direction, learned, origin, prefix, result):
                     if after not in seen:
                         seen.add(after)
                         queue.append(after)
+    return seen
 
 
 def _announced(
@@ -159,6 +166,11 @@ def _announced(
 
 def _toward(kind: Kind, direction: str, family: int) -> Iterator[Stance]:
     return (s for s in kind.policy.stances if s.direction == direction and family in s.families)
+
+
+def outward(kind: Kind, family: int) -> Iterator[Stance]:
+    """How a class treats its neighbours outside the fabric."""
+    return _toward(kind, "external", family)
 
 
 def _note_covering(kinds: list[Kind], state: State, origin: int, prefix: Block, result: Spread) -> None:

@@ -136,6 +136,16 @@ def _repeated_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
             yield finding(7, message, s.file, s.line)
 
 
+def _outer_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
+    """Invariant 7: nobody outside has an AS number of the fabric, which would drop its routes as loops."""
+    inside = {s.asn: s.name for s in reversed(switches)}
+    for s in switches:
+        for asn in s.outer_asns:
+            if asn in inside:
+                message = f"{s.name} has a neighbour outside with AS {asn}, which is that of {inside[asn]}"
+                yield finding(7, message, s.file, s.line)
+
+
 def _contracts(whole: Whole) -> Iterator[Finding]:
     """Invariant 12, of hosts and switches together."""
     contracts = whole.census.contracts.copy()
@@ -157,6 +167,7 @@ RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Findi
     (frozenset({"name"}), lambda w: clos.rails(w.switches, w.census.landings, w.rails_per_tor)),
     (frozenset({"blocks"}), lambda w: overlaps((s.name, s.file, s.blocks) for s in w.switches)),
     (frozenset({"tier", "asn"}), lambda w: _repeated_asns(w.switches)),
+    (frozenset({"asn", "outer_asns"}), lambda w: _outer_asns(w.switches)),
     (
         frozenset({"policy", "asn", "above", "below"}),
         lambda w: routing_findings(kinds_of(w.switches, w.census.policies)),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass
 from fabricc.proof.invariants.rules import Breach, finding
-from fabricc.proof.invariants.view import CODE_POINTS, as_int, priorities
+from fabricc.proof.invariants.view import CODE_POINTS, as_int, leads_out, priorities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ def switch_contracts(seen: SwitchView) -> dict[bytes, str]:
         return {}
     kinds: dict[tuple[int, ...], str] = {}
     for link in seen.links:
-        if link.enabled and link.pfc is not None:
+        if link.enabled and link.pfc is not None and (link.pfc or not leads_out(link)):
             kinds.setdefault(link.pfc, link.path + "pfc")
     return {_composed(seen, classes, pfc): path for pfc, path in kinds.items()}
 

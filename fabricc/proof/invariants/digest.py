@@ -16,12 +16,13 @@ from fabricc.proof.invariants.contract import (
     switch_contracts,
 )
 from fabricc.proof.invariants.lossless import lossless_breaches
+from fabricc.proof.invariants.outside import outward_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of
 from fabricc.proof.invariants.ports import port_breaches
 from fabricc.proof.invariants.prefixes import address_breaches, packed_blocks
 from fabricc.proof.invariants.rules import findings_of
 from fabricc.proof.invariants.sessions import session_breaches
-from fabricc.proof.invariants.view import as_int, view
+from fabricc.proof.invariants.view import as_int, leads_out, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +52,7 @@ class SwitchDigest:
         widest: the switch above that it has most bandwidth to, and how much, Gb/s.
         host_links: links to hosts.
         mtus: MTUs of links between switches; `host_mtu`: the least of links to hosts, 0 when not stated.
+        outer_asns: AS numbers of its neighbours outside the fabric.
         policy: key of its class of policies.
         contracts: function of invariant 12 -> line.
         blocks: packed blocks of addresses, see `prefixes`.
@@ -71,6 +73,7 @@ class SwitchDigest:
     mtus: tuple[tuple[int, int], ...]
     host_mtu: int
     detect_ms: int
+    outer_asns: tuple[int, ...]
     policy: bytes
     contracts: tuple[tuple[bytes, str, int], ...]
     blocks: bytes
@@ -145,6 +148,7 @@ def _switch_breaches(seen: SwitchView, contracts: dict[bytes, str]) -> Iterator[
     yield from closure_breaches(seen)
     yield from lossless_breaches(seen)
     yield from contract_breaches(contracts)
+    yield from outward_breaches(seen)
 
 
 def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder: str) -> SwitchDigest:
@@ -156,6 +160,8 @@ def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder
     mtus: Counter[int] = Counter()
     host_mtus = []
     for link in seen.links:
+        if leads_out(link):
+            continue
         up = link.port.direction is Direction.UP
         side = "up" if up else "down"
         sums[side] += link.speed_gbps
@@ -174,10 +180,16 @@ def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder
         tuple(sorted(above.items())), tuple(sorted(below.items())),
         max(wide.items(), key=lambda each: (each[1], each[0]), default=("", 0)),
         sum(link.port.direction is Direction.HOST for link in seen.links), Load(**sums),
-        tuple(sorted(mtus.items())), min(host_mtus, default=0), seen.number("watchdog/detect_ms") or 0, policy,
+        tuple(sorted(mtus.items())), min(host_mtus, default=0), seen.number("watchdog/detect_ms") or 0,
+        _outer_asns(seen), policy,
         tuple((function, *_under(folder, seen.place(path))) for function, path in contracts.items()),
         packed_blocks(seen), file, line,
     )  # fmt: skip
+
+
+def _outer_asns(seen: SwitchView) -> tuple[int, ...]:
+    outer = [key for key, link in seen.by_neighbour.items() if leads_out(link) and key in seen.neighbours]
+    return tuple(sorted({as_int(seen.neighbours[key].get("remote_asn")) or 0 for key in outer}))
 
 
 def _timeout_ms(exponent: int | None) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.proof.invariants.prefixes import Block, block
-from fabricc.proof.invariants.view import address_families, between_switches
+from fabricc.proof.invariants.view import address_families, between_switches, leads_out
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 OWN = "own"
 """Stands in a prefix rule for a prefix that the switch itself originates."""
+_STATIC = "static_route["
 _STANCE = ("families", "import", "export", "send_community")
 
 
@@ -58,6 +59,7 @@ class Policy:
         name, file: a switch that has this policy, and where its lines are.
         lists: prefix list -> rules, those of own prefixes as `OWN`.
         originates: prefixes that the named switch puts into BGP.
+        outward: prefixes of static routes that it puts into BGP, and the map by which; `discards`: those that it drops.
     """
 
     tier: int
@@ -72,6 +74,9 @@ class Policy:
     name: str
     file: str
     key: bytes = field(default=b"", compare=False)
+    outward: tuple[Block, ...] = ()
+    static_map: str = ""
+    discards: tuple[Block, ...] = ()
 
     def apply(self, name: str, route: Route) -> tuple[frozenset[str], Clause | None] | None:
         """Communities of the route after a map and the clause that let it pass, or None when it is denied.
@@ -130,13 +135,26 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
     stances = tuple(sorted(_stances(seen), key=repr))
     pod = -1 if switch.pod is None else switch.pod
     head = (switch.tier_index, switch.plane, pod, switch.drained, [_plain(s) for s in stances])
+    outward, discards = _static_routes(seen)
+    static_map = str(seen.facts.get("bgp/redistribute_static", ""))
     told = repr(
         (head, {n: [c[:5] for c in m] for n, m in maps.items()}, lists, sorted(seen.communities.items()))
+        + ((outward, discards, static_map) if outward or discards else ())
     )
     return Policy(
         switch.tier_index, switch.plane, pod, switch.drained, stances, maps, lists, dict(seen.communities),
         tuple(dict.fromkeys(blocks)), switch.name, file, blake2b(told.encode(), digest_size=16).digest(),
+        outward, static_map, discards,
     )  # fmt: skip
+
+
+def _static_routes(seen: SwitchView) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """Prefixes of static routes that lead somewhere, and of those that lead nowhere."""
+    found: dict[bool, list[Block]] = {True: [], False: []}
+    for path, value in seen.facts.items():
+        if path.startswith(_STATIC) and (mine := block(path[len(_STATIC) : -1])):
+            found[value == "discard"].append(mine)
+    return tuple(sorted(found[False])), tuple(sorted(found[True]))
 
 
 def _stances(seen: SwitchView) -> set[Stance]:
@@ -145,7 +163,7 @@ def _stances(seen: SwitchView) -> set[Stance]:
     alike: set[tuple[str, tuple[Value | None, ...]]] = set()
     for neighbour, attributes in seen.neighbours.items():
         link = ports.get(neighbour)
-        if link is not None and between_switches(link):
+        if link is not None and (between_switches(link) or leads_out(link)):
             alike.add((link.port.direction.value, tuple(map(attributes.get, _STANCE))))
     return {
         Stance(

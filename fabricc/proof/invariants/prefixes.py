@@ -102,13 +102,13 @@ def _joined(seen: SwitchView) -> Iterator[Breach]:
 
 
 def packed_blocks(seen: SwitchView) -> bytes:
-    """What the switch owns: aggregates, loopbacks, the links up; a host link only without an aggregate."""
+    """What the switch owns: aggregates, loopbacks, the links up and out; a host link only without an aggregate."""
     facts = seen.facts
     texts = {f"bgp/aggregate[{text}]": text for text in seen.aggregates}
     texts |= {path: str(facts[path]) for path in ("loopback/ipv4", "loopback/ipv6") if path in facts}
     for link in seen.links:
         alone = link.port.direction is Direction.HOST and not seen.aggregates
-        if link.port.direction is Direction.UP or alone:
+        if link.port.direction in (Direction.UP, Direction.EXTERNAL) or alone:
             for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
                 if text:
                     texts[link.path + family] = text

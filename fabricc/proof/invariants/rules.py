@@ -1,4 +1,4 @@
-"""The twenty invariants of a lossless fabric: number, code, title and remedy of each, and how a breach is told."""
+"""The twenty-one invariants of a lossless fabric: number, code, title and remedy of each, and how a breach is told."""
 
 from __future__ import annotations
 
@@ -59,6 +59,8 @@ _RULES = (
          "Set one MTU on all links between switches, and none larger on hosts."),
     Rule("FAB6220", "closure", "Closure",
          "Define what is named, or remove the reference; shut every port that serves nothing."),
+    Rule("FAB6221", "ways-out", "Ways out",
+         "Take and send at the edge what the spec states alone: prefixes in, aggregates out, none of another party."),
 )  # fmt: skip
 
 RULES = dict(enumerate(_RULES, 1))

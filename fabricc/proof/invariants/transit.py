@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.proof.invariants.announce import Kind, spread
 from fabricc.proof.invariants.buffers import cycle, witness
 from fabricc.proof.invariants.clos import TIERS, joined_planes
+from fabricc.proof.invariants.outside import outside_findings
 from fabricc.proof.invariants.rules import finding
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy])
 
 
 def routing_findings(kinds: list[Kind]) -> Iterator[Finding]:
-    """Invariants 7, 9, 10 and 11 of the routes that policy permits."""
+    """Invariants 7, 9, 10, 11 and 21 of the routes that policy permits."""
     result = spread(kinds)
+    yield from outside_findings(kinds, result)
     for valley in result.valleys.values():
         yield _valley(kinds, valley)
     for kind, (prefix, own) in sorted(result.covering.items()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import field
 from functools import lru_cache
+from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
@@ -12,7 +13,8 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths, several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Port, Switch
@@ -199,7 +201,23 @@ def view(switch: Switch, reading: Reading) -> SwitchView:
         for text in (link.ipv4, link.ipv6):
             if text is not None and (other := sibling(text)):
                 seen.by_neighbour[other] = link
+        if leads_out(link):
+            seen.by_neighbour |= dict.fromkeys(_in_subnets(link, seen.neighbours), link)
     return seen
+
+
+def _in_subnets(link: LinkPort, neighbours: Iterable[str]) -> list[str]:
+    """The neighbours with an address in a subnet of the port, which outside the fabric can be of any size."""
+    subnets = [ip_interface(text).network for text in (link.ipv4, link.ipv6) if text]
+    return [name for name in neighbours if any(in_network(name, subnet) for subnet in subnets)]
+
+
+def in_network(text: str, network: IPv4Network | IPv6Network) -> bool:
+    """Whether a text is an address in a network."""
+    try:
+        return ip_address(text) in network
+    except ValueError:
+        return False
 
 
 @lru_cache(maxsize=64)
@@ -294,6 +312,11 @@ class _Links:
             None if watchdog is None else str(watchdog), as_int(xoff), as_int(xon), as_int(size), as_int(exponent),
             as_int(looked_up), as_int(default_to), tuple(schedulers), tuple(markings), tuple(marked),
         )  # fmt: skip
+
+
+def leads_out(link: LinkPort) -> bool:
+    """Whether the port leads out of the fabric."""
+    return link.port.direction is Direction.EXTERNAL
 
 
 def between_switches(link: LinkPort) -> bool:

@@ -17,6 +17,7 @@ from fabricc.review.explain.places import TIERS, switch_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fabricc.fabric.external import Exit
     from fabricc.fabric.fabric import DeviceId
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import HostPort, Port
@@ -106,6 +107,8 @@ class Subject:
     def reason_of(self, path: str) -> Reason | None:
         """Why a fact has its value; None where nobody says."""
         is_port = path.startswith("interface[") and self.on == "switch"
+        if self.exit_of(path) and not path.endswith("/set_dscp"):
+            return self.vocabulary.external
         outside = is_port and self.port_of(path) is None
         return self.vocabulary.outside if outside else self.vocabulary.row(path).reason
 
@@ -113,6 +116,12 @@ class Subject:
         """The BGP session that a path is about."""
         found = _NEIGHBOR.match(path)
         return self.sessions.get(found[1]) if found else None
+
+    def exit_of(self, path: str) -> Exit | None:
+        """The way out of the fabric that a path's port or session belongs to."""
+        port, session = self.port_of(path), self.session_of(path)
+        name = port.name if port else session.port if session else ""
+        return self.known.fabric.external.at(self.device.name).get(name)
 
     def link_kind(self, path: str) -> str:
         """`host`, `spine` or `core`: the kind of link of the port that a path is about."""
@@ -150,6 +159,7 @@ class Subject:
         key = _KEY.search(path)
         host = isinstance(self.device, Host)
         kind = self.link_kind(path)
+        way = self.exit_of(path)
         session_peer = f"{session.peer}, by {session.port}" if session else "the neighbour"
         return {
             "address_rule": _ADDRESS_RULES["host" if kind == "host" else "fabric"],
@@ -158,6 +168,7 @@ class Subject:
             "device": self.device.name,
             "key": key[1] if key else "",
             "nos": self.nos.partition("-")[0] if host else self.nos,
+            "party": way.outsider.name if way else "",
             "peer": session_peer,
             "pool": "hosts" if kind == "host" else "links",
             "port": port.name if port else "",

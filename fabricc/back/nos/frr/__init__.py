@@ -88,6 +88,7 @@ def render_frr_conf(
             for family, name in (route_maps_of_source or {}).items()
             if (address := switch.loopback6 if family == "ipv6" else switch.loopback4)
         ],
+        "static_routes": bgp.static_view(switch.static_routes),
         "graceful_restart": graceful_restart,
         **bgp.bgp_view(switch.bgp, multipath_limit, bfd_profile),
     }

@@ -22,7 +22,7 @@ from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import Scope
 from fabricc.back.nos.reading.types import asn
-from fabricc.fabric.facts import clause_text, neighbor_key
+from fabricc.fabric.facts import clause_text, neighbor_key, static_text
 from fabricc.fabric.routing import Clause, Transport
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.types import Captured
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PrefixRule, Session
+    from fabricc.fabric.routing import Bgp, PrefixRule, Session, StaticRoute
 
+DISCARD = "blackhole"
 TTL_SECURITY_HOPS = 1  # of a neighbour on the same cable
 _GROUP_SUFFIX = {Transport.IPV4: "-V4", Transport.IPV6: "-V6", Transport.UNNUMBERED: ""}
 
@@ -62,6 +63,7 @@ class GroupView(NamedTuple):
     import_map: str
     export_map: str
     maximum_prefixes: int
+    password: str | None
 
 
 def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, object]:
@@ -117,6 +119,15 @@ def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, o
     }
 
 
+def static_view(routes: Iterable[StaticRoute]) -> list[dict[str, str]]:
+    """What `frr.conf.j2` prints of static routes: a line for each next hop."""
+    return [
+        {"family": f"ip{'v6' if ':' in route.prefix else ''}", "prefix": route.prefix, "via": via}
+        for route in routes
+        for via in route.via or (DISCARD,)
+    ]
+
+
 def _groups(bgp: Bgp) -> list[GroupView]:
     used = {(session.group, session.transport) for session in bgp.sessions}
     return [
@@ -126,6 +137,7 @@ def _groups(bgp: Bgp) -> list[GroupView]:
             group.import_map,
             group.export_map,
             group.maximum_prefixes,
+            group.password,
         )
         for group in bgp.groups
         for transport in Transport
@@ -169,8 +181,9 @@ def ttl_security_facts(switch: Switch) -> Facts:
 # --- and back -----------------------------------------------------------------------------------------
 
 _FAMILIES = ("ipv4", "ipv6")
+_TAKEN = ("connected", "static")
 _BFD = ("bfd_on", "bfd_profile")
-_OWN = ("remote_asn", "description", "ttl_security_hops")
+_OWN = ("remote_asn", "description", "ttl_security_hops", "secret")
 _MEMBER = frozenset({"group", "remote_asn", "description"})
 """What a member of a peer group says for itself, as a rule."""
 _TIMERS = {"transmit": BFD_INTERVAL_MS, "receive": BFD_INTERVAL_MS, "multiplier": BFD_MULTIPLIER}
@@ -217,7 +230,10 @@ def _address_family(family: str) -> tuple[Row, ...]:
             f"aggregate-address <prefix{family[-1]}> [<rest>]", "aggregates",
             lambda _, rest: rest or "with its more specifics",
         ),
-        Keep("redistribute connected [route-map <word>]", f"{family} connected", lambda m: m or "unfiltered"),
+        *(
+            Keep(f"redistribute {kind} [route-map <word>]", f"{family} {kind}", lambda m: m or "unfiltered")
+            for kind in _TAKEN
+        ),
         Keep("maximum-paths <integer>", f"{family} paths"),
         Each("neighbor <word>", "neighbor", (
             Keep("activate", f"{family} active"),
@@ -234,6 +250,13 @@ ROWS: Sequence[Row] = (
     *(_list(f"{keyword} prefix-list", f"{keyword} prefix-list", partial(_rule, keyword)) for keyword in ANY),
     _list("bgp community-list standard", "community-list", _communities),
     *(Keep(f"{keyword} protocol bgp route-map <word>", f"{keyword} source") for keyword in ANY),
+    *(
+        Each(f"{keyword} route <prefix{family}>", "static route", (
+            Entry(f"<address{family}>", "via"),
+            Keep("(blackhole|Null0)", "discard"),
+        ))
+        for keyword, family in (("ip", 4), ("ipv6", 6))
+    ),
     Each("route-map <word>", "route-map", (
         Keep("<permit|deny> <integer>", "action", "{1}"),
         Block("<permit|deny> <integer>", "clause", (
@@ -269,6 +292,7 @@ ROWS: Sequence[Row] = (
             Keep("description <rest>", "description"),
             Keep("bfd", "bfd_on"),
             Keep("bfd profile <word>", "bfd_profile"),
+            Keep("password <word>", "secret"),
             Keep("ttl-security hops <1-254>", "ttl_security_hops"),
         )),
         *(row for family in _FAMILIES for row in _address_family(family)),
@@ -286,6 +310,8 @@ def _finish(multipath_limit: int, document: Document) -> None:
     """State lists, maps, timers, and sessions with what their peer groups say; the first process counts."""
     scope = document.scope
     _finish_policy(document)
+    for prefix, route in scope.each("static route").items():
+        document.put(f"static_route[{prefix}]", static_text(map(str, route.table("via"))), route.line)
     for name, profile in scope.each("profile").items():
         document.put(f"structure/bfd_profile[{name}]", "true", profile.line)
     processes = [*scope.each("bgp").items()]
@@ -307,8 +333,11 @@ def _finish_process(document: Document, bgp: Scope, multipath_limit: int) -> Non
         document.put(f"bgp/aggregate[{prefix}]", *said)
     opened = [family for family in _FAMILIES if family in values]
     paths = {family: values.get(f"{family} paths", (multipath_limit, line)) for family in opened}
-    connected = {family: values.get(f"{family} connected") for family in opened}
-    stated = _joint("maximum_paths", paths) | _joint("redistribute_connected", connected)
+    stated = _joint("maximum_paths", paths)
+    for kind in _TAKEN:
+        stated |= _joint(
+            f"redistribute_{kind}", {family: values.get(f"{family} {kind}") for family in opened}
+        )
     for leaf, said in stated.items():
         document.put(f"bgp/{leaf}", *said)
 

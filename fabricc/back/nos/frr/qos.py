@@ -9,6 +9,7 @@ _ULTRA_ETHERNET = "iproute2 and ethtool have no words for it (FAB5209)"
 DEPARTURES = (
     Departure("qos/*", LEFT_OUT, _QUEUES),
     Departure("interface[*]/trust", LEFT_OUT, _QUEUES),
+    Departure("interface[*]/set_dscp", LEFT_OUT, _QUEUES),
     Departure("interface[*]/queue[*", LEFT_OUT, _QUEUES),
     Departure("pool/*", LEFT_OUT, _LOSSLESS),
     Departure("watchdog/*", LEFT_OUT, _LOSSLESS),

@@ -28,7 +28,11 @@ def missing() -> str | None:
     if os.geteuid() != 0:
         return "needs root for network namespaces"
     absent = [tool for tool in ("ip", "vtysh", "unshare") if shutil.which(tool) is None]
-    absent += [name for name in ("zebra", "bgpd", "bfdd", "frr-reload.py") if not (DAEMONS / name).exists()]
+    absent += [
+        name
+        for name in ("zebra", "staticd", "bgpd", "bfdd", "frr-reload.py")
+        if not (DAEMONS / name).exists()
+    ]
     if absent:
         return f"not installed: {', '.join(absent)} (packages frr and frr-pythontools)"
     probe = subprocess.run(
@@ -48,7 +52,7 @@ def until(condition: Callable[[], bool], limit_s: float) -> bool:
 
 
 class Box:
-    """One switch: a namespace, its ports, and zebra, bfdd and bgpd; `close` always removes all of it."""
+    """One switch: a namespace, its ports, and zebra, staticd, bfdd and bgpd; `close` always removes all of it."""
 
     def __init__(self, switch: Switch, name: str) -> None:
         self.switch = replace(switch, release="8.4")  # the oldest, which says the most
@@ -105,7 +109,7 @@ class Box:
 
     def start(self) -> None:
         """Start the daemons as children of this process, each when the one before it is ready."""
-        for daemon in ("zebra", "bfdd", "bgpd"):
+        for daemon in ("zebra", "staticd", "bfdd", "bgpd"):
             command = [str(DAEMONS / daemon), "-N", self.name, "-P", "0", "--limit-fds", "1024"]
             quiet = subprocess.DEVNULL
             child = subprocess.Popen(self._inside(command), stdin=quiet, stdout=quiet, stderr=quiet)

@@ -1,0 +1,161 @@
+"""Ways out of the fabric: outside parties, and the ports that lead to them."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.routing import PrefixRule, StaticRoute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.fabric import AddressPlan
+    from fabricc.fabric.model import TierName
+    from fabricc.fabric.shape import Slot
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalLink:
+    """A link that leaves the fabric at port `port` of switch `at`.
+
+    Attributes:
+        ipv4, ipv6: own address with the prefix length, None when the family is absent; remote4, remote6: the far
+            end's, without.
+    """
+
+    at: str
+    port: str
+    speed_gbps: int
+    peer: str
+    peer_port: str
+    cable_m: int
+    medium: str
+    ipv4: str | None
+    remote4: str | None
+    ipv6: str | None
+    remote6: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outsider:
+    """An outside party and the links to it.
+
+    Attributes:
+        asn: None for static routes.
+        password: of its BGP sessions, a reference to a secret; None without.
+        accept: prefixes that lead to it.
+        maximum_prefixes: per session and address family; for static routes as many as there are.
+        trusted: what arrives is classified by its DSCP; else it is in the default class, and marked so.
+        lossless: PFC and headroom as inside the fabric.
+        mtu: IP MTU of the links, bytes.
+    """
+
+    name: str
+    asn: int | None
+    password: str | None
+    accept: tuple[PrefixRule, ...]
+    maximum_prefixes: int
+    trusted: bool
+    lossless: bool
+    mtu: int
+    links: tuple[ExternalLink, ...]
+
+    @property
+    def group(self) -> str:
+        """What the peer group of its sessions is called."""
+        return f"EXTERNAL-{self.name.upper()}"
+
+
+class Exit(NamedTuple):
+    """A link and whom it leads to."""
+
+    outsider: Outsider
+    link: ExternalLink
+
+
+class Split(NamedTuple):
+    """A cage that only external links use, divided as they need: its ports and their names."""
+
+    slots: tuple[Slot, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """All ways out of a fabric.
+
+    Attributes:
+        exits: switch -> port name -> what it leads to.
+        splits: switch -> cage -> its ports, where these are others than in the layout of such switches.
+        tiers: the tiers of these switches, from the hosts up.
+    """
+
+    outsiders: tuple[Outsider, ...] = ()
+    exits: Mapping[str, Mapping[str, Exit]] = field(default_factory=dict)
+    splits: Mapping[str, Mapping[int, Split]] = field(default_factory=dict)
+    tiers: tuple[TierName, ...] = ()
+
+    def at(self, switch: str) -> Mapping[str, Exit]:
+        """The ways out of one switch, by port."""
+        return self.exits.get(switch, {})
+
+    @property
+    def accepted(self) -> tuple[tuple[int, PrefixRule], ...]:
+        """(IP version, rule) of every prefix that leads outside, each once."""
+        rules = dict.fromkeys(rule for outsider in self.outsiders for rule in outsider.accept)
+        return tuple((family_of(rule.prefix), rule) for rule in rules)
+
+    @property
+    def most(self) -> int:
+        """Prefixes of one family that there can be from outside."""
+        return sum(outsider.maximum_prefixes for outsider in self.outsiders)
+
+    def prefixes(self, family: int) -> tuple[str, ...]:
+        """Prefixes of a family that lead outside, but the default route: what hosts reach over the fabric."""
+        return tuple(
+            rule.prefix for of, rule in self.accepted if of == family and not rule.prefix.endswith("/0")
+        )
+
+
+def family_of(text: str) -> int:
+    """IP version of an address or prefix."""
+    return 6 if ":" in text else 4
+
+
+def static_routes(
+    exits: Mapping[str, Exit], addresses: AddressPlan, aggregate_bits: int
+) -> tuple[StaticRoute, ...]:
+    """The static routes of a switch with ways out: to outsiders without BGP, and what keeps the fabric's own inside.
+
+    A packet for an address of the fabric that nobody has now would follow the default route out, and could come
+    back; a discard route for each whole pool ends it here. Routes of the fabric are longer, so they win.
+    """
+    hops: dict[str, list[str]] = {}
+    for exit_ in exits.values():
+        if exit_.outsider.asn is not None:
+            continue
+        for rule in exit_.outsider.accept:
+            remote = exit_.link.remote6 if family_of(rule.prefix) == 6 else exit_.link.remote4
+            if remote is not None:
+                hops.setdefault(rule.prefix, []).append(remote)
+    routes = [StaticRoute(prefix, tuple(sorted(via))) for prefix, via in hops.items()]
+    if exits:
+        routes += [StaticRoute(prefix, ()) for prefix in _pools(addresses, aggregate_bits)]
+    return tuple(sorted(routes, key=lambda route: (family_of(route.prefix), ip_network(route.prefix))))
+
+
+def _pools(addresses: AddressPlan, aggregate_bits: int) -> Iterator[str]:
+    """The fabric's pools, but one that is a single route of the fabric itself."""
+    for hosts, loopbacks, links in (
+        (addresses.hosts4, addresses.hosts4 and addresses.loopbacks4, addresses.links4),
+        (addresses.hosts6, addresses.loopbacks6, addresses.links6),
+    ):
+        if hosts and hosts.bits > aggregate_bits:
+            yield str(hosts)
+        if loopbacks and loopbacks.bits:
+            yield str(loopbacks)
+        if links and links.bits > 1 and addresses.numbered:
+            yield str(links)

@@ -1,0 +1,260 @@
+"""Ways out of the fabric: each link on a port of its switch that nothing of the plan needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.catalog.reach import reach
+from fabricc.fabric import links
+from fabricc.fabric.external import Exit, External, Split
+from fabricc.fabric.model import TierName
+from fabricc.fabric.naming import PLANE_LETTERS
+from fabricc.fabric.shape import Slot, SwitchId
+from fabricc.front.planning.layout import breakout, cages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.external import ExternalLink
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning.models import Naming
+    from fabricc.front.spec.model import ClusterSpec, Tier
+
+    Planner = Callable[[ClusterSpec], Fabric | None]
+    """The fabric of another spec, without findings; None where there is none."""
+
+_SHOWN = 4
+_MORE = (1, 2, 4, 8)
+
+
+class _Choice(NamedTuple):
+    """A port that a link could have, and how its cage is divided then, where that is otherwise than in the layout."""
+
+    slot: Slot
+    split: Split | None
+
+
+def external(
+    spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic], planner: Planner
+) -> Fabric:
+    """The fabric with the spec's ways out; a link that cannot be is a finding, with a remedy that `planner` planned."""
+    if not spec.external:
+        return fabric
+    wanted = {link.at for outsider in spec.external for link in outsider.links}
+    switches = {name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in wanted}
+    exits: dict[str, dict[str, Exit]] = {}
+    splits: dict[str, dict[int, Split]] = {}
+    for outsider in spec.external:
+        for index, link in enumerate(outsider.links):
+            path: KeyPath = ("external", outsider.name, "links", index)
+            if link.at not in switches:
+                findings.append(_unknown(spec, fabric, link.at, path))
+                continue
+            choice = _chosen(
+                spec,
+                fabric,
+                switches[link.at],
+                link,
+                path,
+                naming,
+                splits.get(link.at, {}),
+                planner,
+                findings,
+            )
+            if choice is None:
+                continue
+            mine = exits.setdefault(link.at, {})
+            if (other := mine.get(link.port)) is not None:
+                findings.append(
+                    spec.error(
+                        "FAB3081",
+                        f"port {link.port} of {link.at} leads to {other.link.peer} already",
+                        *path,
+                        "port",
+                        help="Every link has a port of its own.",
+                    )
+                )
+                continue
+            mine[link.port] = Exit(outsider, link)
+            if choice.split is not None:
+                splits.setdefault(link.at, {})[choice.slot.cage] = choice.split
+            findings.extend(_reach_findings(spec, link, choice.slot, path))
+    tiers = tuple(tier for tier in TierName if any(switches[name].tier is tier for name in exits))
+    planned = replace(fabric, external=External(spec.external, exits, splits, tiers))
+    findings.extend(_ways_out(spec, planned, switches))
+    return planned
+
+
+def _unknown(spec: ClusterSpec, fabric: Fabric, name: str, path: KeyPath) -> Diagnostic:
+    known = [fabric.name(at) for at in fabric.switch_ids()]
+    close = get_close_matches(name, known, n=3, cutoff=0.6)
+    help_ = (
+        f"Did you mean {' or '.join(close)}?"
+        if close
+        else f"Switches are named like {known[0]} and {known[-1]}."
+    )
+    return spec.error("FAB3080", f"no switch is named {name!r}", *path, "at", help=help_)
+
+
+def _chosen(
+    spec: ClusterSpec,
+    fabric: Fabric,
+    at: SwitchId,
+    link: ExternalLink,
+    path: KeyPath,
+    naming: Naming,
+    splits: Mapping[int, Split],
+    planner: Planner,
+    findings: list[Diagnostic],
+) -> _Choice | None:
+    """The port of a link, or None after saying what is wrong with it."""
+    choices = _choices(fabric, at, link.speed_gbps, naming, splits)
+    if link.port in choices:
+        return choices[link.port]
+    tier = fabric.tiers[at.tier]
+    names = links.port_names(fabric, at)
+    used = {names[each.slot]: each.peer for each in links.links(fabric, at)}
+    if not any(breakout(group, link.speed_gbps) for _, group in cages(tier.model)):
+        message = f"{tier.model.title} has no port of {link.speed_gbps}G"
+        speeds = sorted({b.speed_gbps for _, group in cages(tier.model) for b in group.breakouts})
+        help_ = f"It has ports of {', '.join(f'{speed}G' for speed in speeds)}."
+        findings.append(spec.error("FAB3082", message, *path, "speed_gbps", help=help_))
+        return None
+    if link.port in used:
+        why = f"leads to {used[link.port]}"
+    elif link.port in names and names.index(link.port) in _kept(fabric, at):
+        why = "is kept for a link of the plan, as the fabric grows"
+    elif link.port in names:
+        why = f"is no port of {link.speed_gbps}G, as its cage is divided"
+    else:
+        why = "does not exist"
+    findings.append(
+        spec.error(
+            "FAB3081",
+            f"port {link.port} of {link.at} {why}",
+            *path,
+            "port",
+            help=_free(link, tuple(choices))
+            if choices
+            else _reserve(spec, link.at, f"{at.tier.value}s", link.speed_gbps, naming, planner),
+        )
+    )
+    return None
+
+
+def _free(link: ExternalLink, choices: tuple[str, ...]) -> str:
+    """The free ports: those most like the one that was meant, else the last ones."""
+    close = get_close_matches(link.port, choices, n=_SHOWN, cutoff=0.8) or choices[-_SHOWN:]
+    return f"Of {plural(len(choices), 'port')} free for {link.speed_gbps}G there: {', '.join(close)}."
+
+
+def _reserve(spec: ClusterSpec, name: str, tier: str, gbps: int, naming: Naming, planner: Planner) -> str:
+    """How many ports to keep so that one is free on a switch, as the planner finds."""
+    asked: Tier = getattr(spec, tier)
+    for more in _MORE:
+        ports = asked.reserved_ports + more
+        kept: dict[str, Any] = {tier: replace(asked, reserved_ports=ports)}
+        fabric = planner(replace(spec, external=(), overrides={}, **kept))
+        at = fabric.find(name) if fabric else None
+        if fabric is None or not isinstance(at, SwitchId):
+            continue
+        if choices := _choices(fabric, at, gbps, naming, {}):
+            return f"No port is free there; with `{tier}: {{reserved_ports: {ports}}}` there is {[*choices][-1]}."
+    return f"No port is free there, nor with {plural(asked.reserved_ports + _MORE[-1], 'port')} reserved; take another."
+
+
+def _kept(fabric: Fabric, at: SwitchId) -> set[int]:
+    """Slots that the plan has for links, those to come too."""
+    layout = links.layout(fabric, at)
+    return {*layout.down[: len(layout.down) - layout.reserved], *layout.up}
+
+
+def _choices(
+    fabric: Fabric, at: SwitchId, speed_gbps: int, naming: Naming, splits: Mapping[int, Split]
+) -> dict[str, _Choice]:
+    """The ports that an external link of a speed can have, in panel order.
+
+    In a cage that the plan uses, those of that speed that it leaves free; else the ports that the cage has when it is
+    divided for that speed, where no other external link has divided it for another.
+    """
+    layout, kept = links.layout(fabric, at), _kept(fabric, at)
+    names = links.port_names(fabric, at)
+    busy = {layout.slots[slot].cage for slot in kept}
+    found: dict[str, _Choice] = {}
+    for split in splits.values():
+        for slot, name in zip(split.slots, split.names, strict=True):
+            if slot.speed_gbps == speed_gbps:
+                found[name] = _Choice(slot, split)
+    for index, slot in enumerate(layout.slots):
+        if slot.cage in busy and index not in kept and slot.speed_gbps == speed_gbps:
+            found[names[index]] = _Choice(slot, None)
+    nos = _nos(fabric, at)
+    model = fabric.tiers[at.tier].model
+    for cage, group in cages(model):
+        use = breakout(group, speed_gbps)
+        if use is None or cage in busy or cage in splits:
+            continue
+        slots = tuple(
+            Slot(cage, child, use.children, use.lanes, speed_gbps) for child in range(1, use.children + 1)
+        )
+        split = Split(slots, _names(naming, nos, model, slots))
+        found |= {name: _Choice(slot, split) for name, slot in zip(split.names, slots, strict=True)}
+    order = {slot.cage: place for place, slot in enumerate(layout.slots)}
+    return dict(sorted(found.items(), key=lambda each: order[each[1].slot.cage]))
+
+
+def _names(naming: Naming, nos: str, model: SwitchModel, slots: tuple[Slot, ...]) -> tuple[str, ...]:
+    return tuple(naming.port_name(nos, model, slot.cage, slot.child, slot.children) for slot in slots)
+
+
+def _nos(fabric: Fabric, at: SwitchId) -> str:
+    change = fabric.changes.get(fabric.name(at))
+    return (change and change.nos) or fabric.tiers[at.tier].nos
+
+
+def _reach_findings(spec: ClusterSpec, link: ExternalLink, slot: Slot, path: KeyPath) -> Iterator[Diagnostic]:
+    """A cable longer than its medium reaches at the speed of the link."""
+    most = reach(link.medium, Fraction(slot.speed_gbps, slot.lanes))
+    if link.cable_m > most.metres:
+        yield spec.warning(
+            "FAB3026",
+            f"{link.medium} of {link.cable_m} m; at {slot.speed_gbps}G it reaches {most.metres} m ({most.source})",
+            *path,
+            "length_m",
+            help=f"The longest is {most.metres} m.",
+        )
+
+
+def _ways_out(spec: ClusterSpec, fabric: Fabric, switches: Mapping[str, SwitchId]) -> Iterator[Diagnostic]:
+    """What the loss of one switch takes away, and planes that a party is not reached from."""
+    planes = fabric.shape.planes
+    for outsider in spec.external:
+        at = {link.at for link in outsider.links if link.at in switches}
+        if not at:
+            continue
+        missing = sorted(set(range(planes)) - {switches[name].plane for name in at})
+        if missing:
+            which = ", ".join(PLANE_LETTERS[plane] for plane in missing)
+            yield spec.warning(
+                "FAB3083",
+                f"external.{outsider.name} has no link in {plural(len(missing), 'plane')} of {planes}: {which}",
+                "external",
+                outsider.name,
+                help="NICs' ports of that plane do not reach it; give it a link at a switch there.",
+            )
+        elif len(at) <= planes:
+            yield spec.warning(
+                "FAB3084",
+                f"external.{outsider.name} is reached over {plural(len(at), 'switch')} alone"
+                + (" of each plane" if planes > 1 else ""),
+                "external",
+                outsider.name,
+                help="The loss of one takes the way out away; give it a link at a second one.",
+            )

@@ -1,0 +1,307 @@
+"""Ways out of the fabric as typed values, and the rules that their addresses, prefixes and AS numbers keep."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface, ip_network
+from typing import TYPE_CHECKING, Any
+
+from fabricc.fabric.addresses import ASN_BLOCK
+from fabricc.fabric.external import ExternalLink, Outsider
+from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.fabric.routing import PrefixRule
+from fabricc.front.spec.document import dotted
+from fabricc.front.spec.pools import IPV4_POOLS, IPV6_POOLS, unused_pools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from ipaddress import IPv4Network, IPv6Network
+
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.front.spec.document import Findings
+    from fabricc.front.spec.model import Addressing, Management
+
+    Interface = IPv4Interface | IPv6Interface
+    Network = IPv4Network | IPv6Network
+
+MAXIMUM_PREFIXES = 16
+DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
+RESERVED_ASNS = {23456: "RFC 6793", 65535: "RFC 7300", 4294967295: "RFC 7300"}
+_BGP_ALONE = ("password", "maximum_prefixes")
+
+
+class Taken:
+    """Networks and whose they are; one that overlaps another is found in as many steps as an address has bits."""
+
+    def __init__(self) -> None:
+        self._owners: dict[Network, str] = {}
+        self._around: dict[Network, Network] = {}
+
+    def add(self, network: Network, owner: str) -> None:
+        """Note a network and those around it."""
+        self._owners[network] = owner
+        while network.prefixlen:
+            self._around.setdefault(network, next(reversed(self._owners)))
+            network = network.supernet()
+
+    def overlapping(self, network: Network) -> str | None:
+        """`whose network` of one that a network lies in, or that lies in it; None when there is none."""
+        found = self._around.get(network)
+        while found is None and network.prefixlen:
+            found = network if network in self._owners else None
+            network = network.supernet()
+        return None if found is None else f"{self._owners[found]} {found}"
+
+
+def build_external(
+    raw: Mapping[str, Any],
+    family: str,
+    own: Mapping[str, Network],
+    asn_base: int,
+    switch_mtu: int,
+    findings: Findings,
+) -> tuple[Outsider, ...]:
+    """The outside parties by name; what they cannot be is a finding.
+
+    Args:
+        raw: the section.
+        family: `ipv4`, `ipv6` or `dual`.
+        own: the fabric's networks, see `own_networks`.
+        asn_base: first AS number of the fabric's block.
+        switch_mtu: MTU of links that say none.
+        findings: where to tell of it.
+    """
+    taken = Taken()
+    for key, network in own.items():
+        taken.add(network, key)
+    families = {"ipv4": (4,), "ipv6": (6,), "dual": (4, 6)}[family]
+    found = []
+    for name in sorted(raw):
+        party, path = raw[name], ("external", name)
+        asn = party.get("asn")
+        _check_asn(asn, asn_base, path, findings)
+        if asn is None:
+            _check_static(party, path, findings)
+        accept = _accepted(party, families, own, path, findings)
+        links = [
+            link
+            for index, each in enumerate(party["links"])
+            if (link := _link(each, families, taken, (*path, "links", index), findings))
+        ]
+        secret = party.get("password")
+        found.append(
+            Outsider(
+                name=name,
+                asn=asn,
+                password=SECRET_PREFIX + secret["secret"] if secret else None,
+                accept=accept,
+                maximum_prefixes=party.get("maximum_prefixes", MAXIMUM_PREFIXES)
+                if asn is not None
+                else len(accept),
+                trusted=party["trust_dscp"] or party["lossless"],
+                lossless=party["lossless"],
+                mtu=party.get("mtu", switch_mtu),
+                links=tuple(links),
+            )
+        )
+    return tuple(found)
+
+
+def own_networks(addressing: Addressing, management: Management, *, spines: bool) -> dict[str, Network]:
+    """What the fabric numbers itself, by the spec's key; `spines`: whether there are any."""
+    said = {"family": addressing.family, "fabric_links": addressing.fabric_links}
+    unused = unused_pools(said, spines=spines)
+    pools = {
+        f"addressing.{pool}": network
+        for pool in IPV4_POOLS + IPV6_POOLS
+        if pool not in unused and (network := getattr(addressing, pool)) is not None
+    }
+    return {
+        key: ip_network(str(each))
+        for key, each in (pools | {"management.network": management.network}).items()
+    }
+
+
+def _check_asn(asn: int | None, base: int, path: KeyPath, findings: Findings) -> None:
+    if asn in RESERVED_ASNS:
+        why = f"AS {asn} is reserved ({RESERVED_ASNS[asn]})"
+    elif asn is not None and base <= asn < base + ASN_BLOCK:
+        why = f"AS {asn} is one of the {ASN_BLOCK:,} from routing.asn_base {base} on, which are the fabric's"
+    else:
+        return
+    findings.error(
+        "FAB2095",
+        f"{dotted(path)}: {why}",
+        *path,
+        "asn",
+        help="Write the AS number of the party's own routers.",
+    )
+
+
+def _check_static(party: Mapping[str, Any], path: KeyPath, findings: Findings) -> None:
+    for key in _BGP_ALONE:
+        if key in party:
+            findings.error(
+                "FAB2090",
+                f"{dotted((*path, key))} is a setting of BGP, and the party has no asn",
+                *path,
+                key,
+                help="Remove it, or add `asn` of the party's routers.",
+            )
+
+
+def _accepted(
+    party: Mapping[str, Any],
+    families: tuple[int, ...],
+    own: Mapping[str, Network],
+    path: KeyPath,
+    findings: Findings,
+) -> tuple[PrefixRule, ...]:
+    """The prefixes in canonical form, without those that are none."""
+    rules: dict[PrefixRule, int] = {}
+    for index, text in enumerate(party.get("accept", [DEFAULT_ROUTES[family] for family in families])):
+        at = (*path, "accept", index)
+        prefix, _, longest = text.partition(" le ")
+        network = _network(prefix, at, findings)
+        if network is None:
+            continue
+        rule = PrefixRule(str(network), le=int(longest) if longest else None)
+        for wrong, help_ in _unacceptable(network, rule, "asn" in party, families, own):
+            findings.error("FAB2092", f"{dotted(at)}: {wrong}", *at, help=help_)
+        if (first := rules.setdefault(rule, index)) != index:
+            findings.error(
+                "FAB2092", f"{dotted(at)}: {text} stands twice", *at, help=f"It is accept[{first}] already."
+            )
+    return tuple(rules)
+
+
+def _unacceptable(
+    network: Network,
+    rule: PrefixRule,
+    by_bgp: bool,
+    families: tuple[int, ...],
+    own: Mapping[str, Network],
+) -> Iterator[tuple[str, str]]:
+    """What is wrong with an accepted prefix, and what to do."""
+    if network.version not in families:
+        yield (
+            f"the fabric carries no IPv{network.version}",
+            "Remove it, or write `addressing: {family: dual}`.",
+        )
+    if rule.le is not None and not network.prefixlen < rule.le <= network.max_prefixlen:
+        help_ = f"It ranges from {network.prefixlen + 1} to {network.max_prefixlen}."
+        yield f"a /{network.prefixlen} has no more specific prefixes up to /{rule.le}", help_
+    if rule.le is not None and not by_bgp:
+        yield (
+            f"a static route is for {network} itself",
+            "Write the prefixes one by one, or add `asn` for BGP.",
+        )
+    if network.prefixlen == 0 and rule.le is None:
+        return
+    for key, other in own.items():
+        if other.version == network.version and network.overlaps(other):
+            help_ = "Take prefixes that hold nothing of it; a default route leads to the party too."
+            yield f"{network} overlaps {key} {other}, which is inside", help_
+            return
+
+
+def _link(
+    raw: Mapping[str, Any], families: tuple[int, ...], taken: Taken, path: KeyPath, findings: Findings
+) -> ExternalLink | None:
+    """One link; None when an address of it is none."""
+    ends: dict[int, tuple[str | None, str | None]] = {4: (None, None), 6: (None, None)}
+    for family, local, remote in ((4, "local", "remote"), (6, "local6", "remote6")):
+        if local not in raw and remote not in raw and family not in families:
+            continue
+        if family not in families:
+            findings.error(
+                "FAB2093",
+                f"{dotted(path)}: the fabric carries no IPv{family}",
+                *path,
+                local if local in raw else remote,
+                help="Remove the address, or write `addressing: {family: dual}`.",
+            )
+            return None
+        if local not in raw:
+            findings.error(
+                "FAB2093",
+                f"{dotted(path)} has no {local} address, and the fabric carries IPv{family}",
+                *path,
+                help=f"For example: {local}: {'192.0.2.0/31' if family == 4 else '2001:db8::/127'}",
+            )
+            return None
+        found = _ends(raw[local], raw.get(remote), (*path, local), (*path, remote), findings)
+        if found is None or not _apart(found[0].network, taken, (*path, local), findings):
+            return None
+        ends[family] = (str(found[0]), found[1])
+    return ExternalLink(
+        raw["at"], raw["port"], raw["speed_gbps"], raw["peer"], raw["peer_port"], raw["length_m"], raw["medium"],
+        *ends[4], *ends[6],
+    )  # fmt: skip
+
+
+def _ends(
+    local: str, remote: str | None, at: KeyPath, remote_at: KeyPath, findings: Findings
+) -> tuple[Interface, str] | None:
+    """Own address, and the far end's: the other one of a subnet of two, or as stated."""
+    try:
+        own = ip_interface(local)
+    except ValueError:
+        findings.error("FAB2030", f"{dotted(at)}: '{local}' is no address with a prefix length", *at)
+        return None
+    subnet = own.network
+    hosts = list(subnet.hosts()) if subnet.num_addresses <= 4 else None
+    usable = own.ip in hosts if hosts else own.ip not in (subnet.network_address, subnet.broadcast_address)
+    if subnet.prefixlen == subnet.max_prefixlen or not usable:
+        help_ = (
+            f"Usable in it: {hosts[0]} to {hosts[-1]}."
+            if hosts and len(hosts) > 1
+            else "A link needs two addresses."
+        )
+        findings.error(
+            "FAB2093", f"{dotted(at)}: {own.ip} is no host address of a link in {subnet}", *at, help=help_
+        )
+        return None
+    if remote is None:
+        if hosts is None or len(hosts) != 2:
+            help_ = f"Add `{remote_at[-1]}`, an address in {subnet}."
+            findings.error(
+                "FAB2093", f"{dotted(at)}: the far end has no address in {subnet}", *at, help=help_
+            )
+            return None
+        return own, str(next(each for each in hosts if each != own.ip))
+    try:
+        far = ip_address(remote)
+    except ValueError:
+        findings.error("FAB2030", f"{dotted(remote_at)}: '{remote}' is no address", *remote_at)
+        return None
+    if far.version != own.version or far not in subnet or far == own.ip:
+        why = "is the switch's own" if far == own.ip else f"is not in {subnet}"
+        help_ = f"Write another address of {subnet}."
+        findings.error("FAB2093", f"{dotted(remote_at)} {remote} {why}", *remote_at, help=help_)
+        return None
+    return own, str(far)
+
+
+def _apart(subnet: Network, taken: Taken, at: KeyPath, findings: Findings) -> bool:
+    """Note the subnet of a link; False when it is somebody's already."""
+    if other := taken.overlapping(subnet):
+        help_ = "Number the link from a network that neither the fabric nor another link has."
+        findings.error("FAB2094", f"{dotted(at)}: {subnet} overlaps {other}", *at, help=help_)
+        return False
+    taken.add(subnet, dotted(at))
+    return True
+
+
+def _network(text: str, at: KeyPath, findings: Findings) -> Network | None:
+    try:
+        network = ip_network(text, strict=False)
+    except ValueError:
+        findings.error("FAB2030", f"{dotted(at)}: '{text}' is not a network", *at)
+        return None
+    if str(network.network_address) != str(ip_address(text.partition("/")[0])):
+        findings.error(
+            "FAB2031", f"{dotted(at)}: {text} is not on the boundary of a /{network.prefixlen}", *at,
+            help=f"Write {network}.",
+        )  # fmt: skip
+        return None
+    return network

@@ -1,0 +1,239 @@
+"""Invariant 21, ways out: what the edge of the fabric takes, sends and marks, from what the files say.
+
+On one switch: a port that leads outside is lossy and marks what arrives unless the spec says otherwise, has a session
+or a static route, no session without the password that is planned, and no address of the management network. Over the
+whole fabric: every prefix that an outside party can get in is followed through everything that policy permits, as
+`announce` does with the fabric's own. It must reach every ToR of its plane, never go down and up, and no other party.
+Of the fabric's own, parties get the aggregates, and nothing that is as long as an address.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.proof.invariants.announce import OUTSIDE, State, follow, outward, own_route
+from fabricc.proof.invariants.policy import Route
+from fabricc.proof.invariants.prefixes import Block, block
+from fabricc.proof.invariants.rules import Breach, finding
+from fabricc.proof.invariants.view import in_network, leads_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.announce import Kind, Spread
+    from fabricc.proof.invariants.policy import Policy, Stance
+    from fabricc.proof.invariants.view import LinkPort, SwitchView
+
+
+def outward_breaches(seen: SwitchView) -> Iterator[Breach]:
+    """Invariants 6 and 21 as far as one switch's ports that lead outside show them."""
+    for link in seen.links:
+        if leads_out(link):
+            yield from _classes(seen, link)
+            yield from _reached(seen, link)
+            yield from _addresses(seen, link)
+
+
+def _classes(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
+    """Nobody outside pauses the fabric: no PFC, and no class of its own choice, unless the spec says so."""
+    port, path = link.port, link.path
+    if port.profile is None and (link.lossless.pfc or link.lossless.xoff):
+        message = f"{port.name} leads outside and is lossless, which the spec does not say"
+        yield Breach(21, message, path + "pfc")
+    if port.trusted:
+        return
+    trust, marks = seen.facts.get(path + "trust"), seen.number(path + "set_dscp")
+    if trust == "dscp":
+        message = (
+            f"{port.name} leads outside and trusts the DSCP of what arrives, which the spec does not say"
+        )
+        yield Breach(21, message, path + "trust")
+    classes = seen.code_points()
+    if marks is None or classes is None or not 0 <= marks < len(classes):
+        return
+    if classes[marks] in {c.priority for c in seen.switch.qos.lossless}:
+        yield Breach(21, f"{port.name} gives what arrives DSCP {marks}, which is lossless", path + "set_dscp")
+
+
+def _reached(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
+    """A session or a static route with the far end, for every address; and the session's password by reference."""
+    if not link.enabled:
+        return
+    planned = {s.port: s.group for s in seen.switch.bgp.sessions}
+    passwords = {group.name: group.password for group in seen.switch.bgp.groups}
+    for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
+        if text is None:
+            continue
+        network = ip_interface(text).network
+        sessions = [name for name in seen.neighbours if in_network(name, network)]
+        routes = (value for path, value in seen.facts.items() if path.startswith("static_route["))
+        hops = [hop for value in routes for hop in str(value).split(",")]
+        if not sessions and not any(in_network(hop, network) for hop in hops):
+            yield Breach(
+                21,
+                f"{link.port.name} leads to {link.port.description}, and nothing is routed there",
+                link.path + family,
+            )
+        for name in sessions:
+            secret = str(seen.neighbours[name].get("secret", ""))
+            at = f"bgp/neighbor[{name}]/"
+            if passwords.get(planned.get(link.port.name, "")) and not secret:
+                yield Breach(21, f"the session with {name} has no password", at + "remote_asn")
+            elif secret and not secret.startswith(SECRET_PREFIX):
+                yield Breach(21, f"the password of the session with {name} stands in the file", at + "secret")
+
+
+def _addresses(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
+    """The link is numbered, and from no network of the out-of-band side."""
+    management = block(str(seen.facts.get("management/address", "")))
+    for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
+        mine = block(text) if text else None
+        if mine and management and (mine.covers(management) or management.covers(mine)):
+            message = f"{link.port.name} has {text}, of the management network {management}"
+            yield Breach(6, message, link.path + family)
+
+
+def outside_findings(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
+    """Invariant 21 over the whole fabric; what is followed is added to `result`."""
+    edges = [
+        at for at, kind in enumerate(kinds) if any(s.direction == "external" for s in kind.policy.stances)
+    ]
+    static = [at for at, kind in enumerate(kinds) if kind.policy.outward]
+    if not edges and not static:
+        return
+    own = [(at, prefix) for at, kind in enumerate(kinds) for prefix in kind.policy.originates]
+    for at in dict.fromkeys((*edges, *static)):
+        yield from _unmapped(kinds[at])
+        yield from _taken(kinds[at], own)
+        yield from _kept_inside(kinds[at], own)
+    for prefix, starts in sorted(_entries(kinds).items()):
+        held: set[State] = set()
+        for start in starts:
+            held |= follow(kinds, start, -1, prefix, result)
+        yield from _unreached(kinds, prefix, {start.kind for start in starts}, {state.kind for state in held})
+        for state in sorted(held, key=repr):
+            if (stance := _sent(kinds[state.kind], state, prefix)) is not None:
+                message = f"announce {prefix}, which came from outside, to a party outside ({stance.exports})"
+                yield _told(kinds[state.kind], message, stance.exports)
+    for origin, prefix in own:
+        yield from _announced(kinds, origin, prefix, edges, result)
+
+
+def _unmapped(kind: Kind) -> Iterator[Finding]:
+    for stance in kind.policy.stances:
+        if stance.direction == "external":
+            for name, what in ((stance.imports, "takes"), (stance.exports, "sends")):
+                if name not in kind.policy.maps:
+                    yield _told(
+                        kind, f"have no route map on what a session with a party outside {what}", name
+                    )
+    if kind.policy.outward and kind.policy.static_map not in kind.policy.maps:
+        yield _told(kind, "take static routes into BGP without a route map", "")
+
+
+def _taken(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
+    """Nobody outside announces what is the fabric's."""
+    policy = kind.policy
+    for stance in policy.stances:
+        if stance.direction != "external" or stance.imports not in policy.maps:
+            continue
+        for _, prefix in own:
+            route = Route(prefix, False, frozenset())
+            if prefix.family in stance.families and policy.apply(stance.imports, route) is not None:
+                message = f"take {prefix} from outside ({stance.imports}), which is the fabric's"
+                yield _told(kind, message, stance.imports)
+                break
+
+
+def _entries(kinds: list[Kind]) -> dict[Block, list[State]]:
+    """Every prefix that can come in, as far as lists name it, and who holds it first."""
+    found: dict[Block, list[State]] = {}
+    for at, kind in enumerate(kinds):
+        policy = kind.policy
+        for stance in policy.stances:
+            if stance.direction == "external":
+                for prefix in _named(policy, stance.imports):
+                    _enter(found, at, policy, stance.imports, prefix)
+        for prefix in policy.outward:
+            _enter(found, at, policy, policy.static_map, prefix)
+    return found
+
+
+def _enter(found: dict[Block, list[State]], at: int, policy: Policy, name: str, prefix: Block) -> None:
+    taken = policy.apply(name, Route(prefix, False, frozenset()))
+    if taken is not None:
+        found.setdefault(prefix, []).append(State(at, OUTSIDE, -1, taken[0], frozenset()))
+
+
+def _named(policy: Policy, name: str) -> list[Block]:
+    """The prefixes that the lists of a route map name."""
+    lists = [clause.prefix_list for clause in policy.maps.get(name, ()) if clause.permit]
+    rules = [rule.split()[0] for each in dict.fromkeys(lists) for rule in policy.lists.get(each, ())]
+    return [mine for text in dict.fromkeys(rules) if (mine := block(text))]
+
+
+def _kept_inside(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
+    """What is for an address of the fabric that nobody has is dropped at the edge, and discards stay there."""
+    policy = kind.policy
+    into = [p for s in policy.stances if s.direction == "external" for p in _named(policy, s.imports)]
+    for way in dict.fromkeys((*into, *policy.outward)):
+        lost = next(
+            (p for _, p in own if way.covers(p) and not any(d.covers(p) for d in policy.discards)), None
+        )
+        if lost is not None:
+            message = f"have a route to {way} outside and none that drops the fabric's own: what is for {lost} leaves"
+            yield _told(kind, f"{message} while it is gone", "")
+            break
+    if policy.static_map in policy.maps:
+        for prefix in policy.discards:
+            if policy.apply(policy.static_map, Route(prefix, False, frozenset())) is not None:
+                yield _told(
+                    kind, f"announce {prefix}, which they drop ({policy.static_map})", policy.static_map
+                )
+
+
+def _unreached(kinds: list[Kind], prefix: Block, at: set[int], held: set[int]) -> Iterator[Finding]:
+    """Every ToR of a plane with a way to the prefix has it."""
+    planes = {kinds[kind].policy.plane for kind in at}
+    for number, kind in enumerate(kinds):
+        if kind.policy.tier == 0 and kind.policy.plane in planes and number not in held:
+            yield _told(kind, f"do not get {prefix} from outside over any switch above", "")
+
+
+def _sent(kind: Kind, state: State, prefix: Block) -> Stance | None:
+    """How a class announces a prefix that it holds to a party outside; None where it does not."""
+    route = Route(prefix, state.learned == "self", state.communities)
+    sends = (s for s in outward(kind, prefix.family) if kind.policy.apply(s.exports, route) is not None)
+    return next(sends, None)
+
+
+def _announced(
+    kinds: list[Kind], origin: int, prefix: Block, edges: list[int], result: Spread
+) -> Iterator[Finding]:
+    """Parties get the aggregates, and nothing as long as an address."""
+    alone = prefix.length == prefix.bits
+    for state in sorted(follow(kinds, own_route(origin), origin, prefix, result), key=repr):
+        if state.kind not in edges or not any(outward(kinds[state.kind], prefix.family)):
+            continue
+        stance = _sent(kinds[state.kind], state, prefix)
+        if alone and stance is not None:
+            message = (
+                f"announce the address {prefix} of {kinds[origin].policy.name} outside ({stance.exports})"
+            )
+            yield _told(kinds[state.kind], message, stance.exports)
+            return
+        if not alone and stance is None:
+            message = (
+                f"do not announce {prefix} of {kinds[origin].policy.name} outside, so no answer comes back"
+            )
+            yield _told(kinds[state.kind], message, "")
+            return
+
+
+def _told(kind: Kind, message: str, name: str) -> Finding:
+    policy = kind.policy
+    clauses = policy.maps.get(name, ())
+    return finding(21, f"{kind} {message}", policy.file, clauses[0].line if clauses else 1)
