@@ -155,9 +155,9 @@ def setting_facts(switch: Switch) -> Facts:
     facts: Facts = {}
     _service_facts(facts, switch.management)
     _balancing_facts(facts, switch.load_balancing)
-    if switch.static_routes:
-        _outward_facts(facts, switch)
-    return facts | option_facts(switch.bgp)
+    dscp = switch.qos.default.data_dscp
+    marked = {port_paths(port.name)["set_dscp"]: dscp for port in switch.ports if not port.trusted}
+    return facts | option_facts(switch.bgp) | outward_facts(switch) | marked
 
 
 def option_facts(bgp: Bgp) -> Facts:
@@ -165,9 +165,9 @@ def option_facts(bgp: Bgp) -> Facts:
     return {f"bgp/{name}": "true" for name in OPTIONS if getattr(bgp, name)}
 
 
-def _outward_facts(facts: Facts, switch: Switch) -> None:
-    """What only switches with ways out of the fabric have."""
-    facts |= {f"static_route[{route.prefix}]": static_text(route.via) for route in switch.static_routes}
+def outward_facts(switch: Switch) -> Facts:
+    """The facts of `setting_facts` that are of routes out of the fabric."""
+    facts: Facts = {f"static_route[{route.prefix}]": static_text(route.via) for route in switch.static_routes}
     if switch.bgp.static_map:
         facts["bgp/redistribute_static"] = switch.bgp.static_map
     passwords = {group.name: group.password for group in switch.bgp.groups if group.password}
@@ -175,8 +175,7 @@ def _outward_facts(facts: Facts, switch: Switch) -> None:
         if password := passwords.get(session.group):
             key = neighbor_key(session.transport, session.remote, session.port)
             facts[f"bgp/neighbor[{key}]/secret"] = password
-    dscp = switch.qos.default.data_dscp
-    facts |= {port_paths(port.name)["set_dscp"]: dscp for port in switch.ports if not port.trusted}
+    return facts
 
 
 def _service_facts(facts: Facts, management: Management) -> None:

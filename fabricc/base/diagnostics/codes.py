@@ -335,6 +335,7 @@ TITLES: dict[str, str] = {
     "FAB5722": "Queue pairs cannot be hashed",
     "FAB5723": "Packets cannot be trimmed so",
     "FAB5724": "Link-layer retry cannot be expressed",
+    "FAB5725": "Code points from outside cannot be changed",
     # InfiniBand.
     "FAB5801": "A section or key that has no meaning on InfiniBand",
     "FAB5802": "An InfiniBand section in a spec of another fabric",

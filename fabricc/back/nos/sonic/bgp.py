@@ -18,7 +18,7 @@ from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.sonic.config_db import FILE, kept, put, table
 from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
-from fabricc.fabric.facts import option_facts
+from fabricc.fabric.facts import option_facts, outward_facts
 
 if TYPE_CHECKING:
     from fabricc.back.nos.reading.rows import Row as PatternRow
@@ -108,6 +108,7 @@ def state(facts: Facts, run: Switch) -> None:
         facts["daemon[bfdd]"] = "enabled"
     facts |= (
         option_facts(run.bgp)
+        | outward_facts(run)
         | ttl_security_facts(run)
         | routing_facts(run, release_of(run).head, bfd_profile(run.bgp))
     )

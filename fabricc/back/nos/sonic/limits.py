@@ -501,6 +501,14 @@ LIMITS = (
         where=BFD,
     ),
     Limit(
+        "FAB5725",
+        setting="interface[",
+        reason="a map of a port decides the class alone; what rewrites code points, TC_TO_DSCP_MAP, does so as packets "
+        "leave, for the fabric's own too (sonic-swss orchagent/qosorch.cpp)",
+        remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
+        "write `trust_dscp: true` if they mean the same there",
+    ),
+    Limit(
         "FAB5313",
         feature="{it} equal-cost paths",
         asked=lambda switch: [switch.bgp.maximum_paths],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
@@ -63,6 +64,8 @@ MELLANOX_TABLES = (PFC_GROUPS, *PROFILE_LISTS)
 LOSSY_DYNAMIC_TH = "3"
 LOSSLESS_DYNAMIC_TH = "7"
 """Exponents of alpha in the stock buffer templates: lossy traffic up to 8 x the free buffer, lossless queues 128 x."""
+UNTRUSTED = "UNTRUSTED"
+"""The map that puts every code point into the default class."""
 QUEUES = range(8)
 MARKS_GROUP = "WRED_ECN_QUEUE"
 """The counters of marking; the image enables those of queues and ports by itself, these never (init_cfg.json.j2)."""
@@ -96,6 +99,9 @@ def qos_tables(switch: Switch) -> Tables:
     lossless = [c.priority for c in qos.lossless]
     guarded = [port for port in used if port.profile] if lossless else []
     tables: Tables = _maps(qos, platform)
+    if not all(port.trusted for port in used):
+        default = str(qos.default.priority)
+        tables["DSCP_TO_TC_MAP"][UNTRUSTED] = dict.fromkeys(tables["DSCP_TO_TC_MAP"][MAP], default)
     tables["SCHEDULER"] = {
         c.name: {"type": "STRICT"} if c.strict else {"type": "DWRR", "weight": str(c.weight_percent)}
         for c in qos.classes
@@ -183,6 +189,7 @@ def _bindings(
             guarded["pfcwd_sw_enable"] = priorities
     rows: Table = {"global": {"dscp_to_tc_map": MAP}}
     rows.update((port.name, guarded if guard and port.profile else plain) for port in used)
+    rows.update((port.name, {**plain, "dscp_to_tc_map": UNTRUSTED}) for port in used if not port.trusted)
     return rows
 
 
@@ -380,15 +387,14 @@ _HEADROOM = {
 _PROFILE = ("dynamic_th", "static_th", "pool", "size", "xoff", "xon", "xon_offset", "packet_discard_action")
 _STATED = {
     "WRED_PROFILE": {"ecn": "ecn_all", "wred_green_enable": "true"},
-    "PORT_QOS_MAP": {"dscp_to_tc_map": MAP},
 }
 _GROUP_MAPS = ("tc_to_pg_map", "pfc_to_queue_map", "pfc_to_pg_map")
 
 
-def _map(name: str, fields: PatternRow) -> PatternRow:
-    """A table whose fields are numbers or ports; only its row `AZURE` is bound."""
+def _map(name: str, fields: PatternRow, *bound: PatternRow) -> PatternRow:
+    """A table whose fields are numbers or ports; only its row `AZURE` is bound, and those of `bound`."""
     others = Block("<word>", "row", (Silent("<word> <word>"),))
-    return Block(name, name, (Block(MAP, "map", (fields,)), others))
+    return Block(name, name, (Block(MAP, "map", (fields,)), *bound, others))
 
 
 _MAPS = ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_PRIORITY_GROUP_MAP", PFC_GROUPS)
@@ -401,7 +407,11 @@ def _metres(text: str) -> Value:
 TYPES = {"metres": _metres}
 
 ROWS: tuple[PatternRow, ...] = (
-    _map("DSCP_TO_TC_MAP", Fact("<word> <number>", "qos/dscp[{0}]/traffic_class")),
+    _map(
+        "DSCP_TO_TC_MAP",
+        Fact("<word> <number>", "qos/dscp[{0}]/traffic_class"),
+        Block(UNTRUSTED, "untrusted", (Entry("<word> <number>", "map"),)),
+    ),
     *(_map(name, Entry("<word> <number>", "map")) for name in _MAPS),
     _map("CABLE_LENGTH", Entry("<word> <metres>", "map")),
     table("SCHEDULER", *kept("type", "weight")),
@@ -579,11 +589,16 @@ def _finish_bindings(document: Document) -> dict[str, str]:
         if name not in mellanox:
             strange(document, 1, f"table {name} is missing")
     wanted = ("tc_to_queue_map", *(_GROUP_MAPS if mellanox else _GROUP_MAPS[:-1]))
+    trusts = {MAP: "dscp", UNTRUSTED: _untrusted(document)}
     for name, row in rows_of(document, "PORT_QOS_MAP").items():
+        said = value_of(row, "dscp_to_tc_map")
+        if said not in trusts or (name == "global" and said != MAP):
+            wrong = f"dscp_to_tc_map: {said}" if said else f"without dscp_to_tc_map {MAP}"
+            strange(document, line_of(row, "dscp_to_tc_map"), f"PORT_QOS_MAP|{name} {wrong}")
         if name == "global":
             continue
-        if value_of(row, "dscp_to_tc_map") == MAP:
-            document.put(f"interface[{name}]/trust", "dscp", line_of(row, "dscp_to_tc_map"))
+        if said in trusts:
+            document.put(f"interface[{name}]/trust", trusts[said], line_of(row, "dscp_to_tc_map"))
         bound[name] = value_of(row, "pfc_enable")
         if bound[name]:
             document.put(f"interface[{name}]/pfc", *row.values["pfc_enable"])
@@ -591,6 +606,16 @@ def _finish_bindings(document: Document) -> dict[str, str]:
             if field not in row.values:
                 strange(document, row.line, f"PORT_QOS_MAP|{name} without {field} {MAP}")
     return bound
+
+
+def _untrusted(document: Document) -> str:
+    """What ports of that map trust: nothing, where all code points go where most do, to the default class."""
+    found = table_scope(document, "DSCP_TO_TC_MAP").scopes.get("untrusted", {}).get("")
+    classes = [value for value, _ in found.table("map").values()] if found else []
+    read = document.reading.facts
+    every = Counter(read.get(f"qos/dscp[{dscp}]/traffic_class") for dscp in range(64))
+    usual = every.most_common(1)[0][0]
+    return "none" if len(classes) == 64 and set(classes) == {usual} else "something"
 
 
 def _finish_groups(
