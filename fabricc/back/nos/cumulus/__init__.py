@@ -38,7 +38,7 @@ def render(switch: Switch) -> str:
         "interface": interfaces.interfaces(switch, release),
         "qos": qos.qos_tree(switch),
         "router": {**bgp.router(switch, release), **bgp.adaptive_routing(switch, release)},
-        "vrf": bgp.vrf(switch.bgp, release),
+        "vrf": bgp.vrf(switch, release),
         **services.services(switch, release),
     }
     return startup.write([{"header": header}, {"set": content}])

@@ -22,7 +22,7 @@ from fabricc.back.nos.cumulus.words import FABRIC
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.reading.rows import Entry, Fact, Keep
 from fabricc.back.nos.reading.scope import Scope
-from fabricc.fabric.facts import boolean, clause_text, neighbor_key, option_facts
+from fabricc.fabric.facts import boolean, clause_text, neighbor_key, option_facts, outward_facts, static_text
 from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Clause, Spreading, Transport
 
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.rows import Row
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session
+    from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session, StaticRoute
 
 BFD_PROFILE = "fabric"
 FAMILIES = {4: "ipv4", 6: "ipv6"}
+BLACKHOLE = "blackhole"
 TTL_SECURITY_HOPS = 1
 """A neighbour one hop away sends TTL 255, and no other does (RFC 5082)."""
 
@@ -107,8 +108,10 @@ def adaptive_routing(switch: Switch, release: Release) -> Tree:
     return {"adaptive-routing": {release.enable: release.on}} if adapts(switch) else {}
 
 
-def vrf(bgp: Bgp, release: Release) -> Tree:
+def vrf(switch: Switch, release: Release) -> Tree:
     """Everything below `vrf`."""
+    bgp = switch.bgp
+    static: Tree = {route.prefix: _static(route) for route in switch.static_routes}
     process: Tree = {
         "address-family": {
             "ipv4-unicast": _family(bgp, "ipv4", release),
@@ -122,7 +125,14 @@ def vrf(bgp: Bgp, release: Release) -> Tree:
         "peer-group": {name: _group(bgp, group, kind, release) for name, group, kind in peer_groups(bgp)},
         "timers": {"hold": bgp.hold_s, "keepalive": bgp.keepalive_s},
     }
-    return {"default": {"router": {"bgp": {key: part for key, part in process.items() if part != {}}}}}
+    router: Tree = {"bgp": {key: part for key, part in process.items() if part != {}}}
+    return {"default": {"router": {**router, "static": static} if static else router}}
+
+
+def _static(route: StaticRoute) -> Tree:
+    family = "ipv6" if ":" in route.prefix else "ipv4"
+    hops: Tree = {hop: {"type": f"{family}-address"} for hop in route.via}
+    return {"address-family": f"{family}-unicast", "via": hops or {BLACKHOLE: {"type": BLACKHOLE}}}
 
 
 def _family(bgp: Bgp, family: str, release: Release) -> Tree:
@@ -131,7 +141,11 @@ def _family(bgp: Bgp, family: str, release: Release) -> Tree:
     tree: Tree = {
         release.enable: release.on,
         "multipaths": {"ebgp": bgp.maximum_paths},
-        "redistribute": {"connected": {release.enable: release.on, "route-map": bgp.redistribute_map}},
+        "redistribute": {
+            kind: {release.enable: release.on, "route-map": name}
+            for kind, name in (("connected", bgp.redistribute_map), ("static", bgp.static_map))
+            if name
+        },
     }
     own = [prefix for prefix in bgp.aggregates if (":" in prefix) == (family == "ipv6")]
     if own:
@@ -179,6 +193,8 @@ def _group(bgp: Bgp, group: PeerGroup, kind: Transport, release: Release) -> Tre
             f"{family}-unicast": on if family in active else off for family in ("ipv4", "ipv6")
         }
     }
+    if group.password:
+        tree["password"] = group.password
     if bgp.ttl_security:
         tree["ttl-security"] = {release.enable: release.on, "hops": TTL_SECURITY_HOPS}
     if bgp.bfd_interval_ms is None:
@@ -266,6 +282,10 @@ def state(facts: Facts, switch: Switch) -> None:
             del facts[path]
     else:
         facts |= option_facts(bgp)
+    facts |= outward_facts(switch)
+    for route in switch.static_routes:
+        family = "ipv6" if ":" in route.prefix else "ipv4"
+        facts[f"static_route[{route.prefix}]/family"] = f"{family}-unicast"
     neighbors = [neighbor_key(session.transport, session.remote, session.port) for session in bgp.sessions]
     facts.update((f"bgp/neighbor[{key}]/configured", "true") for key in neighbors)
     for key in neighbors if bgp.ttl_security else ():
@@ -374,7 +394,10 @@ def rows(release: Release) -> Sequence[Row]:
         table("address-family", "<ipv4-unicast|ipv6-unicast>",
             *on,
             Keep("multipaths ebgp <integer>", "paths"),
-            node("redistribute", node("connected", *on, Keep("route-map <word>", "map"))),
+            node("redistribute",
+                node("connected", *on, Keep("route-map <word>", "map")),
+                node("static", *on, Keep("route-map <word>", "map")),
+            ),
             table("aggregate-route", "<word>",
                 Keep(f"summary-only {release.on}", "on", "true"),
                 Keep(f"summary-only {release.off}", "on", "false"),
@@ -387,6 +410,7 @@ def rows(release: Release) -> Sequence[Row]:
                 Keep("policy outbound route-map <word>", "export"),
                 Keep("prefix-limits inbound maximum <integer>", "maximum_prefixes"),
             ),
+            Keep("password <word>", "password"),
             node("ttl-security", *on, Keep("hops <integer>", "hops")),
             node("bfd", *bfd),
             here="bgp/peer_group[{0}]/configured",
@@ -399,7 +423,11 @@ def rows(release: Release) -> Sequence[Row]:
             here="bgp/neighbor[{0}]/configured",
         ),
     )  # fmt: skip
-    return node("router", *router), node("vrf", node("default", node("router", process)))
+    static = table("static", "<word>",
+        Keep("address-family <word>", "family"),
+        table("via", "<word>", Keep("type <word>", "type")),
+    )  # fmt: skip
+    return node("router", *router), node("vrf", node("default", node("router", process, static)))
 
 
 class _Bgp(File):
@@ -423,6 +451,8 @@ class _Bgp(File):
         if adaptive := at(root, "router", "adaptive-routing"):
             mode = Spreading.PACKET if is_on(adaptive) else Spreading.HASH
             self.put("load_balancing/mode", mode.value, line_of(adaptive))
+        for prefix, route in entries(at(root, "vrf", "default", "router"), "static").items():
+            self._static(str(prefix), route)
         self._lists()
         for name, route_map in entries(self.policy, "route-map").items():
             clauses = entries(route_map, "rule")
@@ -431,6 +461,20 @@ class _Bgp(File):
                 self._clause(f"route_map[{name}]/{sequence}", clause)
         if self.release.bfd_profiles:
             self.expect(("router", "bfd", "profile"), *_BFD.values())
+
+    def _static(self, prefix: str, route: Scope) -> None:
+        hops = {
+            str(hop): str(scope.values.get("type", ("", 0))[0])
+            for hop, scope in entries(route, "via").items()
+        }
+        kinds = {hop: hop if hop == BLACKHOLE else f"ipv{6 if ':' in hop else 4}-address" for hop in hops}
+        if hops == kinds and (BLACKHOLE not in hops or len(hops) == 1):
+            self.put(
+                f"static_route[{prefix}]", static_text(hop for hop in hops if hop != BLACKHOLE), route.line
+            )
+        else:
+            self.missing(route.line, f"type of a next hop of {prefix} is missing")
+        self.tell(f"static_route[{prefix}]/family", route, "family")
 
     def _process(self, process: Scope) -> None:
         multipath = at(process, "path-selection", "multipath")
@@ -473,6 +517,14 @@ class _Bgp(File):
         else:
             place = line_of(connected) if connected else scope.line
             self.missing(place, "connected routes are not redistributed")
+        static = at(scope, "redistribute", "static")
+        if static and is_on(static) and "map" in static.values:
+            self._refer("route-map", str(static.values["map"][0]))
+            self.agree("bgp/redistribute_static", *static.values["map"])
+        elif static:
+            self.missing(
+                line_of(static), "the route map of static routes is missing, or they are not redistributed"
+            )
         for prefix, aggregate in entries(scope, "aggregate-route").items():
             alone = is_on(aggregate)
             place = aggregate.line if alone else line_of(aggregate)
@@ -501,6 +553,8 @@ class _Bgp(File):
                 if facts.setdefault(fact, (value, line))[0] != value:
                     self.missing(line, f"{fact} differs between the address families")
         facts["families"] = (",".join(active), nearest(group, "address-family"))
+        if "password" in group.values:
+            facts["secret"] = group.values["password"]
         if ttl := at(group, "ttl-security"):
             hops = ttl.values.get("hops")
             facts["ttl_security_hops"] = hops if is_on(ttl) and hops else ("off", line_of(ttl))

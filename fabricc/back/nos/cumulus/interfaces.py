@@ -68,6 +68,8 @@ def interfaces(switch: Switch, release: Release) -> Tree:
         rows[port.name] = row = _port(port, release)
         if port.profile in profiles:
             row["qos"] = profiles[port.profile]
+        if not port.trusted:
+            row["qos"] = {"mapping": {"profile": qos.UNTRUSTED}}
         if adaptive and port.direction in FABRIC:
             row["router"] = adaptive
         if eligible and port.direction is not Direction.UNUSED:

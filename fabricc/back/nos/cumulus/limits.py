@@ -405,6 +405,14 @@ LIMITS = (
         reason="`ecmp-hash` has no field of the RoCE transport header (NVUE object model)",
         remedy="leave it out; more queue pairs per connection spread by their UDP source ports",
     ),
+    Limit(
+        "FAB5725",
+        setting="interface[",
+        reason="a mapping decides the class alone; `qos remark` rewrites code points as packets leave, those of the "
+        "fabric's own too (NVIDIA, Quality of Service, Mark and Remark Traffic)",
+        remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
+        "write `trust_dscp: true` if they mean the same there",
+    ),
     TRIMMING,
     Limit(
         "FAB5723",

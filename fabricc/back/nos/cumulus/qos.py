@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
@@ -59,6 +60,10 @@ DEPARTURES = (
 # --- what NVUE makes of the Fabric's statements ----------------------------------------------------------
 
 
+UNTRUSTED = "untrusted"
+"""The mapping of ports that put what arrives into the default class, whatever its code point."""
+
+
 def profile_name(profile: PortProfile) -> str:
     """The name of a port profile's PFC and marking profiles."""
     return f"roce-{profile.name}"
@@ -102,6 +107,8 @@ def port_qos(switch: Switch) -> dict[str, Tree]:
 def qos_tree(switch: Switch) -> Tree:
     """Everything below `qos`."""
     qos, profiles = switch.qos, used_profiles(switch)
+    lowest: Tree = {"port-default-sp": qos.default.priority, "trust": "port"}
+    untrusted: Tree = {} if all(port.trusted for port in switch.ports) else {UNTRUSTED: lowest}
     tree: Tree = {
         "congestion-control": _marking(qos, profiles),
         "egress-queue-mapping": {
@@ -122,7 +129,8 @@ def qos_tree(switch: Switch) -> Tree:
                 "dscp": {str(dscp): {"switch-priority": c.priority} for c in qos.classes for dscp in c.dscps},
                 "port-default-sp": port_default(qos),
                 "trust": "l3",
-            }
+            },
+            **untrusted,
         },
     }
     alpha = shared_alpha(profiles)
@@ -280,6 +288,7 @@ TYPES: Mapping[str, Mapping[str, int | str]] = {
 }
 
 PORT: Sequence[Row] = (
+    Keep("qos mapping profile <word>", "mapping profile"),
     Keep("qos pfc profile <word>", "pfc profile"),
     Keep("qos congestion-control profile <word>", "marking profile"),
     Keep("qos pfc-watchdog state enable", "watchdog", "true"),
@@ -290,11 +299,14 @@ TRIMMED = Entry("packet-trim egress-eligibility traffic-class <numbers>", "trimm
 """Of a port, where the release trims."""
 
 _QOS = node("qos",
-    node("mapping", node(GLOBAL,
-        Entry("dscp <numbers> switch-priority <integer>", "dscp"),
-        Fact("port-default-sp <integer>", "qos/untagged/traffic_class"),
-        Keep("trust <word>", "trust"),
-    )),
+    node("mapping",
+        node(GLOBAL,
+            Entry("dscp <numbers> switch-priority <integer>", "dscp"),
+            Fact("port-default-sp <integer>", "qos/untagged/traffic_class"),
+            Keep("trust <word>", "trust"),
+        ),
+        entry("<word>", Keep("port-default-sp <integer>", "class"), Keep("trust <word>", "trust")),
+    ),
     node("egress-queue-mapping", node(GLOBAL,
         table("switch-priority", "<numbers>",
             Keep("traffic-class <integer>", "queue"),
@@ -389,6 +401,8 @@ class Policy(File):
             if value is not None:
                 facts[paths[leaf]] = value
             lines[paths[leaf]] = (file, line)
+        if "mapping profile" in port.values:
+            self._mapped(name, port)
         if pfc:
             line = port.values["pfc profile"][1]
             self.put(paths["watchdog"], *port.values.get("watchdog", ("false", line)))
@@ -397,6 +411,20 @@ class Policy(File):
         for number in self.queues if pfc and not marking else ():
             for leaf in _THRESHOLDS:
                 lines[paths[f"queue[{number}]/{leaf}"]] = (file, port.line)
+
+    def _mapped(self, name: str, port: Scope) -> None:
+        """A port with a mapping of its own: what it trusts is nothing, where all goes to the default class."""
+        word, line = port.values["mapping profile"]
+        mapping, usual = entries(self.qos, "mapping").get(word), at(self.qos, "mapping", GLOBAL)
+        if mapping is None:
+            self.reject(line)
+            self.missing(nearest(self.root, "qos", "mapping"), f"mapping {word} is missing")
+            return
+        classes = Counter(value for value, _ in usual.table("dscp").values()) if usual else Counter()
+        default = classes.most_common(1)[0][0] if classes else None
+        values = {key: value for key, (value, _) in mapping.values.items()}
+        trust = "none" if values == {"trust": "port", "class": default} else "something"
+        self.put(port_paths(name)["trust"], trust, line)
 
     def _bound(self, port: Scope, kind: str, profiles: Mapping[Captured, Scope]) -> str:
         """The profile that a port names, if it is defined."""
