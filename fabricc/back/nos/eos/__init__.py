@@ -43,7 +43,7 @@ def view(switch: Switch) -> SwitchView:
         balancing=balancing,
         interfaces=interfaces.interfaces_view(switch, policy),
         qos=policy,
-        bgp=bgp.bgp_view(switch.bgp),
+        bgp=bgp.bgp_view(switch),
     )
 
 

@@ -17,12 +17,13 @@ from fabricc.back.nos.cli_dialect.policy_view import (
     groups_in_use,
     length_words,
 )
+from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Fact, Keep, Silent
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import neighbor_key
+from fabricc.fabric.facts import neighbor_key, outward_facts
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PeerGroup, PrefixList, Session
 
+DISCARD = "Null0"
 DEFAULT_TIMERS_S = (60, 180)
 # A direct neighbour's packets arrive with the TTL they left with, which passes for any number of hops.
 GTSM_HOPS = 1
@@ -61,6 +63,7 @@ class GroupView:
     ipv4: bool
     ipv6: bool
     next_hop_ipv6: bool
+    password: str | None
 
 
 class NeighborView(NamedTuple):
@@ -104,6 +107,8 @@ class BgpView:
     bfd_multiplier: int
     maximum_hops: int | None
     redistribute_map: str
+    static_map: str | None
+    static_routes: list[tuple[str, str, str]]
     aggregates: list[str]
     groups: list[GroupView]
     neighbors: list[NeighborView]
@@ -114,8 +119,9 @@ class BgpView:
     clauses: list[ClauseView]
 
 
-def bgp_view(bgp: Bgp) -> BgpView:
-    """The view of one BGP process and the policy it uses."""
+def bgp_view(switch: Switch) -> BgpView:
+    """The view of one BGP process, the policy it uses, and the static routes beside it."""
+    bgp = switch.bgp
     timers = (bgp.keepalive_s, bgp.hold_s)
     return BgpView(
         asn=bgp.asn,
@@ -129,6 +135,8 @@ def bgp_view(bgp: Bgp) -> BgpView:
         bfd_multiplier=bgp.bfd_multiplier,
         maximum_hops=GTSM_HOPS if bgp.ttl_security else None,
         redistribute_map=bgp.redistribute_map,
+        static_map=bgp.static_map,
+        static_routes=static_lines(switch.static_routes, DISCARD),
         aggregates=in_address_order(bgp.aggregates),
         groups=[_group(bgp, group, transport) for group, transport in groups_in_use(bgp)],
         neighbors=[_neighbor(str(s.remote), s) for s in numbered_sessions(bgp)],
@@ -155,6 +163,7 @@ def _group(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
         ipv4=transport is Transport.IPV4 or (unnumbered and bgp.ipv4),
         ipv6=transport is Transport.IPV6 or (unnumbered and bgp.ipv6),
         next_hop_ipv6=unnumbered,
+        password=group.password,
     )
 
 
@@ -183,13 +192,14 @@ def state(facts: Facts, switch: Switch) -> None:
         if session.transport is Transport.UNNUMBERED:
             del facts[prefix + "description"]
     facts["platform/wait_install"] = "true"
+    facts |= outward_facts(switch)
 
 
 # --- and back -----------------------------------------------------------------------------------------
 
 _FAMILIES = ("ipv4", "ipv6")
 _STATED = (
-    "remote_asn", "description", "import", "export", "maximum_prefixes", "send_community", "maximum_hops",
+    "remote_asn", "description", "import", "export", "maximum_prefixes", "send_community", "maximum_hops", "secret",
 )  # fmt: skip
 
 
@@ -218,6 +228,8 @@ _NEIGHBOR = (
     Keep("description <rest>", "description"),
     Keep("bfd", "bfd"),
     Keep("send-community", "send_community"),
+    Keep("password 0 <word>", "secret"),
+    Keep("password 7 <word>", "secret"),
     Keep("ttl maximum-hops <0-254>", "maximum_hops"),
     Keep("route-map <word> in", "import"),
     Keep("route-map <word> out", "export"),
@@ -227,6 +239,7 @@ _IPV4 = (Keep("activate", "ipv4"), Keep("next-hop address-family ipv6 originate"
 _IPV6 = (Keep("activate", "ipv6"),)
 
 ROWS: Sequence[Row] = (
+    *static_rows(DISCARD),
     Block("router bfd", "", (Fact("interval <integer> min-rx <integer> multiplier <integer> default", _bfd),)),
     Fact("router bgp <asn>", "bgp/asn"),
     Block("router bgp <asn>", "bgp", (
@@ -241,6 +254,7 @@ ROWS: Sequence[Row] = (
         Keep("no bgp bestpath as-path multipath-relax", "multipath_relax", "false"),
         Fact("aggregate-address <prefix> summary-only", "bgp/aggregate[{1}]", "summary-only"),
         Fact("redistribute connected route-map <word>", "bgp/redistribute_connected"),
+        Fact("redistribute static route-map <word>", "bgp/redistribute_static"),
         Each("neighbor <word>", "neighbor", _NEIGHBOR),
         Each("neighbor interface <ports>", "interface", (
             Keep("(peer group|peer-group) <word> remote-as <asn>", {"group": "{2}", "remote_asn": "{3}"}),
@@ -258,7 +272,8 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State timers, and sessions with what their peer groups say; the last process counts."""
+    """State routes, timers, and sessions with what their peer groups say; the last process counts."""
+    state_static(document)
     for bgp in [*document.scope.each("bgp").values()][-1:]:
         keepalive_s, hold_s = DEFAULT_TIMERS_S
         values, line = bgp.values, bgp.line

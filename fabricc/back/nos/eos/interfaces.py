@@ -52,6 +52,7 @@ class PortView(NamedTuple):
     ipv4: str | None
     ipv6: str | None
     unnumbered: bool
+    policy: str | None
     mtu: int | None
     speed: str
     fec: bool
@@ -96,16 +97,23 @@ def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
 
 
 def _ports(switch: Switch, buffers: bool) -> list[PortView]:
-    kinds: dict[tuple[bool, int, int, int, str | None], _Alike] = {}
+    kinds: dict[tuple[bool, int, int, int, str | None, bool], _Alike] = {}
     delays = {profile: qos.delay_words(us) for profile, us in qos.delays(switch).items()}
     views = []
     for port in switch.ports:
-        kind = (port.direction is not UNUSED, port.mtu, port.speed_gbps, port.lanes, port.profile)
+        kind = (
+            port.direction is not UNUSED,
+            port.mtu,
+            port.speed_gbps,
+            port.lanes,
+            port.profile,
+            port.trusted,
+        )
         alike = kinds.get(kind)
         if alike is None:
             alike = kinds[kind] = _alike(port, delays, buffers)
         own = (port.name, port.description, not port.enabled, port.ipv4, port.ipv6, port.unnumbered)
-        views.append(PortView(*own, *alike))
+        views.append(PortView(*own, None if port.trusted else qos.UNTRUSTED_PROFILE, *alike))
     return views
 
 
@@ -116,7 +124,7 @@ def _alike(port: Port, delays: Mapping[str, str], buffers: bool) -> _Alike:
         port.mtu if used and port.mtu != DEFAULT_MTU else None,
         _speed_word(port),
         _fec(port) is not None,
-        qos.profile_name(port.profile) if used else None,
+        qos.profile_name(port.profile, port.trusted) if used else None,
         delays.get(port.profile or "") if used else None,
         qos.mmu_name(port.profile) if used and buffers and port.profile else None,
     )
@@ -144,6 +152,8 @@ def state(facts: Facts, switch: Switch) -> None:
         paths = port_paths(port.name)
         facts[paths["lanes"]] = port.lanes
         facts[paths["routed"]] = "true"
+        if not port.trusted:
+            facts[paths["set_dscp"]] = switch.qos.default.data_dscp
         if encoding := _fec(port):
             facts[paths["fec"]] = encoding
         if delays and port.direction is not UNUSED and (threshold_us := delays.get(port.profile or "")):
@@ -188,6 +198,7 @@ ROWS: Sequence[Row] = (
         Keep("ipv6 address <prefix6>", "ipv6"),
         Silent("no (ip|ipv6) address"),
         Keep("service-profile <word>", "qos_profile"),
+        Keep("service-policy type qos input <word>", "policy"),
         Keep("platform trident mmu queue interface-profile <word>", "mmu_profile"),
         Keep("platform trident mmu queue profile <word> apply", "mmu_profile"),
         *qos.DELAY_ROWS,
@@ -200,7 +211,7 @@ ROWS: Sequence[Row] = (
     )),
     Silent("transceiver qsfp default-mode 4x10G"),
 )  # fmt: skip
-_KEPT = frozenset({"qos_profile", "mmu_profile", "vrf", "link_local", "ecn_count"})
+_KEPT = frozenset({"qos_profile", "mmu_profile", "policy", "vrf", "link_local", "ecn_count"})
 """Names of what is no fact of an interface by itself."""
 _EXISTS = frozenset({"enabled", "mmu_profile", "vrf", "ecn_delay_us", "ecn_count"})
 """What is said of an interface that does nothing."""
@@ -244,6 +255,8 @@ def finish(document: Document) -> None:
                 copied = used[profiles] = _copied(document, *profiles)
             facts.update(copied.facts[port])
             lines.update(copied.lines[port])
+            if "policy" in values and (said := qos.marked(document, values["policy"])):
+                document.put(paths["set_dscp"], *said)
             if "ecn_delay_us" in values or "ecn_count" in values:
                 _delay(document, paths, block, copied.waiting)
 

@@ -8,6 +8,7 @@ is no ramp and no probability, so the threshold is Kmax: where the policy marks 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     Stated = tuple[str, Value, int]
 
 LOSSY_PROFILE = "LOSSY"
+UNTRUSTED_PROFILE = "UNTRUSTED"
+"""The QoS profile, and the policy map, of ports whose packets all go to the default class."""
 EGRESS_LOSSLESS_EXPONENT = 3  # the largest: PFC, not the egress limit, is to hold a lossless queue back
 # What a watched queue is given of the link before all scheduling: the watchdog asks for some, and as it may go
 # before strict queues too (assumed), it is the least there is.
@@ -94,12 +97,13 @@ class QueueView:
 
 @dataclass(frozen=True, slots=True)
 class QosProfileView:
-    """One `qos profile`; `no_drop` are its PFC priorities."""
+    """One `qos profile`; `no_drop` are its PFC priorities, `trusted` whether code points decide the class."""
 
     name: str
     no_drop: list[int]
     watchdog: bool
     queues: list[QueueView]
+    trusted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,7 @@ class QosView:
         traffic_classes: traffic class of each DSCP, as (dscp, traffic class), ascending.
         mmu_default: the buffer profile of ports that apply none, the one with the most headroom.
         headroom_pool_bytes: None where the platform keeps no shared headroom pool or EOS cannot set one.
+        untrusted: policy map, code point and traffic class of what arrives at ports that trust none; None without.
     """
 
     queue: str
@@ -153,6 +158,7 @@ class QosView:
     mmu_default: str | None
     headroom_pool_bytes: int | None
     watchdog: WatchdogView | None
+    untrusted: tuple[str, int, int] | None
 
 
 def qos_view(switch: Switch) -> QosView:
@@ -168,12 +174,23 @@ def qos_view(switch: Switch) -> QosView:
         mmu_default=mmu_name(default.name) if default else None,
         headroom_pool_bytes=_headroom_pool(switch),
         watchdog=_watchdog(qos.watchdog),
+        untrusted=_untrusted(switch),
     )
 
 
+def _untrusted(switch: Switch) -> tuple[str, int, int] | None:
+    """Ports that are not trusted set code point and class of all that arrives (EOS, ACL-based QoS)."""
+    if all(port.trusted for port in switch.ports):
+        return None
+    default = switch.qos.default
+    return UNTRUSTED_PROFILE, default.data_dscp, default.priority
+
+
 @cache
-def profile_name(profile: str | None) -> str:
+def profile_name(profile: str | None, trusted: bool = True) -> str:
     """The QoS profile of ports that have this port profile."""
+    if not trusted:
+        return UNTRUSTED_PROFILE
     return f"ROCE-{profile.upper()}" if profile else LOSSY_PROFILE
 
 
@@ -195,9 +212,11 @@ def _profiles(switch: Switch) -> list[QosProfileView]:
         )
         for profile in qos.profiles
     ]
-    if any(port.profile is None and port.direction is not UNUSED for port in switch.ports):
-        queues = [_queue(c, None, watchdog, by_bytes) for c in qos.classes]
-        profiles.append(QosProfileView(LOSSY_PROFILE, [], watchdog=False, queues=queues))
+    lossy = {port.trusted for port in switch.ports if port.profile is None and port.direction is not UNUSED}
+    queues = [_queue(c, None, watchdog, by_bytes) for c in qos.classes]
+    for trusted in sorted(lossy):
+        name = profile_name(None, trusted)
+        profiles.append(QosProfileView(name, [], watchdog=False, queues=queues, trusted=trusted))
     return sorted(profiles, key=lambda profile: natural(profile.name))
 
 
@@ -441,10 +460,14 @@ _QUEUE = (
 ROWS: Sequence[Row] = (
     Block("qos profile <word>", "qos profile", (
         Keep("qos trust dscp", "trust", "dscp"),
+        Keep("no qos trust", "trust", "none"),
         Keep("priority-flow-control on", "pfc"),
         Keep("priority-flow-control pause watchdog", "watchdog"),
         Entry("priority-flow-control priority <0-7> no-drop", "no_drop"),
         Block("(tx-queue|uc-tx-queue) <integer>", "queue", _QUEUE),
+    )),
+    Block("policy-map type quality-of-service <word>", "policy map", (
+        Block("class class-default", "", (Keep("set dscp <0-63>", "dscp"), Keep("set traffic-class <0-7>", "class"))),
     )),
     Block("platform trident mmu queue profile <word>", "mmu profile", (
         Keep("ingress headroom [bytes] <integer>", "headroom/xoff_bytes"),
@@ -495,6 +518,18 @@ def profiles_of(document: Document, qos: Value | None, mmu: Value | None) -> Pro
         )
     buffers = document.scope.each("mmu profile").get(mmu)
     return Profiles((*stated, *(_of_buffers(buffers) if buffers is not None else ())), waiting)
+
+
+def marked(document: Document, policy: Said) -> Said | None:
+    """The code point that a policy map gives all that arrives; None where it does not put it into the default class."""
+    found = document.scope.each("policy map").get(policy[0])
+    values = found.values if found is not None else {}
+    classes = Counter(value for value, _ in document.scope.table("traffic classes").values())
+    usual = classes.most_common(1)[0][0] if classes else None
+    if values.get("class", (None, 0))[0] != usual or "dscp" not in values:
+        document.reject(policy[1])
+        return None
+    return values["dscp"]
 
 
 def default_mmu(document: Document) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cli_dialect.static import static_lines
 from fabricc.back.nos.frr import bgp, interfaces, qos, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
@@ -88,7 +89,7 @@ def render_frr_conf(
             for family, name in (route_maps_of_source or {}).items()
             if (address := switch.loopback6 if family == "ipv6" else switch.loopback4)
         ],
-        "static_routes": bgp.static_view(switch.static_routes),
+        "static_routes": static_lines(switch.static_routes, bgp.DISCARD),
         "graceful_restart": graceful_restart,
         **bgp.bgp_view(switch.bgp, multipath_limit, bfd_profile),
     }

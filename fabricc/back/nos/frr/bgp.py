@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import clause_view
+from fabricc.back.nos.cli_dialect.static import state_static, static_rows
 from fabricc.back.nos.frr.words import (
     ANY,
     BFD_INTERVAL_MS,
@@ -22,7 +23,7 @@ from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import Scope
 from fabricc.back.nos.reading.types import asn
-from fabricc.fabric.facts import clause_text, neighbor_key, static_text
+from fabricc.fabric.facts import clause_text, neighbor_key
 from fabricc.fabric.routing import Clause, Transport
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.types import Captured
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PrefixRule, Session, StaticRoute
+    from fabricc.fabric.routing import Bgp, PrefixRule, Session
 
 DISCARD = "blackhole"
 TTL_SECURITY_HOPS = 1  # of a neighbour on the same cable
@@ -117,15 +118,6 @@ def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, o
             for clause in each.clauses
         ],
     }
-
-
-def static_view(routes: Iterable[StaticRoute]) -> list[dict[str, str]]:
-    """What `frr.conf.j2` prints of static routes: a line for each next hop."""
-    return [
-        {"family": f"ip{'v6' if ':' in route.prefix else ''}", "prefix": route.prefix, "via": via}
-        for route in routes
-        for via in route.via or (DISCARD,)
-    ]
 
 
 def _groups(bgp: Bgp) -> list[GroupView]:
@@ -250,13 +242,7 @@ ROWS: Sequence[Row] = (
     *(_list(f"{keyword} prefix-list", f"{keyword} prefix-list", partial(_rule, keyword)) for keyword in ANY),
     _list("bgp community-list standard", "community-list", _communities),
     *(Keep(f"{keyword} protocol bgp route-map <word>", f"{keyword} source") for keyword in ANY),
-    *(
-        Each(f"{keyword} route <prefix{family}>", "static route", (
-            Entry(f"<address{family}>", "via"),
-            Keep("(blackhole|Null0)", "discard"),
-        ))
-        for keyword, family in (("ip", 4), ("ipv6", 6))
-    ),
+    *static_rows("(blackhole|Null0)"),
     Each("route-map <word>", "route-map", (
         Keep("<permit|deny> <integer>", "action", "{1}"),
         Block("<permit|deny> <integer>", "clause", (
@@ -310,8 +296,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
     """State lists, maps, timers, and sessions with what their peer groups say; the first process counts."""
     scope = document.scope
     _finish_policy(document)
-    for prefix, route in scope.each("static route").items():
-        document.put(f"static_route[{prefix}]", static_text(map(str, route.table("via"))), route.line)
+    state_static(document)
     for name, profile in scope.each("profile").items():
         document.put(f"structure/bfd_profile[{name}]", "true", profile.line)
     processes = [*scope.each("bgp").items()]
