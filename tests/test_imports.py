@@ -79,7 +79,10 @@ def test_a_circle_is_found_also_when_a_function_hides_it() -> None:
 
 INSIDE = {
     "fabricc": (1, "every start of the command imports it"),
-    "fabricc.compiler.compiled": (3, "`validate` needs neither readers and rules nor InfiniBand"),
+    "fabricc.compiler.compiled": (
+        4,
+        "`validate` needs neither readers and rules nor InfiniBand or further networks",
+    ),
     "fabricc.compiler.driver": (
         3,
         "a build that finds nothing to do takes half the time without the compiler",

@@ -12,11 +12,10 @@ from fabricc.base.diagnostics.text import render_text
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.accept import settled
-from fabricc.compiler.gaps import capability_gaps
 from fabricc.compiler.inputs import digests
 from fabricc.compiler.lock_file import lock_of, read_lock
 from fabricc.compiler.naming import Naming
-from fabricc.compiler.overlays import read_overlays
+from fabricc.compiler.overlays import completed
 from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.rendering import rendered
 from fabricc.compiler.repinning import Repinning
@@ -271,23 +270,6 @@ def compile_spec(
         draft=planned.draft,
         repinned=repinned,
     )
-
-
-def completed(
-    spec: ClusterSpec, folder: Path, fabric: Fabric | None, sources: dict[str, str], *, gaps: bool
-) -> tuple[Fabric | None, list[Diagnostic]]:
-    """A planned fabric with the overlays of its spec, and what its back ends cannot express.
-
-    `sources` gets the texts of overlays.
-    """
-    if fabric is None:
-        return None, []
-    found = list(capability_gaps(spec, fabric)) if gaps else []
-    if spec.overlays:
-        fabric, unfit, texts = read_overlays(spec, folder, fabric)
-        found += unfit
-        sources |= texts
-    return fabric, found
 
 
 def _ethernet_wanted(spec: ClusterSpec) -> Diagnostic:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.compiler.compiled import completed
 from fabricc.compiler.naming import Naming
+from fabricc.compiler.overlays import completed
 from fabricc.front.planning import plan
 from fabricc.front.planning.networks import joined, meeting, with_hosts
 from fabricc.front.planning.touched import touched

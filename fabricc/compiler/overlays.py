@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
+from fabricc.compiler.gaps import capability_gaps
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import OverlayPlan
 from fabricc.fabric.model import SECRET_PREFIX, Overlay, TierName
@@ -28,6 +29,23 @@ _SECRET = re.compile(
     r"\b[\"']?[\s:=]+\S"
     r"|\b(?:tacacs|radius)\S*\b.*\bkey\b[\"']?[\s:=]+\S"
 )
+
+
+def completed(
+    spec: ClusterSpec, folder: Path, fabric: Fabric | None, sources: dict[str, str], *, gaps: bool
+) -> tuple[Fabric | None, list[Diagnostic]]:
+    """A planned fabric with the overlays of its spec, and what its back ends cannot express.
+
+    `sources` gets the texts of overlays.
+    """
+    if fabric is None:
+        return None, []
+    found = list(capability_gaps(spec, fabric)) if gaps else []
+    if spec.overlays:
+        fabric, unfit, texts = read_overlays(spec, folder, fabric)
+        found += unfit
+        sources |= texts
+    return fabric, found
 
 
 def read_overlays(
