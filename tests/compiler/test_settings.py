@@ -10,7 +10,7 @@ from fabricc.compiler.gaps import unexpressed
 from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
 from fabricc.fabric.model import Snmp, Switch, Tacacs
 from fabricc.fabric.qos import Trimming
-from fabricc.fabric.routing import OPTIONS, LoadBalancing, Spreading
+from fabricc.fabric.routing import OPTIONS, LoadBalancing, Spreading, StaticRoute
 from tests.samples import tor
 
 TOR = tor()
@@ -26,7 +26,15 @@ ASKED = replace(
     TOR,
     management=MANAGEMENT,
     load_balancing=LoadBalancing(Spreading.FLOWLET, True, 128),
-    bgp=replace(TOR.bgp, **dict.fromkeys(OPTIONS, True)),
+    bgp=replace(
+        TOR.bgp,
+        **dict.fromkeys(OPTIONS, True),
+        static_map="STATIC",
+        groups=tuple(replace(group, password="FABRICC-SECRET-core") for group in TOR.bgp.groups),
+        sessions=TOR.bgp.sessions[:1],
+    ),
+    static_routes=(StaticRoute("0.0.0.0/0", ("192.0.2.1",)),),
+    ports=(replace(TOR.ports[0], trusted=False),),
 )
 
 
@@ -54,6 +62,10 @@ def test_settings_are_facts_only_when_asked_for() -> None:
         "load_balancing/flowlet_idle_us": 128,
         "load_balancing/queue_pairs": "true",
         **{f"bgp/{name}": "true" for name in OPTIONS},
+        "static_route[0.0.0.0/0]": "192.0.2.1",
+        "bgp/redistribute_static": "STATIC",
+        "bgp/neighbor[10.64.0.0]/secret": "FABRICC-SECRET-core",
+        "interface[p1]/set_dscp": 0,
     }
 
 
@@ -66,7 +78,15 @@ def test_a_setting_that_a_back_end_does_not_state_is_refused_once_by_name() -> N
 
 def test_what_is_stated_or_explained_is_not_refused_again() -> None:
     explained = Gap("FAB5299", SETTINGS["bgp/ttl_security"], "why", "what to do")
-    refused = unexpressed(ASKED, Silent("management/", "load_balancing/mode"), [explained])
+    stated = (
+        "management/",
+        "load_balancing/mode",
+        "static_route[",
+        "bgp/redistribute",
+        "bgp/neighbor[",
+        "interface[",
+    )
+    refused = unexpressed(ASKED, Silent(*stated), [explained])
     assert [gap.feature for gap in refused] == ["a flowlet pause", "hashing of RoCE queue pairs"]
 
 
