@@ -147,6 +147,8 @@ TITLES: dict[str, str] = {
     "FAB3055": "Subnets that cores would join",
     "FAB3056": "Racks that do not say how many hosts they hold",
     "FAB3057": "A rack in several units",
+    "FAB3058": "More units than the listed pods hold",
+    "FAB3059": "A last pod that wastes spines",
     "FAB3080": "An external link at no switch",
     "FAB3081": "An external link at a port that is not free",
     "FAB3082": "An external link of a speed that the switch lacks",

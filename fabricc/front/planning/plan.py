@@ -23,6 +23,7 @@ from fabricc.front.planning.external import external
 from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
 from fabricc.front.planning.out_of_band import out_of_band_findings
+from fabricc.front.planning.pods import check_pods, numbered, pod_findings
 from fabricc.front.planning.quality import quality
 from fabricc.front.planning.racks import rack_findings, racks_of
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
@@ -79,11 +80,13 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         if worst(softened(findings, spec.accept)) is Severity.ERROR:
             return Plan(None, lock, tuple(findings))
         width = digits(spec, lock.strides)
-        found = identities(spec, lock.units, lock.hosts, width)
+        found = identities(spec, lock.units, lock.hosts, width, lock.strides.get("units_per_pod"))
         check_joined(spec, models, len(found.units), lock.strides)
+        check_pods(spec, models, catalog, found, lock)
         present = max(found.units) + 1
-        units = max(present, spec.gpus.capacity_units or 0)
+        units = numbered(spec, present, lock)
         sizing = size(spec, models, present, units, lock.strides, catalog)
+        findings.extend(pod_findings(spec, models, catalog, sizing, units, lock))
         addresses = _addresses(spec)
         strides = _strides(spec, sizing, units, addresses, lock.strides)
         routing = _routing(spec, sizing, strides, models, findings)

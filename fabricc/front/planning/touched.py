@@ -99,7 +99,8 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
         return None
     strides = Strides(**{name: lock.strides.get(name, getattr(after.strides, name)) for name in NAMES})
     room = min(sizing.capacity_units, lock.strides.get("unit", sizing.capacity_units))
-    known = identities(spec, lock.units, lock.hosts, digits(spec, lock.strides)).units
+    pod_stride = lock.strides.get("units_per_pod")
+    known = identities(spec, lock.units, lock.hosts, digits(spec, lock.strides), pod_stride).units
     slots = lock.strides.get("host", sizing.shape.hosts_per_unit)
     units = {
         coordinate: replace(unit, hosts={slot: name for slot, name in unit.hosts.items() if slot < slots})

@@ -33,6 +33,7 @@ class _Memory:
     every_unit: bool
     prefix: str
     width: Digits
+    pods: Pods
     used: set[int] = field(default_factory=set)
     slots: dict[int, set[int]] = field(default_factory=dict)
 
@@ -40,7 +41,10 @@ class _Memory:
         """The coordinate of a unit: the remembered one, or the lowest never used."""
         if key in self.units:
             return self.units[key]
-        coordinate = next(number for number in count(len(self.used)) if number not in self.used)
+        start = 0 if self.pods.sizes else len(self.used)
+        coordinate = next(
+            number for number in count(start) if number not in self.used and self.pods.holds(number)
+        )
         self.used.add(coordinate)
         if named or self.every_unit:
             self.units[key] = coordinate
@@ -67,6 +71,21 @@ class _Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Pods:
+    """The numbers of units of pods that the spec lists, each of which has `stride` coordinates."""
+
+    sizes: tuple[int, ...]
+    stride: int
+
+    def holds(self, coordinate: int) -> bool:
+        """Whether a unit may have the coordinate: any where none are listed, and any beyond those that are."""
+        if not self.sizes or coordinate >= len(self.sizes) * self.stride:
+            return True
+        pod, place = divmod(coordinate, self.stride)
+        return place < self.sizes[pod]
+
+
+@dataclass(frozen=True, slots=True)
 class Digits:
     """Digits of the numbers in generated names: enough for the capacity, so that names sort in topological order."""
 
@@ -90,19 +109,23 @@ def identities(
     locked_units: Mapping[str, int],
     locked_hosts: Mapping[str, tuple[int, int]],
     width: Digits,
+    pod_stride: int | None = None,
 ) -> Identities:
     """Give every unit and host of the spec its coordinate.
 
     A single group of counted hosts needs no memory: unit n has coordinate n. Everything named, and every unit
-    of several groups, is remembered, also after it left the spec, so that its numbers are not given to another.
+    of several groups or of listed pods, is remembered, also after it left the spec, so that its numbers are not given
+    to another. `pod_stride`: coordinates of a pod as the lock pins them.
     """
     groups = spec.gpus.groups
+    listed = spec.spines.pods if spec.spines else ()
     memory = _Memory(
         dict(locked_units),
         dict(locked_hosts),
-        every_unit=len(groups) > 1 or bool(locked_units),
+        every_unit=len(groups) > 1 or bool(locked_units) or bool(listed),
         prefix="su" if spec.gpus.wiring == "rail" else "rack",
         width=width,
+        pods=Pods(listed, pod_stride or max(listed, default=1)),
     )
     memory.used.update(memory.units.values())
     for unit, slot in memory.hosts.values():

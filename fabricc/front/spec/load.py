@@ -331,6 +331,8 @@ def _nos(text: str) -> NosChoice:
 
 def _tier(raw: Mapping[str, Any]) -> Tier:
     ratio = raw.get("oversubscription")
+    per_pod = raw.get("units_per_pod")
+    pods = tuple(per_pod) if isinstance(per_pod, list) else ()
     return Tier(
         model=raw["model"],
         nos=_nos(raw.get("nos", "")),
@@ -339,9 +341,10 @@ def _tier(raw: Mapping[str, Any]) -> Tier:
         uplinks=raw.get("uplinks"),
         uplink_gbps=raw.get("uplink_gbps"),
         reserved_ports=raw["reserved_ports"],
-        units_per_pod=raw.get("units_per_pod"),
+        units_per_pod=max(pods) if pods else per_pod,
         n_minus_1=raw.get("n_minus_1", False),
         rails=raw.get("rails"),
+        pods=pods,
     )
 
 

@@ -90,6 +90,7 @@ class Tier:
         units_per_pod: units behind one set of spines in a three-tier fabric, or None.
         n_minus_1: `oversubscription` has to hold with any one switch of the tier above lost, too.
         rails: rails that share a set of spines, or None for all of them.
+        pods: units of each pod where the spec lists them; `units_per_pod` is then the most.
     """
 
     model: str
@@ -102,6 +103,7 @@ class Tier:
     units_per_pod: int | None = None
     n_minus_1: bool = False
     rails: int | None = None
+    pods: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from fabricc.front.planning.infiniband.refusals import (
     placeholders,
 )
 from fabricc.front.planning.models import UnfitError, models_of
+from fabricc.front.planning.pods import check_pods, numbered
 from fabricc.front.planning.room import Room, port_rooms
 from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
@@ -134,10 +135,11 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
         models = models_of(spec, catalog)
         check_hardware(spec, models, NOS)
         width = digits(spec, lock.strides)
-        found = identities(spec, lock.units, lock.hosts, width)
+        found = identities(spec, lock.units, lock.hosts, width, lock.strides.get("units_per_pod"))
         check_joined(spec, models, len(found.units), lock.strides)
+        check_pods(spec, models, catalog, found, lock)
         present = max(found.units) + 1
-        units = max(present, spec.gpus.capacity_units or 0)
+        units = numbered(spec, present, lock)
         sizing = size(spec, models, present, units, lock.strides, catalog)
         uplinks = spread(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))

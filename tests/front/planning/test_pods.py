@@ -1,0 +1,97 @@
+"""Pods of different numbers of units, and a last pod that is nearly empty."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.front.planning.support import document, fabric_of, planned
+from tests.front.planning.test_growth import identity
+
+CORES = {"model": "sn5400", "nos": "frr"}
+
+
+def pods_of(units: int, pods: Any, **gpus: Any) -> dict[str, Any]:
+    """Units of four hosts, in pods."""
+    spines = {"units_per_pod": pods, "oversubscription": 2}
+    gpus = {"hosts": 4 * units, "hosts_per_unit": 4, "wiring": "rail", **gpus}
+    return document(gpus=gpus, spines=spines, cores=CORES)
+
+
+def test_each_pod_has_the_units_that_the_spec_lists() -> None:
+    fabric = fabric_of(pods_of(12, [3, 4, 2, 3]))
+    pods = [coordinate // fabric.shape.units_per_pod for coordinate in fabric.units]
+    assert [pods.count(pod) for pod in range(4)] == [3, 4, 2, 3]
+    assert [unit.name for unit in fabric.units.values()][2:4] == ["su003", "su005"]
+    assert fabric.counts()["spines"] == 4 * fabric.shape.spines
+    assert fabric.counts()["tors"] == 12 * 8
+
+
+def test_equal_pods_may_be_listed() -> None:
+    assert identity(fabric_of(pods_of(8, [4, 4]))) == identity(fabric_of(pods_of(8, 4)))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_pods_that_grow_renumber_nothing(data: st.DataObject) -> None:
+    """A pod takes the numbers that it left free, and further pods those after the last."""
+    pods = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3).map(lambda sizes: [*sizes, 4]))
+    before = planned(pods_of(data.draw(st.integers(1, sum(pods))), pods, capacity=256))
+    assert before.fabric is not None, before.diagnostics
+    for _ in range(2):
+        pods = [data.draw(st.integers(size, 4)) for size in pods] + data.draw(
+            st.lists(st.integers(1, 4), max_size=1)
+        )
+        units = data.draw(st.integers(len(before.fabric.units), sum(pods)))
+        after = planned(pods_of(units, pods), before.lock)
+        assert after.fabric is not None, after.diagnostics
+        old, new = identity(before.fabric), identity(after.fabric)
+        assert {key: new.get(key) for key in old} == old
+        before = after
+        assert before.fabric is not None
+
+
+def test_more_units_than_listed_are_refused_with_a_list_that_holds_them() -> None:
+    (problem,) = planned(pods_of(12, [3, 4])).diagnostics
+    assert problem.code == "FAB3058"
+    found = re.search(r"`units_per_pod: \[(.*)\]` holds", problem.help)
+    assert found
+    more = [int(number) for number in found[1].split(", ")]
+    assert more == [3, 4, 4, 1]
+    assert len(fabric_of(pods_of(12, more)).units) == 12
+
+
+@pytest.mark.parametrize("first", [pods_of(6, 3), pods_of(6, [3, 3])])
+def test_larger_pods_than_the_lock_has_numbers_for_are_refused(first: dict[str, Any]) -> None:
+    before = planned(first)
+    (problem,) = planned(pods_of(8, [4, 4]), before.lock).diagnostics
+    assert (problem.code, "units_per_pod to 3" in problem.message) == ("FAB3020", True)
+
+
+def test_pods_whose_units_have_no_memory_are_not_cut_anew_in_silence() -> None:
+    before = planned(pods_of(8, 4))
+    (problem,) = planned(pods_of(8, [3, 4, 4]), before.lock).diagnostics
+    assert problem.code == "FAB3020"
+
+
+@pytest.mark.parametrize(
+    ("units", "ratio", "told"), [(5, 1, "3 takes 8"), (8, 2, "4 takes 4"), (14, 4, "5 takes 8")]
+)
+def test_a_nearly_empty_last_pod_is_told_with_the_number_that_takes_fewer_switches(
+    units: int, ratio: int, told: str
+) -> None:
+    gpus = {"hosts": 32 * units, "hosts_per_unit": 32}
+    spec = document(gpus=gpus, spines={"oversubscription": ratio}, cores=CORES)
+    result = planned(spec)
+    assert result.fabric is not None
+    (note,) = [d for d in result.diagnostics if d.code == "FAB3059"]
+    found = re.search(r"`spines\.units_per_pod: (\d+)` takes (\d+) switches less", note.help)
+    assert found
+    assert f"{found[1]} takes {found[2]}" == told
+    spec["spines"]["units_per_pod"] = int(found[1])
+    counts, other = result.fabric.counts(), fabric_of(spec).counts()
+    assert counts["spines"] + counts["cores"] - other["spines"] - other["cores"] == int(found[2])
