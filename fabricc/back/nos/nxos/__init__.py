@@ -51,7 +51,7 @@ def switch_view(switch: Switch) -> SwitchView:
         ports=interfaces.ports(switch),
         loopback4=switch.loopback4,
         loopback6=switch.loopback6,
-        bgp=bgp.bgp_view(switch.bgp),
+        bgp=bgp.bgp_view(switch),
     )
 
 

@@ -21,13 +21,14 @@ from fabricc.back.nos.cli_dialect.policy_view import (
     groups_in_use,
     length_words,
 )
+from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.nxos.words import ONCE, define, part, state_part
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep
 from fabricc.back.nos.reading.scope import Scope
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import neighbor_key
+from fabricc.fabric.facts import neighbor_key, outward_facts
 from fabricc.fabric.routing import Clause, Transport
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ COMMUNITY_NAMES = {
 }
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()} | {"graceful-shutdown": "65535:0"}
 
+DISCARD = "Null0"
 _WORDS = {"ipv4": "ip", "ipv6": "ipv6"}
 _FAMILIES = {
     Transport.IPV4: ("ipv4",),
@@ -91,7 +93,7 @@ def clauses(bgp: Bgp) -> Iterator[tuple[str, str, Clause]]:
     apart = len(families(bgp)) > 1
     for route_map in bgp.route_maps:
         for family, carried in families(bgp).items() if apart else ():
-            if route_map.name == bgp.redistribute_map and not carried:
+            if route_map.name in (bgp.redistribute_map, bgp.static_map) and not carried:
                 continue
             own = [c for c in route_map.clauses if c.prefix_list is None or _family(c) == family]
             for clause in own or [Clause(10, False)]:
@@ -120,6 +122,7 @@ class TemplateView:
     name: str
     families: list[PolicyView]
     maximum_prefixes: int
+    password: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +137,11 @@ class NeighborView:
 
 @dataclass(frozen=True, slots=True)
 class FamilyView:
-    """One address family of the process; `redistribute_map` is None where the fabric does not carry it."""
+    """One address family of the process; a map is None where the fabric carries no such routes."""
 
     name: str
     redistribute_map: str | None
+    static_map: str | None
     aggregates: list[str]
 
 
@@ -167,6 +171,7 @@ class BgpView:
     """The BGP process; `timers` is None at NX-OS's defaults, `ttl_hops` where the TTL is not checked."""
 
     process: Bgp
+    static_routes: list[tuple[str, str, str]]
     timers: tuple[int, int] | None
     ttl_hops: int | None
     families: list[FamilyView]
@@ -177,17 +182,20 @@ class BgpView:
     clauses: list[ClauseView]
 
 
-def bgp_view(bgp: Bgp) -> BgpView:
-    """The view of one BGP process and the policy it uses."""
+def bgp_view(switch: Switch) -> BgpView:
+    """The view of one BGP process, the policy it uses, and the static routes beside it."""
+    bgp = switch.bgp
     timers = (bgp.keepalive_s, bgp.hold_s)
     return BgpView(
         process=bgp,
+        static_routes=static_lines(switch.static_routes, DISCARD),
         timers=None if timers == DEFAULT_TIMERS_S else timers,
         ttl_hops=GTSM_HOPS if bgp.ttl_security else None,
         families=[
             FamilyView(
                 family,
                 map_name(bgp, bgp.redistribute_map, family) if carried else None,
+                map_name(bgp, bgp.static_map, family) if carried and bgp.static_map else None,
                 sorted((a for a in bgp.aggregates if (":" in a) == (family == "ipv6")), key=_order),
             )
             for family, carried in families(bgp).items()
@@ -200,6 +208,7 @@ def bgp_view(bgp: Bgp) -> BgpView:
                     for f in _FAMILIES[transport]
                 ],
                 group.maximum_prefixes,
+                group.password,
             )
             for group, transport in groups_in_use(bgp)
         ],
@@ -245,10 +254,10 @@ def state(facts: Facts, switch: Switch) -> None:
     for family, carried in families(bgp).items():
         facts[f"bgp/family[{family}]"] = "true"
         facts[f"bgp/family[{family}]/maximum_paths"] = bgp.maximum_paths
-        if carried:
-            facts[f"bgp/family[{family}]/redistribute_connected"] = map_name(
-                bgp, bgp.redistribute_map, family
-            )
+        for kind, name in (("connected", bgp.redistribute_map), ("static", bgp.static_map)):
+            if carried and name:
+                facts[f"bgp/family[{family}]/redistribute_{kind}"] = map_name(bgp, name, family)
+    facts |= outward_facts(switch)
     for session in bgp.sessions:
         neighbor = f"neighbor[{neighbor_key(session.transport, session.remote, session.port)}]"
         template = group_name(session.group, session.transport)
@@ -299,6 +308,7 @@ _PEER = (
     Keep("description <rest>", "description"),
     Keep("bfd", "bfd"),
     Keep("ttl-security hops <integer>", "ttl_security_hops"),
+    Keep("password (0|3|7) <word>", "secret"),
     Block("address-family <ipv4|ipv6> unicast", "family", (
         Keep("send-community [standard]", "send_community"),
         Keep("route-map <word> in", "import"),
@@ -307,6 +317,7 @@ _PEER = (
     )),
 )  # fmt: skip
 ROWS: Sequence[Row] = (
+    *static_rows(DISCARD),
     *part("router bgp <asn>", "bgp", (
         Fact("router-id <word>", "bgp/router_id"),
         Keep("timers bgp <integer> <integer>", {"keepalive_s": "{1}", "hold_s": "{2}"}),
@@ -314,6 +325,7 @@ ROWS: Sequence[Row] = (
         Keep("log-neighbor-changes", "log-neighbor-changes", ONCE),
         Block("address-family <ipv4|ipv6> unicast", "family", (
             Keep("redistribute direct route-map <word>", "redistribute_connected"),
+            Keep("redistribute static route-map <word>", "redistribute_static"),
             Keep("maximum-paths <integer>", "maximum_paths"),
             Entry("aggregate-address <prefix> summary-only", "aggregates"),
         )),
@@ -328,7 +340,8 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State lists, route maps, and the process with what neighbours inherit of templates."""
+    """State lists, routes, route maps, and the process with what neighbours inherit of templates."""
+    state_static(document)
     maps = {str(name): scope.each("clause") for name, scope in document.scope.each("route-map").items()}
     united = _united(maps)
     state_lists(document)
@@ -381,7 +394,7 @@ def _state_process(document: Document, asn: Captured, process: Scope, united: Ma
     state_part(document, "bgp", process, "log-neighbor-changes")
     for family, scope in sorted(process.each("family").items(), reverse=True):
         put(f"bgp/family[{family}]", "true", scope.line)
-        for leaf in ("redistribute_connected", "maximum_paths"):
+        for leaf in ("redistribute_connected", "redistribute_static", "maximum_paths"):
             if leaf in scope.values:
                 value, line = scope.values[leaf]
                 put(f"bgp/family[{family}]/{leaf}", value, line)
@@ -419,7 +432,7 @@ def _state_session(
         lines[path] = (file, line)
 
 
-_OF_PEER = ("remote_asn", "description", "bfd", "ttl_security_hops")
+_OF_PEER = ("remote_asn", "description", "bfd", "ttl_security_hops", "secret")
 _OF_NONE = {"bfd": "false", "families": ""}
 """What is said of a peer that says nothing of it."""
 _NONE = ("", 0)

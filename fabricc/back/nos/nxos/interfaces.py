@@ -137,7 +137,7 @@ def _port(switch: Switch, port: Port, lossless: bool) -> PortView:
         speed_mbps=port.speed_gbps * 1000 if port.children == 1 else None,
         fec=fec(port) if used else None,
         mtu=port.mtu if used and port.mtu != DEFAULT_MTU else None,
-        classify=qos.CLASSIFY if used else None,
+        classify=qos.input_of(port) if used else None,
         queuing_in=qos.input_policy(pause) if pause else None,
         queuing_out=qos.output_policy(port.profile) if used else None,
         layer3=routed(port),

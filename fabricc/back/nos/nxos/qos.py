@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     Stated = tuple[str, Value, int]
 
 CLASSIFY = "PM-CLASSIFY"
+UNTRUSTED = "PM-UNTRUSTED"
+"""The policy of ports that put all that arrives into the default class, and mark it so."""
 NETWORK_POLICY = "NQ-FABRIC"
 LOSSY_POLICY = "PM-OUT-LOSSY"
 COPP_PROFILE = "strict"
@@ -275,8 +277,17 @@ class InputPolicyView:
 
 
 @dataclass(frozen=True, slots=True)
+class UntrustedView:
+    """Group and code point of all that arrives at ports that trust nothing."""
+
+    policy: str
+    group: int
+    dscp: int
+
+
+@dataclass(frozen=True, slots=True)
 class QosView:
-    """Every policy of the switch; `output` is the one of ports that name none."""
+    """Every policy of the switch; `output` is the one of ports that name none, `untrusted` None where all trust."""
 
     network_classes: list[NetworkClassView]
     classes: list[ClassView]
@@ -284,6 +295,7 @@ class QosView:
     output_policies: list[OutputPolicyView]
     output: str
     watchdog: Timers | None
+    untrusted: UntrustedView | None
     network_policy: str = NETWORK_POLICY
     classify: str = CLASSIFY
     copp_profile: str = COPP_PROFILE
@@ -315,7 +327,15 @@ def qos_view(switch: Switch) -> QosView:
         ),
         output=system_output(qos),
         watchdog=watchdog_timers(qos.watchdog) if qos.watchdog else None,
+        untrusted=None
+        if all(port.trusted for port in switch.ports)
+        else UntrustedView(UNTRUSTED, groups[qos.default.priority], qos.default.data_dscp),
     )
+
+
+def input_of(port: Port) -> str:
+    """The policy by which a port that is used classifies."""
+    return CLASSIFY if port.trusted else UNTRUSTED
 
 
 def _output(
@@ -369,7 +389,9 @@ def state(facts: Facts, switch: Switch) -> None:
         if port.direction is Direction.UNUSED:
             continue
         path = f"structure/port[{port.name}]/"
-        facts[path + "qos input"] = CLASSIFY
+        facts[path + "qos input"] = input_of(port)
+        if not port.trusted:
+            facts[port_paths(port.name)["set_dscp"]] = qos.default.data_dscp
         facts[path + "queuing output"] = output_policy(port.profile)
         if port.profile is None or not lossless:
             continue
@@ -406,6 +428,8 @@ def _state_policies(facts: Facts, switch: Switch, groups: dict[int, int]) -> Non
     facts["structure/system_qos/queuing output"] = system_output(switch.qos)
     facts["structure/system_qos/network-qos"] = NETWORK_POLICY
     define(facts, f"policy_map[qos {CLASSIFY}]")
+    if not all(port.trusted for port in switch.ports):
+        define(facts, f"policy_map[qos {UNTRUSTED}]")
     network = f"policy_map[network-qos {NETWORK_POLICY}]"
     define(facts, network)
     for group in {0, *groups.values()}:
@@ -474,7 +498,10 @@ ROWS: Sequence[Row] = (
         Entry("match dscp <code points>", "dscps"),
     )),
     *part("policy-map type qos [match-first] <word>", "qos", (
-        *part("class <word>", "class", (Keep("set qos-group <0-7>", "group"),), once=True),
+        *part("class <word>", "class", (
+            Keep("set qos-group <0-7>", "group"),
+            Keep("set dscp <0-63>", "dscp"),
+        ), once=True),
     )),
     *part("policy-map type network-qos [match-any] <word>", "network-qos", (
         *part("class type network-qos <network class>", "class", (
@@ -537,7 +564,9 @@ class Policies:
         """(leaf, value, line) of what an interface with these values classifies by, and pauses."""
         stated: list[Stated] = []
         classify, _ = values.get("qos input", _NONE)
-        if classify in self._classify:
+        if classify == UNTRUSTED and classify in self._classify:
+            stated += self._untrusted(values["defined"][1])
+        elif classify in self._classify:
             trust = "dscp" if classify == self._classification else f"dscp {classify}"
             stated.append(("trust", trust, values["defined"][1]))
         mode, line = values.get("pfc", _NONE)
@@ -551,6 +580,18 @@ class Policies:
             if copied and "headroom/queues" not in copied.facts.leaves:
                 stated.append(("headroom/default_to_m", DEFAULT_PAUSE_M, line))
         return stated
+
+    def _untrusted(self, line: int) -> list[Stated]:
+        """What a port has of the policy that gives all packets one group and code point: the default class's."""
+        own, usual = (
+            self._classify.get(name, Scope(0)).each("class").get(_DEFAULT_CLASS, Scope(0)).values
+            for name in (UNTRUSTED, self._classification)
+        )
+        same = own.get("group", _NONE)[0] == usual.get("group", (0, 0))[0]
+        return [
+            ("trust", "none" if same else "something", line),
+            *([("set_dscp", *own["dscp"])] if "dscp" in own else []),
+        ]
 
     def applied(self, values: Mapping[str, Said]) -> Copied | None:
         """What its queuing policies give an interface with these values, those of the system where it has none."""
@@ -590,7 +631,8 @@ def _pauses(document: Document) -> dict[Value, tuple[int, int]]:
 
 def _classification(document: Document) -> Value:
     used = [block.values.get("qos input", ("", 0))[0] for block in document.scope.each("interface").values()]
-    return next((name for name in used if name in document.scope.each("qos")), "")
+    known = document.scope.each("qos").keys() - {UNTRUSTED}
+    return next((name for name in used if name in known), "")
 
 
 def _egress(policy: Scope) -> Iterator[Stated]:
