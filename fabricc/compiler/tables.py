@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
+from fabricc.fabric.links import cable_rows
 from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.shape import CableRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.shape import PortLayout
+    from fabricc.fabric.shape import PortLayout, SwitchId
     from fabricc.front.planning.quality import Sheet
 
 ADDRESSES = ("device", "interface", "family", "address", "peer", "peer_interface")
@@ -114,7 +117,7 @@ def switch_addresses(switch: Switch) -> Iterator[TextRow]:
 
 
 def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[TextRow]:
-    """A switch's part of the cabling plan, as `Fabric.cables` has it: a ToR's host links, and uplinks."""
+    """A switch's part of the cabling plan: as `Fabric.cables` has it a ToR's host links and uplinks, then ways out."""
     for at in (*layout.down, *layout.up):
         port = switch.ports[at]
         if port.peer is None or port.direction is Direction.DOWN:
@@ -123,6 +126,10 @@ def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[TextRow]:
         lower, upper = (far, near) if port.direction is Direction.HOST else (near, far)
         kind = "host" if port.direction is Direction.HOST else _UPLINK_KINDS[switch.tier]
         yield kind, *lower, *upper, str(port.speed_gbps), port.medium or "", str(port.cable_m)
+    for port in switch.ports:
+        if port.peer and port.direction is Direction.EXTERNAL:
+            ends = (switch.name, port.name, port.peer.device, port.peer.port)
+            yield "external", *ends, str(port.speed_gbps), port.medium or "", str(port.cable_m)
 
 
 def host_addresses(host: Host) -> Iterator[TextRow]:
@@ -207,9 +214,21 @@ def class_rows(switch: Switch) -> Iterator[Row]:
         yield c.name, c.priority, dscps, c.lossless, c.strict, c.weight_percent, c.ecn, c.cnp
 
 
+def _cables(fabric: Fabric, at: SwitchId) -> Iterator[CableRow]:
+    """The cables of a switch, and those that leave the fabric there."""
+    own = (Direction.HOST, Direction.UP)
+    yield from cable_rows(fabric, at, own)
+    exits = fabric.external.at(fabric.name(at)) if fabric.external.exits else {}
+    for port in fabric.switch(at).ports if exits else ():
+        if port.name in exits:
+            link = exits[port.name].link
+            ends = (link.at, link.port, link.peer, link.peer_port)
+            yield CableRow(*ends, link.speed_gbps, link.medium, link.cable_m, "external")
+
+
 def cabling_rows(fabric: Fabric) -> Iterator[Row]:
-    """Rows of the cabling plan."""
-    for c in fabric.cables():
+    """Rows of the cabling plan, in the order of the switches that `switch_cables` is asked of."""
+    for c in chain.from_iterable(_cables(fabric, at) for at in fabric.switch_ids()):
         yield c.kind, c.a_device, c.a_port, c.b_device, c.b_port, c.speed_gbps, c.medium, c.length_m
 
 

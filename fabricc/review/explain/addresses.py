@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ def explain_address(known: Known, text: str) -> Explanation:
     found = next((each for each in pools(fabric) if offset_in(each.pool, address) is not None), None)
     named = tuple(_named(known, address))
     if found is None:
-        return _outside(known, address, named)
+        return _external(known, address) or _outside(known, address, named)
     offset = int(address) - found.pool.first
     size = 1 << found.pool.bits
     shown = f"{offset:,}" if offset < 10**15 else f"{offset:#x}"
@@ -61,6 +61,29 @@ def explain_address(known: Known, text: str) -> Explanation:
     if found.name == "loopbacks":
         return _loopback(known, address, found, where)
     return _management(known, address, found, where, named)
+
+
+def _external(known: Known, address: Address) -> Explanation | None:
+    """An end of a link out of the fabric; None for another address."""
+    for device, exits in known.fabric.external.exits.items():
+        for port, (outsider, link) in exits.items():
+            for own, far in ((link.ipv4, link.remote4), (link.ipv6, link.remote6)):
+                if own is None or far is None or address not in (ip_interface(own).ip, ip_address(far)):
+                    continue
+                ends = ((device, port), (link.peer, link.peer_port))
+                near, other = ends if address == ip_interface(own).ip else reversed(ends)
+                details = (
+                    ("device", near[0]),
+                    ("port", near[1]),
+                    ("far end", " ".join(other)),
+                    ("prefix", str(ip_interface(own).network)),
+                )
+                rule = "The spec's `external` states the addresses of links that leave the fabric."
+                origins = known.all_of([f"external.{outsider.name}"])
+                return _answer(
+                    address, f"link to {outsider.name}, outside the fabric", details, rule, (), origins
+                )
+    return None
 
 
 def _answer(

@@ -43,6 +43,12 @@ LIMITS = (
         remedy="use sonic or eos where the classes matter; routing works without them",
     ),
     Reservation(
+        "FAB5202",
+        setting="interface[",
+        reason="queues of the switching ASIC have no setting common to Linux drivers, so nothing is lossless either",
+        remedy="use a NOS that sets code points where lossless traffic meets what arrives from outside",
+    ),
+    Reservation(
         "FAB5203",
         feature="breakout and speed of ports",
         asked=lambda switch: any(port.children > 1 for port in switch.ports),
