@@ -23,7 +23,7 @@ from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Fact, Keep, Silent
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import neighbor_key, outward_facts
+from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
@@ -192,7 +192,6 @@ def state(facts: Facts, switch: Switch) -> None:
         if session.transport is Transport.UNNUMBERED:
             del facts[prefix + "description"]
     facts["platform/wait_install"] = "true"
-    facts |= outward_facts(switch)
 
 
 # --- and back -----------------------------------------------------------------------------------------

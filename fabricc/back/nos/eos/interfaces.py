@@ -152,8 +152,6 @@ def state(facts: Facts, switch: Switch) -> None:
         paths = port_paths(port.name)
         facts[paths["lanes"]] = port.lanes
         facts[paths["routed"]] = "true"
-        if not port.trusted:
-            facts[paths["set_dscp"]] = switch.qos.default.data_dscp
         if encoding := _fec(port):
             facts[paths["fec"]] = encoding
         if delays and port.direction is not UNUSED and (threshold_us := delays.get(port.profile or "")):

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import group_name
+from fabricc.back.nos.cli_dialect.static import state_static
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos import filters
 from fabricc.back.nos.junos.words import (
@@ -37,13 +38,18 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.types import Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PrefixRule, RouteMap, Session
+    from fabricc.fabric.routing import Bgp, PrefixRule, RouteMap, Session, StaticRoute
 
 ACCEPT, REJECT, NEXT = "accept", "reject", "next policy"
+DISCARD = "discard"
 LOAD_BALANCING_POLICY = "PFE-LB"
 SUMMARY_TERM = "SUMMARY-ONLY"
 AGGREGATES_TERM = "AGGREGATES"
 BGP_TERM = "BGP"
+STATIC_TERM = "STATIC"
+OTHERS_TERM = "OTHERS"
+_OTHERS = ("aggregate", "bgp", "direct")
+"""What the policy of static routes lets pass, as the one before has judged it."""
 DEFAULT_TERM = "DEFAULT"
 DYNAMIC_NEIGHBOR = "UNNUMBERED"
 DEFAULT_HOLD_S = 90
@@ -52,7 +58,13 @@ DEFAULT_BFD_MULTIPLIER = 3
 # (RFC 4861). FRR's BGP takes 10 s for the same purpose, and 3 s is the least there is.
 RA_MAX_S, RA_MIN_S = 10, 3
 
-_OF_GROUPS = ("bgp/multipath_relax", "bgp/redistribute_connected", "bfd/interval_ms", "bfd/multiplier")
+_OF_GROUPS = (
+    "bgp/multipath_relax",
+    "bgp/redistribute_connected",
+    "bgp/redistribute_static",
+    "bfd/interval_ms",
+    "bfd/multiplier",
+)
 DEPARTURES = (
     Departure("bgp/neighbor[*]/description", LEFT_OUT, "dynamic neighbours have none: of unnumbered ones"),
     Departure("bgp/keepalive_s", ROUNDED, "a third of the hold time (FAB5517)"),
@@ -83,6 +95,7 @@ class GroupView(NamedTuple):
     neighbors: list[tuple[str, str, int]]
     interfaces: list[str]
     as_list: int | None
+    password: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +104,7 @@ class RoutingView:
 
     Attributes:
         aggregates4, aggregates6: prefixes of `aggregate route`, by table.
+        static4, static6: (prefix, what becomes of packets) of `static route`, by table.
         unnumbered: interfaces that announce themselves as routers, which is how neighbours find each other, every
             `ra_min_s` to `ra_max_s` seconds.
         ttl: that of packets sent to neighbours; None for Junos's own, which is 1.
@@ -101,6 +115,8 @@ class RoutingView:
     bfd_interval_ms: int | None
     aggregates4: list[str]
     aggregates6: list[str]
+    static4: list[tuple[str, str]]
+    static6: list[tuple[str, str]]
     ra_max_s: int
     ra_min_s: int
     unnumbered: list[str]
@@ -139,11 +155,18 @@ def routing_view(switch: Switch) -> RoutingView:
         bfd_interval_ms=bfd_interval_ms(switch),
         aggregates4=[prefix for prefix in bgp.aggregates if ":" not in prefix],
         aggregates6=[prefix for prefix in bgp.aggregates if ":" in prefix],
+        static4=[_static(route) for route in switch.static_routes if ":" not in route.prefix],
+        static6=[_static(route) for route in switch.static_routes if ":" in route.prefix],
         ra_max_s=RA_MAX_S,
         ra_min_s=RA_MIN_S,
         unnumbered=[f"{s.port}.0" for s in bgp.sessions if s.transport is Transport.UNNUMBERED],
         groups=list(_groups(bgp)),
     )
+
+
+def _static(route: StaticRoute) -> tuple[str, str]:
+    hops = route.via if len(route.via) < 2 else ("[", *route.via, "]")
+    return route.prefix, " ".join(("next-hop", *hops)) if hops else DISCARD
 
 
 def policy_view(bgp: Bgp) -> PolicyView:
@@ -184,12 +207,17 @@ def _groups(bgp: Bgp) -> Iterator[GroupView]:
         yield GroupView(
             name=group_name(name, transport) + (f"-{asn}" if asn is not None else ""),
             import_policy=group.import_map,
-            export_policies=[bgp.redistribute_map, group.export_map],
+            export_policies=[
+                bgp.redistribute_map,
+                *([bgp.static_map] if bgp.static_map else []),
+                group.export_map,
+            ],
             families=carried.get(transport, every),
             prefix_limit=group.maximum_prefixes,
             neighbors=[(s.remote, quoted(s.peer), s.remote_asn) for s in sessions if s.remote is not None],
             interfaces=[f"{s.port}.0" for s in sessions if s.remote is None],
             as_list=asn,
+            password=group.password,
         )
 
 
@@ -202,14 +230,18 @@ def _added_communities(bgp: Bgp) -> dict[str, str]:
 
 def _terms(bgp: Bgp, route_map: RouteMap, communities: Mapping[str, str]) -> Iterator[TermView]:
     """The terms of a policy: clauses ascending by sequence, and what the first policy of a chain lets pass before."""
-    redistributes = route_map.name == bgp.redistribute_map
-    if redistributes:
+    kind = {bgp.redistribute_map: "direct", bgp.static_map: "static"}.get(route_map.name)
+    if kind == "static":
+        yield TermView(OTHERS_TERM, [f"protocol [ {' '.join(_OTHERS)} ]"], [NEXT])
+    if kind == "direct":
         if bgp.aggregates:
             yield TermView(SUMMARY_TERM, ["aggregate-contributor"], [REJECT])
             yield TermView(AGGREGATES_TERM, ["protocol aggregate"], [NEXT])
         yield TermView(BGP_TERM, ["protocol bgp"], [NEXT])
+        if bgp.static_map:
+            yield TermView(STATIC_TERM, ["protocol static"], [NEXT])
     for clause in sorted(route_map.clauses, key=lambda clause: clause.sequence):
-        conditions = ["protocol direct"] if redistributes else []
+        conditions = [f"protocol {kind}"] if kind else []
         if clause.community_list:
             conditions.append(f"community {clause.community_list}")
         if clause.prefix_list:
@@ -219,7 +251,7 @@ def _terms(bgp: Bgp, route_map: RouteMap, communities: Mapping[str, str]) -> Ite
             actions.append(f"local-preference {clause.local_preference}")
         if clause.add_community:
             actions.append(f"community add {communities[clause.add_community]}")
-        actions.append((NEXT if redistributes else ACCEPT) if clause.permit else REJECT)
+        actions.append((NEXT if kind else ACCEPT) if clause.permit else REJECT)
         yield TermView(str(clause.sequence), conditions, actions)
     yield TermView(DEFAULT_TERM, [], [REJECT])
 
@@ -295,7 +327,7 @@ def _state_policy(facts: Facts, bgp: Bgp) -> None:
 def _summary(term: TermView) -> str:
     """A term in a few words, as its fact has it: its number, the kinds of route, what becomes of them."""
     kinds = [
-        condition.removeprefix("protocol ")
+        condition.removeprefix("protocol ").strip("[ ]")
         for condition in term.conditions
         if condition.startswith(("protocol ", "aggregate-contributor"))
     ]
@@ -326,6 +358,7 @@ TYPES: Types = {
 
 _SESSION: Sequence[Row] = (
     Keep("peer-as <asn>", "remote_asn"),
+    Keep("authentication-key <word>", "secret"),
     Entry("import <word>", "import"),
     Entry("export <word>", "export"),
     Block("family <inet|inet6>", "family", (
@@ -361,6 +394,10 @@ ROWS: Sequence[Row] = (
     Fact("routing-options forwarding-table ecmp-fast-reroute", "platform/ecmp_fast_reroute"),
     Entry("routing-options forwarding-table export <word>", "forwarding policies"),
     Entry("routing-options [rib inet6.0] aggregate route <word> discard", "aggregates"),
+    Block("routing-options [rib inet6.0] static route <word>", "static route", (
+        Keep(DISCARD, "discard"),
+        Entry("next-hop <word>", "via"),
+    )),
     Fact("chassis maximum-ecmp <integer>", "bgp/maximum_paths"),
     Block("protocols router-advertisement interface <unit>", "announced", (
         Fact("max-advertisement-interval <integer>", "interface[{0}]/ra_max_s"),
@@ -420,6 +457,7 @@ def finish(document: Document) -> None:
             line = max(line for _, line in members.values())
             document.put(f"community_list[{name}]", ",".join(map(str, members)), line)
     _finish_policies(document)
+    state_static(document)
     for bgp in scope.each("bgp").values():
         hold_s, line = bgp.values.get("hold_s", (DEFAULT_HOLD_S, 0))
         document.put("bgp/hold_s", hold_s, line)
@@ -545,15 +583,18 @@ def _listed_asn(document: Document, group: Scope) -> dict[str, Said]:
 def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool = False) -> None:
     """State one session by what it, its group and the protocol say."""
     values, imports, exports = said.values, said.table("import"), list(said.table("export").items())
-    for leaf in ("remote_asn", "description"):
+    for leaf in ("remote_asn", "description", "secret"):
         if leaf in values:
             document.put(prefix + leaf, *values[leaf])
     if imports:
         document.put(prefix + "import", " ".join(map(str, imports)), [*imports.values()][-1][1])
     if exports:
         document.put(prefix + "export", exports[-1][0], exports[-1][1][1])
-        before = " ".join([str(name) for name, _ in exports[:-1]]) or "none"
-        document.agree("bgp/redistribute_connected", before, exports[0][1][1])
+        before = [str(name) for name, _ in exports[:-1]]
+        connected = " ".join(before) if len(before) > 2 else before[0] if before else "none"
+        document.agree("bgp/redistribute_connected", connected, exports[0][1][1])
+        if len(before) == 2:
+            document.agree("bgp/redistribute_static", before[1], exports[1][1][1])
     bfd = said.each("bfd")[""].values if said.each("bfd") else {}
     interval_ms, line = bfd.get("interval_ms", (None, said.line))
     document.put(prefix + "bfd", boolean(interval_ms is not None), line)

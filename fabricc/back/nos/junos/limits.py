@@ -295,6 +295,14 @@ LIMITS = (
         "(Juniper, TACACS+ authentication)",
         remedy="choose another name",
     ),
+    Limit(
+        "FAB5725",
+        setting="interface[",
+        reason="`forwarding-class` of an interface decides the class alone; rewrite rules change code points as "
+        "packets leave, those of the fabric's own too (Juniper, forwarding-class and rewrite-rules of class-of-service)",
+        remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
+        "write `trust_dscp: true` if they mean the same there",
+    ),
     Reservation(
         "FAB5522",
         setting="load_balancing/queue_pairs",

@@ -5,6 +5,7 @@ Junos sizes headroom itself from cable length and frame size, splits its buffer 
 
 from __future__ import annotations
 
+from collections import Counter
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -132,7 +133,8 @@ class CosView:
 
     Attributes:
         marks: whether a profile has a curve.
-        attachments: (interface, the profile that its definitions are named after, whether it has PFC).
+        attachments: (interface, the profile that its definitions are named after, whether it has PFC, the class of
+            all that arrives, None where code points decide).
         scheduler_maps: (profile, (forwarding class, scheduler) of each class).
     """
 
@@ -143,7 +145,7 @@ class CosView:
     shared_buffer: SharedBuffer | None
     watchdog: Detection | None
     watchdog_action: str
-    attachments: list[tuple[str, str, bool]]
+    attachments: list[tuple[str, str, bool, str | None]]
     scheduler_maps: list[tuple[str, list[tuple[str, str]]]]
     schedulers: list[SchedulerView]
 
@@ -166,7 +168,15 @@ def cos_view(switch: Switch) -> CosView:
         shared_buffer=shared_buffer(switch),
         watchdog=detection(qos.watchdog) if qos.watchdog else None,
         watchdog_action=qos.watchdog.action if qos.watchdog else "",
-        attachments=[(p.name, names.get(p.profile or "", LOSSY), p.profile is not None) for p in used],
+        attachments=[
+            (
+                p.name,
+                names.get(p.profile or "", LOSSY),
+                p.profile is not None,
+                None if p.trusted else _class_name(qos.default),
+            )
+            for p in used
+        ],
         scheduler_maps=[
             (p.name.upper() if p else LOSSY, [(_class_name(c), schedulers[c, p].name) for c in qos.classes])
             for p in profiles
@@ -389,6 +399,7 @@ ROWS: Sequence[Row] = (
             Keep("congestion-notification-profile <word>", "congestion"),
             Keep("scheduler-map <word>", "map"),
             Keep("[unit <0|*>] classifiers dscp <word>", "classifier"),
+            Keep("[unit <0|*>] forwarding-class <word>", "fixed"),
         )),
         Block("scheduler-maps <word>", "map", (
             Entry("forwarding-class <word> scheduler <word>", "schedulers", lambda _class, scheduler: scheduler),
@@ -443,6 +454,7 @@ def finish(document: Document) -> None:
             reference = said[1] if leaf == "trust" else said[2]
             lines[port_paths(name)[leaf]] = (file, reference[1] if reference else 0)
     document.put_agreed()
+    _finish_fixed(document)
     for each in document.scope.each("class").values():
         if each.used and "queue" in each.values:
             queue, line = each.values["queue"]
@@ -454,6 +466,19 @@ def finish(document: Document) -> None:
         for point in profile.each("point").values():
             if not point.used:
                 document.reject_all(point)
+
+
+def _finish_fixed(document: Document) -> None:
+    """State interfaces all of whose packets are of one class: the default one, to which most code points belong."""
+    facts = document.reading.facts
+    every = Counter(facts.get(f"qos/dscp[{dscp}]/traffic_class") for dscp in range(64))
+    usual = every.most_common(1)[0][0]
+    for name, each in document.scope.each("attachment").items():
+        if "fixed" not in each.values:
+            continue
+        forwarding_class = _class_of(document, *each.values["fixed"])
+        same = forwarding_class is not None and forwarding_class.values["queue"][0] == usual
+        document.put(port_paths(str(name))["trust"], "none" if same else "something", each.values["fixed"][1])
 
 
 def _attachments(document: Document) -> Iterator[tuple[str, Scope]]:

@@ -21,6 +21,7 @@ from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
@@ -161,6 +162,9 @@ def state(facts: Facts, switch: Switch) -> None:
     """Add settings, and what Junos says of the device beyond the Fabric."""
     facts |= setting_facts(switch)
     facts.pop("load_balancing/queue_pairs", None)
+    for port in switch.ports:
+        if not port.trusted:
+            del facts[port_paths(port.name)["set_dscp"]]
     management, view = switch.management, services_view(switch)
     facts |= {
         "platform/log[messages]/any": "notice",

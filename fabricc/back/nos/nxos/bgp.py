@@ -28,7 +28,7 @@ from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep
 from fabricc.back.nos.reading.scope import Scope
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import neighbor_key, outward_facts
+from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Clause, Transport
 
 if TYPE_CHECKING:
@@ -257,7 +257,6 @@ def state(facts: Facts, switch: Switch) -> None:
         for kind, name in (("connected", bgp.redistribute_map), ("static", bgp.static_map)):
             if carried and name:
                 facts[f"bgp/family[{family}]/redistribute_{kind}"] = map_name(bgp, name, family)
-    facts |= outward_facts(switch)
     for session in bgp.sessions:
         neighbor = f"neighbor[{neighbor_key(session.transport, session.remote, session.port)}]"
         template = group_name(session.group, session.transport)

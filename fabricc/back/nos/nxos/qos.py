@@ -390,8 +390,6 @@ def state(facts: Facts, switch: Switch) -> None:
             continue
         path = f"structure/port[{port.name}]/"
         facts[path + "qos input"] = input_of(port)
-        if not port.trusted:
-            facts[port_paths(port.name)["set_dscp"]] = qos.default.data_dscp
         facts[path + "queuing output"] = output_policy(port.profile)
         if port.profile is None or not lossless:
             continue
