@@ -51,25 +51,38 @@ def _open(name: str | None, folder: Path | None) -> Lab:
 @options.spec_argument
 @units_option
 @sample_option
+@options.network_option
 @click.option("--state", type=options.PATH, help="State folder. [default: /run/fabricc-lab/<cluster>]")
 @click.option(
     "--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT", help="Miswire: exchange the cables at two ports."
 )
-def up(spec: Path, units: int | None, sample: bool, state: Path | None, swap: tuple[str, str] | None) -> int:
+def up(
+    spec: Path,
+    units: int | None,
+    sample: bool,
+    network: str | None,
+    state: Path | None,
+    swap: tuple[str, str] | None,
+) -> int:
     """Boot the fabric of SPEC: every switch a box with FRR, every host a namespace, every cable a veth pair."""
-    lab, _ = _boot(spec, units, sample, state, swap)
+    lab, _ = _boot(spec, units, sample, network, state, swap)
     output.out(f"Next: `fabricc lab test -l {lab.record.cluster}` compares it with its plan.")
     return 0
 
 
 def _boot(
-    spec: Path, units: int | None, sample: bool, state: Path | None, swap: tuple[str, str] | None = None
+    spec: Path,
+    units: int | None,
+    sample: bool,
+    part: str | None,
+    state: Path | None,
+    swap: tuple[str, str] | None = None,
 ) -> tuple[Lab, Network]:
     begin = time.monotonic()
     with output.progress() as bar:
         ends = (_end(swap[0]), _end(swap[1])) if swap else None
         lab, source = lifecycle.up(
-            spec, state, units=units, sample=sample, swap=ends, progress=bar or _in_lines()
+            spec, state, units=units, sample=sample, network=part, swap=ends, progress=bar or _in_lines()
         )
     for sentence in source.differences:
         output.err(f"note: {sentence}")
@@ -172,6 +185,7 @@ def heal(name: str | None, state: Path | None, target: str | None) -> int:
 @click.argument("spec", required=False, type=options.PATH)
 @units_option
 @sample_option
+@options.network_option
 @click.option("--quick", is_flag=True, help="Only the steady state and the failure of one up-link.")
 @click.option(
     "--format", "format_", type=click.Choice(("text", "json", "junit")), default="text", show_default=True
@@ -182,6 +196,7 @@ def test(
     spec: Path | None,
     units: int | None,
     sample: bool,
+    network: str | None,
     quick: bool,
     format_: str,
 ) -> int:
@@ -189,12 +204,12 @@ def test(
 
     Exit status 1 when anything differs from what was predicted.
     """
-    if spec is None and (units is not None or sample):
-        raise click.UsageError("--units and --sample go with SPEC.")
-    lab, network = _boot(spec, units, sample, state) if spec else (_open(name, state), None)
+    if spec is None and (units is not None or sample or network):
+        raise click.UsageError("--units, --sample and --network go with SPEC.")
+    lab, running = _boot(spec, units, sample, network, state) if spec else (_open(name, state), None)
     try:
         with states.locked(lab.folder), output.progress() as bar:
-            trial = try_out(lab, network or network_of(lab), quick=quick, progress=bar)
+            trial = try_out(lab, running or network_of(lab), quick=quick, progress=bar)
     finally:
         if spec:
             lifecycle.down(lab.folder)
@@ -243,9 +258,10 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None) ->
 @options.templates_option
 @units_option
 @sample_option
-def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool) -> int:
+@options.network_option
+def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool, network: str | None) -> int:
     """Write SPEC as a topology for containerlab or netlab, for those who have images. Needs no root."""
-    written = write(spec, format_, out, units=units, sample=sample)
+    written = write(spec, format_, out, units=units, sample=sample, network=network)
     for sentence in written.notes:
         output.err(f"note: {sentence}")
     output.out(f"{written.topology}: {plural(written.nodes, 'node')}, {plural(written.links, 'link')}")

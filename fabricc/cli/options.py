@@ -37,6 +37,11 @@ spec_argument = click.argument("spec", type=PATH)
 specs_argument = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=PATH)
 tree_argument = click.argument("tree", type=PATH)
 spec_option = click.option("--spec", type=PATH, help="The tree's spec, if it is not found by itself.")
+network_option = click.option(
+    "--network",
+    metavar="NAME",
+    help="Which network, where the cluster has several: compute, or one of `networks`.",
+)
 access_option = click.option(
     "--access",
     "access_file",

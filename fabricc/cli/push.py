@@ -38,6 +38,7 @@ from fabricc.cli.words import switches
               help="Write Nornir's SimpleInventory, without secrets, and end.")  # fmt: skip
 @options.access_option
 @options.spec_option
+@options.network_option
 @click.option("--tree-digest", default="", metavar="SHA256",
               help="What the tree's digest must be, in place of the proof that the spec gives its files.")  # fmt: skip
 @click.option("--journal", type=options.PATH,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fabricc.fabric.fabric import Fabric
     from fabricc.operate.push.run import Outcome
     from fabricc.operate.push.start import Preview
 
@@ -56,10 +57,10 @@ def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, c
 
 def _setting(chosen: dict[str, Any], *, needs_access: bool) -> Setting:
     digest = chosen["tree_digest"].lower().removeprefix("sha256:")
-    source = read_source(chosen["tree"], chosen["spec"], digest=digest)
+    source = read_source(chosen["tree"], chosen["spec"], digest=digest, network=chosen["network"])
     asked = chosen | {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
     access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
-    path = chosen["journal"] or journal.default_path(source.fabric.cluster)
+    path = chosen["journal"] or journal.default_path(_journal_name(source.fabric))
     return Setting(
         source,
         access,
@@ -70,6 +71,11 @@ def _setting(chosen: dict[str, Any], *, needs_access: bool) -> Setting:
         vouched=bool(digest),
         consents=frozenset(chosen["allow_lockout"]),
     )
+
+
+def _journal_name(fabric: Fabric) -> str:
+    """A cluster's own, and one for each of its further networks."""
+    return f"{fabric.cluster}.{fabric.network}" if fabric.network else fabric.cluster
 
 
 @contextmanager

@@ -46,6 +46,7 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 )
 @options.access_option
 @options.spec_option
+@options.network_option
 @options.parallel_option
 @click.option("--max-errors", type=click.IntRange(0), default=100, show_default=True,
               help="Interface errors of a port that are not worth a word.")  # fmt: skip

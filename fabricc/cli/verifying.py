@@ -22,12 +22,13 @@ def verified(
     devices: tuple[str, ...],
     access_file: Path | None,
     spec: Path | None,
+    network: str | None,
     parallel: int,
     max_errors: int,
     format_: str,
 ) -> int:
     """Ask, compare and tell; arguments as those of the command. The exit status."""
-    source = read_source(tree, spec)
+    source = read_source(tree, spec, network=network)
     access = logins.access(source.spec, access_file)
     with output.progress() as bar:
         report = verify(

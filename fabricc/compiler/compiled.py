@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
-from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.text import render_text
+from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.accept import settled
@@ -22,6 +23,7 @@ from fabricc.compiler.repinning import Repinning
 from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan
 from fabricc.front.planning.touched import touched
+from fabricc.front.spec.document import listed
 from fabricc.front.spec.load import load_spec
 from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renewed
 
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host
     from fabricc.front.planning.repin import Repinned
     from fabricc.front.spec.model import ClusterSpec
+
+
+COMPUTE = "compute"
+"""What commands call the network that the top level of a spec describes."""
 
 
 class CompileError(Exception):
@@ -65,7 +71,7 @@ class Compiled:
         inputs: file -> SHA-256 of its bytes, of everything that was read.
         draft: the fabric with its errors, to explain them by; None where none took shape.
         infiniband: the fabric of a spec with `fabric: infiniband`, in the place of `planned`.
-        networks: name -> further network of the same hosts, compiled; what is wrong with it is told here.
+        networks: name -> further network of the same hosts, compiled; what was found of it is among all that was.
         repinned: what a repinning changes, None where none was asked for or none helps.
     """
 
@@ -112,6 +118,24 @@ class Compiled:
         if self.planned is None or not self.sound:
             raise CompileError(self.diagnostics, self.sources)
         return self.planned
+
+    def of_network(self, name: str | None) -> Compiled:
+        """One network of the cluster: `compute`, which the top level of the spec describes, or a further one.
+
+        Args:
+            name: the network's; None for the only one there is.
+
+        Raises:
+            FindingsError: FAB3110, there are several, or none of that name.
+        """
+        if name == COMPUTE or (name is None and not self.networks):
+            return self
+        if name is not None and name in self.networks:
+            return self.networks[name]
+        known = listed([COMPUTE, *self.networks], "and")
+        message = f"{self.spec.cluster} has no network '{clip(name)}'" if name else "this takes one network"
+        remedy = f"Name one with `--network`: {self.spec.cluster} has {known}."
+        raise FindingsError("FAB3110", message, remedy)
 
     def switches(self) -> Iterator[Switch]:
         """Every switch of this network, computed one by one: ToRs, then spines, then cores.
@@ -259,14 +283,28 @@ def compile_spec(
     overlays = [
         path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
     ]
+    lock_text, inputs = (
+        renewed(lock, spec.cluster, lock_before),
+        digests([path, *extra, *overlays, lock_path]),
+    )
+    networks = {
+        name: replace(
+            each,
+            lock_text=lock_text,
+            diagnostics=tuple(d for d in diagnostics if d.message.startswith(f"{name}: ")),
+            sources=sources,
+            inputs=inputs,
+        )
+        for name, each in networks.items()
+    }
     return replace(
         known,
         planned=fabric,
         networks=networks,
-        lock_text=renewed(lock, spec.cluster, lock_before),
+        lock_text=lock_text,
         diagnostics=tuple(diagnostics),
         sources=sources,
-        inputs=digests([path, *extra, *overlays, lock_path]),
+        inputs=inputs,
         draft=planned.draft,
         repinned=repinned,
     )

@@ -93,6 +93,14 @@ def renewed(lock: Lock, cluster: str, before: str | None) -> str:
     return unnamed if unnamed == before else format_lock(replace(lock, cluster=cluster))
 
 
+def lines_of(text: str, network: str) -> str:
+    """The text of a lock as that of a further network alone has it, every line where it stands; "" for the rails."""
+    if not network:
+        return text
+    own = f"network {network} "
+    return "\n".join(line.removeprefix(own) if line.startswith(own) else "" for line in text.split("\n"))
+
+
 def parse_lock(text: str, file: str, cluster: str = "") -> tuple[Lock, tuple[Diagnostic, ...]]:
     """The lock in `text`, and every line that cannot stay as it is; never raises.
 

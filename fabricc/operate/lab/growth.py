@@ -57,7 +57,9 @@ def plan_step(before: Network, spec: Path, units: int | None) -> Step:
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     lifecycle.copy_spec(staged, compiled.spec, (lab.folder / state.SPEC / LOCK_NAME).read_text())
     release = lifecycle.known_release(lab.record.frr)
-    source = read_source(staged / spec.name, units, release, sample=lab.record.sample)
+    source = read_source(
+        staged / spec.name, units, release, sample=lab.record.sample, network=lab.record.network
+    )
     plan = blueprint(source.fabric)
     record = replace(
         lab.record,

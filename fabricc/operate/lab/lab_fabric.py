@@ -54,7 +54,9 @@ class UnsoundError(FindingsError):
         return 1
 
 
-def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample: bool = False) -> LabFabric:
+def read_source(
+    spec_path: Path, units: int | None, frr_release: str, *, sample: bool = False, network: str | None = None
+) -> LabFabric:
     """Plan a spec for the lab.
 
     Args:
@@ -62,6 +64,7 @@ def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample:
         units: keep only so many units (scalable units or racks), the first ones; None for all.
         sample: keep a part of the spines and cores too, and units of several pods (see `slicing.sampled`).
         frr_release: release for switches of another NOS; those of FRR keep the spec's.
+        network: the one to boot, where there are several.
 
     Raises:
         UnsoundError: the spec does not plan.
@@ -76,13 +79,15 @@ def read_source(spec_path: Path, units: int | None, frr_release: str, *, sample:
     if fabric is None or errors:
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     differences: list[str] = []
-    part = _part(fabric, units, sample, differences)
+    part = _part(compiled.of_network(network).planned or fabric, units, sample, differences)
     return LabFabric(
         _through_frr(part, frr_release, differences), compiled, tuple(differences), units, sample
     )
 
 
-def planned(spec_path: Path, units: int | None, *, sample: bool = False) -> tuple[Fabric, tuple[str, ...]]:
+def planned(
+    spec_path: Path, units: int | None, *, sample: bool = False, network: str | None = None
+) -> tuple[Fabric, tuple[str, ...]]:
     """The fabric of a spec under its own NOSes, whole or in part, and what was left out, a sentence each.
 
     Raises:
@@ -93,7 +98,7 @@ def planned(spec_path: Path, units: int | None, *, sample: bool = False) -> tupl
     if not compiled.sound:
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     differences: list[str] = []
-    return _part(compiled.fabric, units, sample, differences), tuple(differences)
+    return _part(compiled.of_network(network).fabric, units, sample, differences), tuple(differences)
 
 
 def _part(fabric: Fabric, units: int | None, sample: bool, differences: list[str]) -> Fabric:

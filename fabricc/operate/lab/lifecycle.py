@@ -62,6 +62,7 @@ def up(
     *,
     units: int | None = None,
     sample: bool = False,
+    network: str | None = None,
     swap: tuple[End, End] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Lab, LabFabric]:
@@ -72,6 +73,7 @@ def up(
         folder: state folder; None for the default, named after the cluster.
         units: boot only so many units.
         sample: boot a sample, with a part of the spines and cores.
+        network: the one to boot, where there are several.
         swap: exchange the far ends of the cables at these two ports: a deliberate miswire.
         progress: called with what is being done, how much is done, and how much there is.
 
@@ -82,7 +84,7 @@ def up(
     demands.require_root()
     demands.require_programs()
     frr = demands.frr_version()
-    source = read_source(spec, units, known_release(frr), sample=sample)
+    source = read_source(spec, units, known_release(frr), sample=sample, network=network)
     if not lldp.installed():
         source = replace(source, differences=(*source.differences, _NO_LLDP))
     if sentence := demands.strain(source.fabric):
@@ -103,7 +105,7 @@ def up(
                 f"a lab is in {folder}",
                 "Take it down first with `fabricc lab down`, or use --state.",
             )
-        record = _record(plan, source, folder, frr)
+        record = replace(_record(plan, source, folder, frr), network=network)
         taken = [name for name in record.namespaces if (kernel.NAMESPACES / name).exists()]
         if taken:
             raise LabError("FAB8007", f"namespaces of these names exist: {', '.join(taken[:3])}")

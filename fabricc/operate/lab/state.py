@@ -29,6 +29,7 @@ class Record:
     Attributes:
         prefix: of its namespaces' names.
         spec: file name of the spec below the folder's copy; `origin`: where it came from.
+        network: as `--network` said.
         units, sample: as `--units` and `--sample` said.
         switches, hosts: names of the nodes.
         cables: lower device and port, upper device and port.
@@ -53,6 +54,7 @@ class Record:
     boot_s: float | None = None
     sample: bool = False
     lldp: bool = False
+    network: str | None = None
 
     def namespace(self, node: str) -> str:
         """Name of a node's network namespace."""

@@ -35,6 +35,7 @@ def network_of(lab: Lab) -> Network:
             record.units,
             known_release(record.frr),
             sample=record.sample,
+            network=record.network,
         )
     except UnsoundError:
         raise LabError("FAB8006", f"the spec kept in {lab.folder} does not plan any more") from None

@@ -83,13 +83,16 @@ class BuiltTree:
         return found[0], found[1]
 
 
-def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> BuiltTree:
+def read_source(
+    tree: Path, spec: Path | None = None, *, digest: str = "", network: str | None = None
+) -> BuiltTree:
     """Read a tree once, and prove that its bytes, its spec and its lock belong together.
 
     Args:
         tree: what `build` wrote, `build/<cluster>`.
         spec: its spec; None to look where the last build or the tree's parents have it.
         digest: what the tree's must be; "" for any.
+        network: the one whose switches are meant, where there are several.
 
     Raises:
         RefusedError: FAB9120 and what `check` says of the manifest, FAB9154, or the spec does not plan.
@@ -122,7 +125,7 @@ def read_source(tree: Path, spec: Path | None = None, *, digest: str = "") -> Bu
     if manifest_inputs(compiled) != dict(manifest.inputs):
         message = f"{tree} was built from another state of {path}, its lock or its catalog"
         raise RefusedError("FAB9120", message, _REBUILD)
-    fabric = compiled.fabric
+    fabric = compiled.of_network(network).fabric
     if not isinstance(fabric, Fabric):
         raise RefusedError(
             "FAB9130", f"the switches of {path} are not configured one by one: its subnet manager routes"

@@ -9,8 +9,9 @@ from fabricc.back.nos.printing import printer
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler import accepted
-from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.compiled import COMPUTE, compile_spec
 from fabricc.compiler.rendering import overlay_lines
+from fabricc.front.spec.lock import lines_of
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
@@ -190,10 +191,10 @@ class Origins:
     """From a line of a switch to the lines of the spec behind it."""
 
     def __init__(self, source: BuiltTree) -> None:
-        compiled = compile_spec(source.spec, gaps=False, ethernet_only=True)
-        known = Known(
-            compiled.spec, source.fabric, compiled.sources, str(compiled.lock_path), compiled.lock_text
-        )
+        whole = compile_spec(source.spec, gaps=False, ethernet_only=True)
+        compiled = whole.of_network(source.fabric.network or COMPUTE)
+        lock = lines_of(compiled.lock_text, source.fabric.network)
+        known = Known(compiled.spec, source.fabric, compiled.sources, str(compiled.lock_path), lock)
         self._source, self._known, self._explainer = source, known, Explainer(known)
 
     def of(self, name: str, file: str, line: int) -> list[str]:

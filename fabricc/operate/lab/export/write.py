@@ -33,7 +33,13 @@ class Exported:
 
 
 def export(
-    spec: Path, format_: str, out: Path, *, units: int | None = None, sample: bool = False
+    spec: Path,
+    format_: str,
+    out: Path,
+    *,
+    units: int | None = None,
+    sample: bool = False,
+    network: str | None = None,
 ) -> Exported:
     """Write the topology of a spec below `out`, in a tree named after the cluster and the format.
 
@@ -42,7 +48,7 @@ def export(
         LabError: FAB8011, no such number of units; FAB8018, a NOS without an emulation.
         EmitError: it cannot be written.
     """
-    fabric, differences = planned(spec, units, sample=sample)
+    fabric, differences = planned(spec, units, sample=sample, network=network)
     found = topology(fabric)
     files = FORMATS[format_](found)
     name = f"{fabric.cluster}-{format_}"
