@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricc.back.hosts import network_of
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.foreign.screen import Line
 from fabricc.base.foreign.text import json_document
@@ -16,9 +17,10 @@ from fabricc.cli import options, output
 from fabricc.cli.words import explained, subjects
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
+from fabricc.front.spec.lock import lines_of
 from fabricc.proof.tree import read_manifest
 from fabricc.review.explain import trees
-from fabricc.review.explain.ask import explain, subject_of
+from fabricc.review.explain.ask import explain, holds, subject_of
 from fabricc.review.explain.codes import explain_code
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import explain_line
@@ -29,7 +31,7 @@ from fabricc.review.explain.text import lines
 from fabricc.review.explain.trees import line_named, spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.review.explain.model import Explanation
@@ -90,7 +92,17 @@ def _explained(
             f"'{first}' is neither a code nor a line of a built tree; of a spec, say what to explain: an address, "
             "an ASN, a device or DEVICE:PORT."
         )
-    return explain(_known(_front(_spec(Path(first)), sources)), words[0], words[1:])
+    return _of_any(_front(_spec(Path(first)), sources), words[0], words[1:])
+
+
+def _of_any(compiled: Compiled, name: str, words: Sequence[str]) -> Explanation:
+    """The explanation by the network whose pool, ASNs or devices hold what is named; else by that of the rails.
+
+    Raises:
+        SubjectError: there is nothing of that name.
+    """
+    part = next((each for each in compiled.networks.values() if holds(each.fabric, name)), compiled)
+    return explain(_known(part), name, words)
 
 
 def _spec(path: Path) -> Path:
@@ -125,9 +137,9 @@ def _front(spec: Path, sources: dict[str, str]) -> Compiled:
 
 
 def _known(compiled: Compiled) -> Known:
-    return Known(
-        compiled.spec, compiled.fabric, compiled.sources, str(compiled.lock_path), compiled.lock_text
-    )
+    fabric = compiled.fabric
+    lock = lines_of(compiled.lock_text, fabric.network)
+    return Known(compiled.spec, fabric, compiled.sources, str(compiled.lock_path), lock)
 
 
 def _line(
@@ -135,15 +147,23 @@ def _line(
 ) -> Explanation:
     line = trees.find_line(file, number, spec)
     compiled = _front(line.spec, sources)
-    known = _known(compiled)
     found += trees.stale(line, compiled)
     name = line.folder.partition("/")[2]
+    known = _known(_part(compiled, name, line.place.file))
     at = known.fabric.find(name)
     if at is None:
         message = f"{line.spec} as it is now has no device {name}"
         raise SubjectError("FAB9270", message, "Build again.")
     subject = subject_of(known, at)
     return explain_line(Explainer(known), subject, trees.texts_of(line, subject), line.place, shown)
+
+
+def _part(compiled: Compiled, device: str, file: str) -> Compiled:
+    """The network that a device's file is of."""
+    if (network := network_of(file)) in compiled.networks:
+        return compiled.networks[network]
+    every = (compiled, *compiled.networks.values())
+    return next((each for each in every if each.fabric.find(device) is not None), compiled)
 
 
 def _tell_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> None:

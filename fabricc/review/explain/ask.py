@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from difflib import get_close_matches
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.base.documents.document import clip
+from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Host
@@ -24,7 +26,7 @@ from fabricc.review.explain.subject import Subject
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.fabric.fabric import DeviceId
+    from fabricc.fabric.fabric import DeviceId, Fabric
     from fabricc.review.explain.model import Explanation
     from fabricc.review.explain.origins import Known
 
@@ -74,6 +76,25 @@ def explain(known: Known, name: str, words: Sequence[str] = ()) -> Explanation:
     if rest:
         return explain_facts(explainer, subject, port, " ".join(rest))
     return explain_port(explainer, subject, port) if port else explain_device(explainer, subject)
+
+
+def holds(fabric: Fabric, name: str) -> bool:
+    """Whether an address, a prefix or an ASN is in the blocks of a network, or a device or port in it and none else."""
+    with suppress(ValueError):
+        network = ip_network(name, strict=False)
+        return any(network.subnet_of(pool) for pool in _pools(fabric) if pool.version == network.version)  # type: ignore[arg-type]
+    if number := _ASN.fullmatch(name):
+        return 0 <= int(number[1]) - fabric.routing.asn_base < ASN_BLOCK
+    device, _, port = name.partition(":")
+    if device in fabric.guests:
+        return re.fullmatch(rf"{fabric.network}\d+[a-z]?", port) is not None
+    return fabric.find(device) is not None
+
+
+def _pools(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
+    kinds = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
+    pools = (getattr(fabric.addresses, kind) for kind in kinds)
+    return (ip_network(str(pool)) for pool in pools if pool is not None)
 
 
 def _numbered(known: Known, name: str) -> Explanation | None:

@@ -175,6 +175,8 @@ def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
 def _gateway(subject: Subject, path: str, value: Value) -> Closed:
     found = _ADDRESS.match(str(value))
     closed = _of_address(subject, found[1]) if found else Closed()
+    if "/main_route[" in path:
+        return closed
     return closed._replace(formulas=(*closed.formulas, *_table(subject, path, value).formulas[:1]))
 
 
@@ -186,7 +188,10 @@ def _table(subject: Subject, path: str, _value: Value) -> Closed:
         "first": _FIRST_TABLE, "rail": port.rail, "nic_ports": subject.known.fabric.shape.nic_ports,
         "nic_port": port.nic_port,
     }  # fmt: skip
-    table = formulas.formula("table", "first + rail * nic_ports + nic_port", numbers, port.table)
+    expression = "first + rail * nic_ports + nic_port"
+    if number := subject.known.fabric.number:
+        expression, numbers["network"] = f"first + 1000 * network + {expression.partition(' + ')[2]}", number
+    table = formulas.formula("table", expression, numbers, port.table)
     priority = formulas.formula(
         "priority",
         "1000 + table - first",

@@ -146,7 +146,8 @@ def texts_of(line: TreeLine, subject: Subject) -> Texts:
     """The files of the line's device, as they are and as a build now writes them."""
     found = DeviceFiles.of(line.tree, line.manifest)(line.folder)
     if isinstance(subject.device, Host):
-        return Texts(found, host_files.render(subject.device), host_files.read)
+        part = host_files.of_part(found, subject.device)
+        return Texts(part, host_files.render(subject.device), host_files.read)
     fresh: Mapping[str, str] = {}
     overlaid: Collection[tuple[str, int]] = ()
     if _templates(line.manifest.inputs) == _own_templates():

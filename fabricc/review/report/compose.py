@@ -70,7 +70,7 @@ def compose(compiled: Compiled) -> Page:
     pinned = compiled.lock_before is not None
     lost = failures(fabric, hashed=ib is None)
     sheets = () if ib else worksheets(spec, fabric)
-    tree = f"build/{fabric.cluster}/plan"
+    tree = f"build/{fabric.cluster}/plan/{fabric.network}".rstrip("/")
     sections = [
         topology.topology(spec, fabric, found),
         topology.failure_section(fabric, lost, hashed=ib is None),
@@ -92,9 +92,10 @@ def compose(compiled: Compiled) -> Page:
     counts = fabric.counts()
     hosts = sorted({fabric.host_models[unit.group].title for unit in fabric.units.values()})
     summary = f"{counts['gpus']:,} GPUs in {plural(counts['hosts'], 'host')} ({', '.join(hosts)}) on "
-    summary += "InfiniBand" if ib else "lossless Ethernet (RoCEv2)"
+    lossless = not fabric.network or bool(sheets)
+    summary += "InfiniBand" if ib else "lossless Ethernet (RoCEv2)" if lossless else "Ethernet"
     return Page(
-        title=fabric.cluster,
+        title=f"{fabric.cluster} {fabric.network}".rstrip(),
         summary=f"{summary}: {_switches(fabric)}.",
         status=_status(compiled),
         verdict=tuple(_verdict(compiled, lost, sheets)),
