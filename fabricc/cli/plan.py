@@ -6,7 +6,7 @@ import dataclasses
 import shutil
 import subprocess
 from functools import partial
-from itertools import chain, starmap
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,14 +28,16 @@ from fabricc.front.qos.plot import panel_of, svg
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.text import Rendered
     from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.materials import Materials
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.quality import Sheet
+    from fabricc.front.qos.plot import Panel
     from fabricc.front.spec.model import ClusterSpec
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
@@ -90,43 +92,42 @@ def command(
                 "--bom and --labels are of Ethernet: the catalog has no optics of InfiniBand."
             )
         return show_plan(compiled, format_, csv_folder, ethernet_only=qos or picture is not None)
-    stated, fabric, found = compiled.loaded, compiled.planned, compiled.diagnostics
-    if fabric is not None and stated is not None:
-        found = (*found, *full(stated, fabric, rooms(fabric), pinned=compiled.lock_before is not None))
-    bought: Materials | None = None
-    if fabric is not None and stated is not None and (bom_file or labels_file):
-        bought = materials(fabric)
-        found = (*found, *material_findings(stated, bought))
-    sheets: tuple[Sheet, ...] = ()
-    computed = fabric or compiled.draft
-    if computed is not None and stated is not None and (qos or picture or csv_folder):
-        sheets = worksheets(stated, computed)
+    parts = [compiled, *compiled.networks.values()]
+    found = (*compiled.diagnostics, *chain.from_iterable(map(_full, parts)))
+    sheets = {_name(part): _sheets(part) for part in parts} if qos or picture or csv_folder else {}
+    bought: dict[str, Materials] = {}
+    if compiled.planned is not None and (bom_file or labels_file):
+        bought = {_name(part): materials(part.fabric) for part in parts}
+        found = (*found, *(told for part in parts for told in _lacks(part, bought[_name(part)])))
     if format_ == "json":
         output.document(_json(compiled, found, sheets if qos else None))
     else:
         output.tell(found, "text", compiled.sources)
-        if qos and computed is not None:
-            output.show(starmap(Table, _worksheet_tables(sheets)))
-            if fabric is not None and not sheets:
-                output.out("No lossless class: there is nothing to compute.")
-        elif fabric is not None and stated is not None:
-            output.show(starmap(Table, chain(growth.repinned_tables(compiled), _tables(fabric, stated))))
-            if compiled.lock_before is None:
-                output.out(
-                    f"There is no {compiled.lock_path.name}: nothing is deployed yet, "
-                    "and every number may still change."
-                )
+        for part in parts:
+            output.show(_shown(part, sheets[_name(part)] if qos else None))
+            if qos and part.planned is not None and not sheets[_name(part)]:
+                output.out(f"{_label(part)}No lossless class: there is nothing to compute.")
+        if compiled.planned is not None and not qos and compiled.lock_before is None:
+            output.out(
+                f"There is no {compiled.lock_path.name}: nothing is deployed yet, "
+                "and every number may still change."
+            )
+    computed = compiled.planned or compiled.draft
     if picture is not None and computed is not None:
-        _draw(f"{computed.cluster}: lossless thresholds", sheets, picture)
+        panels = [panel for part in parts for panel in _panels(part, sheets[_name(part)])]
+        _draw(f"{computed.cluster}: lossless thresholds", panels, picture)
         output.err(str(picture))
-    if csv_folder is not None and fabric is not None:
-        names = _write_csv(fabric, sheets, csv_folder)
-        output.err(f"{csv_folder}: {', '.join(names)}")
-    if bought is not None:
+    if csv_folder is not None and compiled.planned is not None:
+        for part in parts:
+            folder = csv_folder / _name(part)
+            names = _write_csv(part.fabric, sheets[_name(part)], folder)
+            output.err(f"{folder}: {', '.join(names)}")
+    for network, bill in bought.items():
         for file, write in ((bom_file, partial(_write_bom, spares=spares)), (labels_file, _write_labels)):
             if file is not None:
-                write(bought, file)
-                output.err(str(file))
+                own = file.with_stem(f"{file.stem}-{network}") if network else file
+                write(bill, own)
+                output.err(str(own))
     return exit_status(found)
 
 
@@ -155,26 +156,83 @@ def _write_labels(bought: Materials, file: Path) -> None:
     write_file(file, (text.encode() for text in texts))
 
 
-def _json(compiled: Compiled, found: Iterable[object], sheets: Sequence[Sheet] | None) -> Rendered:
-    fabric, spec = compiled.planned, compiled.loaded
-    plan = tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
-    findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
-    whole: dict[str, object] = {"plan": plan, "findings": findings}
-    if fabric is not None:
-        whole |= growth.summary(compiled, rooms(fabric))
+def _name(part: Compiled) -> str:
+    """The name of a further network; "" for that of the top level."""
+    return part.loaded.network.name if part.loaded is not None and part.loaded.network is not None else ""
+
+
+def _label(part: Compiled) -> str:
+    """What stands before the titles of a further network's tables."""
+    return f"{_name(part)}: " if _name(part) else ""
+
+
+def _full(part: Compiled) -> Iterator[Diagnostic]:
+    """Where one more unit would be refused in a network."""
+    if part.planned is not None and part.loaded is not None:
+        pinned = part.lock_before is not None
+        for each in full(part.loaded, part.planned, rooms(part.planned), pinned=pinned):
+            yield dataclasses.replace(each, message=f"{_label(part)}{each.message}")
+
+
+def _lacks(part: Compiled, bought: Materials) -> Iterator[Diagnostic]:
+    """What the catalog of optics and cables lacks for a network."""
+    for each in material_findings(part.spec, bought):
+        yield dataclasses.replace(each, message=f"{_label(part)}{each.message}")
+
+
+def _sheets(part: Compiled) -> tuple[Sheet, ...]:
+    """The worksheets of a network, also of one that has errors."""
+    computed = part.planned or part.draft
+    return worksheets(part.loaded, computed) if computed is not None and part.loaded is not None else ()
+
+
+def _shown(part: Compiled, sheets: Sequence[Sheet] | None) -> Iterator[Table]:
+    """The tables of a network: of its worksheets where they are given, else of its plan."""
+    found: Iterable[_Table] = ()
     if sheets is not None:
-        whole["worksheet"] = tables.worksheet_summary(sheets)
+        found = _worksheet_tables(sheets)
+    elif part.planned is not None and part.loaded is not None:
+        found = chain(growth.repinned_tables(part), _tables(part.planned, part.loaded))
+    for title, head, rows in found:
+        yield Table(f"{_label(part)}{title}", head, rows)
+
+
+def _json(
+    compiled: Compiled, found: Iterable[object], sheets: Mapping[str, Sequence[Sheet]] | None
+) -> Rendered:
+    findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
+    whole = {**_part_json(compiled, sheets), "findings": findings}
+    if compiled.networks:
+        whole["networks"] = {name: _part_json(each, sheets) for name, each in compiled.networks.items()}
     return json_document(whole, sort_keys=True)
 
 
-def _draw(title: str, sheets: Iterable[Sheet], file: Path) -> None:
+def _part_json(part: Compiled, sheets: Mapping[str, Sequence[Sheet]] | None) -> dict[str, object]:
+    fabric, spec = part.planned, part.loaded
+    found: dict[str, object] = {
+        "plan": tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
+    }
+    if fabric is not None:
+        found |= growth.summary(part, rooms(fabric))
+    if sheets is not None:
+        found["worksheet"] = tables.worksheet_summary(sheets[_name(part)])
+    return found
+
+
+def _panels(part: Compiled, sheets: Iterable[Sheet]) -> list[Panel]:
+    return [
+        panel_of(f"{_label(part)}{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows)
+        for s in sheets
+    ]
+
+
+def _draw(title: str, panels: Sequence[Panel], file: Path) -> None:
     """Write the picture; a .png is rendered by whichever program for it is installed.
 
     Raises:
         click.ClickException: nothing here renders SVG.
         EmitError: the file cannot be written.
     """
-    panels = [panel_of(f"{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows) for s in sheets]
     text = svg(title, panels)
     write_file(file, text.encode() if file.suffix == ".svg" else _png(text))
 

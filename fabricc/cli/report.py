@@ -19,10 +19,11 @@ _BEGINNING = 4096
 
 @click.command("report")
 @options.spec_argument
+@options.network_option
 @click.option("--output", "-o", "target", type=options.PATH, metavar="FILE", default="report.html",
               show_default=True, help="Where to write the page; - for standard output.")  # fmt: skip
-def command(spec: Path, target: Path) -> int:
-    """Write what SPEC becomes as one HTML page, to read, print and sign.
+def command(spec: Path, network: str | None, target: Path) -> int:
+    """Write what SPEC becomes as one HTML page, to read, print and sign; one for each network where there are several.
 
     The page loads nothing and needs no script. The lock is read and not written, as with `plan`.
     """
@@ -30,12 +31,15 @@ def command(spec: Path, target: Path) -> int:
     output.tell(compiled.diagnostics, "text", compiled.sources)
     if not compiled.sound:
         return exit_status(compiled.diagnostics)
-    text = html(compiled)
     if str(target) == "-":
-        output.document(text)
+        output.document(html(compiled.of_network(network)))
         return exit_status(compiled.diagnostics)
-    changed = _write(target, text)
-    output.out(f"{target}: {len(text.encode()) / 1000:,.0f} kB" + ("" if changed else ", as it was"))
+    parts = [compiled.of_network(network)] if network else [compiled, *compiled.networks.values()]
+    for part in parts:
+        name = f"-{part.fabric.network}" if len(parts) > 1 and part.spec.network else ""
+        file, text = target.with_stem(f"{target.stem}{name}"), html(part)
+        changed = _write(file, text)
+        output.out(f"{file}: {len(text.encode()) / 1000:,.0f} kB" + ("" if changed else ", as it was"))
     return exit_status(compiled.diagnostics)
 
 

@@ -49,7 +49,8 @@ def subjects(context: click.Context, _parameter: click.Parameter, begun: str) ->
     fabric = compile_spec(spec, gaps=False, ethernet_only=True).planned
     if fabric is None:
         return []
-    switches = (fabric.switch(each).name for each in fabric.switch_ids())
+    every = (fabric, *fabric.networks)
+    switches = (each.name(at) for each in every for at in each.switch_ids())
     return _fitting(chain(switches, (fabric.host(each).name for each in fabric.host_ids())), begun)
 
 

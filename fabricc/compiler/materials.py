@@ -170,7 +170,8 @@ def _host_sides(fabric: Fabric, bill: Counter[Item]) -> dict[tuple[str, str], Si
     for host_id in fabric.host_ids():
         unit = fabric.units[host_id.unit]
         model, name = fabric.host_models[unit.group], unit.hosts[host_id.slot]
-        bill[Item("host", "host", model.title, model.vendor)] += 1
+        if name not in fabric.guests:
+            bill[Item("host", "host", model.title, model.vendor)] += 1
         if unit.group not in ports:
             ends = host_ends(model)
             ports[unit.group] = [

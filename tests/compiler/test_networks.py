@@ -16,10 +16,11 @@ from netaddr import IPNetwork
 
 from fabricc import compile_spec
 from fabricc.back import hosts as host_files
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric import links
 from fabricc.front.spec.lock import parse_lock
+from fabricc.review.explain.ask import holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,6 +224,15 @@ def test_a_host_has_every_port_once_and_no_file_twice(whole: Compiled, tree: Pat
     assert "frontend" not in files["etc/nccl.conf"]
 
 
+def test_tools_call_the_second_port_of_a_card_by_its_number(whole: Compiled) -> None:
+    ports = {}
+    for fabric in fabrics(whole):
+        facts = host_files.planned(fabric.host(next(iter(fabric.host_ids()))))
+        ports |= {path: value for path, value in facts.items() if path.endswith("/firmware_port")}
+    assert {value for path, value in ports.items() if "frontend" in path} == {2}
+    assert {value for path, value in ports.items() if "frontend" not in path} == {1}
+
+
 def test_every_file_of_a_host_says_of_which_network_it_is(whole: Compiled) -> None:
     for fabric in fabrics(whole):
         host = fabric.host(next(iter(fabric.host_ids())))
@@ -385,3 +395,30 @@ def test_secrets_and_services_are_those_of_the_top_level(tmp_path: Path) -> None
     assert switch.management.ntp == ("172.16.0.3",)
     assert switch.management.address.startswith("172.30.")
     assert switch.management.gateway == "172.30.0.1"
+
+
+@pytest.mark.parametrize("word", ["address", "prefix", "asn", "port", "device"])
+def test_what_a_further_network_has_is_explained_by_it(whole: Compiled, word: str) -> None:
+    storage = whole.networks["storage"].fabric
+    tor = storage.switch(next(iter(storage.switch_ids())))
+    host = storage.host(next(iter(storage.host_ids())))
+    asked = {
+        "address": (host.ports[0].ipv4 or "").partition("/")[0],
+        "prefix": host.ports[0].ipv4 or "",
+        "asn": f"AS{tor.bgp.asn}",
+        "port": f"{host.name}:storage0",
+        "device": tor.name,
+    }[word]
+    assert [holds(fabric, asked) for fabric in fabrics(whole)[1:]] == [False, True]
+
+
+def test_a_command_for_one_network_says_which_there_are(whole: Compiled, tmp_path: Path) -> None:
+    assert whole.of_network("compute") is whole
+    assert whole.of_network("storage") is whole.networks["storage"]
+    for name in (None, "oob"):
+        with pytest.raises(FindingsError) as refused:
+            whole.of_network(name)
+        assert refused.value.code == "FAB3110"
+        assert "compute, frontend and storage" in refused.value.diagnostic.help
+    alone = compiled(tmp_path, RAILS)
+    assert alone.of_network(None) is alone

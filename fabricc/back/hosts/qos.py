@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fabricc.back.hosts.nics import NicQos
     from fabricc.catalog.model import NicModel
     from fabricc.fabric.facts import Facts, Reading
-    from fabricc.fabric.model import Host
+    from fabricc.fabric.model import Host, HostPort
     from fabricc.fabric.qos import TrafficClass
 
 SCRIPT = "usr/local/sbin/fabricc-roce"
@@ -95,7 +95,12 @@ def _marked(flags: tuple[bool, ...], separator: str) -> str:
 
 
 def _rows(host: Host) -> tuple[_PortRow, ...]:
-    return tuple([(port.name, port.rdma, port.cable_m, port.nic_port + 1) for port in host.ports])
+    return tuple([(port.name, port.rdma, port.cable_m, _firmware_port(port)) for port in host.ports])
+
+
+def _firmware_port(port: HostPort) -> int:
+    """The number that the NIC's tools give a port: function n of a card is its port n + 1."""
+    return int(port.pci[-1:] or 0) + port.nic_port + 1
 
 
 def _unit(host: Host) -> str:
