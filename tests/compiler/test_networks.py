@@ -20,7 +20,10 @@ from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric import links
 from fabricc.front.spec.lock import parse_lock
+from fabricc.operate.lab import lab_fabric
+from fabricc.operate.push import built_tree
 from fabricc.review.explain.ask import holds
+from fabricc.review.report.page import html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -422,3 +425,32 @@ def test_a_command_for_one_network_says_which_there_are(whole: Compiled, tmp_pat
         assert "compute, frontend and storage" in refused.value.diagnostic.help
     alone = compiled(tmp_path, RAILS)
     assert alone.of_network(None) is alone
+
+
+@pytest.mark.parametrize("name", ["compute", "storage", "frontend"])
+def test_a_lab_and_a_report_are_of_one_network(whole: Compiled, name: str) -> None:
+    lab = lab_fabric.read_source(whole.path, None, "10", network=name)
+    names = {switch.name for switch in map(lab.fabric.switch, lab.fabric.switch_ids())}
+    assert names == {switch.name for switch in whole.of_network(name).switches()}
+    assert all(lab.fabric.switch(at).nos == "frr" for at in lab.fabric.kinds())
+    page = str(html(whole.of_network(name)))
+    title = "zone" if name == "compute" else f"zone {name}"
+    assert f"<h1>{title}</h1>" in page
+    with pytest.raises(FindingsError):
+        lab_fabric.read_source(whole.path, None, "10")
+
+
+def test_a_push_takes_the_switches_of_one_network(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(WHOLE)
+    result = compile_spec(tmp_path / "cluster.yaml").write(tmp_path / "build", jobs=1)
+    assert result.tree is not None
+    source = built_tree.read_source(result.tree, network="storage")
+    assert list(source.places) == [
+        "storage-su001-tor1a",
+        "storage-su002-tor1a",
+        "storage-spine01a",
+        "storage-spine02a",
+    ]
+    assert all(source.files(name) == source.renderings(name)[0] for name in source.places)
+    with pytest.raises(FindingsError):
+        built_tree.read_source(result.tree)

@@ -27,6 +27,7 @@ EXPECTED = {
     "rack-zone-512": {"gpus": 512, "tors": 32, "spines": 8, "cores": 0},
     "hpn-dual-plane-pod": {"gpus": 15_360, "tors": 240, "spines": 120, "cores": 8},
     "quantum2-512": {"gpus": 512, "tors": 16, "spines": 8, "cores": 0, "subnets": 1},
+    "whole-cluster-256": {"gpus": 256, "tors": 16, "spines": 8, "cores": 0},
     "meta-24k": {"gpus": 24_576, "tors": 1536, "spines": 128, "cores": 28},
 }
 LARGE = {"hpn-dual-plane-pod"}
@@ -66,7 +67,8 @@ def test_counts_are_the_published_ones(tree: Path) -> None:
     if "subnets" in EXPECTED[name]:
         assert len(list((tree / "subnets").iterdir())) == counts["subnets"]
     else:
-        switches = counts["tors"] + counts["spines"] + counts["cores"]
+        plans = [json.loads(path.read_text())["counts"] for path in (tree / "plan").glob("**/fabric.json")]
+        switches = sum(plan[f"{tier}s"] for plan in plans for tier in ("tor", "spine", "core"))
         assert len(list((tree / "switches").iterdir())) == switches
     assert len(list((tree / "hosts").iterdir())) == counts["hosts"]
 
@@ -111,7 +113,7 @@ def test_frr_accepts_every_frr_conf(tree: Path) -> None:
 def test_netplan_accepts_the_hosts(tree: Path, tmp_path: Path) -> None:
     if NETPLAN is None:
         pytest.skip("netplan is not installed")
-    files = sorted((tree / "hosts").glob("*/etc/netplan/60-fabricc.yaml"))
+    files = sorted((tree / "hosts").glob("*/etc/netplan/60-fabricc*.yaml"))
     target = tmp_path / "etc" / "netplan"
     target.mkdir(parents=True)
     for path in one_of_each_kind(files):
