@@ -160,9 +160,9 @@ TITLES: dict[str, str] = {
     "FAB3103": "A port of a host in two networks",
     "FAB3104": "No ports for a network",
     "FAB3105": "Hosts that are not in a network",
+    "FAB3110": "One network is wanted",
     "FAB3140": "No optics or cable that joins two ends",
     "FAB3141": "Children of one cage that need different modules",
-    "FAB3110": "One network is wanted",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",
