@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst
@@ -99,7 +99,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         )  # fmt: skip
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
-    pinned = _pins(sizing, strides) | {"unit_digits": width.unit, "host_digits": width.host}
+    pinned = sizing.pins | shared(strides, Strides) | {"unit_digits": width.unit, "host_digits": width.host}
     pinned |= spread_pins(sizing, uplinks, lock)
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
     failed = worst(softened(findings, spec.accept)) is Severity.ERROR
@@ -329,19 +329,3 @@ def _name_clashes(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
         spec.error("FAB3021", f"two devices would be named {name!r}", "gpus", help="Rename the host or rack.")
         for name in clashing
     ]
-
-
-def _pins(sizing: Sizing, strides: Strides) -> dict[str, int]:
-    shape = sizing.shape
-    pins = {f.name: getattr(strides, f.name) for f in fields(strides)}
-    pins["tor_up_cage"] = sizing.tor_up_cage
-    if shape.spines:
-        pins["links_per_spine"] = shape.links_per_spine
-    if shape.cores:
-        pins |= {
-            "units_per_pod": shape.units_per_pod,
-            "spine_up_cage": sizing.spine_up_cage,
-            "spines_per_core_group": shape.spines_per_core_group,
-            "links_per_core": shape.links_per_core,
-        }
-    return pins

@@ -43,6 +43,22 @@ class Sizing:
     most_uplinks: int
     needed_uplinks: tuple[int, ...]
 
+    @property
+    def pins(self) -> dict[str, int]:
+        """What the lock pins of the cabling."""
+        shape = self.shape
+        pins = {"tor_up_cage": self.tor_up_cage}
+        if shape.spines:
+            pins["links_per_spine"] = shape.links_per_spine
+        if shape.cores:
+            pins |= {
+                "units_per_pod": shape.units_per_pod,
+                "spine_up_cage": self.spine_up_cage,
+                "spines_per_core_group": shape.spines_per_core_group,
+                "links_per_core": shape.links_per_core,
+            }
+        return pins
+
 
 def size(
     spec: ClusterSpec, models: Models, present: int, units: int, pins: Mapping[str, int], catalog: Catalog

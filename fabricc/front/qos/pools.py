@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, shared
 from fabricc.catalog.model import SpectrumFigures
 from fabricc.fabric.qos import BufferPools, Headroom
 from fabricc.front.qos.ecn import pause_point_bytes
@@ -144,7 +144,10 @@ def _spectrum(
     left = down_to_cell(capacity - taken, buffers.cell_bytes)
     lossy = None if buffers.pools.egress_lossy_bytes is None else left
     divided = replace(
-        _catalog_pools(buffers), ingress_lossless_bytes=left, egress_lossy_bytes=lossy, headroom_bytes=pool
+        _catalog_pools(buffers),
+        ingress_lossless_bytes=left,
+        egress_lossy_bytes=lossy,
+        headroom_bytes=pool,
     )
     return Budget(divided, capacity, taken, demand, left, ratio)
 
@@ -214,16 +217,4 @@ def _with_headroom_pool(
 
 
 def _catalog_pools(buffers: Buffers) -> BufferPools:
-    pools = buffers.pools
-    return BufferPools(
-        ingress_lossless_bytes=pools.ingress_lossless_bytes,
-        headroom_bytes=pools.headroom_bytes,
-        egress_lossless_bytes=pools.egress_lossless_bytes,
-        egress_lossy_bytes=pools.egress_lossy_bytes,
-        egress_lossless_static=pools.egress_lossless_static,
-        egress_pool_static=pools.egress_pool_static,
-        egress_lossless_limit_bytes=pools.egress_lossless_limit_bytes,
-        lossy_ingress_limit_bytes=pools.lossy_ingress_limit_bytes,
-        lossy_egress_bytes=pools.lossy_egress_bytes,
-        lossy_egress_alpha=pools.lossy_egress_alpha,
-    )
+    return BufferPools(**shared(buffers.pools, BufferPools))

@@ -161,7 +161,8 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
         findings += partition_interfaces(spec)
     engine = choose_engine(spec, section, wiring, findings)
     fabric = InfinibandFabric(wiring, lids, guids, engine, section.classes, partitions, ipoib)
-    pinned = _pins(sizing, lids) | {"unit_digits": width.unit, "host_digits": width.host}
+    pinned = sizing.pins | {"unit_digits": width.unit, "host_digits": width.host}
+    pinned |= {"lid_spine": lids.spine, "lid_unit": lids.unit, "lid_slots": lids.slots}
     pinned |= spread_pins(sizing, uplinks, lock)
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
     blocking = [each for each in findings if each.code not in ACCEPTABLE]
@@ -310,17 +311,3 @@ def _wiring(
         profiles={},
         host_systems=tuple(group.os for group in spec.gpus.groups),
     )
-
-
-def _pins(sizing: Sizing, lids: LidPlan) -> dict[str, int]:
-    shape = sizing.shape
-    pins = {"links_per_spine": shape.links_per_spine, "tor_up_cage": sizing.tor_up_cage}
-    pins |= {"lid_spine": lids.spine, "lid_unit": lids.unit, "lid_slots": lids.slots}
-    if shape.cores:
-        pins |= {
-            "units_per_pod": shape.units_per_pod,
-            "spine_up_cage": sizing.spine_up_cage,
-            "spines_per_core_group": shape.spines_per_core_group,
-            "links_per_core": shape.links_per_core,
-        }
-    return pins
