@@ -307,12 +307,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
                 number = sum(1 for port in group if port.speed_gbps == speed)
                 ports.append((switch.tier.value, switch.name, way, number, speed, number * speed))
     yield "Ports in use", ("tier", "for example", "towards", "ports", "Gb/s", "total Gb/s"), ports
-    cables = [
-        (kind, counts[f"{kind}_cables"], cable.medium, cable.length_m)
-        for kind, cable in fabric.cable_kinds.items()
-        if counts.get(f"{kind}_cables")
-    ]
-    yield "Cables", ("link", "cables", "medium", "length, m"), cables
+    yield growth.cable_table(counts, fabric.cable_kinds)
     names = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
     pools = [(name, str(pool)) for name in names if (pool := getattr(fabric.addresses, name)) is not None]
     yield "Addresses", ("pool", "prefix"), pools
@@ -344,8 +339,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
         head = ("tier", "profile", "xoff, bytes", "headroom, bytes", "ECN from", "ECN to", "from")
         yield "Lossless profiles", head, [profiles[key] for key in sorted(profiles)]
     yield growth.room_table(rooms(fabric))
-    assumed = [(path, str(value)) for path, value in spec.assumptions.items()]
-    yield "Assumed, because the spec does not say", ("key", "value"), assumed
+    yield growth.assumed_table(spec)
 
 
 def _kind(lossless: bool, strict: bool, weight: int) -> str:

@@ -86,12 +86,7 @@ def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
         ("tier", "switches", "model"),
         tiers,
     )
-    cables = [
-        (kind, counts[f"{kind}_cables"], cable.medium, cable.length_m)
-        for kind, cable in wiring.cable_kinds.items()
-        if counts.get(f"{kind}_cables")
-    ]
-    yield "Cables", ("link", "cables", "medium", "length, m"), cables
+    yield growth.cable_table(counts, wiring.cable_kinds)
     shape = wiring.shape
     top = ib.lids.top(shape, max(wiring.units) + 1)
     lids = [("cores", 1), ("spines", ib.lids.spine), ("units", ib.lids.unit), ("highest in use", top)]
@@ -122,5 +117,4 @@ def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
             [(str(ib.ipoib.pool), size, ib.ipoib.mode, ib.ipoib.mtu)],
         )
     yield growth.room_table(rooms(ib))
-    assumed = [(path, str(value)) for path, value in compiled.spec.assumptions.items()]
-    yield "Assumed, because the spec does not say", ("key", "value"), assumed
+    yield growth.assumed_table(compiled.spec)
