@@ -84,6 +84,12 @@ class Trial:
         self.checks.append(made)
         return made
 
+    def settles(self, group: str, settled_s: float | None, limit_s: float) -> None:
+        """Whether the predicted next hops were reached, and not only after the limit."""
+        self.check(group, "next hops settle", "as predicted").add(
+            settled_s is not None, f"not within {limit_s:.0f} s"
+        )
+
     @property
     def facts(self) -> int:
         """Facts compared."""

@@ -85,18 +85,16 @@ def up(
     demands.require_programs()
     frr = demands.frr_version()
     source = read_source(spec, units, known_release(frr), sample=sample, network=network)
-    if not lldp.installed():
-        source = replace(source, differences=(*source.differences, _NO_LLDP))
+    differences = [*source.differences, *([] if lldp.installed() else [_NO_LLDP])]
     if sentence := demands.strain(source.fabric):
-        source = replace(source, differences=(*source.differences, sentence))
+        differences.append(sentence)
     demands.require_room(source.fabric)
     plan = blueprint(source.fabric)
     if swap:
         plan = swapped(plan, *swap)
         words = " and ".join(f"{device}:{port}" for device, port in swap)
-        source = replace(
-            source, differences=(*source.differences, f"miswired: the cables at {words} are exchanged")
-        )
+        differences.append(f"miswired: the cables at {words} are exchanged")
+    source = replace(source, differences=tuple(differences))
     folder = (folder or state.DEFAULT / plan.cluster).absolute()
     with state.locked(folder, create=True):
         if (folder / state.RECORD).exists():

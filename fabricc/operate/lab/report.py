@@ -72,18 +72,8 @@ def _event(event: Event) -> Sequence[str]:
     hit_back, _, gap_back = _outage(event.return_outage)
     back = _seconds(event.return_s) if event.return_outage else "-"
     timers = _seconds(event.notice_s) if event.notice_s else "-"
-    return (
-        event.name,
-        event.paths,
-        timers,
-        _seconds(event.settle_s),
-        hit,
-        lost,
-        gap,
-        back,
-        hit_back,
-        gap_back,
-    )
+    settled = _seconds(event.settle_s)
+    return event.name, event.paths, timers, settled, hit, lost, gap, back, hit_back, gap_back
 
 
 def _outage(outage: Outage | None) -> tuple[str, str, str]:

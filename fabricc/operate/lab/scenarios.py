@@ -134,9 +134,7 @@ def _compare(
 
 def _came(trial: Trial, name: str, settled: float | None, outage: Outage) -> None:
     """Whether the predicted state was reached, and every surviving flow carries again."""
-    trial.check(name, "next hops settle", "as predicted").add(
-        settled is not None, f"not within {LIMIT_S:.0f} s"
-    )
+    trial.settles(name, settled, LIMIT_S)
     if outage.flows:
         check = trial.check(name, "surviving flows", "all carry again")
         check.facts += outage.flows
@@ -249,9 +247,7 @@ def while_running(work: Callable[[], None], stream: Stream) -> None:
 
 def compare_lossless(trial: Trial, name: str, settled: float | None, outage: Outage) -> None:
     """Whether the predicted state was reached, and no flow lost a datagram."""
-    trial.check(name, "next hops settle", "as predicted").add(
-        settled is not None, f"not within {LIMIT_S:.0f} s"
-    )
+    trial.settles(name, settled, LIMIT_S)
     if outage.flows:
         check = trial.check(name, "flows", "no datagram lost")
         check.facts, check.agreed = outage.flows, outage.flows - outage.hit
