@@ -133,13 +133,16 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     ) -> None:
         text = one_text(filename, config, FILE, failure)
         with self._clean(failure):
-            if super().has_pending_commit():
-                raise CommitConfirmException("a commit waits for confirmation")
-            self.config_replace = replace
-            try:
-                self._load_candidate(None, text, replace)
-            except LockError as error:
-                raise SessionLockedException(str(error)) from None
+            self._load_alone(text, replace=replace)
+
+    def _load_alone(self, text: str, *, replace: bool) -> None:
+        if super().has_pending_commit():
+            raise CommitConfirmException("a commit waits for confirmation")
+        self.config_replace = replace
+        try:
+            self._load_candidate(None, text, replace)
+        except LockError as error:
+            raise SessionLockedException(str(error)) from None
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load the whole device's configuration (`load override`) under an exclusive lock."""
@@ -154,14 +157,9 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         text = one_text(None, config, FILE, ReplaceConfigException)
         wrong: list[dict[str, Any]] = []
         with self._clean(ReplaceConfigException):
-            if super().has_pending_commit():
-                raise CommitConfirmException("a commit waits for confirmation")
-            self.config_replace = True
             try:
-                self._load_candidate(None, text, True)
+                self._load_alone(text, replace=True)
                 self.device.cu.commit_check()
-            except LockError as error:
-                raise SessionLockedException(str(error)) from None
             except ReplaceConfigException as error:
                 wrong = list(error.args[0])
             except RpcTimeoutError:
