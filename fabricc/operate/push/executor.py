@@ -166,6 +166,13 @@ class Executor:
         switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
         return self.access.hidden(str(switch.call("FAB9114", "comparing the candidate", "compare_config")))
 
+    def _load(self, switch: Connection, files: Files, code: str, what: str) -> None:
+        """Commit what differs from some files for good; `code` and `what` for the error."""
+        if self._candidate(switch, files):
+            switch.call(code, what, "commit_config")
+        else:
+            switch.call(code, "discarding the candidate", "discard_config")
+
     def _drained(self, name: str, files: Files) -> Files:
         plain, shut = self.source.renderings(name)
         return drained(name, self.source.devices[name].nos, files, plain, shut)
@@ -197,16 +204,18 @@ class Executor:
         """
         began = time.monotonic()
         self.journal.intend(self.run, name, "change")
-        wanted = self.target(name)
-        drains = self.drains(name)
-        if drains:
-            wanted = self._drained(name, wanted)
-        self._commit(name, wanted, self.confirms(name), announce=True, first=not drains)
+        first = not self.drains(name)
+        self._commit(name, self._changed(name), self.confirms(name), announce=True, first=first)
         self.journal.reached(self.run, name, State.COMMITTED, seconds=time.monotonic() - began)
 
     def drains(self, name: str) -> bool:
         """Whether the switch is drained around its change."""
         return self._entry(name).disruptive and self.options.drain
+
+    def _changed(self, name: str) -> Files:
+        """What the switch runs from its change until the confirmation."""
+        wanted = self.target(name)
+        return self._drained(name, wanted) if self.drains(name) else wanted
 
     def _commit(
         self,
@@ -285,9 +294,8 @@ class Executor:
         Raises:
             DeviceError: FAB9116, it has not come good in time, or never will; FAB9110, it cannot be reached any more.
         """
-        entry, wanted = self._entry(name), self.target(name)
-        if state is State.VERIFIED and self.drains(name):
-            wanted = self._drained(name, wanted)
+        entry = self._entry(name)
+        wanted = self._changed(name) if state is State.VERIFIED else self.target(name)
         planned, device = self.source.switch(name), self.source.devices[name]
         before = {**entry.baseline, **self._counted.get(name, {})}
         until = time.monotonic() + self.options.settle_s
@@ -350,9 +358,7 @@ class Executor:
         self.journal.intend(self.run, name, "undrain")
 
     def _require_runs(self, name: str, switch: Connection) -> None:
-        wanted = self.target(name)
-        if self.drains(name):
-            wanted = self._drained(name, wanted)
+        wanted = self._changed(name)
         files = self._files(switch, wanted)
         if self._proved.get(name) == hash(running.packed(files)):
             return
@@ -368,10 +374,7 @@ class Executor:
         """
         self.journal.intend(self.run, name, "undrain")
         with self._connected(name, ending=True) as switch:
-            if self._candidate(switch, self.target(name)):
-                switch.call("FAB9115", "the commit", "commit_config")
-            else:
-                switch.call("FAB9114", "discarding the candidate", "discard_config")
+            self._load(switch, self.target(name), "FAB9115", "the commit")
             switch.release()
 
     # Back.
@@ -409,10 +412,7 @@ class Executor:
                 raise
 
     def _return(self, name: str, switch: Connection, old: Files) -> None:
-        if self._candidate(switch, old):
-            switch.call("FAB9117", "going back", "commit_config")
-        else:
-            switch.call("FAB9117", "discarding the candidate", "discard_config")
+        self._load(switch, old, "FAB9117", "going back")
         wrong = running.differences(self.source.devices[name].nos, self._files(switch, old), old)
         if wrong:
             raise DeviceError("FAB9117", f"{name} does not go back: {worded(wrong)}")
