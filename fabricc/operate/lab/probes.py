@@ -7,6 +7,7 @@ import random
 import select
 import struct
 from contextlib import suppress
+from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -52,10 +53,8 @@ def pairs(endpoints: Sequence[Endpoint], prediction: Prediction) -> list[Pair]:
 
     What stays inside a host never meets the fabric.
     """
-    found = []
-    for at, to in candidates(endpoints, MOST_PAIRS):
-        found.append(Pair(at, to, prediction.hops(endpoints[at], endpoints[to])))
-    return found
+    drawn = candidates(endpoints, MOST_PAIRS)
+    return [Pair(at, to, prediction.hops(endpoints[at], endpoints[to])) for at, to in drawn]
 
 
 def candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int, int]]:
@@ -86,56 +85,59 @@ def exchange(
         wanted: pairs of them, also those that are not expected to work.
         marks: traffic class bytes, used in turn.
     """
-    heard: dict[int, Heard] = {}
-    with opened(lab, endpoints, PORT) as sockets:
-        poller, owner = select.epoll(), {}
+    with opened(lab, endpoints, PORT) as sockets, select.epoll() as poller:
+        going = _Exchange(endpoints, sockets, wanted, marks, poller)
         for at, (channel, _) in enumerate(sockets):
             poller.register(channel, select.EPOLLIN)
-            owner[channel.fileno()] = at
-        with poller:
-            for _ in range(_ROUNDS):
-                if not _send(endpoints, sockets, wanted, marks, heard, poller, owner):
-                    break
-                _receive(endpoints, sockets, wanted, marks, heard, poller, owner, _WAIT_S)
-    return heard
+            going.owner[channel.fileno()] = at
+        for _ in range(_ROUNDS):
+            if not going.send():
+                break
+            going.receive(_WAIT_S)
+    return going.heard
 
 
-def _send(
-    endpoints: Sequence[Endpoint], sockets: Sequence[tuple[socket.socket, int]], wanted: Sequence[Pair],
-    marks: Sequence[int], heard: dict[int, Heard], poller: select.epoll, owner: dict[int, int],
-) -> bool:  # fmt: skip
-    """Whether a pair that should work had not been heard yet."""
-    missing = False
-    for number, pair in enumerate(wanted):
-        if number in heard:
-            continue
-        missing |= pair.hops is not None
-        channel = sockets[pair.sender][0]
-        mark(channel, marks[number % len(marks)])
-        with suppress(OSError):  # what cannot be sent does not arrive
-            channel.sendto(_PAIR.pack(number, pair.sender), (endpoints[pair.receiver].address, PORT))
-        if number % _BURST == 0:
-            _receive(endpoints, sockets, wanted, marks, heard, poller, owner, 0)
-    return missing
+@dataclass(slots=True)
+class _Exchange:
+    """An exchange in the making; `owner`: descriptor -> number of its endpoint."""
 
+    endpoints: Sequence[Endpoint]
+    sockets: Sequence[tuple[socket.socket, int]]
+    wanted: Sequence[Pair]
+    marks: Sequence[int]
+    poller: select.epoll
+    owner: dict[int, int] = field(default_factory=dict)
+    heard: dict[int, Heard] = field(default_factory=dict)
 
-def _receive(
-    endpoints: Sequence[Endpoint], sockets: Sequence[tuple[socket.socket, int]], wanted: Sequence[Pair],
-    marks: Sequence[int], heard: dict[int, Heard], poller: select.epoll, owner: dict[int, int], wait_s: float,
-) -> None:  # fmt: skip
-    while events := poller.poll(wait_s):
-        for descriptor, _ in events:
-            at = owner[descriptor]
-            channel, interface = sockets[at]
-            for arrival in arrivals(channel):
-                number, sender = _PAIR.unpack_from(arrival.payload)
-                if number < len(wanted) and wanted[number].receiver == at:
-                    heard[number] = Heard(
-                        TTL - arrival.ttl,
-                        arrival.source == endpoints[sender].address,
-                        arrival.interface == interface,
-                        arrival.tos == marks[number % len(marks)],
-                    )
+    def send(self) -> bool:
+        """Whether a pair that should work had not been heard yet."""
+        missing = False
+        for number, pair in enumerate(self.wanted):
+            if number in self.heard:
+                continue
+            missing |= pair.hops is not None
+            channel = self.sockets[pair.sender][0]
+            mark(channel, self.marks[number % len(self.marks)])
+            with suppress(OSError):  # what cannot be sent does not arrive
+                channel.sendto(_PAIR.pack(number, pair.sender), (self.endpoints[pair.receiver].address, PORT))
+            if number % _BURST == 0:
+                self.receive(0)
+        return missing
+
+    def receive(self, wait_s: float) -> None:
+        while events := self.poller.poll(wait_s):
+            for descriptor, _ in events:
+                at = self.owner[descriptor]
+                channel, interface = self.sockets[at]
+                for arrival in arrivals(channel):
+                    number, sender = _PAIR.unpack_from(arrival.payload)
+                    if number < len(self.wanted) and self.wanted[number].receiver == at:
+                        self.heard[number] = Heard(
+                            TTL - arrival.ttl,
+                            arrival.source == self.endpoints[sender].address,
+                            arrival.interface == interface,
+                            arrival.tos == self.marks[number % len(self.marks)],
+                        )
 
 
 @dataclass(frozen=True, slots=True)
