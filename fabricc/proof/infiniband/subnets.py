@@ -108,8 +108,8 @@ def _lids(read: ReadSubnet) -> Iterator[Finding]:
         yield Finding("FAB6304", f"{nodes[guid].name} has no LID", file)
 
 
-def tops(topology: ReadTopology) -> set[str]:
-    """Ids of the switches farthest from all adapters: the top of the tree, from the cables alone."""
+def distances(topology: ReadTopology) -> dict[str, int]:
+    """Node id -> hops to the nearest adapter: 0 for one, 1 for a leaf; from the cables alone."""
     distance = {node.id: 0 for node in topology.adapters()}
     edge = list(distance)
     while edge:
@@ -120,6 +120,12 @@ def tops(topology: ReadTopology) -> set[str]:
                     distance[peer_id] = distance[node_id] + 1
                     reached.append(peer_id)
         edge = reached
+    return distance
+
+
+def tops(topology: ReadTopology) -> set[str]:
+    """Ids of the switches farthest from all adapters: the top of the tree."""
+    distance = distances(topology)
     most = max(distance.values(), default=0)
     return {node_id for node_id, far in distance.items() if far == most}
 

@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
+from fabricc.proof.infiniband.subnets import distances
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,26 +62,9 @@ class Walk:
             self.lost.append(what)
 
 
-def ranks(topology: ReadTopology) -> Mapping[str, int]:
-    """Switch id -> hops to the nearest adapter: 1 for a leaf."""
-    rank: dict[str, int] = {}
-    edge = {peer for node in topology.adapters() for peer, _, _ in node.ends.values()}
-    level = 1
-    while edge:
-        rank |= dict.fromkeys(edge, level)
-        level += 1
-        edge = {
-            peer
-            for node_id in edge
-            for peer, _, _ in topology.nodes[node_id].ends.values()
-            if peer.startswith("S-") and peer not in rank
-        }
-    return rank
-
-
 def walk(topology: ReadTopology, tables: Tables, cut: frozenset[tuple[str, int]] = frozenset()) -> Walk:
     """Walk every route; `cut` are the ends (node id, port) of links that are unplugged."""
-    rank, found = ranks(topology), Walk()
+    rank, found = distances(topology), Walk()
     links = {
         node.id: {port: peer for port, (peer, _, _) in node.ends.items() if (node.id, port) not in cut}
         for node in topology.switches()

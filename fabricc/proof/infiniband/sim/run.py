@@ -19,7 +19,7 @@ from fabricc.proof import Finding
 from fabricc.proof.infiniband.sim import judge
 from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, prepare
 from fabricc.proof.infiniband.sim.processes import PACKAGES, SimulatedSubnet, SimulationError, missing
-from fabricc.proof.infiniband.sim.routes import ranks
+from fabricc.proof.infiniband.subnets import distances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -156,7 +156,7 @@ def _judge(subject: judge.Subject, report: Report) -> None:
 
 def _spare_link(topology: ReadTopology) -> tuple[str, int] | None:
     """The first uplink (switch id, port) of a leaf that has another one, or None."""
-    rank = ranks(topology)
+    rank = distances(topology)
     for node in topology.switches():
         ups = [port for port, (peer, _, _) in node.ends.items() if rank.get(peer, 0) > rank.get(node.id, 0)]
         if rank.get(node.id) == 1 and len(ups) > 1:
