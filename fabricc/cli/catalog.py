@@ -59,7 +59,7 @@ def _list_text(catalog: Catalog) -> list[str]:
     lines: list[str] = []
     for heading, models in _sections(catalog):
         rows = [(model.name, model.title, _gist(model)) for _, model in sorted(models.items())]
-        lines += [*([""] if lines else []), heading, *_columns(rows)]
+        lines += [*([""] if lines else []), heading, *output.columns(rows)]
     return lines
 
 
@@ -91,8 +91,3 @@ def _gist(model: SwitchModel | HostModel | NicModel) -> str:
         gpus = plural(model.gpus, "GPU") if model.gpus else "no GPU"
         return f"{gpus}, {ports}, {model.nic.name}"
     return model.driver
-
-
-def _columns(rows: list[tuple[str, str, str]]) -> list[str]:
-    widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
-    return [f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows]

@@ -107,11 +107,14 @@ def tally(diagnostics: Iterable[Diagnostic]) -> str:
     return ", ".join(parts) or "no findings"
 
 
-def columns(rows: Iterable[tuple[str, str]]) -> list[str]:
-    """Lines of two aligned columns."""
-    pairs = list(rows)
-    wide = max((len(name) for name, _ in pairs), default=0)
-    return [f"  {name:<{wide}}  {value}" for name, value in pairs]
+def columns(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of aligned columns."""
+    table = list(rows)
+    wide = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    return [
+        "  " + "  ".join(f"{cell:<{size}}" for cell, size in zip(row, wide, strict=True)).rstrip()
+        for row in table
+    ]
 
 
 @contextmanager

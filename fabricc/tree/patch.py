@@ -77,7 +77,7 @@ class Patch:
             EmitError, OSError: as `put`.
         """
         digest = hashlib.sha256()
-        with os.fdopen(os.open(_staged(self.folder, path), CREATE, mode), "wb") as file:
+        with os.fdopen(os.open(self.folder / _waiting(path), CREATE, mode), "wb") as file:
             for part in content:
                 digest.update(part)
                 file.write(part)
@@ -178,16 +178,12 @@ def _genuine(folder: Path, digests: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _staged(folder: Path, path: str) -> Path:
-    """Where the file for a path of the tree waits.
+def _waiting(path: str) -> str:
+    """The name under which the file for a path of the tree waits.
 
     Raises:
         EmitError: FAB7004, the path is not a plain one inside the tree.
     """
-    return folder / _waiting(path)
-
-
-def _waiting(path: str) -> str:
     return hashlib.sha256(checked_path(path).encode()).hexdigest()
 
 

@@ -27,21 +27,22 @@ _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 def render_json(diagnostics: Iterable[Diagnostic]) -> Rendered:
     """An object with `diagnostics` in order and `summary`, a count per severity."""
     found = list(diagnostics)
-    entries = [
-        {
-            "code": each.code,
-            "title": TITLES.get(each.code, each.code),
-            "severity": each.severity.value,
-            "message": each.message,
-            "file": each.position.file if each.position else None,
-            "line": each.position.line if each.position else None,
-            "column": each.position.column if each.position else None,
-            "help": each.help,
-        }
-        for each in found
-    ]
     counts = {severity.value: sum(each.severity is severity for each in found) for severity in Severity}
-    return json_document({"diagnostics": entries, "summary": counts})
+    return json_document({"diagnostics": [entry(each) for each in found], "summary": counts})
+
+
+def entry(each: Diagnostic) -> dict[str, Any]:
+    """A finding as an object of JSON."""
+    return {
+        "code": each.code,
+        "title": TITLES.get(each.code, each.code),
+        "severity": each.severity.value,
+        "message": each.message,
+        "file": each.position.file if each.position else None,
+        "line": each.position.line if each.position else None,
+        "column": each.position.column if each.position else None,
+        "help": each.help,
+    }
 
 
 def render_sarif(diagnostics: Iterable[Diagnostic]) -> Rendered:
@@ -88,14 +89,8 @@ def render_junit(diagnostics: Iterable[Diagnostic]) -> Rendered:
         ElementTree.SubElement(suite, "testcase", {"classname": "fabricc", "name": "no findings"})
     for each in found:
         place = each.position
-        case = ElementTree.SubElement(
-            suite,
-            "testcase",
-            {
-                "classname": place.file if place else "fabricc",
-                "name": f"{each.code}: {each.message}",
-            },
-        )
+        named = {"classname": place.file if place else "fabricc", "name": f"{each.code}: {each.message}"}
+        case = ElementTree.SubElement(suite, "testcase", named)
         if place is not None:
             case.set("file", place.file)
             case.set("line", str(place.line))

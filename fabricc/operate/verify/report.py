@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import SubElement
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.formats import entry
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.foreign.text import Markdown, json_document, xml_document
 from fabricc.operate.devices import readings
@@ -174,17 +174,7 @@ def as_json(report: Report) -> Rendered:
         "compared": {aspect.value: dict(report.compared[aspect]) for aspect in report.aspects},
         "cannot_tell": {aspect.value: list(names) for aspect, names in report.unanswered.items()},
         "findings": [
-            {
-                "aspect": one.aspect.value,
-                "device": one.device,
-                "code": one.diagnostic.code,
-                "title": TITLES[one.diagnostic.code],
-                "severity": one.diagnostic.severity.value,
-                "message": one.diagnostic.message,
-                "file": one.diagnostic.position.file if one.diagnostic.position else None,
-                "line": one.diagnostic.position.line if one.diagnostic.position else None,
-                "help": one.diagnostic.help,
-            }
+            {"aspect": one.aspect.value, "device": one.device, **_without_column(entry(one.diagnostic))}
             for one in report.found
         ],
         "moves": [
@@ -203,6 +193,11 @@ def as_json(report: Report) -> Rendered:
         "remarks": list(report.remarks),
     }
     return json_document(answer)
+
+
+def _without_column(found: dict[str, Any]) -> dict[str, Any]:
+    """Findings of devices are of whole lines."""
+    return {key: value for key, value in found.items() if key != "column"}
 
 
 def as_junit(report: Report) -> Rendered:
