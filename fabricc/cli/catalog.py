@@ -13,6 +13,7 @@ from fabricc.base.foreign.text import json_document
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
 from fabricc.cli import model_page, options, output, words
+from fabricc.cli.catalog_import import command as imports
 from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.result import exit_status
 
@@ -23,13 +24,27 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog, NicModel
 
 
-@click.command("catalog")
+class _OrImport(click.Command):
+    """The command, or `catalog import`, whose words are its own."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args[:1] == ["import"]:
+            return imports.make_context(f"{info_name} import", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("catalog", cls=_OrImport)
 @click.argument("name", required=False, shell_complete=words.models)
 @click.option("--add", "extra", multiple=True, type=options.PATH, metavar="FILE",
               help="A catalog file of your own; may be given several times.")  # fmt: skip
 @options.data_option()
 def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
-    """List every switch, host and NIC, or show model NAME: each figure with its source."""
+    """List every switch, host and NIC, or show model NAME: each figure with its source.
+
+    `fabricc catalog import --help` tells how to make an entry of your own from what others publish.
+    """
     catalog, found = load_catalog(list(extra))
     output.tell(found, "text", input_texts(found))
     if name is None:
@@ -59,7 +74,7 @@ def _list_text(catalog: Catalog) -> list[str]:
     lines: list[str] = []
     for heading, models in _sections(catalog):
         rows = [(model.name, model.title, _gist(model)) for _, model in sorted(models.items())]
-        lines += [*([""] if lines else []), heading, *output.columns(rows)]
+        lines += [*([""] if lines else []), f"{heading} ({len(rows)})", *output.columns(rows)]
     return lines
 
 

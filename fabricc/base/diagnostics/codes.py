@@ -101,6 +101,17 @@ TITLES: dict[str, str] = {
     "FAB2112": "A secret in an overlay",
     "FAB2113": "An overlay for no switch",
     "FAB2114": "Further networks beside InfiniBand",
+    # `catalog import`.
+    "FAB2120": "Nothing to import",
+    "FAB2121": "A SKU that the folder does not have",
+    "FAB2122": "An ASIC that the catalog does not know",
+    "FAB2123": "A port table that follows no rule",
+    "FAB2124": "An imported switch without buffers of its own",
+    "FAB2125": "Splits, ports or labels left out of an imported switch",
+    "FAB2126": "An imported switch without a release, or a system",
+    "FAB2127": "An imported switch without its SDK file",
+    "FAB2128": "Figures of an imported switch that its folder does not tell",
+    "FAB2129": "Cages of an imported switch that are read from their form alone",
     "FAB2900": "An acceptance without effect",
     # Planning: topology, addresses, names.
     "FAB3001": "Host models with different numbers of rails",

@@ -1,0 +1,34 @@
+"""`fabricc catalog import`: a catalog entry of what others publish about a switch, and what that does not say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.catalog.importing.draft import Imported, Wishes, failed
+from fabricc.catalog.importing.netbox import device_type
+from fabricc.catalog.importing.sonic import platform_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Imported", "Wishes", "import_switch"]
+
+
+def import_switch(path: Path, wishes: Wishes) -> Imported:
+    """The entry of a SONiC platform folder, or of a NetBox device type.
+
+    Args:
+        path: a folder such as `device/VENDOR/PLATFORM` of sonic-buildimage, or a YAML file of the device type library.
+        wishes: what the user says of it.
+
+    Returns:
+        The entry as text of a catalog file, empty where an error says why; and what it lacks: FAB2120 unreadable,
+        FAB2121 no such SKU, FAB2122 unknown ASIC, FAB2123 a port table without a rule, FAB2124 to FAB2129 figures that
+        are assumed or missing.
+    """
+    if path.is_dir():
+        return platform_folder(path, wishes)
+    if path.suffix in (".yaml", ".yml"):
+        return device_type(path, wishes)
+    return failed("FAB2120", f"{path} is neither a folder nor a YAML file",
+                  "Name a platform folder of SONiC, or a device type of NetBox.")  # fmt: skip

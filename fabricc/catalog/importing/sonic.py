@@ -1,0 +1,200 @@
+"""A platform folder of SONiC as a catalog entry: panel, lanes, splits, buffers and lossless table of one SKU."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign import files
+from fabricc.base.values import dataclass
+from fabricc.catalog.importing import draft, sonic_buffers, sonic_ports
+from fabricc.catalog.importing.sonic_ports import OWN_LABEL, NoRuleError, Panel
+from fabricc.catalog.library import Library
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.importing.draft import Imported, Raw, Wishes
+
+LIMIT = 4 << 20
+ASICS = {
+    "th2": "tomahawk2", "th3": "tomahawk3", "th4": "tomahawk4", "th5": "tomahawk5", "th6": "tomahawk6",
+    "td3": "trident3", "td4": "trident4", "hx5": "trident3", "jr2": "jericho2", "jr2p": "jericho2",
+}  # fmt: skip
+"""ASIC by the first word of the name of an SDK configuration."""
+SPECTRUM = (
+    (r"m?sn2\d", "spectrum"), (r"m?sn3\d", "spectrum2"), (r"m?sn4\d", "spectrum3"), (r"sn5640", "spectrum5"),
+    (r"sn5\d", "spectrum4"), (r"sn6\d", "spectrum6"),
+)  # fmt: skip
+"""ASIC by the platform, as platform/mellanox/asic_table.j2 has it."""
+WATCHDOG = "sonic-net/sonic-buildimage src/sonic-yang-models/yang-models/sonic-pfcwd.yang (202511)"
+TIMERS = {
+    "detect_ms": {"least": 100, "most": 5000},
+    "restore_ms": {"least": 100, "most": 60000},
+    "poll_ms": {"least": 100, "most": 1000},
+}
+"""The timers that every SONiC takes."""
+LOOKUP, POOLS = "pg_profile_lookup.ini", "buffers_defaults_t1.j2"
+_MARKS = ("sai.profile", "hwsku.json", "port_config.ini")
+_SDK = re.compile(r"[\w./+-]*?([\w.+-]+\.(?:xml|bcm|ya?ml))")
+
+
+def platform_folder(path: Path, wishes: Wishes) -> Imported:
+    """The entry of a folder `device/VENDOR/PLATFORM`."""
+    folder = path.resolve()
+    skus = sorted(each.name for each in folder.iterdir() if any((each / mark).is_file() for mark in _MARKS))
+    sku = wishes.sku or next(iter(_text(folder, "default_sku").split()), None)
+    if sku is None or sku not in skus:
+        told = f"{path} has no SKU {sku!r}" if sku else f"{path} names no default SKU"
+        return draft.failed(
+            "FAB2121", told, f"Name one with `--sku`: {', '.join(skus) or 'the folder has none'}."
+        )
+    sdk = _sdk(folder / sku)
+    asic = wishes.asic or _asic(folder.name, sdk)
+    if asic not in Library().names("asics"):
+        return draft.unknown_asic(asic)
+    try:
+        panel = sonic_ports.panel(partial(_text, folder), sku, skus)
+        rules = sonic_ports.rules(panel)
+    except NoRuleError as failure:
+        return draft.refused(f"{folder.name}/{sku}: {failure}")
+    name = wishes.name or draft.as_name(_model(folder.name))
+    return _Sku(folder, sku, sdk, str(asic), name, wishes.since, panel, []).entry(rules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sku:
+    """One SKU of a folder, and what it was found to lack."""
+
+    folder: Path
+    sku: str
+    sdk: str | None
+    asic: str
+    name: str
+    since: str | None
+    panel: Panel
+    lacks: list[Diagnostic]
+
+    @property
+    def cited(self) -> str:
+        return f"sonic-buildimage device/{self.folder.parent.name}/{self.folder.name}"
+
+    def source(self, file: str = "") -> str:
+        """The citation of the SKU, or of a file of it."""
+        release = f" ({self.since})" if self.since else ""
+        return f"{self.cited}/{self.sku}{file and '/'}{file}{release}"
+
+    def lack(self, code: str, message: str, remedy: str) -> None:
+        self.lacks.append(draft.lack(code, f"{self.name}: {message}", remedy))
+
+    def entry(self, rules: Raw) -> Imported:
+        """The whole catalog file; `rules` are the settings that name ports, lanes and splits."""
+        read = partial(_text, self.folder / self.sku)
+        table, pools = sonic_buffers.lookup(read), sonic_buffers.pools(read)
+        buffers: Raw = {}
+        tables: Raw = {}
+        sources = {"ports": self.source(self.panel.source), "watchdog": WATCHDOG}
+        if table is not None and pools is not None:
+            sources["buffers"] = self.source(POOLS)
+            buffers = sonic_buffers.figures(pools)
+            buffers["headroom"] = [*self._beyond(table), {"table": self.name}]
+            tables = {"tables": {self.name: {"source": self.source(LOOKUP), **table}}}
+            if not self.asic.startswith("spectrum"):
+                buffers["formula"] = {
+                    "family": "table",
+                    "version": self.name,
+                    "source": "the tables under headroom",
+                }
+        else:
+            lost = " and ".join(file for file, found in ((LOOKUP, table), (POOLS, pools)) if found is None)
+            self.lack("FAB2124", f"{self.sku} has no figures in {lost}: buffers are those of {self.asic}",
+                      "Take a SKU that ships them with `--sku`, or add `buffers`.")  # fmt: skip
+        buffers["limits"] = {key: {**limit, "source": "watchdog"} for key, limit in TIMERS.items()}
+        model: Raw = {
+            "extends": self.asic,
+            "title": f"{self.folder.parent.name} {_model(self.folder.name)}",
+            "vendor": self.folder.parent.name,
+            "cages": draft.cages(self.panel.runs, source="ports"),
+            "buffers": buffers,
+            "nos": {"sonic": self._sonic(rules, own=bool(tables))},
+        }
+        entry: Raw = {"sources": sources, "switches": {self.name: model}, **tables}
+        return draft.finished(self.name, entry, self.lacks)
+
+    def _sonic(self, rules: Raw, *, own: bool) -> Raw:
+        """The settings of SONiC, and what is lacking of them."""
+        labels = json.dumps(rules["alias"])
+        if OWN_LABEL in labels and not self.panel.rows[0].alias.startswith("etp"):
+            self.lack("FAB2125", f"labels such as {self.panel.rows[0].alias} follow no rule: ports are labelled etp1",
+                      "Nothing but labels depends on it.")  # fmt: skip
+        if not self.panel.split:
+            self.lack("FAB2125", "no platform.json: cages are whole",
+                      "Add the splits that the maker names to `breakouts`.")  # fmt: skip
+        for each in self.panel.left_out:
+            remedy = "A cage has children of one speed, and a lane one port."
+            self.lack("FAB2125", f"{each} is left out", remedy)
+        sonic: Raw = {"source": "ports"}
+        if self.since:
+            sonic["support"] = {"since": self.since, "source": f"{self.cited}: branch {self.since}"}
+        else:
+            remedy = "Say it with `--since`, as in 202505."
+            self.lack("FAB2126", "no release is known to be the first that runs on it", remedy)
+        if self.sdk is None:
+            message = f"sai.profile of {self.sku} names no configuration of the SDK"
+            self.lack("FAB2127", message, "Add `sku` to its `sonic`.")
+        else:
+            shipped = {"lookup": self.name, "pools": POOLS} if own else {}
+            table = {"port_table": self.panel.source, **shipped, "sdk": self.sdk}
+            sonic["sku"] = {"source": self.source(), **table}
+        self.lack("FAB2128", "cell, ECMP width and latency are those of the ASIC, and other systems are not known",
+                  "Add what the maker publishes.")  # fmt: skip
+        maker = (
+            "mellanox" if self.asic.startswith("spectrum") else _text(self.folder, "platform_asic").strip()
+        )
+        vendor = (maker or "broadcom").partition("-")[0]
+        return {**sonic, "platform": self.folder.name, "hwsku": self.sku, "asic_vendor": vendor, **rules}
+
+    def _beyond(self, table: Raw) -> list[Raw]:
+        """The tables of the ASIC, assumed, where a port has a speed that the SKU's own table lacks."""
+        speeds = {
+            int(use.partition("x")[2].partition("/")[0])
+            for run in self.panel.runs
+            if not run.service
+            for use in run.breakouts
+        }
+        if self.asic.startswith("spectrum") or speeds <= {row[0] for row in table["rows"]}:
+            return []
+        reason = "speeds that the SKU's own table lacks; of the same ASIC"
+        found: list[Raw] = Library().raw("asics", self.asic)["buffers"]["headroom"]
+        return [{"table": each["table"], "assumed": True, "reason": reason} for each in found]
+
+
+def _text(folder: Path, name: str) -> str:
+    """The text of a file of the folder; empty where it has none that can be read."""
+    try:
+        return files.read(folder / name, limit=LIMIT).decode("utf-8-sig")
+    except (OSError, ValueError):
+        return ""
+
+
+def _sdk(folder: Path) -> str | None:
+    """The configuration of the SDK that a SKU starts with, from `sai.profile`."""
+    named = _SDK.search(_text(folder, "sai.profile") or _text(folder, "sai.profile.j2"))
+    return named[1] if named else None
+
+
+def _asic(platform: str, sdk: str | None) -> str | None:
+    """The ASIC that the name of a platform, or of its SDK's configuration, tells."""
+    for pattern, name in SPECTRUM:
+        if re.search(rf"_{pattern}", platform):
+            return name
+    return ASICS.get(re.split(r"[-_]", sdk or "")[0])
+
+
+def _model(platform: str) -> str:
+    """The box of an ONIE platform: `x86_64-dell_z9664f-r0` is the `z9664f`."""
+    box = platform.partition("-")[2].removesuffix("-r0")
+    return box.partition("_")[2] or box
