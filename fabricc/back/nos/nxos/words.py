@@ -27,7 +27,7 @@ NETWORK_QOS = "c-8q-nq"
 OUTPUT = "c-out-8q-q"
 INPUT = "c-in-q"
 
-SPEEDS_GBPS = (10, 25, 40, 50, 100, 200, 400, 800)
+SPEEDS_GBPS = (1, 10, 25, 40, 50, 100, 200, 400, 800)
 # Cisco's object model (terraform-provider-nxos, imFpP.breakoutMap), as (children, Gb/s) -> word.
 BREAKOUTS = {
     (children, gbps): f"{gbps}g-{children}x"
