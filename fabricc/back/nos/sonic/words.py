@@ -80,7 +80,7 @@ class Run:
         cages: the run, with the front-panel number of its first cage.
         position: fabric cages before it.
         number, step: number in the name of its first port, and how far it advances from cage to cage.
-        alias: pattern of its labels, with `{cage}` and `{lane}` (the first, from 1).
+        alias: pattern of its labels, with `{cage}`, `{lane}` (the first, from 1) and `{child}`.
         modes: `children`x`speed` -> key of the port's `breakout_modes` in `platform.json`; empty where the
             platform has no such file.
     """
@@ -190,8 +190,8 @@ class Platform:
         """The label of a port on the front panel, unique on the switch."""
         lane = (port.child - 1) * port.lanes + 1
         pattern = run_of(self.runs, port.cage).alias
-        alias = pattern.format(cage=port.cage, lane=lane)
-        if port.children == 1 or "{lane}" in pattern:
+        alias = pattern.format(cage=port.cage, lane=lane, child=port.child)
+        if port.children == 1 or "{lane}" in pattern or "{child}" in pattern:
             return alias
         if self.alias_style == "letters":
             return f"{alias}{chr(ord('a') + port.child - 1)}"

@@ -1,0 +1,116 @@
+"""Every switch of the catalog works on every system it names: a small fabric of it plans, is written and proved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back.nos.sonic.limits import RELEASES
+from fabricc.base.diagnostics import Severity
+from fabricc.catalog.library import Library
+from fabricc.catalog.support import counted
+from fabricc.compiler.compiled import compile_spec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.catalog.model import SwitchModel
+
+LIBRARY = Library()
+MODELS = {name: LIBRARY.switch(name) for name in LIBRARY.names("switches")}
+CASES = [(name, nos) for name, model in MODELS.items() for nos in model.nos if nos != "infiniband"]
+
+HOST = """\
+nics:
+  any:
+    extends: connectx-8
+    ports: {splits: [1x1/1, 1x10/1, 1x25/1, 1x50/1, 1x100/4, 1x200/4, 1x400/4, 1x800/8], source: a test}
+hosts:
+  any: {extends: lab-host, nic: {value: any, source: a test}, port_gbps: {value: SPEED, source: a test}}
+"""
+SPEC = """\
+cluster: every
+catalog: [host.yaml]
+gpus: {{hosts: 4, model: any, wiring: rail, hosts_per_unit: 4}}
+tors: {{model: {model}, nos: {nos}, oversubscription: 4.0, uplink_gbps: {up}}}
+spines: {{model: {model}, nos: {nos}, count: 2}}
+priorities:
+  rdma: {{dscp: 26{lossless}}}
+  cnp: {{dscp: 48, strict: true}}
+  default: {{}}
+management: {{users: [{{name: netops, ssh_key: "{key}"}}]}}
+accept: [{accept}]
+"""
+
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJQ2zVZ1Yx8p0s6N9Y4vEw1H1uH0v0D1x2y3z4w5v6u7 n"
+
+
+def speeds(model: SwitchModel) -> tuple[int, int]:
+    """The fastest ports for hosts and for spines: of the first and of the last run of cages, 800G at most."""
+    fabric = [group for group in model.cages if group.fabric]
+    down, up = (
+        max(use.speed_gbps for use in group.breakouts if use.speed_gbps <= 800)
+        for group in (fabric[0], fabric[-1])
+    )
+    return down, up
+
+
+def excused(name: str, nos: str) -> set[str]:
+    """What is known of a model and said by it: too new for any release here, ports beyond its SKU's own table."""
+    model, codes = MODELS[name], set()
+    if nos == "sonic":
+        if counted(model.support[nos]) > counted(list(RELEASES)[-1]):
+            codes.add("FAB5653")
+        own = model.nos[nos].get("sku", {}).get("lookup")
+        tables = {row.table for row in model.buffers.rows if row.speed_gbps in speeds(model)}
+        if own and tables != {own}:
+            codes.add("FAB5655")
+    return codes
+
+
+@pytest.mark.parametrize(("name", "nos"), CASES)
+def test_a_small_fabric_of_it_is_written_and_proved(tmp_path: Path, name: str, nos: str) -> None:
+    down, up = speeds(MODELS[name])
+    rows = {row.speed_gbps for row in MODELS[name].buffers.rows}
+    spec = tmp_path / "cluster.yaml"
+    (tmp_path / "host.yaml").write_text(HOST.replace("SPEED", str(down)))
+    accept = ", ".join(f"{{code: {code}, reason: a fact of the model}}" for code in excused(name, nos))
+    lossless = ", lossless: true" if {down, up} <= rows and nos != "frr" else ""
+    assert lossless or nos == "frr" or down < 100
+    spec.write_text(SPEC.format(model=name, nos=nos, up=up, lossless=lossless, key=KEY, accept=accept))
+    compiled = compile_spec(spec)
+    assert [f"{d.code} {d.message}" for d in compiled.diagnostics if d.severity is Severity.ERROR] == []
+    files = [text for device in compiled.switches() for text in compiled.files(device).values()]
+    assert len(files) >= 4
+    assert [f"{d.code} {d.message}" for d in compiled.proof(jobs=1) if d.severity is Severity.ERROR] == []
+
+
+def test_the_catalog_counts_what_people_order() -> None:
+    infiniband = {name for name, model in MODELS.items() if "infiniband" in model.nos}
+    ethernet = MODELS.keys() - infiniband - {name for name in MODELS if name.startswith("linux-")}
+    assert len(ethernet) >= 60
+    generations = {MODELS[name].nos["infiniband"]["generation"] for name in infiniband}
+    assert generations == {"EDR", "HDR", "NDR", "XDR"}
+
+
+INFINIBAND = [name for name, model in MODELS.items() if "infiniband" in model.nos]
+
+
+@pytest.mark.parametrize("name", INFINIBAND)
+def test_a_small_subnet_of_it_is_written_and_proved(tmp_path: Path, name: str) -> None:
+    speed = max(use.speed_gbps for use in MODELS[name].cages[0].breakouts)
+    (tmp_path / "host.yaml").write_text(
+        "nics:\n  any: {extends: connectx-8, ports: {splits: [1x100/4, 1x200/4, 1x400/4, 1x800/4], source: a test}}\n"
+        "hosts:\n  any: {extends: dgx-h100, nic: {value: any, source: a test}, "
+        f"port_gbps: {{value: {speed}, source: a test}}}}\n"
+    )
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(
+        "cluster: every\nfabric: infiniband\ncatalog: [host.yaml]\ngpus: {model: any, hosts: 8, hosts_per_unit: 4}\n"
+        f"tors: {{model: {name}}}\nspines: {{model: {name}, count: 2}}\n"
+    )
+    result = compile_spec(spec).write(tmp_path / "build")
+    assert [f"{d.code} {d.message}" for d in result.diagnostics if d.severity is Severity.ERROR] == []
+    assert result.written > 4
