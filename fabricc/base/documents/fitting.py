@@ -65,9 +65,11 @@ def _type(value: Any, wanted: Any, _: Schema, __: Schema) -> bool:
 
 
 def _reference(value: Any, wanted: str, __: Schema, root: Schema) -> bool:
-    start, part, name = wanted.split("/")
-    known = root[part] if start == "#" and part in ("$defs", "properties") else {}
-    return name in known and fits(value, known[name], root)
+    start, *parts = wanted.split("/")
+    found: Any = root if start == "#" else {}
+    for part in parts:
+        found = found.get(part, {})
+    return bool(found) and fits(value, found, root)
 
 
 def _properties(value: Any, wanted: Schema, _: Schema, root: Schema) -> bool:

@@ -135,7 +135,9 @@ def refused(message: str) -> Imported:
 def _block(value: Any, depth: int) -> Iterator[str]:
     pad = "  " * depth
     for name, item in value.items():
-        key = name if re.search("[a-z]", name.replace("e", "")) else json.dumps(name)  # 7050 and 1e5 are numbers
+        key = (
+            name if re.search("[a-z]", name.replace("e", "")) else json.dumps(name)
+        )  # 7050 and 1e5 are numbers
         line = f"{pad}{key}: {_flow(item)}"
         if isinstance(item, Folded):
             yield f"{pad}{key}: >-"
