@@ -26,7 +26,7 @@ from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import explain_line
 from fabricc.review.explain.machine import plain
 from fabricc.review.explain.model import SubjectError
-from fabricc.review.explain.origins import Known
+from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.text import lines
 from fabricc.review.explain.trees import line_named, spec_of
 
@@ -136,10 +136,10 @@ def _front(spec: Path, sources: dict[str, str]) -> Compiled:
     return compiled
 
 
-def _known(compiled: Compiled) -> Known:
+def _known(compiled: Compiled) -> PlanSources:
     fabric = compiled.fabric
     lock = lines_of(compiled.lock_text, fabric.network)
-    return Known(compiled.spec, fabric, compiled.sources, str(compiled.lock_path), lock)
+    return PlanSources(compiled.spec, fabric, compiled.sources, str(compiled.lock_path), lock)
 
 
 def _line(

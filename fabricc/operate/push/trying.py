@@ -23,7 +23,7 @@ from fabricc.operate.push.start import held, require
 from fabricc.review.explain.ask import subject_of
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import Place, Texts, explain_line
-from fabricc.review.explain.origins import Known
+from fabricc.review.explain.origins import PlanSources
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Origins:
         whole = compile_spec(source.spec, gaps=False, ethernet_only=True)
         compiled = whole.of_network(source.fabric.network or COMPUTE)
         lock = lines_of(compiled.lock_text, source.fabric.network)
-        known = Known(compiled.spec, source.fabric, compiled.sources, str(compiled.lock_path), lock)
+        known = PlanSources(compiled.spec, source.fabric, compiled.sources, str(compiled.lock_path), lock)
         self._source, self._known, self._explainer = source, known, Explainer(known)
 
     def of(self, name: str, file: str, line: int) -> list[str]:

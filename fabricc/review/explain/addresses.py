@@ -30,42 +30,42 @@ if TYPE_CHECKING:
     from fabricc.fabric.links import Link
     from fabricc.review.explain.coordinates import Place
     from fabricc.review.explain.model import Formula, Origin
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.pools import Found
 
     Address = IPv4Address | IPv6Address
     Details = tuple[tuple[str, str], ...]
 
 
-def explain_address(known: Known, text: str) -> Explanation:
+def explain_address(plan: PlanSources, text: str) -> Explanation:
     """Whose an address is.
 
     Raises:
         ValueError: it is none.
     """
     address = ip_address(text)
-    fabric = known.fabric
+    fabric = plan.fabric
     found = next((each for each in pools(fabric) if offset_in(each.pool, address) is not None), None)
-    named = tuple(_named(known, address))
+    named = tuple(_named(plan, address))
     if found is None:
-        return _external(known, address) or _outside(known, address, named)
+        return _external(plan, address) or _outside(plan, address, named)
     offset = int(address) - found.pool.first
     size = 1 << found.pool.bits
     shown = f"{offset:,}" if offset < 10**15 else f"{offset:#x}"
     where = ("pool", f"{found.name} {found.pool}, address {shown} of {size:,}" if size < 10**15 else
              f"{found.name} {found.pool}, address {shown}")  # fmt: skip
     if found.name == "hosts":
-        return _host_address(known, address, found, where)
+        return _host_address(plan, address, found, where)
     if found.name == "links":
-        return _link_address(known, address, found, where)
+        return _link_address(plan, address, found, where)
     if found.name == "loopbacks":
-        return _loopback(known, address, found, where)
-    return _management(known, address, found, where, named)
+        return _loopback(plan, address, found, where)
+    return _management(plan, address, found, where, named)
 
 
-def _external(known: Known, address: Address) -> Explanation | None:
+def _external(plan: PlanSources, address: Address) -> Explanation | None:
     """An end of a link out of the fabric; None for another address."""
-    for device, exits in known.fabric.external.exits.items():
+    for device, exits in plan.fabric.external.exits.items():
         for port, (outsider, link) in exits.items():
             for own, far in ((link.ipv4, link.remote4), (link.ipv6, link.remote6)):
                 if own is None or far is None or address not in (ip_interface(own).ip, ip_address(far)):
@@ -79,7 +79,7 @@ def _external(known: Known, address: Address) -> Explanation | None:
                     ("prefix", str(ip_interface(own).network)),
                 )
                 rule = "The spec's `external` states the addresses of links that leave the fabric."
-                origins = known.all_of([f"external.{outsider.name}"])
+                origins = plan.all_of([f"external.{outsider.name}"])
                 return _answer(
                     address, f"link to {outsider.name}, outside the fabric", details, rule, (), origins
                 )
@@ -99,20 +99,20 @@ def _answer(
 
 
 def _unassigned(
-    known: Known, address: Address, found: Found, place: Place, details: Details, rule: str
+    plan: PlanSources, address: Address, found: Found, place: Place, details: Details, rule: str
 ) -> Explanation:
     """In a pool, at coordinates that nothing has."""
     would = (("would be", f"{tier_text(place)}: {coordinates_text(place)}"), ("nobody's", place.missing))
-    origins = known.all_of([found.key])
+    origins = plan.all_of([found.key])
     statement = Statement("address", str(address), rule, (), (), origins, docs=DOCS)
     return Explanation("address", str(address), "not assigned", (*details, *would), (statement,))
 
 
-def _host_address(known: Known, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
-    fabric, offset = known.fabric, int(address) - found.pool.first
+def _host_address(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
+    fabric, offset = plan.fabric, int(address) - found.pool.first
     place = coordinates.host_link(fabric, offset)
     if place.missing:
-        return _unassigned(known, address, found, place, (where,), HOST_RULE)
+        return _unassigned(plan, address, found, place, (where,), HOST_RULE)
     tor, shape = place.switch, fabric.shape
     rail = tor.index * shape.rails_per_tor + place.rail
     (link,) = host_links(fabric, tor, (place.slot,), (rail,))
@@ -132,9 +132,9 @@ def _host_address(known: Known, address: Address, found: Found, where: tuple[str
         ("coordinates", f"{coordinates_text(place)}, end {place.end}"),
     )
     origins = (
-        *known.all_of([found.key]),
-        *strides(known, "host", "rail", "unit", "nic_port"),
-        *identity_origins(known, tor.unit, place.slot),
+        *plan.all_of([found.key]),
+        *strides(plan, "host", "rail", "unit", "nic_port"),
+        *identity_origins(plan, tor.unit, place.slot),
     )
     title = f"link of {far} to {near}" if lower else f"link of {near} to {far}"
     return _answer(address, title, details, HOST_RULE, (*steps, _last(found, offset)), origins)
@@ -154,16 +154,16 @@ def uplink_of(fabric: Fabric, place: Place) -> Link:
     return next(islice(up, number, None))
 
 
-def _link_address(known: Known, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
-    fabric, offset = known.fabric, int(address) - found.pool.first
+def _link_address(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
+    fabric, offset = plan.fabric, int(address) - found.pool.first
     place = coordinates.fabric_link(fabric, offset)
     if not fabric.addresses.numbered:
         why = "links between switches are unnumbered: they run on IPv6 link-local addresses (RFC 8950)"
-        origins = known.all_of(["addressing.fabric_links", found.key])
+        origins = plan.all_of(["addressing.fabric_links", found.key])
         statement = Statement("address", str(address), why, (), (), origins, docs=DOCS)
         return Explanation("address", str(address), "not assigned", (where,), (statement,))
     if place.missing:
-        return _unassigned(known, address, found, place, (where,), LINK_RULE)
+        return _unassigned(plan, address, found, place, (where,), LINK_RULE)
     lower, link = place.switch, uplink_of(fabric, place)
     name, port = fabric.name(lower), links.port_names(fabric, lower)[link.slot]
     ends = (f"{link.peer} {link.peer_port}", f"{name} {port}")
@@ -178,19 +178,19 @@ def _link_address(known: Known, address: Address, found: Found, where: tuple[str
     )
     stride = "uplink" if lower.tier is TierName.TOR else "spine_uplink"
     origins = (
-        *known.all_of([found.key]),
-        *strides(known, *formulas.NUMBER_STRIDES[lower.tier], stride),
-        *identity_origins(known, lower.unit),
+        *plan.all_of([found.key]),
+        *strides(plan, *formulas.NUMBER_STRIDES[lower.tier], stride),
+        *identity_origins(plan, lower.unit),
     )
     title = f"link of {ends[place.end]} to {ends[1 - place.end]}"
     return _answer(address, title, details, LINK_RULE, (*steps, _last(found, offset)), origins)
 
 
-def _loopback(known: Known, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
-    fabric, offset = known.fabric, int(address) - found.pool.first
+def _loopback(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
+    fabric, offset = plan.fabric, int(address) - found.pool.first
     place = coordinates.loopback(fabric, found.pool, offset)
     if place.missing:
-        return _unassigned(known, address, found, place, (where,), LOOPBACK_RULE)
+        return _unassigned(plan, address, found, place, (where,), LOOPBACK_RULE)
     at = place.switch
     used = "router ID" if found.pool.version == 4 and fabric.addresses.hosts4 is None else "loopback"
     also = "; also its BGP router ID" if used == "loopback" and found.pool.version == 4 else ""
@@ -202,26 +202,26 @@ def _loopback(known: Known, address: Address, found: Found, where: tuple[str, st
         ("coordinates", coordinates_text(place)),
     )
     origins = (
-        *known.all_of([found.key]),
-        *strides(known, *formulas.NUMBER_STRIDES[at.tier]),
-        *identity_origins(known, at.unit),
+        *plan.all_of([found.key]),
+        *strides(plan, *formulas.NUMBER_STRIDES[at.tier]),
+        *identity_origins(plan, at.unit),
     )
     title = f"{used} of {fabric.name(at)}"
     return _answer(address, title, details, LOOPBACK_RULE, (*steps, _last(found, offset)), origins)
 
 
 def _management(
-    known: Known, address: Address, found: Found, where: tuple[str, str], named: Details
+    plan: PlanSources, address: Address, found: Found, where: tuple[str, str], named: Details
 ) -> Explanation:
-    fabric, offset = known.fabric, int(address) - found.pool.first
+    fabric, offset = plan.fabric, int(address) - found.pool.first
     place = coordinates.management(fabric, offset)
     if place is None or named:
         title = ", ".join(use for use, _ in named) or "left free for gateways and servers"
         keys = [found.key, *(key for _, key in named)]
-        statement = Statement("address", str(address), MANAGEMENT_RULE, (), (), known.all_of(keys), docs=DOCS)
+        statement = Statement("address", str(address), MANAGEMENT_RULE, (), (), plan.all_of(keys), docs=DOCS)
         return Explanation("address", str(address), title, (where,), (statement,))
     if place.missing:
-        return _unassigned(known, address, found, place, (where,), MANAGEMENT_RULE)
+        return _unassigned(plan, address, found, place, (where,), MANAGEMENT_RULE)
     at = place.switch
     steps = formulas.management_formulas(fabric, at)
     details = (
@@ -231,14 +231,14 @@ def _management(
         ("coordinates", coordinates_text(place)),
     )
     names = () if at.tier is TierName.TOR else formulas.NUMBER_STRIDES[at.tier]
-    origins = (*known.all_of([found.key]), *strides(known, *names), *identity_origins(known, at.unit))
+    origins = (*plan.all_of([found.key]), *strides(plan, *names), *identity_origins(plan, at.unit))
     title = f"management address of {fabric.name(at)}"
     return _answer(address, title, details, MANAGEMENT_RULE, (*steps, _last(found, offset)), origins)
 
 
-def _named(known: Known, address: Address) -> Iterator[tuple[str, str]]:
+def _named(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
     """Servers of the spec that have the address: what they are, and the key that names them."""
-    management, text = known.spec.management, str(address)
+    management, text = plan.spec.management, str(address)
     if text == str(management.gateway):
         yield "default gateway of the management network", "management.gateway"
     services = management.services
@@ -249,10 +249,10 @@ def _named(known: Known, address: Address) -> Iterator[tuple[str, str]]:
         yield "TACACS+ server", "management.tacacs.servers"
 
 
-def _outside(known: Known, address: Address, named: Details) -> Explanation:
-    every = [each for each in pools(known.fabric) if each.pool.version == address.version]
+def _outside(plan: PlanSources, address: Address, named: Details) -> Explanation:
+    every = [each for each in pools(plan.fabric) if each.pool.version == address.version]
     if named:
-        origins = known.all_of([key for _, key in named])
+        origins = plan.all_of([key for _, key in named])
         statement = Statement("address", str(address), "The spec names it.", (), (), origins)
         return Explanation("address", str(address), ", ".join(use for use, _ in named), (), (statement,))
 
@@ -266,7 +266,7 @@ def _outside(known: Known, address: Address, named: Details) -> Explanation:
     )
     if not details:
         details = (("pools", f"this fabric has no IPv{address.version} pool"),)
-    origins = known.all_of([each.key for each in near[:1]] or ["addressing.family"])
+    origins = plan.all_of([each.key for each in near[:1]] or ["addressing.family"])
     statement = Statement(
         "address", str(address), "Every address of the plan is in one of its pools.", (), (), origins
     )

@@ -28,51 +28,51 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import DeviceId, Fabric
     from fabricc.review.explain.model import Explanation
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
 
 _ASN = re.compile(r"(?:AS)?([0-9]{1,10})", re.IGNORECASE)
 _NEAR = 3
 
 
-def subject_of(known: Known, at: DeviceId) -> Subject:
+def subject_of(plan: PlanSources, at: DeviceId) -> Subject:
     """The switch or host at some coordinates, with its facts."""
     if isinstance(at, HostId):
-        host = known.fabric.host(at)
+        host = plan.fabric.host(at)
         facts = hosts.planned(host)
-        return Subject(known, at, host, facts, facts)
-    switch = known.fabric.switch(at)
+        return Subject(plan, at, host, facts, facts)
+    switch = plan.fabric.switch(at)
     waist = {**switch_facts(switch), **setting_facts(switch), **congestion_facts(switch.qos)}
-    return Subject(known, at, switch, back_ends.load(switch.nos).planned(switch), waist)
+    return Subject(plan, at, switch, back_ends.load(switch.nos).planned(switch), waist)
 
 
-def explain(known: Known, name: str, words: Sequence[str] = ()) -> Explanation:
+def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanation:
     """What is known of a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`.
 
     Args:
-        known: the plan.
+        plan: the plan.
         name: what is asked about.
         words: choose facts of the device or port, or of the one that has the address or ASN.
 
     Raises:
         SubjectError: FAB9270, nothing has that name; FAB9274, the device states no such fact.
     """
-    named = _numbered(known, name)
+    named = _numbered(plan, name)
     if named is not None and not words:
         return named
     device, _, port = name.partition(":")
     if named is not None:
         owner = dict(named.details)
         device, port = owner.get("device", ""), owner.get("port", "")
-    at = known.fabric.find(device)
+    at = plan.fabric.find(device)
     if at is None:
-        raise _nothing(known, name) if named is None else _no_device(named)
-    subject = subject_of(known, at)
+        raise _nothing(plan, name) if named is None else _no_device(named)
+    subject = subject_of(plan, at)
     rest = list(words)
     if not port and rest and rest[0] in subject.ports:
         port = rest.pop(0)
     if port and port not in subject.ports:
         raise _no_port(subject, port)
-    explainer = Explainer(known)
+    explainer = Explainer(plan)
     if rest:
         return explain_facts(explainer, subject, port, " ".join(rest))
     return explain_port(explainer, subject, port) if port else explain_device(explainer, subject)
@@ -97,13 +97,13 @@ def _pools(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
     return (ip_network(str(pool)) for pool in pools if pool is not None)
 
 
-def _numbered(known: Known, name: str) -> Explanation | None:
+def _numbered(plan: PlanSources, name: str) -> Explanation | None:
     """The explanation of an address, a prefix or an ASN; None for anything else."""
     number = _ASN.fullmatch(name)
-    if number is not None and known.fabric.find(name) is None:
-        return explain_asn(known, int(number[1]))
+    if number is not None and plan.fabric.find(name) is None:
+        return explain_asn(plan, int(number[1]))
     with suppress(ValueError):
-        return explain_prefix(known, name) if "/" in name else explain_address(known, name)
+        return explain_prefix(plan, name) if "/" in name else explain_address(plan, name)
     return None
 
 
@@ -112,17 +112,17 @@ def _no_device(named: Explanation) -> SubjectError:
     return SubjectError("FAB9274", message, "Name a device, or DEVICE:PORT.")
 
 
-def _nothing(known: Known, name: str) -> SubjectError:
-    near = get_close_matches(name.partition(":")[0], list(_names(known)), _NEAR)
-    hint = f"Give an address, a prefix, an ASN, or a device such as {next(_names(known))}."
+def _nothing(plan: PlanSources, name: str) -> SubjectError:
+    near = get_close_matches(name.partition(":")[0], list(_names(plan)), _NEAR)
+    hint = f"Give an address, a prefix, an ASN, or a device such as {next(_names(plan))}."
     if near:
         hint = f"Near: {', '.join(near)}."
-    message = f"'{clip(name)}' is no address, no ASN and no device of {known.fabric.cluster}"
+    message = f"'{clip(name)}' is no address, no ASN and no device of {plan.fabric.cluster}"
     return SubjectError("FAB9270", message, hint)
 
 
-def _names(known: Known) -> Iterator[str]:
-    fabric = known.fabric
+def _names(plan: PlanSources) -> Iterator[str]:
+    fabric = plan.fabric
     yield from (fabric.name(at) for at in fabric.switch_ids())
     for unit in fabric.units.values():
         yield from unit.hosts.values()

@@ -14,7 +14,7 @@ from fabricc.review.explain.places import TIERS, identity_origins, switch_text
 if TYPE_CHECKING:
     from fabricc.fabric.shape import SwitchId
     from fabricc.review.explain.model import Origin
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
 
 RULE = (
     "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec asks for "
@@ -25,14 +25,14 @@ _SHOWN = 4
 _KEYS = ("routing.asn_base", "routing.spine_asn")
 
 
-def explain_asn(known: Known, asn: int) -> Explanation:
+def explain_asn(plan: PlanSources, asn: int) -> Explanation:
     """Whose an ASN is."""
-    fabric, subject = known.fabric, f"AS{asn}"
+    fabric, subject = plan.fabric, f"AS{asn}"
     number = asn - fabric.routing.asn_base
     if not 0 <= number < ASN_BLOCK:
         first, last = fabric.routing.asn_base, fabric.routing.asn_base + ASN_BLOCK - 1
         block = (("block", f"{first} to {last}"),)
-        statement = Statement("asn", str(asn), RULE, (), (), known.all_of(_KEYS), docs=DOCS)
+        statement = Statement("asn", str(asn), RULE, (), (), plan.all_of(_KEYS), docs=DOCS)
         return Explanation(
             "asn", subject, "outside the block of this fabric: not assigned", block, (statement,)
         )
@@ -43,7 +43,7 @@ def explain_asn(known: Known, asn: int) -> Explanation:
             ("block", f"that of a {tier}, number {number:,} from the base"),
             ("nobody's", places[0].missing),
         )
-        statement = Statement("asn", str(asn), RULE, (), (), known.all_of(_KEYS), docs=DOCS)
+        statement = Statement("asn", str(asn), RULE, (), (), plan.all_of(_KEYS), docs=DOCS)
         return Explanation("asn", subject, "not assigned", details, (statement,))
     at = places[0].switch
     names = [fabric.name(place.switch) for place in places]
@@ -52,7 +52,7 @@ def explain_asn(known: Known, asn: int) -> Explanation:
         ("device" if len(names) == 1 else "devices", _listed(names)),
         ("coordinates", switch_text(at) if len(names) == 1 else f"pod {at.pod}, plane {at.plane}"),
     )
-    origins = (*known.all_of(_KEYS), *asn_origins(known, at))
+    origins = (*plan.all_of(_KEYS), *asn_origins(plan, at))
     statement = Statement("asn", str(asn), RULE, steps, (), origins, docs=DOCS)
     title = (
         f"ASN of {names[0]}" if len(names) == 1 else f"ASN of the {len(names)} {TIERS[at.tier]}s of a plane"
@@ -62,13 +62,13 @@ def explain_asn(known: Known, asn: int) -> Explanation:
     return Explanation("asn", subject, title, details, (statement,))
 
 
-def asn_origins(known: Known, at: SwitchId) -> tuple[Origin, ...]:
+def asn_origins(plan: PlanSources, at: SwitchId) -> tuple[Origin, ...]:
     """The items of the lock that a switch's ASN is made with."""
-    shared = at.tier is not TierName.TOR and not known.fabric.routing.unique_spine_asn
+    shared = at.tier is not TierName.TOR and not plan.fabric.routing.unique_spine_asn
     if shared:
-        return strides(known, "plane") if at.tier is TierName.SPINE else ()
+        return strides(plan, "plane") if at.tier is TierName.SPINE else ()
     names = formulas.NUMBER_STRIDES[at.tier]
-    return (*strides(known, *names), *identity_origins(known, at.unit))
+    return (*strides(plan, *names), *identity_origins(plan, at.unit))
 
 
 def _listed(names: list[str]) -> str:

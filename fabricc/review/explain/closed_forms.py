@@ -49,7 +49,7 @@ def _switch(subject: Subject) -> SwitchId | None:
 
 
 def _of_address(subject: Subject, address: str) -> Closed:
-    statement = explain_address(subject.known, address).statements[0]
+    statement = explain_address(subject.plan, address).statements[0]
     return Closed(statement.formulas, (), statement.origins)
 
 
@@ -67,10 +67,10 @@ def _management(subject: Subject, _path: str, _value: Value) -> Closed:
 
 def _loopback(version: int) -> Callable[[Subject, str, Value], Closed]:
     def form(subject: Subject, _path: str, _value: Value) -> Closed:
-        pool, at = subject.known.fabric.pool("loopbacks", version), _switch(subject)
+        pool, at = subject.plan.fabric.pool("loopbacks", version), _switch(subject)
         if pool is None or at is None:
             return Closed()
-        steps = formulas.loopback_formulas(subject.known.fabric, at, pool)
+        steps = formulas.loopback_formulas(subject.plan.fabric, at, pool)
         return _of_address(subject, pool.address(int(steps[-1].value)))
 
     return form
@@ -83,16 +83,16 @@ def _asn(subject: Subject, _path: str, _value: Value) -> Closed:
 
 def _remote_asn(subject: Subject, path: str, _value: Value) -> Closed:
     session = subject.session_of(path)
-    at = subject.known.fabric.find(session.peer) if session else None
+    at = subject.plan.fabric.find(session.peer) if session else None
     return _asn_of(subject, at) if at is not None and not isinstance(at, HostId) else Closed()
 
 
 def _asn_of(subject: Subject, at: SwitchId) -> Closed:
-    return Closed(formulas.asn_formulas(subject.known.fabric, at), (), asn_origins(subject.known, at))
+    return Closed(formulas.asn_formulas(subject.plan.fabric, at), (), asn_origins(subject.plan, at))
 
 
 def _hosts_pool(subject: Subject, prefix: str) -> Pool | None:
-    return subject.known.fabric.pool("hosts", 6 if ":" in prefix else 4)
+    return subject.plan.fabric.pool("hosts", 6 if ":" in prefix else 4)
 
 
 def _aggregate(subject: Subject, path: str, value: Value) -> Closed:
@@ -100,12 +100,12 @@ def _aggregate(subject: Subject, path: str, value: Value) -> Closed:
     pool = _hosts_pool(subject, found[0]) if found else None
     if pool is None or at is None or at.tier is not TierName.TOR:
         return Closed()
-    steps = formulas.aggregate_formulas(subject.known.fabric, at, pool)
-    return Closed(steps, (), strides(subject.known, "host", "rail", "unit", "nic_port"))
+    steps = formulas.aggregate_formulas(subject.plan.fabric, at, pool)
+    return Closed(steps, (), strides(subject.plan, "host", "rail", "unit", "nic_port"))
 
 
 def _aggregate_length(subject: Subject, path: str, value: Value) -> Closed:
-    fabric = subject.known.fabric
+    fabric = subject.plan.fabric
     entry = str(subject.planned.get(_entry(path), value))
     pool = _hosts_pool(subject, entry)
     if pool is None or not entry.startswith(str(pool)):
@@ -130,7 +130,7 @@ def _entry(path: str) -> str:
 
 
 def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
-    fabric = subject.known.fabric
+    fabric = subject.plan.fabric
     shape = fabric.shape
     least = min((plan.model for plan in fabric.tiers.values()), key=lambda model: model.ecmp_max_paths)
     rows = (
@@ -150,7 +150,7 @@ def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
 
 def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
     """What can come from a neighbour: of a ToR its own, of a spine its pod's, from above everybody's."""
-    shape, session = subject.known.fabric.shape, subject.session_of(path)
+    shape, session = subject.plan.fabric.shape, subject.session_of(path)
     if session is None or isinstance(subject.device, Host):
         return Closed()
     limits = {group.name: group.maximum_prefixes for group in subject.device.bgp.groups}
@@ -185,11 +185,11 @@ def _table(subject: Subject, path: str, _value: Value) -> Closed:
     if not isinstance(port, HostPort):
         return Closed()
     numbers: formulas.Numbers = {
-        "first": _FIRST_TABLE, "rail": port.rail, "nic_ports": subject.known.fabric.shape.nic_ports,
+        "first": _FIRST_TABLE, "rail": port.rail, "nic_ports": subject.plan.fabric.shape.nic_ports,
         "nic_port": port.nic_port,
     }  # fmt: skip
     expression = "first + rail * nic_ports + nic_port"
-    if number := subject.known.fabric.number:
+    if number := subject.plan.fabric.number:
         expression, numbers["network"] = f"first + 1000 * network + {expression.partition(' + ')[2]}", number
     table = formulas.formula("table", expression, numbers, port.table)
     priority = formulas.formula(
@@ -202,7 +202,7 @@ def _table(subject: Subject, path: str, _value: Value) -> Closed:
 
 
 def _queue_pairs(subject: Subject, _path: str, _value: Value) -> Closed:
-    fabric, unit = subject.known.fabric, subject.device.unit
+    fabric, unit = subject.plan.fabric, subject.device.unit
     group = fabric.units[unit].group if unit is not None else 0
     rows = (
         Row("equal-cost paths", fabric.paths(group), "", "plan"),
@@ -212,7 +212,7 @@ def _queue_pairs(subject: Subject, _path: str, _value: Value) -> Closed:
 
 
 def _weights(subject: Subject, _path: str, _value: Value) -> Closed:
-    stated = {each.name: each.weight_percent for each in subject.known.spec.priorities}
+    stated = {each.name: each.weight_percent for each in subject.plan.spec.priorities}
     rows = []
     for each in subject.classes:
         rule = "strict: before all others" if each.strict else "nine parts lossless, one part lossy"
@@ -224,7 +224,7 @@ def _weights(subject: Subject, _path: str, _value: Value) -> Closed:
 def _class(subject: Subject, path: str, _value: Value) -> Closed:
     """The priority of the class that a path is about, and the code point that it comes from."""
     name = subject.class_of(path)
-    asked = next((each for each in subject.known.spec.priorities if each.name == name), None)
+    asked = next((each for each in subject.plan.spec.priorities if each.name == name), None)
     own = next((each for each in subject.classes if each.name == name), None)
     if own is None or asked is None or asked.priority is not None or not asked.dscps:
         rule = "spec" if asked and asked.priority is not None else "0: takes the remaining code points"
@@ -237,7 +237,7 @@ def _class(subject: Subject, path: str, _value: Value) -> Closed:
 
 
 def _speed(subject: Subject, path: str, _value: Value) -> Closed:
-    fabric, kind = subject.known.fabric, subject.link_kind(path)
+    fabric, kind = subject.plan.fabric, subject.link_kind(path)
     port = subject.port_of(path)
     if port is None or port.peer is None:
         return Closed()

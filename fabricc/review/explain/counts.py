@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.review.explain.formulas import Numbers
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
 
 _UPLINKS = (
     "As many as the ratio of bandwidth down to bandwidth up needs, and so many that every spine gets the same "
@@ -28,18 +28,18 @@ _SPINES = (
 DOCS = "fabricc docs architecture"
 
 
-def uplinks(known: Known, group: int = 0) -> Statement:
+def uplinks(plan: PlanSources, group: int = 0) -> Statement:
     """The uplinks of every ToR of a host group."""
-    fabric, shape = known.fabric, known.fabric.shape
+    fabric, shape = plan.fabric, plan.fabric.shape
     own, count = fabric.tor_links[group], fabric.uplinks(group)
     numbers: Numbers = {"spines": shape.spines, "links_per_spine": own}
     closed = formula("uplinks", "spines * links_per_spine", numbers, count)
     keys = ("tors.oversubscription", "tors.uplinks", "tors.uplink_gbps", "spines.count")
-    origins = (*known.all_of(keys), known.lock_origin("stride links_per_spine", shape.links_per_spine))
-    rows, rule = tuple(_ratio(known, group)), _UPLINKS
+    origins = (*plan.all_of(keys), plan.lock_origin("stride links_per_spine", shape.links_per_spine))
+    rows, rule = tuple(_ratio(plan, group)), _UPLINKS
     if own < shape.links_per_spine:
         rule = f"{_UPLINKS} {_OWN}"
-        origins = (*origins, known.lock_origin(f"stride {PIN}", shape.spines))
+        origins = (*origins, plan.lock_origin(f"stride {PIN}", shape.spines))
         rows = (
             *rows,
             Row("links to each spine", own, "", "uplinks needed / spines that the lock tells, rounded up"),
@@ -50,8 +50,8 @@ def uplinks(known: Known, group: int = 0) -> Statement:
     return Statement("uplinks of a ToR", str(count), rule, (closed,), rows, origins, docs=DOCS)
 
 
-def _ratio(known: Known, group: int) -> Iterator[Row]:
-    fabric, tier = known.fabric, known.spec.tors
+def _ratio(plan: PlanSources, group: int) -> Iterator[Row]:
+    fabric, tier = plan.fabric, plan.spec.tors
     own = fabric.tor_links[group] < fabric.shape.links_per_spine
     layouts = (fabric.tor_layouts[group],) if own else fabric.tor_layouts
     down = max((len(each.down) - each.reserved) * each.slots[each.down[0]].speed_gbps for each in layouts)
@@ -72,12 +72,12 @@ def _ratio(known: Known, group: int) -> Iterator[Row]:
     yield Row("uplinks that it needs", needed, "", "to hosts / oversubscription / speed, rounded up")
 
 
-def spines(known: Known) -> Statement:
+def spines(plan: PlanSources) -> Statement:
     """The spines of a plane, and of a pod where there are cores."""
-    shape = known.fabric.shape
+    shape = plan.fabric.shape
     rows = (
         Row(
-            "uplinks of a ToR" if known.fabric.even else "uplinks of the busiest ToR",
+            "uplinks of a ToR" if plan.fabric.even else "uplinks of the busiest ToR",
             shape.uplinks,
             "",
             "plan",
@@ -86,8 +86,8 @@ def spines(known: Known) -> Statement:
         Row("spines", shape.spines, "", "uplinks / links to each"),
     )
     origins = (
-        *known.all_of(("spines.count", "tors.uplinks", "tors.oversubscription")),
-        known.lock_origin("stride links_per_spine", shape.links_per_spine),
+        *plan.all_of(("spines.count", "tors.uplinks", "tors.oversubscription")),
+        plan.lock_origin("stride links_per_spine", shape.links_per_spine),
     )
     where = "of a plane and pod" if shape.cores else "of a plane"
     return Statement(f"spines {where}", str(shape.spines), _SPINES, (), rows, origins, docs=DOCS)

@@ -48,10 +48,10 @@ def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
     if "loopback/ipv4" in facts:
         facts.remove("bgp/router_id")
     statements = tuple(explainer.fact(subject, path) for path in facts)
-    fabric = subject.known.fabric
+    fabric = subject.plan.fabric
     if switch.tier is not TierName.CORE:
         unit = switch.unit
-        own = spines(subject.known) if unit is None else uplinks(subject.known, fabric.units[unit].group)
+        own = spines(subject.plan) if unit is None else uplinks(subject.plan, fabric.units[unit].group)
         statements = (*statements, own)
     tier = TIERS[switch.tier]
     return Explanation(
@@ -60,7 +60,7 @@ def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
 
 
 def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str]]:
-    known = subject.known
+    plan = subject.plan
     yield "tier", TIERS[switch.tier]
     if not isinstance(subject.at, HostId):
         plane = f", plane {switch.plane}" if switch.unit is not None else ""
@@ -74,7 +74,7 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
             speeds = ", ".join(f"{speed}G" for speed in sorted({port.speed_gbps for port in ports}))
             yield f"ports {words}", f"{len(ports)} at {speeds}: {ports[0].name} to {ports[-1].name}"
     if switch.drained:
-        origin = known.spec_origin(f"overrides.{switch.name}.drain")
+        origin = plan.spec_origin(f"overrides.{switch.name}.drain")
         where = origin.position if origin else None
         yield "drained", f"{where.file}:{where.line}:{where.column}" if where else "true"
 
@@ -82,7 +82,7 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
 def _place(subject: Subject, name: str) -> str:
     """`, cluster.yaml:8:9` for where an @list's first key was decided."""
     for key in subject.keys(name, ""):
-        origin = subject.known.spec_origin(key)
+        origin = subject.plan.spec_origin(key)
         if origin is not None and (at := origin.position) is not None:
             return f", {at.file}:{at.line}:{at.column}"
     return ""
@@ -101,7 +101,7 @@ def _host(subject: Subject, host: Host) -> Explanation:
         details.append((port.name, f"{addresses}, {port.peer.device} {port.peer.port}, {port.speed_gbps}G"))
     group = dotted(subject.group.path)
     keys = [f"{group}.{key}" for key in ("racks", "hosts", "hosts_per_unit", "hosts_per_rack")]
-    origins = (*subject.known.all_of(keys), *identity_origins(subject.known, host.unit, host.slot))
+    origins = (*subject.plan.all_of(keys), *identity_origins(subject.plan, host.unit, host.slot))
     said = tuple(origin for origin in origins if origin.value or origin.position)
     statement = Statement("name", host.name, _HOST_RULE, (), (), said, docs="fabricc docs architecture")
     return Explanation("device", host.name, "a host", tuple(details), (statement,))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.vocabulary import Reason
     from fabricc.front.planning.quality import Sheet
     from fabricc.front.qos.worksheet import Row
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.subject import Subject
 
 _UNRULED = "A statement of a back end that does not come with fabricc: the table of rules has no row for it."
@@ -31,8 +31,8 @@ _UNRULED = "A statement of a back end that does not come with fabricc: the table
 class Explainer:
     """Explains facts of one device after another; worksheets are computed once."""
 
-    def __init__(self, known: Known) -> None:
-        self.known = known
+    def __init__(self, plan: PlanSources) -> None:
+        self.plan = plan
         self._sheets: tuple[Sheet, ...] | None = None
 
     def fact(
@@ -75,7 +75,7 @@ class Explainer:
         """The worksheet of the port that a path is about; of a path about no port, the first of the switch."""
         if isinstance(subject.at, HostId):
             return None
-        fabric = self.known.fabric
+        fabric = self.plan.fabric
         key = layout_key(fabric, subject.at)
         owner = subject.device.name if subject.device.name in fabric.qos else key
         if owner == "tor0" and len(fabric.tor_layouts) == 1:
@@ -87,27 +87,27 @@ class Explainer:
 
     def _all_sheets(self) -> tuple[Sheet, ...]:
         if self._sheets is None:
-            self._sheets = worksheets(self.known.spec, self.known.fabric)
+            self._sheets = worksheets(self.plan.spec, self.plan.fabric)
         return self._sheets
 
 
 def _origins(rule: Reason, subject: Subject, path: str, words: dict[str, str]) -> Iterator[Origin]:
     """What the value follows from: keys of the spec, items of the lock, figures of the catalog."""
-    known, device = subject.known, subject.device
+    plan, device = subject.plan, subject.device
     keys: list[str] = []
     for key in rule.keys:
         keys += subject.keys(key, path) if key.startswith("@") else [key.format_map(words)]
-    said = known.all_of(keys)
+    said = plan.all_of(keys)
     yield from said
     if keys and not said:
         yield Origin(Source.COMPUTED, keys[0], note="the spec has no such key")
     for name in rule.strides:
         value = next(
-            (line.split()[2] for line in known.lock_text.splitlines() if line.startswith(f"stride {name} ")),
+            (line.split()[2] for line in plan.lock_text.splitlines() if line.startswith(f"stride {name} ")),
             "",
         )
         if value:
-            yield known.lock_origin(f"stride {name}", value)
+            yield plan.lock_origin(f"stride {name}", value)
     if isinstance(device, Host):
         yield from (catalog_origin(device.nic, figure) for figure in rule.nic)
     else:

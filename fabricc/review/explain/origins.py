@@ -30,7 +30,7 @@ SCHEMA = "schemas/cluster.schema.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PlanSources:
     """Everything that explanations draw on.
 
     Attributes:
@@ -91,10 +91,10 @@ class Known:
         return tuple(dict.fromkeys(origin for origin in found if origin is not None))
 
 
-def strides(known: Known, *names: str) -> tuple[Origin, ...]:
+def strides(plan: PlanSources, *names: str) -> tuple[Origin, ...]:
     """The lock's items of some strides."""
-    values = known.fabric.strides
-    return tuple(known.lock_origin(f"stride {name}", getattr(values, name)) for name in names)
+    values = plan.fabric.strides
+    return tuple(plan.lock_origin(f"stride {name}", getattr(values, name)) for name in names)
 
 
 def catalog_origin(model: Model, figure: str) -> Origin:

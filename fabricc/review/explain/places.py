@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.shape import SwitchId
     from fabricc.review.explain.coordinates import Place
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
 
 TIERS = {TierName.TOR: "ToR", TierName.SPINE: "spine", TierName.CORE: "core"}
 
@@ -45,22 +45,22 @@ def switch_text(at: SwitchId) -> str:
     return f"core {at.index}, plane {at.plane}"
 
 
-def identity_origins(known: Known, unit: int, slot: int = -1) -> tuple[Origin, ...]:
+def identity_origins(plan: PlanSources, unit: int, slot: int = -1) -> tuple[Origin, ...]:
     """Where the lock gives a unit its coordinate and a named host its slot; nothing for those that are counted."""
-    return tuple(_identities(known, unit, slot))
+    return tuple(_identities(plan, unit, slot))
 
 
-def _identities(known: Known, unit: int, slot: int) -> Iterator[Origin]:
-    found = known.fabric.units.get(unit)
+def _identities(plan: PlanSources, unit: int, slot: int) -> Iterator[Origin]:
+    found = plan.fabric.units.get(unit)
     if found is None:
         return
     host = found.hosts.get(slot)
-    written = known.sources.get(known.lock_file, "")
-    for name, line in _items(known.lock_text):
+    written = plan.sources.get(plan.lock_file, "")
+    for name, line in _items(plan.lock_text):
         if name not in (f"unit {unit}", f"host {host} {unit}"):
             continue
         lines = written.splitlines()
-        place = Position(known.lock_file, lines.index(line) + 1, 1) if line in lines else None
+        place = Position(plan.lock_file, lines.index(line) + 1, 1) if line in lines else None
         note = "" if place else "chosen by this plan; `fabricc build` pins it"
         yield Origin(Source.LOCK, line.rpartition(" ")[0], line.rpartition(" ")[2], place, line, note)
 

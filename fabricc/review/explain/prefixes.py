@@ -24,13 +24,13 @@ from fabricc.review.explain.pools import (
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.review.explain.coordinates import Place
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.pools import Found
 
     Network = IPv4Network | IPv6Network
 
 
-def explain_prefix(known: Known, text: str) -> Explanation:
+def explain_prefix(plan: PlanSources, text: str) -> Explanation:
     """What a prefix is: a pool, a ToR's aggregate, a link or an address; else what its first and last address are.
 
     Raises:
@@ -39,12 +39,12 @@ def explain_prefix(known: Known, text: str) -> Explanation:
     network = ip_network(text, strict=False)
     if network.num_addresses <= 2:
         address = text.partition("/")[0]
-        return explain_address(known, address)
-    fabric, first = known.fabric, int(network.network_address)
+        return explain_address(plan, address)
+    fabric, first = plan.fabric, int(network.network_address)
     for found in pools(fabric):
         same = found.pool.version == network.version
         if same and (found.pool.first, found.pool.length) == (first, network.prefixlen):
-            return _pool(known, network, found)
+            return _pool(plan, network, found)
         if (
             same
             and found.name == "hosts"
@@ -56,15 +56,15 @@ def explain_prefix(known: Known, text: str) -> Explanation:
                 else None
             )
             if place is not None and fabric.units.get(place.unit) is not None and not _no_tor(fabric, place):
-                return _aggregate(known, network, found, place)
-    return _part(known, network)
+                return _aggregate(plan, network, found, place)
+    return _part(plan, network)
 
 
 def _no_tor(fabric: Fabric, place: Place) -> bool:
     return place.member >= fabric.shape.groups or place.nic_port >= fabric.shape.nic_ports
 
 
-def _pool(known: Known, network: Network, found: Found) -> Explanation:
+def _pool(plan: PlanSources, network: Network, found: Found) -> Explanation:
     rules = {
         "hosts": HOST_RULE,
         "links": LINK_RULE,
@@ -73,13 +73,13 @@ def _pool(known: Known, network: Network, found: Found) -> Explanation:
     }
     details = (("addresses", f"{network.num_addresses:,}"), ("key", found.key))
     statement = Statement(
-        "pool", str(network), rules[found.name], (), (), known.all_of([found.key]), docs=DOCS
+        "pool", str(network), rules[found.name], (), (), plan.all_of([found.key]), docs=DOCS
     )
     return Explanation("prefix", str(network), f"the {found.name} pool", details, (statement,))
 
 
-def _aggregate(known: Known, network: Network, found: Found, place: Place) -> Explanation:
-    fabric, tor = known.fabric, place.switch
+def _aggregate(plan: PlanSources, network: Network, found: Found, place: Place) -> Explanation:
+    fabric, tor = plan.fabric, place.switch
     used = len(fabric.units[tor.unit].hosts) * fabric.shape.rails_per_tor
     details = (
         ("device", fabric.name(tor)),
@@ -87,9 +87,9 @@ def _aggregate(known: Known, network: Network, found: Found, place: Place) -> Ex
         ("coordinates", coordinates_text(place._replace(slot=-1, rail=-1))),
     )
     origins = (
-        *known.all_of([found.key]),
-        *strides(known, "host", "rail", "unit", "nic_port"),
-        *identity_origins(known, tor.unit),
+        *plan.all_of([found.key]),
+        *strides(plan, "host", "rail", "unit", "nic_port"),
+        *identity_origins(plan, tor.unit),
     )
     steps = formulas.aggregate_formulas(fabric, tor, found.pool)
     statement = Statement("aggregate", str(network), AGGREGATE_RULE, steps, (), origins, docs=DOCS)
@@ -97,12 +97,12 @@ def _aggregate(known: Known, network: Network, found: Found, place: Place) -> Ex
     return Explanation("prefix", str(network), title, details, (statement,))
 
 
-def _part(known: Known, network: Network) -> Explanation:
+def _part(plan: PlanSources, network: Network) -> Explanation:
     """A prefix that the plan does not have: what lies at both its ends."""
-    ends = [explain_address(known, str(address)) for address in (network[0], network[-1])]
+    ends = [explain_address(plan, str(address)) for address in (network[0], network[-1])]
     inside = [
         f"{each.name} {each.pool}"
-        for each in pools(known.fabric)
+        for each in pools(plan.fabric)
         if each.pool.version == network.version
         and network.overlaps(ip_network(str(each.pool)))
     ]  # fmt: skip

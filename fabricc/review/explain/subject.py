@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.routing import Session
     from fabricc.fabric.vocabulary import Reason, Vocabulary
     from fabricc.front.spec.model import HostGroup
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
 
 _KEY = re.compile(r"\[([^\]]*)\]")
 _PORT = re.compile(r"(?:interface|structure/port)\[([^\]]*)\]")
@@ -40,7 +40,7 @@ class Subject:
     """One device with its facts.
 
     Attributes:
-        known: the plan.
+        plan: the plan.
         device: the switch or host, `at` its coordinates.
         planned: the facts that its back end states.
         waist: the facts that the fabric states of it, whatever its back end can express; of a host as `planned`.
@@ -48,13 +48,13 @@ class Subject:
 
     def __init__(
         self,
-        known: Known,
+        plan: PlanSources,
         at: DeviceId,
         device: Switch | Host,
         planned: Facts,
         waist: Facts,
     ) -> None:
-        self.known = known
+        self.plan = plan
         self.at = at
         self.device = device
         self.planned = planned
@@ -79,8 +79,8 @@ class Subject:
     def group(self) -> HostGroup:
         """The hosts' group: a host's own, that of a ToR's unit, else the first."""
         unit = self.device.unit
-        groups = self.known.spec.gpus.groups
-        return groups[0 if unit is None else self.known.fabric.units[unit].group]
+        groups = self.plan.spec.gpus.groups
+        return groups[0 if unit is None else self.plan.fabric.units[unit].group]
 
     @cached_property
     def ports(self) -> Mapping[str, Port | HostPort]:
@@ -121,7 +121,7 @@ class Subject:
         """The way out of the fabric that a path's port or session belongs to."""
         port, session = self.port_of(path), self.session_of(path)
         name = port.name if port else session.port if session else ""
-        return self.known.fabric.external.at(self.device.name).get(name)
+        return self.plan.fabric.external.at(self.device.name).get(name)
 
     def link_kind(self, path: str) -> str:
         """`host`, `spine` or `core`: the kind of link of the port that a path is about."""
@@ -183,7 +183,7 @@ class Subject:
         return switch_text(self.at)
 
     def _user(self, name: str) -> int:
-        users = [user.name for user in self.known.spec.management.services.users]
+        users = [user.name for user in self.plan.spec.management.services.users]
         return users.index(name) if name in users else 0
 
     def keys(self, name: str, path: str) -> tuple[str, ...]:
@@ -214,7 +214,7 @@ def _model(subject: Subject, _path: str) -> tuple[str, ...]:
 
 def _nos(subject: Subject, _path: str) -> tuple[str, ...]:
     own = f"overrides.{subject.device.name}.nos"
-    return (own,) if subject.known.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.nos",)
+    return (own,) if subject.plan.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.nos",)
 
 
 def _cable(subject: Subject, path: str) -> tuple[str, ...]:
@@ -234,12 +234,12 @@ def _link_keys(subject: Subject, path: str, override: str, key: str) -> tuple[st
     own = [f"overrides.{device}.ports.{name}.{override}" for device, name in ends]
     if override == "cable_m":
         own += [f"overrides.{device}.cable_m" for device, _ in ends]
-    said = [each for each in own if subject.known.spec_origin(each)]
+    said = [each for each in own if subject.plan.spec_origin(each)]
     return (*said, f"cables.{subject.link_kind(path)}.{key}")
 
 
 def _cables(subject: Subject, _path: str) -> tuple[str, ...]:
-    kinds = ("host", "spine", "core") if subject.known.fabric.shape.cores else ("host", "spine")
+    kinds = ("host", "spine", "core") if subject.plan.fabric.shape.cores else ("host", "spine")
     return tuple(f"cables.{kind}.length_m" for kind in kinds)
 
 
@@ -264,7 +264,7 @@ def _marking(subject: Subject, path: str) -> tuple[str, ...]:
 
 
 def _congestion(subject: Subject, path: str) -> tuple[str, ...]:
-    congestion = subject.known.spec.congestion
+    congestion = subject.plan.spec.congestion
     own = ("congestion.ecn.min_kb", "congestion.ecn.max_kb", "congestion.ecn.max_percent")
     chosen = own if congestion.thresholds else ("congestion.ecn.preset",) if congestion.preset else ()
     return (*chosen, "congestion.profile", f"priorities.{subject.class_of(path)}.ecn")

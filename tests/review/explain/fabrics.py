@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.subject import Subject
 
 INVENTORIES = sorted(
@@ -65,12 +65,12 @@ def host_facts() -> Iterator[Facts]:
         yield host_files.planned(replace(host, model=replace(host.model, nic=nic)))
 
 
-def inventory(name: str) -> Known:
+def inventory(name: str) -> PlanSources:
     """The plan of an inventory."""
     return known_of_front(compile_spec(ROOT / "inventories" / name / "cluster.yaml", gaps=False))
 
 
-def subjects(known: Known) -> Iterator[Subject]:
+def subjects(known: PlanSources) -> Iterator[Subject]:
     """One switch of each kind, and one host of each group."""
     for at in known.fabric.kinds():
         yield subject_of(known, at)

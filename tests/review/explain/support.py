@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.cli.docs import pages
 from fabricc.compiler.compiled import compile_spec
-from fabricc.review.explain.origins import Known
+from fabricc.review.explain.origins import PlanSources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,13 +38,13 @@ def is_page(words: str) -> bool:
     return command == "fabricc docs" and topic in pages()
 
 
-def known_of_front(front: Compiled) -> Known:
+def known_of_front(front: Compiled) -> PlanSources:
     assert front.spec is not None, front.diagnostics
     assert front.planned is not None, front.diagnostics
-    return Known(front.spec, front.planned, front.sources, str(front.lock_path), front.lock_text)
+    return PlanSources(front.spec, front.planned, front.sources, str(front.lock_path), front.lock_text)
 
 
-def known_of(document: dict[str, Any]) -> Known:
+def known_of(document: dict[str, Any]) -> PlanSources:
     """The plan of a document; its file is called as in a folder that is gone by then."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "cluster.yaml"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import explain_asn
 from fabricc.review.explain.model import Source
-from fabricc.review.explain.origins import Known
+from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.pools import pools
 from fabricc.review.explain.prefixes import explain_prefix
 from tests.front.planning.support import document, planned, spec_of
@@ -69,12 +69,12 @@ def uneven(per_unit: int) -> dict[str, Any]:
     return {"groups": groups, "model": None, "hosts": None, "hosts_per_unit": None}
 
 
-def known(text: dict[str, Any]) -> Known:
+def known(text: dict[str, Any]) -> PlanSources:
     """The plan of a document; one that cannot be planned is no example."""
     fabric = planned(text).fabric
     assume(fabric is not None)
     assert fabric is not None
-    return Known(spec_of(text), fabric, {})
+    return PlanSources(spec_of(text), fabric, {})
 
 
 def owners(fabric: Fabric) -> dict[str, Owner]:

@@ -19,15 +19,15 @@ from tests.review.explain.support import assert_formulas_hold, known_of
 from tests.review.explain.test_addresses import uneven
 
 if TYPE_CHECKING:
-    from fabricc.review.explain.origins import Known
+    from fabricc.review.explain.origins import PlanSources
 
 
 @pytest.fixture(scope="module", params=INVENTORIES)
-def known(request: pytest.FixtureRequest) -> Known:
+def known(request: pytest.FixtureRequest) -> PlanSources:
     return inventory(request.param)
 
 
-def test_a_device_is_explained_by_its_own_numbers(known: Known) -> None:
+def test_a_device_is_explained_by_its_own_numbers(known: PlanSources) -> None:
     explainer = Explainer(known)
     for subject in subjects(known):
         explanation = explain_device(explainer, subject)
@@ -43,7 +43,7 @@ def test_a_device_is_explained_by_its_own_numbers(known: Known) -> None:
             assert_formulas_hold(statement)
 
 
-def test_the_counts_are_those_of_the_plan(known: Known) -> None:
+def test_the_counts_are_those_of_the_plan(known: PlanSources) -> None:
     tor = known.fabric.switch(next(known.fabric.switch_ids()))
     up = [port for port in tor.ports if port.direction is Direction.UP]
     assert uplinks(known).value == str(len(up))
@@ -68,7 +68,7 @@ def test_uplinks_are_explained_by_the_hosts_of_their_own_tor() -> None:
         )
 
 
-def test_the_maximum_of_paths_follows_from_its_figures(known: Known) -> None:
+def test_the_maximum_of_paths_follows_from_its_figures(known: PlanSources) -> None:
     subject = next(subjects(known))
     steps = [row.value for row in Explainer(known).fact(subject, "bgp/maximum_paths").steps]
     of_tor, of_spine, stride, held, planned = map(int, steps)
@@ -76,7 +76,7 @@ def test_the_maximum_of_paths_follows_from_its_figures(known: Known) -> None:
     assert planned == min(held, max(64, power_of_two(paths), stride)) == subject.planned["bgp/maximum_paths"]
 
 
-def test_a_port_is_explained_with_all_that_is_stated_of_it(known: Known) -> None:
+def test_a_port_is_explained_with_all_that_is_stated_of_it(known: PlanSources) -> None:
     explainer = Explainer(known)
     for subject in subjects(known):
         name = next(iter(subject.ports))

@@ -44,7 +44,7 @@ def texts_of(subject: Subject, nos: str) -> Texts:
 
 
 def explained(subject: Subject, texts: Texts, file: str, number: int) -> Explanation:
-    return explain_line(Explainer(subject.known), subject, texts, Place(file, number), f"{file}:{number}")
+    return explain_line(Explainer(subject.plan), subject, texts, Place(file, number), f"{file}:{number}")
 
 
 def found(subject: Subject, texts: Texts, text: str) -> Explanation:
@@ -61,7 +61,7 @@ def test_every_line_states_facts_as_planned_or_says_what_it_is_for(nos: str) -> 
     subject = subject_on(nos)
     texts = texts_of(subject, nos)
     reading = texts.reader(texts.found)
-    explainer = Explainer(subject.known)
+    explainer = Explainer(subject.plan)
     stated = 0
     for file, content in texts.found.items():
         for number in range(1, len(content.splitlines()) + 1, ALMOST_ALL):
