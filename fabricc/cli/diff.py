@@ -12,16 +12,16 @@ from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.render import document
 from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
-from fabricc.review.diff import machine, markdown, terminal
+from fabricc.review.diff import markdown, review_json, terminal
 from fabricc.review.diff.findings import as_diagnostics
 from fabricc.review.diff.inputs import InputError, inputs
-from fabricc.review.diff.policy import NAME, load_policy, read_policy, violations
+from fabricc.review.diff.review_policy import NAME, load_policy, read_policy, violations
 from fabricc.review.diff.run import review
 
 if TYPE_CHECKING:
     from fabricc.review.diff.inputs import Inputs
     from fabricc.review.diff.model import Review
-    from fabricc.review.diff.policy import Policy
+    from fabricc.review.diff.review_policy import Policy
 
 FORMATS = ("text", "md", "json", "sarif", "github", "junit")
 CHANGES = 2
@@ -109,6 +109,6 @@ def _tell(review: Review, format_: str, forge: str, details_url: str) -> None:
     elif format_ == "md":
         output.document(markdown.render(review, markdown.FORGES[forge], details_url))
     elif format_ == "json":
-        output.document(machine.render(review))
+        output.document(review_json.render(review))
     else:
         output.document(document(as_diagnostics(review, format_), format_))

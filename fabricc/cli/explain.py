@@ -22,9 +22,9 @@ from fabricc.proof.tree import read_manifest
 from fabricc.review.explain import trees
 from fabricc.review.explain.ask import explain, holds, subject_of
 from fabricc.review.explain.codes import explain_code
+from fabricc.review.explain.explanation_json import plain
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import explain_line
-from fabricc.review.explain.machine import plain
 from fabricc.review.explain.model import SubjectError
 from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.text import lines

@@ -30,9 +30,9 @@ from fabricc.operate.push.waves import Wave
 from fabricc.operate.verify import report as verify_report
 from fabricc.operate.verify.model import Aspect, Report, found
 from fabricc.review.diff.findings import as_diagnostics
-from fabricc.review.diff.machine import render as review_json
 from fabricc.review.diff.markdown import FORGES, failure, render
 from fabricc.review.diff.model import FileDiff, Fleet, Impact, SpecChange
+from fabricc.review.diff.review_json import render as review_json
 from fabricc.review.diff.terminal import parts as review_parts
 from tests.review.diff.conftest import Bench
 from tests.trust.hostile import ALL, BIDI, COMMANDS, ESCAPES, LONE, anything, harmless

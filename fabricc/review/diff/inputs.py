@@ -19,8 +19,8 @@ from fabricc.compiler.revision import SpecHistory, unreadable
 from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import spec_changes
 from fabricc.review.diff.networks import spec_side
-from fabricc.review.diff.policy import NAME as POLICY_NAME
-from fabricc.review.diff.policy import spec_policy
+from fabricc.review.diff.review_policy import NAME as POLICY_NAME
+from fabricc.review.diff.review_policy import spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Nothing
 from fabricc.review.diff.trees import tree_side
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import Document
     from fabricc.compiler.compiled import Compiled
-    from fabricc.review.diff.policy import Policy
+    from fabricc.review.diff.review_policy import Policy
     from fabricc.review.diff.sides import Side
 
 

@@ -8,7 +8,7 @@ import pytest
 from fabricc.base.documents.schema import schema_path
 from fabricc.front.spec.resources import cluster_schema
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.policy import Policy, load_policy, read_policy, violations
+from fabricc.review.diff.review_policy import Policy, load_policy, read_policy, violations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
