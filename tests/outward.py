@@ -93,3 +93,8 @@ def switch(nos: str, name: str, *, dual: bool = False) -> Switch:
     """One of its switches."""
     built = fabric(nos, dual=dual)
     return next(built.switch(at) for at in built.switch_ids() if built.name(at) == name)
+
+
+def switches(nos: str) -> list[Switch]:
+    """Those with a way out, of both address families."""
+    return [switch(nos, TOR), switch(nos, SPINE), switch(nos, SPINE, dual=True)]

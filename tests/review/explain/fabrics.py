@@ -12,6 +12,7 @@ from fabricc.back.hosts.interfaces import SYSTEMS
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
 from fabricc.review.explain.ask import subject_of
+from tests import outward
 from tests.back.hosts.variants import VARIANTS as HOSTS
 from tests.back.nos import feature_table
 from tests.review.explain.support import ROOT, known_of_front
@@ -37,6 +38,7 @@ def samples(nos: str) -> Iterator[Switch]:
     variants = module.VARIANTS
     yield from variants.values() if isinstance(variants, dict) else map(module.variant, variants)
     yield from getattr(module, "SPINES", {}).values()
+    yield from outward.switches(nos)
 
 
 def settings_of(nos: str) -> Iterator[Switch]:

@@ -43,6 +43,7 @@ _BOTH_WAYS: Tree = {"rx": "enable", "tx": "enable"}
 PRIORITIES = range(8)
 
 DEPARTURES = (
+    Departure("interface[*]/set_dscp", LEFT_OUT, "what arrives keeps its code point (FAB5725)"),
     Departure("interface[*]/headroom/dynamic_th", ROUNDED, "one alpha for all lossless groups (FAB5707)"),
     Departure(
         "interface[*]/headroom/xon_bytes", LEFT_OUT, "how far below the pause point, of its own choice"

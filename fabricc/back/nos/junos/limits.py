@@ -299,7 +299,7 @@ LIMITS = (
         "FAB5725",
         setting="interface[",
         reason="`forwarding-class` of an interface decides the class alone; rewrite rules change code points as "
-        "packets leave, those of the fabric's own too (Juniper, forwarding-class and rewrite-rules of class-of-service)",
+        "packets leave, those of the fabric's own too (Juniper, class-of-service: forwarding-class, rewrite-rules)",
         remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
         "write `trust_dscp: true` if they mean the same there",
     ),

@@ -39,6 +39,7 @@ ALPHA_OFFSET = 7
 DEFAULT_POLL_MS, DEFAULT_POLLS, DEFAULT_RECOVERY_MS, DEFAULT_ACTION = 100, 2, 200, "drop"
 
 DEPARTURES = (
+    Departure("interface[*]/set_dscp", LEFT_OUT, "what arrives keeps its code point (FAB5725)"),
     Departure("pool/*_bytes", LEFT_OUT, "Junos splits its buffer in percent (FAB5507, FAB5508)"),
     *(Departure(f"interface[*]/headroom/{leaf}", LEFT_OUT, "Junos sizes headroom itself (FAB5507)")
       for leaf in ("size_bytes", "xon_bytes", "xoff_bytes", "xon_offset_bytes")),

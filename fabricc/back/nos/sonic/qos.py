@@ -83,6 +83,7 @@ _THRESHOLDS = {"dynamic_th": "alpha", "static_th": "limit_bytes"}
 _POOL_TYPES = {INGRESS_POOL: "ingress", EGRESS_POOL: "egress", EGRESS_LOSSY_POOL: "egress"}
 
 DEPARTURES = (
+    Departure("interface[*]/set_dscp", LEFT_OUT, "what arrives keeps its code point (FAB5725)"),
     Departure("trimming/*", LEFT_OUT, "without a lossless class buffers are the image's (FAB5318)"),
     Departure("link_retry", LEFT_OUT, "no release has a model of it (FAB5320)"),
     Departure("watchdog/*", LEFT_OUT, "PFC_WD has rows of ports alone, and no port is lossless"),

@@ -14,7 +14,7 @@ import pytest
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.catalog.library import Library
 from fabricc.fabric.model import Direction, Peer, Port, Switch
-from tests import samples
+from tests import outward, samples
 from tests.back.nos.cumulus.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -127,3 +127,10 @@ def test_every_model_reads_back_in_every_breakout(name: str, breakout: Breakout)
     assert reading.unknown == []
     assert reading.facts == CUMULUS.planned(switch)
     assert len({port.name for port in switch.ports}) == len(switch.ports)
+
+
+@needs_models
+@pytest.mark.parametrize("release", CUMULUS.releases)
+def test_ways_out_are_accepted(release: str, tmp_path: Path) -> None:
+    switches = {str(index): switch for index, switch in enumerate(outward.switches("cumulus"))}
+    assert_accepted(release, written(tmp_path, switches, release))

@@ -47,6 +47,7 @@ VALUES = {
     "secret", "authentication-order", "events", "port", "local-certificate", "location", "contact", "authorization",
     "advertisement-interval", "transmit-delay", "inactivity-interval", "ttl", "ttl-except", "hop-limit-except",
     "next-header", "destination-port", "max-advertisement-interval", "min-advertisement-interval",
+    "authentication-key", "forwarding-class",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {

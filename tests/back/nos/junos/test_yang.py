@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos.junos import FILE, JUNOS
+from tests import outward
 from tests.back.nos.junos.netconf import as_xml
 from tests.back.nos.junos.variants import VARIANTS, variant
 
@@ -73,6 +74,12 @@ def test_no_section_is_left_unjudged() -> None:
         if line[0] not in " }"
     }
     assert written == {section for sections in SECTIONS.values() for section in sections}
+
+
+@pytest.mark.parametrize("tree", SECTIONS)
+def test_the_models_accept_ways_out(tree: str, models: Path, tmp_path: Path) -> None:
+    texts = {str(index): JUNOS.render(switch)[FILE] for index, switch in enumerate(outward.switches("junos"))}
+    assert complaints(models, tree, texts, tmp_path, SECTIONS[tree]) == []
 
 
 FAULTS = [

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos.sonic import SONIC
+from tests import outward
 from tests.back.nos.sonic.test_catalog import CASES, MODELS, full_switch
 from tests.back.nos.sonic.variants import VARIANTS
 
@@ -64,6 +65,16 @@ def test_every_variant_is_valid(release: str, tmp_path: Path) -> None:
         file = tmp_path / f"{name}.json"
         file.write_text(SONIC.render(switch)["config_db.json"])
         files.append(file)
+    assert judge(release, *files) == []
+
+
+@needs_yang
+@pytest.mark.parametrize("release", SONIC.releases)
+def test_ways_out_are_valid(release: str, tmp_path: Path) -> None:
+    files = []
+    for index, switch in enumerate(outward.switches("sonic")):
+        files.append(tmp_path / f"{index}.json")
+        files[-1].write_text(SONIC.render(replace(switch, release=release))["config_db.json"])
     assert judge(release, *files) == []
 
 
