@@ -198,7 +198,7 @@ def _bgp(
     fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: bool, exits: Mapping[str, Exit]
 ) -> Bgp:
     plan, addresses = fabric.routing, fabric.addresses
-    outside = _outside(fabric, at, exits) if fabric.external.outsiders else INSIDE
+    outside = _outside(fabric, at, exits, sessions) if fabric.external.outsiders else INSIDE
     own, aggregates = _own(fabric, at)
     above = {TierName.TOR: fabric.shape.spines, TierName.SPINE: fabric.shape.cores}.get(at.tier, 0) > 0
     rules = policy(
@@ -249,8 +249,10 @@ def _raised(limit: int, outside: bool, fabric: Fabric) -> int:
     return 1 << (limit + fabric.external.most - 1).bit_length() if outside else limit
 
 
-def _outside(fabric: Fabric, at: SwitchId, exits: Mapping[str, Exit]) -> Outside:
-    """What a switch does about routes from outside."""
+def _outside(
+    fabric: Fabric, at: SwitchId, exits: Mapping[str, Exit], sessions: tuple[Session, ...]
+) -> Outside:
+    """What a switch does about routes from outside; static ones are for BGP where it has anybody to tell."""
     external, bits = fabric.external, fabric.aggregate_bits()
     tiers = (TierName.TOR, TierName.SPINE, TierName.CORE)
     below = any(tier in external.tiers for tier in tiers[: tiers.index(at.tier)])
@@ -259,7 +261,7 @@ def _outside(fabric: Fabric, at: SwitchId, exits: Mapping[str, Exit]) -> Outside
     for outsider in dict.fromkeys(exit_.outsider for exit_ in exits.values()):
         rules = [(family_of(rule.prefix), rule) for rule in outsider.accept]
         if outsider.asn is None:
-            static |= dict.fromkeys(rules)
+            static |= dict.fromkeys(rules if sessions else ())
         else:
             parties[outsider.group] = prefix_lists(f"ACCEPT-{outsider.name.upper()}", rules)
     aggregates = [

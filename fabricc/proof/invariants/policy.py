@@ -135,7 +135,8 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
     stances = tuple(sorted(_stances(seen), key=repr))
     pod = -1 if switch.pod is None else switch.pod
     head = (switch.tier_index, switch.plane, pod, switch.drained, [_plain(s) for s in stances])
-    outward, discards = _static_routes(seen)
+    routes, discards = _static_routes(seen)
+    outward = routes if "bgp/redistribute_static" in seen.facts else ()
     static_map = str(seen.facts.get("bgp/redistribute_static", ""))
     told = repr(
         (head, {n: [c[:5] for c in m] for n, m in maps.items()}, lists, sorted(seen.communities.items()))

@@ -61,7 +61,6 @@ RA_MAX_S, RA_MIN_S = 10, 3
 _OF_GROUPS = (
     "bgp/multipath_relax",
     "bgp/redistribute_connected",
-    "bgp/redistribute_static",
     "bfd/interval_ms",
     "bfd/multiplier",
 )
