@@ -137,6 +137,18 @@ class Compiled:
         remedy = f"Name one with `--network`: {self.spec.cluster} has {known}."
         raise FindingsError("FAB3110", message, remedy)
 
+    def counts(self) -> dict[str, int]:
+        """Totals as `Fabric.counts` has them, with the switches and cables of further networks.
+
+        Raises:
+            CompileError: as `fabric`.
+        """
+        found = self.infiniband.counts() if self.infiniband is not None else self.fabric.counts()
+        for network in self.networks.values():
+            more = network.fabric.counts()
+            found |= {key: found[key] + more[key] for key in found if key not in ("gpus", "hosts", "units")}
+        return found
+
     def switches(self) -> Iterator[Switch]:
         """Every switch of this network, computed one by one: ToRs, then spines, then cores.
 

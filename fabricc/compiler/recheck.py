@@ -77,7 +77,7 @@ def _checked(
         return BuildResult(
             diagnostics=(Diagnostic("FAB6016", Severity.ERROR, message, None, help_),)
         ), sources
-    spec, fabric = compiled.spec, compiled.fabric
+    spec = compiled.spec
     found = list(compiled.diagnostics)
     bytes_ = verify_manifest(tree, manifest)
     inputs = manifest_inputs(compiled)
@@ -97,7 +97,7 @@ def _checked(
             found.append(error.diagnostic)
         links += outcome.meeting.links
     found = accepted(softened([*found, *bytes_], spec), spec.accept)
-    counts, total = fabric.counts(), len(manifest.files) + 1
+    counts, total = compiled.counts(), len(manifest.files) + 1
     result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=links)
     return result, sources
 

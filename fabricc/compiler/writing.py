@@ -57,9 +57,8 @@ def write_tree(
     """
     if not compiled.sound:
         return BuildResult(diagnostics=compiled.diagnostics)
-    spec, fabric = compiled.spec, compiled.planned or compiled.infiniband
-    assert fabric is not None
-    result = BuildResult(spec.cluster, None, compiled.diagnostics, fabric.counts())
+    spec = compiled.spec
+    result = BuildResult(spec.cluster, None, compiled.diagnostics, compiled.counts())
     if frozen and compiled.lock_text != compiled.lock_before:
         return replace(result, diagnostics=(*compiled.diagnostics, lock_change(compiled)))
     if before is not None:
@@ -163,7 +162,7 @@ class _Run:
     @property
     def counts(self) -> Mapping[str, int]:
         """Devices, GPUs and cables."""
-        return self.compiled.fabric.counts()
+        return self.compiled.counts()
 
     def devices(self) -> None:
         """Render and write every device, prove it when asked to, and write what comes from the plan alone."""

@@ -17,6 +17,7 @@ from netaddr import IPNetwork
 from fabricc import compile_spec
 from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import FindingsError, Severity
+from fabricc.compiler.driver import build
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric import links
 from fabricc.front.spec.lock import parse_lock
@@ -177,6 +178,11 @@ def test_names_and_numbers_of_networks_are_disjoint_whatever_their_shape(
 def test_what_is_built_is_proved_again(whole: Compiled, tree: Path) -> None:
     result, _ = check_tree(tree, whole.path, jobs=1)
     assert [d for d in result.diagnostics if d.severity is Severity.ERROR] == []
+    switches = sum(
+        fabric.counts()[f"{tier}s"] for fabric in fabrics(whole) for tier in ("tor", "spine", "core")
+    )
+    assert sum(result.counts[f"{tier}s"] for tier in ("tor", "spine", "core")) == switches
+    assert (result.counts["hosts"], result.counts["gpus"]) == (8, 64)
     assert result.links == sum(
         sum(fabric.counts()[f"{kind}_cables"] for kind in ("host", "spine", "core"))
         for fabric in fabrics(whole)
@@ -454,3 +460,34 @@ def test_a_push_takes_the_switches_of_one_network(tmp_path: Path) -> None:
     assert all(source.files(name) == source.renderings(name)[0] for name in source.places)
     with pytest.raises(FindingsError):
         built_tree.read_source(result.tree)
+
+
+def test_builds_one_after_another_are_as_one_alone(tmp_path: Path) -> None:
+    spec, drained = tmp_path / "cluster.yaml", "    overrides: {storage-su001-tor1a: {drain: true}}\n"
+    trees = []
+    for out, texts in (("again", [RAILS, f"{RAILS}networks:\n{STORAGE}", f"{RAILS}networks:\n{STORAGE}{drained}"]),
+                       ("once", [f"{RAILS}networks:\n{STORAGE}{drained}"])):  # fmt: skip
+        for text in texts:
+            spec.write_text(text)
+            result, _ = build(spec, tmp_path / out, jobs=1)
+            assert result.exit_status == 0
+            assert result.tree is not None
+        trees.append(
+            {
+                path.relative_to(result.tree): path.read_bytes()
+                for path in result.tree.rglob("*")
+                if path.is_file()
+            }
+        )  # type: ignore[arg-type]
+    assert trees[0] == trees[1]
+    assert b"GRACEFUL" in trees[0][Path("switches/storage-su001-tor1a/frr.conf")].upper()
+
+
+def test_removing_a_network_takes_its_switches_and_files_of_hosts_away(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    for text in (f"{RAILS}networks:\n{STORAGE}", RAILS):
+        spec.write_text(text)
+        result, _ = build(spec, tmp_path / "build", jobs=1)
+        assert result.exit_status == 0
+        assert result.tree is not None
+    assert [path for path in result.tree.rglob("*storage*") if path.is_file()] == []  # type: ignore[union-attr]

@@ -103,6 +103,8 @@ def _patched(
         compiled = plan()
         if not compiled.sound or compiled.planned is None or compiled.lock_text != compiled.lock_before:
             return compiled, None
+        if compiled.networks:  # no ledger is kept of several
+            return compiled, None
         ledger = ledgers.load(last.tree.parent, last.tree.name, last.ledger)
         if ledger is None:
             return compiled, None
