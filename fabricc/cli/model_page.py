@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fabricc.catalog.model import HeadroomRow, SwitchModel
+from fabricc.catalog.model import HeadroomRow, HostPorts, SwitchModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +123,14 @@ def _source(sources: Mapping[str, str], path: str) -> str:
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, object]]:
-    if dataclasses.is_dataclass(value):
+    if isinstance(value, HostPorts):
+        for field in dataclasses.fields(value):
+            part = getattr(value, field.name)
+            yield f"{path}.{field.name}", value.nic.name if field.name == "nic" else _listed(part)
+    elif isinstance(value, Mapping) and any(isinstance(item, HostPorts) for item in value.values()):
+        for name, item in value.items():
+            yield from _leaves(item, f"{path}.{name}")
+    elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             if path or field.name not in _HIDDEN:
                 below = f"{path}.{field.name}" if path else field.name

@@ -217,6 +217,9 @@ def never_accepted(spec: Path, ledger: Path) -> Sequence[Diagnostic]:
 def _forms(fabric: Fabric) -> dict[Platform, dict[str, str]]:
     """Platform -> form -> a line of it, of the switches that are looked at."""
     found: dict[Platform, dict[str, str]] = {}
+    for network in fabric.networks:
+        for platform, forms in _forms(network).items():
+            found.setdefault(platform, {}).update(forms)
     seen: set[tuple[str, str]] = set()
     apart = {*fabric.changes, *(name for each in fabric.overlays for name in each.devices)}
     for at in fabric.switch_ids():
