@@ -133,26 +133,27 @@ def reach_of(fit: Fit) -> int:
     return min(item.reach_m for item in (fit.near, fit.far, fit.cable) if item is not None)
 
 
-def shortest(found: Iterable[Fit], metres: int, vendors: tuple[str, str]) -> Fit | None:
+def shortest(found: Iterable[Fit], metres: int, near: End, far: End) -> Fit | None:
     """What suffices for a length: with parts of both makers first, then what reaches least, then the table's order."""
     enough = [fit for fit in found if reach_of(fit) >= metres]
-    return min(enough, key=lambda fit: (_strangers(fit, metres, vendors), reach_of(fit)), default=None)
+    return min(enough, key=lambda fit: (_strangers(fit, metres, near, far), reach_of(fit)), default=None)
 
 
-def _strangers(fit: Fit, metres: int, vendors: tuple[str, str]) -> int:
+def _strangers(fit: Fit, metres: int, near: End, far: End) -> int:
     """Of how many of its ends the maker has no part."""
     if fit.cable is not None:
-        return int(not any(part_for(fit.cable.parts, vendor, metres) for vendor in vendors))
-    modules = zip((fit.near, fit.far), vendors, strict=True)
-    return sum(1 for module, vendor in modules if module and not part_for(module.parts, vendor, metres))
+        return int(not any(part_for(fit.cable.parts, end, metres) for end in (near, far)))
+    modules = ((fit.near, near), (fit.far, far))
+    return sum(1 for module, end in modules if module and not part_for(module.parts, end, metres))
 
 
-def part_for(parts: Iterable[Part], vendor: str, metres: int) -> Part | None:
-    """The maker's part that reaches far enough, and no farther than it must."""
+def part_for(parts: Iterable[Part], end: End, metres: int) -> Part | None:
+    """The part of an end's maker that reaches far enough, and no farther than it must."""
     fitting = [
         part
         for part in parts
-        if part.vendor == vendor
+        if part.vendor == end.vendor
+        and end.protocol in part.protocols
         and (part.reach_m is None or metres <= part.reach_m)
         and (not part.lengths or metres <= part.lengths[-1][0])
     ]

@@ -29,12 +29,14 @@ class Part:
     Attributes:
         reach_m: where it is less than that of what it is a part of.
         lengths: the lengths sold, m, with the number of each; empty where the number is that of all.
+        protocols: `ethernet` or `infiniband`, or both.
     """
 
     vendor: str
     number: str
     reach_m: int | None
     lengths: tuple[tuple[float, str], ...]
+    protocols: tuple[str, ...]
     source: str
 
 
@@ -106,11 +108,12 @@ class Optics:
 
 
 class End(NamedTuple):
-    """A cage as one end of a link sees it: its form factor, what it is used as, and who made the box."""
+    """A cage as one end of a link sees it: its form factor, what it is used as, who made the box, what it speaks."""
 
     form_factor: str
     use: Breakout
     vendor: str
+    protocol: str = "ethernet"
 
 
 @cache
@@ -153,7 +156,8 @@ def _parts(row: Mapping[str, Any]) -> tuple[Part, ...]:
     return tuple(
         Part(
             part["vendor"], part["number"], part.get("reach_m"),
-            tuple(sorted(part.get("lengths", {}).items())), citation(part),
+            tuple(sorted(part.get("lengths", {}).items())),
+            tuple(part.get("protocols", ("ethernet",))), citation(part),
         )
         for part in row["parts"]
     )  # fmt: skip

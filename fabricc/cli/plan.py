@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import subprocess
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +14,10 @@ import click
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import csv_text, json_document
-from fabricc.base.foreign.workbook import NoWorkbookError, workbook
-from fabricc.cli import growth, options, output
+from fabricc.cli import bill, growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.compiler import tables
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import BILL, LABELS, bill_rows, label_rows, material_findings, materials
 from fabricc.compiler.result import exit_status
 from fabricc.front.planning.quality import worksheets
 from fabricc.front.planning.room import full, rooms
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.text import Rendered
     from fabricc.compiler.compiled import Compiled
-    from fabricc.compiler.materials import Materials
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.quality import Sheet
     from fabricc.front.qos.plot import Panel
@@ -59,7 +55,11 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 @click.option("--bom", "bom_file", type=options.PATH, metavar="FILE",
               help="Write the bill of materials, with optics and cables, into FILE, .csv or .xlsx.")  # fmt: skip
 @click.option("--labels", "labels_file", type=options.PATH, metavar="FILE",
-              help="Write labels for both ends of every cable, with what is plugged in, into FILE, .csv.")  # fmt: skip
+              help="Write labels for both ends of every cable, and what is plugged in, into FILE, .csv.")  # fmt: skip
+@click.option("--places", "places_file", type=options.PATH, metavar="FILE",
+              help="Read where devices stand: a .csv with device, rack, unit and height, for labels too.")  # fmt: skip
+@click.option("--elevations", "elevations_file", type=options.PATH, metavar="FILE",
+              help="Write what stands in every unit of every rack of --places into FILE, .csv.")  # fmt: skip
 @click.option("--spares", type=options.Share(), default="0%", show_default=True,
               help="Spare optics and cables on the bill, rounded up for each line.")  # fmt: skip
 @repin_option(
@@ -73,32 +73,32 @@ def command(
     picture: Path | None,
     bom_file: Path | None,
     labels_file: Path | None,
+    places_file: Path | None,
+    elevations_file: Path | None,
     spares: Fraction,
     repin: tuple[str, ...] | None,
 ) -> int:
     """Show what SPEC becomes, without writing a configuration."""
     for option, file, *endings in (
-        ("--plot", picture, ".svg", ".png"), ("--bom", bom_file, ".csv", ".xlsx"), ("--labels", labels_file, ".csv"),
+        ("--plot", picture, ".svg", ".png"), ("--bom", bom_file, ".csv", ".xlsx"),
+        ("--labels", labels_file, ".csv"), ("--elevations", elevations_file, ".csv"),
     ):  # fmt: skip
         if file is not None and file.suffix not in endings:
             ends = "neither in " if len(endings) > 1 else "not in "
             raise click.BadParameter(f"{file} ends {ends}{' nor in '.join(endings)}", param_hint=option)
+    wanted = bill.Wanted(bom_file, labels_file, elevations_file, places_file, spares)
     compiled = compile_spec(spec, repin=repin)
     if compiled.infiniband is not None:
         from fabricc.cli.plan_infiniband import show_plan  # no fabric of Ethernet needs it
 
-        if bom_file is not None or labels_file is not None:
-            raise click.UsageError(
-                "--bom and --labels are of Ethernet: the catalog has no optics of InfiniBand."
-            )
-        return show_plan(compiled, format_, csv_folder, ethernet_only=qos or picture is not None)
+        return show_plan(compiled, format_, csv_folder, wanted, ethernet_only=qos or picture is not None)
     parts = [compiled, *compiled.networks.values()]
     found = (*compiled.diagnostics, *chain.from_iterable(map(_full, parts)))
     sheets = {_name(part): _sheets(part) for part in parts} if qos or picture or csv_folder else {}
-    bought: dict[str, Materials] = {}
-    if compiled.planned is not None and (bom_file or labels_file):
-        bought = {_name(part): materials(part.fabric) for part in parts}
-        found = (*found, *(told for part in parts for told in _lacks(part, bought[_name(part)])))
+    bought: bill.Bought | None = None
+    if compiled.planned is not None:
+        bought = bill.bought(wanted, [(_label(part), part.spec, part.fabric) for part in parts], "ethernet")
+    found = (*found, *bought.findings) if bought else found
     if format_ == "json":
         output.document(_json(compiled, found, sheets if qos else None))
     else:
@@ -122,38 +122,9 @@ def command(
             folder = csv_folder / _name(part)
             names = _write_csv(part.fabric, sheets[_name(part)], folder)
             output.err(f"{folder}: {', '.join(names)}")
-    for network, bill in bought.items():
-        for file, write in ((bom_file, partial(_write_bom, spares=spares)), (labels_file, _write_labels)):
-            if file is not None:
-                own = file.with_stem(f"{file.stem}-{network}") if network else file
-                write(bill, own)
-                output.err(str(own))
+    if bought is not None:
+        bill.write(wanted, bought)
     return exit_status(found)
-
-
-def _write_bom(bought: Materials, file: Path, *, spares: Fraction) -> None:
-    """Write the bill of materials; as a workbook with the labels on a second sheet.
-
-    Raises:
-        click.ClickException: a workbook is asked for, and nothing here writes one.
-        EmitError: the file cannot be written.
-    """
-    bill = [BILL, *bill_rows(bought, spares)]
-    if file.suffix == ".csv":
-        write_file(file, csv_text(bill).encode())
-        return
-    try:
-        content = workbook([("Bill of materials", bill), ("Labels", [LABELS, *label_rows(bought)])])
-    except NoWorkbookError:
-        raise click.ClickException(
-            "a .xlsx needs openpyxl: pip install 'fabricc[xlsx]', or write a .csv"
-        ) from None
-    write_file(file, content)
-
-
-def _write_labels(bought: Materials, file: Path) -> None:
-    texts = chain([csv_text([LABELS])], tables.in_chunks(label_rows(bought)))
-    write_file(file, (text.encode() for text in texts))
 
 
 def _name(part: Compiled) -> str:
@@ -172,12 +143,6 @@ def _full(part: Compiled) -> Iterator[Diagnostic]:
         pinned = part.lock_before is not None
         for each in full(part.loaded, part.planned, rooms(part.planned), pinned=pinned):
             yield dataclasses.replace(each, message=f"{_label(part)}{each.message}")
-
-
-def _lacks(part: Compiled, bought: Materials) -> Iterator[Diagnostic]:
-    """What the catalog of optics and cables lacks for a network."""
-    for each in material_findings(part.spec, bought):
-        yield dataclasses.replace(each, message=f"{_label(part)}{each.message}")
 
 
 def _sheets(part: Compiled) -> tuple[Sheet, ...]:

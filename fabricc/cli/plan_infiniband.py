@@ -13,7 +13,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import json_document
 from fabricc.catalog.rates import generation_at
-from fabricc.cli import growth, output
+from fabricc.cli import bill, growth, output
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.infiniband.identity import MOST_LIDS
 from fabricc.front.planning.infiniband.plan import rooms
@@ -25,19 +25,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.foreign.text import Rendered
+    from fabricc.cli.bill import Wanted
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.infiniband.model import InfinibandFabric
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
 
 
-def show_plan(compiled: Compiled, format_: str, csv_folder: Path | None, *, ethernet_only: bool) -> int:
+def show_plan(
+    compiled: Compiled, format_: str, csv_folder: Path | None, wanted: Wanted, *, ethernet_only: bool
+) -> int:
     """Show the plan of an InfiniBand spec; the exit status.
 
     Args:
         compiled: the spec, with its subnets.
         format_: `text` or `json`.
         csv_folder: where to write the tables too, or None.
+        wanted: what was asked for those who buy and cable.
         ethernet_only: whether worksheets or pictures of lossless Ethernet were asked for.
 
     Raises:
@@ -52,6 +56,8 @@ def show_plan(compiled: Compiled, format_: str, csv_folder: Path | None, *, ethe
         *compiled.diagnostics,
         *full(spec, ib.wiring, rooms(ib), pinned=compiled.lock_before is not None),
     )
+    bought = bill.bought(wanted, [("", spec, ib.wiring)], "infiniband")
+    found = (*found, *bought.findings) if bought else found
     if format_ == "json":
         output.document(_json(ib, compiled, found))
     else:
@@ -64,7 +70,9 @@ def show_plan(compiled: Compiled, format_: str, csv_folder: Path | None, *, ethe
             write_file(csv_folder / name, text.encode())
         names = [name for name, _ in files]
         output.err(f"{csv_folder}: {', '.join(names)}")
-    return exit_status(compiled.diagnostics)
+    if bought is not None:
+        bill.write(wanted, bought)
+    return exit_status(found)
 
 
 def _json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[object]) -> Rendered:

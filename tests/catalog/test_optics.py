@@ -85,7 +85,7 @@ def test_two_connectx_7_of_a_dgx_h100_share_a_cage() -> None:
 def test_what_joins_two_ends_fits_both_and_reaches(
     near: End, far: End, medium: str, metres: int, alone: bool
 ) -> None:
-    fit = shortest(fits(near, far, medium, alone=alone), metres, (near.vendor, far.vendor))
+    fit = shortest(fits(near, far, medium, alone=alone), metres, near, far)
     if fit is None:
         return
     assert reach_of(fit) >= metres
@@ -97,7 +97,7 @@ def test_what_joins_two_ends_fits_both_and_reaches(
         for end, module in ((near, fit.near), (far, fit.far)):
             assert module.form_factor in plugs(end.form_factor)
             assert end.use in module.uses
-            if part := part_for(module.parts, end.vendor, metres):
+            if part := part_for(module.parts, end, metres):
                 assert part.reach_m is None or part.reach_m >= metres
     else:
         assert fit.cable is not None
@@ -111,8 +111,7 @@ TWIN, FLAT = End("osfp", Breakout(2, 400, 4), "nvidia"), End("osfp-rhs", Breakou
 
 
 def test_a_twin_port_cage_and_two_nics_are_joined_as_the_maker_says() -> None:
-    vendors = ("nvidia", "nvidia")
-    copper = shortest(fits(TWIN, FLAT, "dac", alone=False), 2, vendors)
+    copper = shortest(fits(TWIN, FLAT, "dac", alone=False), 2, TWIN, FLAT)
     assert copper is not None
     assert copper.cable is not None
     (part,) = copper.cable.parts
@@ -121,20 +120,20 @@ def test_a_twin_port_cage_and_two_nics_are_joined_as_the_maker_says() -> None:
         "MCP7Y00-N002",
         "MCP7Y00-N003",
     ]
-    near, far = shortest(fits(TWIN, FLAT, "mmf", alone=False), 50, vendors), None
+    near, far = shortest(fits(TWIN, FLAT, "mmf", alone=False), 50, TWIN, FLAT), None
     assert near is not None
     assert near.near is not None
     assert near.far is not None
-    numbers = [part_for(module.parts, "nvidia", 50) for module in (near.near, near.far)]
+    numbers = [part_for(module.parts, TWIN, 50) for module in (near.near, near.far)]
     assert [part and part.number for part in numbers] == ["MMA4Z00-NS", "MMA4Z00-NS400"]
-    assert shortest(fits(TWIN, FLAT, "mmf", alone=False), 101, vendors) is far
+    assert shortest(fits(TWIN, FLAT, "mmf", alone=False), 101, TWIN, FLAT) is far
     assert fits(TWIN, FLAT, "aoc", alone=False) == ()
 
 
 def test_copper_is_never_split_at_both_ends_and_fibre_of_two_connectors_may_part() -> None:
     assert fits(TWIN, TWIN, "dac", alone=False) == ()
-    assert shortest(fits(TWIN, TWIN, "dac", alone=True), 2, ("nvidia", "nvidia")) is not None
-    assert shortest(fits(TWIN, TWIN, "smf", alone=False), 100, ("nvidia", "nvidia")) is not None
+    assert shortest(fits(TWIN, TWIN, "dac", alone=True), 2, TWIN, TWIN) is not None
+    assert shortest(fits(TWIN, TWIN, "smf", alone=False), 100, TWIN, TWIN) is not None
     four = End("osfp", Breakout(4, 200, 2), "nvidia")
     assert fits(four, four, "smf", alone=False) == ()
 
@@ -142,8 +141,8 @@ def test_copper_is_never_split_at_both_ends_and_fibre_of_two_connectors_may_part
 def test_passive_copper_does_not_change_the_lanes_and_retimed_copper_does() -> None:
     eight, four = End("qsfp-dd", Breakout(1, 400, 8), "nvidia"), End("qsfp112", Breakout(1, 400, 4), "nvidia")
     assert fits(eight, four, "dac", alone=True) == ()
-    assert shortest(fits(eight, four, "aec", alone=True), 5, ("nvidia", "nvidia")) is not None
-    assert shortest(fits(eight, four, "smf", alone=True), 500, ("nvidia", "nvidia")) is not None
+    assert shortest(fits(eight, four, "aec", alone=True), 5, eight, four) is not None
+    assert shortest(fits(eight, four, "smf", alone=True), 500, eight, four) is not None
 
 
 def test_the_catalog_page_names_every_transceiver_and_part() -> None:

@@ -199,14 +199,79 @@ def test_a_bill_in_no_known_form_is_bad_usage(
     assert not list(repo.glob("b.*"))
 
 
-def test_a_bill_of_infiniband_is_bad_usage(repo: Path, fabricc: Fabricc) -> None:
+def test_a_bill_of_infiniband_has_parts_of_infiniband(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(
-        "cluster: ib\nfabric: infiniband\ngpus: {model: dgx-h100, hosts: 4, hosts_per_unit: 2}\n"
-        "tors: {model: qm9700}\nspines: {model: qm9700}\n"
+        "cluster: ib\nfabric: infiniband\ngpus: {model: dgx-a100, hosts: 4, hosts_per_unit: 2}\n"
+        "tors: {model: qm8700}\nspines: {model: qm8700}\ncables: {host: {medium: mmf, length_m: 20}}\n"
     )
-    ran = fabricc("plan", "cluster.yaml", "--bom", "bom.csv")
-    assert ran.status == 2
-    assert "no optics of InfiniBand" in ran.err
+    ran = fabricc("plan", "cluster.yaml", "--bom", "bom.csv", "--labels", "labels.csv")
+    assert ran.status == 0, ran.err
+    with (repo / "bom.csv").open() as file:
+        numbers = {line["part_number"] for line in csv.DictReader(file) if line["item"] == "transceiver"}
+    assert "MMA1T00-HS" in numbers
+    assert "MMA1T00-VS" not in numbers
+    assert (repo / "labels.csv").exists()
+
+
+PLACES = "device,rack,unit,height\nspine01a,A 1,42,\nsu001-tor1a,A 1,40,2\nsu001-host01,A 1,1,8\n"
+
+
+def test_plan_draws_racks_of_which_the_places_are_given(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "places.csv").write_text(PLACES)
+    ran = fabricc(
+        "plan", "cluster.yaml", "--places", "places.csv", "--elevations", "racks.csv", "--labels", "labels.csv",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    assert "FAB3143: 7 of 10 devices have no place" in ran.err
+    with (repo / "racks.csv").open() as file:
+        units = {int(line["unit"]): line["device"] for line in csv.DictReader(file)}
+    assert sorted(units) == list(range(1, 43))
+    assert [units[unit] for unit in (42, 41, 40, 39, 9, 8, 1)] == [
+        "spine01a", "su001-tor1a", "su001-tor1a", "", "", "su001-host01", "su001-host01",
+    ]  # fmt: skip
+    with (repo / "labels.csv").open() as file:
+        label = next(csv.DictReader(file))
+    assert label["line_1"] == "A 1 U1 su001-host01 rail0"
+    assert label["line_2"].startswith("to A 1 U40 su001-tor1a ")
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "words"),
+    [
+        ("name,rack,unit\n", 1, "the first line is not device, rack, unit"),
+        (PLACES + "su001-tor2,B,1,1\n", 5, "no device is named 'su001-tor2'"),
+        (PLACES + "spine01a,B,1,1\n", 5, "spine01a has two places"),
+        (PLACES + "spine02a,A 1,8,1\n", 5, "spine02a takes units of rack A 1 that su001-host01 takes"),
+        (PLACES + "spine02a,A 1,0,1\n", 5, "spine02a has no place"),
+        (PLACES + "spine02a,A 1,99,3\n", 5, "spine02a has no place"),
+        (PLACES + "spine02a,,9,1\n", 5, "spine02a has no place"),
+        (PLACES + "spine02a,A 1,seven\n", 5, "spine02a has no place"),
+        ('"device,rack', 1, "cannot be read: it is no CSV in UTF-8"),
+        ("", 1, "the first line is not"),
+    ],
+)
+def test_a_wrong_table_of_places_is_told_by_its_line_and_nothing_is_written(
+    repo: Path, fabricc: Fabricc, table: str, line: int, words: str
+) -> None:
+    (repo / "places.csv").write_text(table)
+    ran = fabricc(
+        "plan", "cluster.yaml", "--places", "places.csv", "--elevations", "racks.csv", "--bom", "bom.csv"
+    )
+    assert ran.status == 1
+    assert f"places.csv:{line}:1: error FAB3142" in ran.err
+    assert words in ran.err
+    assert not (repo / "racks.csv").exists()
+    assert not (repo / "bom.csv").exists()
+
+
+def test_places_are_read_from_plain_files_inside_the_repository(repo: Path, fabricc: Fabricc) -> None:
+    assert fabricc("plan", "cluster.yaml", "--elevations", "racks.csv").status == 2
+    (repo / "places.csv").symlink_to("/etc/passwd")
+    ran = fabricc("plan", "cluster.yaml", "--places", "places.csv", "--elevations", "racks.csv")
+    assert ran.status == 1
+    assert "root:" not in ran.err
+    ran = fabricc("plan", "cluster.yaml", "--places", "none.csv", "--elevations", "racks.csv")
+    assert "none.csv cannot be read: No such file" in ran.err
 
 
 def test_plan_tells_what_no_cable_joins(repo: Path, fabricc: Fabricc) -> None:

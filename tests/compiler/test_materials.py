@@ -11,15 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.catalog.optics import optics
+from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import (
-    BILL,
-    LABELS,
-    bill_rows,
-    label_rows,
-    material_findings,
-    materials,
-)
+from fabricc.compiler.materials import materials, together
+from tests.compiler.test_networks import WHOLE
 from tests.front.planning.support import document, fabric_of, planned, spec_of
 
 if TYPE_CHECKING:
@@ -27,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
-ETHERNET = ["lab-smallest", "superpod-b200-4su", "rack-zone-512"]
+LARGE = {"hpn-dual-plane-pod", "meta-24k"}
 HOSTS = ["dgx-b200", "hgx-8gpu", "hgx-2x200", "hgx-b300-2x400", "dgx-a100", "mi355x-pollara", "gb200-nvl72"]
 MODULES = {module.title: module for module in optics().transceivers}
 CABLES = ("host_cables", "spine_cables", "core_cables")
@@ -77,16 +72,23 @@ def lines(found: Materials, kind: str) -> dict[str, int]:
     return {item.title: n for item, n in found.bill.items() if item.item == kind}
 
 
-@pytest.mark.parametrize("name", ETHERNET)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(path.name, marks=[pytest.mark.slow] if path.name in LARGE else [])
+        for path in sorted(INVENTORIES.iterdir())
+    ],
+)
 def test_every_cable_of_an_inventory_is_fitted_or_told(name: str) -> None:
     compiled = compile_spec(INVENTORIES / name / "cluster.yaml")
-    fabric = compiled.planned
+    subnets = compiled.infiniband
+    fabric = subnets.wiring if subnets else compiled.planned
     assert fabric is not None
-    found = materials(fabric)
+    found = materials(fabric, "infiniband" if subnets else "ethernet")
     holds(fabric, found)
     told = [d for d in material_findings(compiled.spec, found) if d.code == "FAB3140"]
     assert len(told) == len(found.lacking)
-    labels = list(label_rows(found))
+    labels = list(label_rows(found, {}))
     assert len(labels) == 2 * len(found.joints)
     ends = {(row[2], row[3]) for row in labels}
     assert len(ends) == len(labels)
@@ -206,7 +208,7 @@ def test_spares_are_rounded_up_for_each_line_of_optics_and_cables() -> None:
 
 
 def test_a_label_names_its_own_end_first_and_a_cable_by_its_lower_end() -> None:
-    rows = [dict(zip(LABELS, row, strict=True)) for row in label_rows(materials(fabric_of(small())))]
+    rows = [dict(zip(LABELS, row, strict=True)) for row in label_rows(materials(fabric_of(small())), {})]
     near, far = rows[:2]
     assert near["cable"] == far["cable"] == f"{near['device']} {near['port']}"
     assert (near["line_1"], near["line_2"]) == ("su001-host01 rail0", f"to {far['line_1']}")
@@ -218,9 +220,23 @@ def test_growth_moves_no_label() -> None:
     def named(hosts: int) -> set[tuple[object, ...]]:
         text = small()
         text["gpus"] |= {"hosts": hosts, "capacity": 32}
-        return set(label_rows(materials(fabric_of(text))))
+        return set(label_rows(materials(fabric_of(text)), {}))
 
     assert named(8) < named(12)
+
+
+def test_a_bill_of_several_networks_counts_their_hosts_once(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(WHOLE)
+    compiled = compile_spec(tmp_path / "cluster.yaml")
+    fabrics = [each.planned for each in (compiled, *compiled.networks.values()) if each.planned is not None]
+    assert len(fabrics) == 3
+    found = together(materials(fabric) for fabric in fabrics)
+    counts = [fabric.counts() for fabric in fabrics]
+    assert quantity(found, "host") == counts[0]["hosts"]
+    assert quantity(found, "switch") == sum(each["tors"] + each["spines"] for each in counts)
+    assert [joint.row for joint in found.joints] == [row for fabric in fabrics for row in fabric.cables()]
+    labels = [(row[2], row[3]) for row in label_rows(found, {})]
+    assert len(set(labels)) == len(labels)
 
 
 def test_items_say_where_they_come_from() -> None:

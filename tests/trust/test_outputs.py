@@ -15,6 +15,7 @@ FILES = (
     (("plan", "cluster.yaml", "--plot", "out/plot.svg"), "out/plot.svg"),
     (("plan", "cluster.yaml", "--bom", "out/bom.csv"), "out/bom.csv"),
     (("plan", "cluster.yaml", "--labels", "out/labels.csv"), "out/labels.csv"),
+    (("plan", "cluster.yaml", "--places", "places.csv", "--elevations", "out/racks.csv"), "out/racks.csv"),
     (("report", "cluster.yaml", "-o", "out/report.html"), "out/report.html"),
     (("fmt", "out/site.yaml"), "out/site.yaml"),
     (("lock", "cluster.yaml", "--repin"), "fabricc.lock"),
@@ -33,6 +34,7 @@ def test_no_file_is_written_through_a_link(
     (clone.top / ".git" / "config").write_text("core:    1\n")
     spec = clone.top / "cluster.yaml"
     spec.write_text(spec.read_text().replace("hosts: 4", "hosts: 6"))
+    (clone.top / "places.csv").write_text("device,rack,unit\n")
     (clone.top / "out").mkdir()
     led = clone.top / target if target == ".git/config" else clone.home / target
     (clone.top / place).unlink(missing_ok=True)

@@ -174,6 +174,8 @@ TITLES: dict[str, str] = {
     "FAB3110": "One network is wanted",
     "FAB3140": "No optics or cable that joins two ends",
     "FAB3141": "Children of one cage that need different modules",
+    "FAB3142": "A place in a rack that cannot be",
+    "FAB3143": "Devices without a place in a rack",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

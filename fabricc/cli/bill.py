@@ -1,0 +1,114 @@
+"""What `fabricc plan` writes for those who buy and cable: the bill of materials, labels and rack elevations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.workbook import NoWorkbookError, workbook
+from fabricc.cli import output
+from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings
+from fabricc.compiler.materials import Materials, materials, together
+from fabricc.compiler.racks import ELEVATION, Racks, elevation_rows, read_places, titles
+from fabricc.compiler.tables import in_chunks
+from fabricc.tree.file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec
+
+
+class Wanted(NamedTuple):
+    """What was asked for: files to write, the share of spares, and the table of places to read."""
+
+    bom: Path | None
+    labels: Path | None
+    elevations: Path | None
+    places: Path | None
+    spares: Fraction
+
+
+class Bought(NamedTuple):
+    """What the fabric is made of and where it stands, and what is said of both; `titles` are of its devices."""
+
+    materials: Materials
+    racks: Racks
+    titles: Mapping[str, str]
+    findings: tuple[Diagnostic, ...]
+
+
+def bought(
+    wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str
+) -> Bought | None:
+    """What was asked for, of all networks of the cluster; None where nobody asks.
+
+    Args:
+        wanted: what was asked for.
+        networks: what is put before findings, spec and fabric of each.
+        protocol: `ethernet` or `infiniband`.
+
+    Raises:
+        click.UsageError: elevations without places.
+    """
+    if wanted.elevations is not None and wanted.places is None:
+        raise click.UsageError("--elevations needs --places, a table of where devices stand.")
+    if not any(wanted[:4]):
+        return None
+    found = [materials(fabric, protocol) for _, _, fabric in networks]
+    told = [
+        replace(each, message=f"{label}{each.message}")
+        for (label, spec, _), part in zip(networks, found, strict=True)
+        for each in material_findings(spec, part)
+    ]
+    known = dict(chain.from_iterable(titles(fabric).items() for _, _, fabric in networks))
+    racks = read_places(wanted.places, known) if wanted.places else Racks({}, ())
+    return Bought(together(found), racks, known, (*told, *racks.findings))
+
+
+def write(wanted: Wanted, found: Bought) -> None:
+    """Write the files that were asked for, unless the table of places is wrong.
+
+    Raises:
+        click.ClickException: a workbook is asked for, and nothing here writes one.
+        EmitError: a file cannot be written.
+    """
+    if worst(found.racks.findings) is Severity.ERROR:
+        return
+    places = found.racks.places
+    if wanted.bom is not None:
+        write_file(wanted.bom, _bill(found, wanted))
+        output.err(str(wanted.bom))
+    for file, head, rows in (
+        (wanted.labels, LABELS, label_rows(found.materials, places)),
+        (wanted.elevations, ELEVATION, elevation_rows(places, found.titles)),
+    ):
+        if file is not None:
+            texts = chain([csv_text([head])], in_chunks(rows))
+            write_file(file, (text.encode() for text in texts))
+            output.err(str(file))
+
+
+def _bill(found: Bought, wanted: Wanted) -> bytes:
+    bill = [BILL, *bill_rows(found.materials, wanted.spares)]
+    if wanted.bom is None or wanted.bom.suffix == ".csv":
+        return csv_text(bill).encode()
+    try:
+        places = found.racks.places
+        sheets = [("Bill of materials", bill), ("Labels", [LABELS, *label_rows(found.materials, places)])]
+        if places:
+            sheets.append(("Racks", [ELEVATION, *elevation_rows(places, found.titles)]))
+        return workbook(sheets)
+    except NoWorkbookError:
+        raise click.ClickException(
+            "a .xlsx needs openpyxl: pip install 'fabricc[xlsx]', or write a .csv"
+        ) from None

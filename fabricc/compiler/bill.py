@@ -1,0 +1,118 @@
+"""The bill of materials and the labels as tables, and what is said of links that nothing joins."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from fabricc.catalog.joining import fits, reach_of
+from fabricc.catalog.optics import lane_gbps
+from fabricc.catalog.reach import reaches
+from fabricc.compiler.racks import spot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from fractions import Fraction
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.joining import Fit
+    from fabricc.catalog.optics import End
+    from fabricc.compiler.materials import Lack, Materials
+    from fabricc.compiler.racks import Place
+    from fabricc.front.spec.model import ClusterSpec
+
+BILL = (
+    "item", "for", "title", "vendor", "part_number", "length_m", "quantity", "spares", "total", "source",
+)  # fmt: skip
+LABELS = (
+    "cable", "end", "device", "port", "rack", "unit", "module", "module_part", "far_device", "far_port", "far_rack",
+    "far_unit", "medium", "length_m", "cable_title", "cable_part", "line_1", "line_2", "line_3",
+)  # fmt: skip
+SPARED = ("transceiver", "fibre", "cable")
+"""Items of which spares are bought; switches and hosts are the maker's to replace."""
+
+
+def bill_rows(found: Materials, spares: Fraction) -> Iterator[tuple[object, ...]]:
+    """The lines of the bill, what is missing last; the share of spares is rounded up for each line."""
+    order = ("switch", "host", *SPARED, "missing")
+    for item, quantity in sorted(
+        found.bill.items(), key=lambda line: (order.index(line[0].item), str(line[0]))
+    ):
+        spare = ceil(quantity * spares) if item.item in SPARED else 0
+        yield (
+            item.item, item.role, item.title, item.vendor, item.number, item.length_m, quantity, spare,
+            quantity + spare, item.source,
+        )  # fmt: skip
+
+
+def label_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[object, ...]]:
+    """Two labels for each link, the lower end first; a cable is called by its lower end, so that no name moves."""
+    for row, modules, cable in found.joints:
+        lower, upper = (row.a_device, row.a_port), (row.b_device, row.b_port)
+        bought = (cable.title, cable.number) if cable else ("", "")
+        for end, near, far, module in (("a", lower, upper, modules[0]), ("b", upper, lower, modules[1])):
+            plugged = (module.title, module.number) if module else ("", "")
+            here, there = spot(places, near[0]), spot(places, far[0])
+            yield (
+                " ".join(lower), end, *near, *here, *plugged, *far, *there, row.medium, row.length_m, *bought,
+                _line(near, here), f"to {_line(far, there)}", f"{row.medium} {row.length_m} m, {row.speed_gbps}G",
+            )  # fmt: skip
+
+
+def _line(port: tuple[str, str], place: tuple[str, int | str]) -> str:
+    """`A01 U42 su001-tor1a Ethernet0`, without the place where there is none."""
+    rack, unit = place
+    return " ".join((f"{rack} U{unit}", *port) if rack else port)
+
+
+def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnostic]:
+    """FAB3140 for links that nothing in the catalog joins, FAB3141 for cages that one module cannot serve."""
+    for lack, number in found.lacking.items():
+        yield spec.warning(
+            "FAB3140",
+            f"cables.{lack.kind}: {number:,} of {lack.medium}, {lack.metres} m: {_why(lack)}",
+            "cables",
+            lack.kind,
+            help=_instead(lack),
+        )
+    for kind, number in found.torn.items():
+        yield spec.warning(
+            "FAB3141",
+            f"cables.{kind}: {number:,} cages whose children need different modules",
+            "cables",
+            kind,
+            help="Give the cables of one cage one medium and lengths that one module serves.",
+        )
+
+
+def _found(lack: Lack, medium: str) -> Sequence[Fit]:
+    if lack.lower is None or lack.upper is None:
+        return ()
+    return fits(lack.lower, lack.upper, medium, alone=lack.alone)
+
+
+def _why(lack: Lack) -> str:
+    if lack.lower is None or lack.upper is None:
+        return "the catalog says no cage of this NIC at that speed"
+    joined = f"{_words(lack.lower)} and {_words(lack.upper)}"
+    if found := _found(lack, lack.medium):
+        return f"between {joined} the catalog's reaches {max(map(reach_of, found))} m"
+    if min(lack.lower.use.children, lack.upper.use.children) > 1 and not lack.alone:
+        return f"{joined} are both split, which no such cable is"
+    if lack.medium == "dac" and lane_gbps(lack.lower.use) != lane_gbps(lack.upper.use):
+        return f"{joined} have lanes of different speed, which passive copper does not convert"
+    return f"nothing in the catalog joins {joined}"
+
+
+def _words(end: End) -> str:
+    return f"{end.use.children}x{end.use.speed_gbps}G in {end.form_factor} ({end.use.lanes} lanes each)"
+
+
+def _instead(lack: Lack) -> str:
+    """Other media that reach, or the longest of this one: what the catalog joins, by the same look-up."""
+    media: Mapping[str, object] = reaches()
+    others = [medium for medium in media if any(reach_of(fit) >= lack.metres for fit in _found(lack, medium))]
+    longest = max(map(reach_of, _found(lack, lack.medium)), default=0)
+    ways = [f"{' or '.join(others)} of that length"] if others else []
+    ways += [f"a {lack.medium} cable of {longest} m at the most"] if longest else []
+    return f"Use {', or '.join(ways)}." if ways else "See `fabricc docs catalog` for what it holds."

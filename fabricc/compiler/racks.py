@@ -1,0 +1,126 @@
+"""Places of devices in racks, as a table of the user gives them, and what stands in every rack."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.foreign import files
+from fabricc.catalog.names import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from fabricc.fabric.fabric import Fabric
+
+COLUMNS = ("device", "rack", "unit", "height")
+ELEVATION = ("rack", "unit", "device", "title")
+MOST_UNITS = 100
+_LARGEST = 16 * 1024 * 1024
+
+
+class Place(NamedTuple):
+    """Where a device stands: the lowest unit that it takes, counted from the floor, and how many."""
+
+    rack: str
+    unit: int
+    height: int
+
+    @property
+    def units(self) -> range:
+        """The units that it takes."""
+        return range(self.unit, self.unit + self.height)
+
+
+class Racks(NamedTuple):
+    """Places by device, and what is wrong with the table."""
+
+    places: Mapping[str, Place]
+    findings: tuple[Diagnostic, ...]
+
+
+def titles(fabric: Fabric) -> dict[str, str]:
+    """What every device is: name -> title of its model."""
+    found = {fabric.name(at): fabric.tiers[at.tier].model.title for at in fabric.switch_ids()}
+    for unit in fabric.units.values():
+        found |= dict.fromkeys(unit.hosts.values(), fabric.host_models[unit.group].title)
+    return found
+
+
+def read_places(path: Path, known: Mapping[str, str]) -> Racks:
+    """The places of a CSV file with the columns `device`, `rack` and `unit`, and `height` where one is higher than 1.
+
+    Args:
+        path: the file.
+        known: the devices of the fabric.
+    """
+    try:
+        text = files.read(path, limit=_LARGEST).decode("utf-8-sig")
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"
+        return Racks({}, (_wrong(path, 0, f"{path} cannot be read: {reason or error}"),))
+    head = [word.strip().lower() for word in rows[0]] if rows else []
+    if set(head) not in (set(COLUMNS), set(COLUMNS[:3])) or len(set(head)) != len(head):
+        told = f"the first line is not {', '.join(COLUMNS[:3])} (and {COLUMNS[3]})"
+        return Racks({}, (_wrong(path, 1, told),))
+    places: dict[str, Place] = {}
+    taken: dict[tuple[str, int], str] = {}
+    findings: list[Diagnostic] = []
+    for line, row in enumerate(rows[1:], start=2):
+        if not any(row):
+            continue
+        cells = dict(zip(head, (cell.strip() for cell in row), strict=False))
+        device = cells.get("device", "")
+        place = _place(cells)
+        if place is None:
+            wanted = f"a rack, a unit of 1 to {MOST_UNITS} and a height that stays within"
+            findings.append(_wrong(path, line, f"{device or 'this line'} has no place: it needs {wanted}"))
+        elif device not in known:
+            findings.append(_wrong(path, line, f"no device is named {device!a}", did_you_mean(device, known)))
+        elif device in places:
+            findings.append(_wrong(path, line, f"{device} has two places", "Remove one of the lines."))
+        elif other := next((taken[place.rack, u] for u in place.units if (place.rack, u) in taken), None):
+            findings.append(
+                _wrong(path, line, f"{device} takes units of rack {place.rack} that {other} takes")
+            )
+        else:
+            places[device] = place
+            taken |= {(place.rack, unit): device for unit in place.units}
+    if not findings and (without := len(known) - len(places)):
+        told = f"{without:,} of {len(known):,} devices have no place"
+        findings.append(Diagnostic("FAB3143", Severity.WARNING, told, Position(str(path), 1)))
+    return Racks(places, tuple(findings))
+
+
+def _place(cells: Mapping[str, str]) -> Place | None:
+    rack, unit, height = cells.get("rack", ""), cells.get("unit", ""), cells.get("height") or "1"
+    if not rack or not (unit.isdecimal() and height.isdecimal()) or len(unit + height) > 6:
+        return None
+    place = Place(rack, int(unit), int(height))
+    fits = place.unit >= 1 and place.height >= 1 and place.units[-1] <= MOST_UNITS
+    return place if fits else None
+
+
+def _wrong(path: Path, line: int, message: str, remedy: str = "") -> Diagnostic:
+    return Diagnostic("FAB3142", Severity.ERROR, message, Position(str(path), max(line, 1)), remedy)
+
+
+def elevation_rows(places: Mapping[str, Place], known: Mapping[str, str]) -> Iterator[tuple[object, ...]]:
+    """Every unit of every rack from the highest that is taken down to the floor, empty ones too."""
+    racks: dict[str, dict[int, str]] = {}
+    for device, place in places.items():
+        racks.setdefault(place.rack, {}).update(dict.fromkeys(place.units, device))
+    for rack in sorted(racks):
+        for unit in range(max(racks[rack]), 0, -1):
+            device = racks[rack].get(unit, "")
+            yield rack, unit, device, known.get(device, "")
+
+
+def spot(places: Mapping[str, Place], device: str) -> tuple[str, int | str]:
+    """Rack and lowest unit of a device; both empty where it has no place."""
+    place = places.get(device)
+    return (place.rack, place.unit) if place else ("", "")
