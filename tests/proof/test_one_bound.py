@@ -19,7 +19,7 @@ from tests import samples
 
 LIBRARY = Library()
 RATIOS = (None, Fraction(1), Fraction(3, 2), Fraction(2), Fraction(4))
-MODELS = sorted(name for name in LIBRARY.names("switches") if "infiniband" not in LIBRARY.switch(name).nos)
+MODELS = sorted(name for name in LIBRARY.names("switches") if LIBRARY.switch(name).buffers.rows)
 
 
 def spine(name: str, cable_m: int, ratio: Fraction | None) -> Switch | None:
