@@ -355,7 +355,7 @@ def test_catalog_lists_and_shows_sources(fabricc: Fabricc) -> None:
     assert "cell_bytes" in ran.out
     figures = json.loads(fabricc("catalog", "sn5600", "--format", "json").out)["figures"]
     assert all(figure["source"] for figure in figures if figure["figure"].startswith("buffers.total"))
-    assert "Did you mean 'sn5600'?" in fabricc("catalog", "sn560").err
+    assert "Did you mean 'sn5600'?" in fabricc("catalog", "sn5600x").err
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
