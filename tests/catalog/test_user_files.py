@@ -344,3 +344,27 @@ def test_a_formula_without_family_version_or_its_own_figures_is_refused(tmp_path
     _, diagnostics = load(tmp_path, TOFINO.replace(old, new, 1))
     assert {each.code for each in diagnostics} == {"FAB2103"}
     assert all(each.position is not None for each in diagnostics)
+
+
+def test_a_switch_extends_an_asic_of_the_catalog_or_of_its_own_file(tmp_path: Path):
+    file = tmp_path / "own.yaml"
+    cages = "cages: [{first: 1, count: 8, lanes: 8, breakouts: [1x800/8], source: a sheet}]"
+    file.write_text(
+        "asics:\n  chip:\n    asic: Chip\n    asic_family: tomahawk5\n"
+        "    ecmp_max_paths: {value: 8, source: a sheet}\n    forwarding_latency_ns: {value: 9, source: a sheet}\n"
+        "    buffers:\n      total_bytes: {value: 9000, source: a sheet}\n"
+        "      cell_bytes: {value: 100, source: a sheet}\n"
+        "      max_lossless_classes: {value: 1, source: a sheet}\n      headroom: [{table: dell-z9864f}]\n"
+        "      pools: {source: a sheet, ingress_lossless_bytes: 1, headroom_bytes: 0, egress_lossless_bytes: 1,\n"
+        "        egress_lossy_bytes: null, egress_lossless_static: false, size_includes_headroom: false}\n"
+        f"switches:\n  mine: {{extends: chip, title: Mine, vendor: me, {cages}, nos: {{}}}}\n"
+        f"  theirs: {{extends: tomahawk5, title: Theirs, vendor: me, {cages}, nos: {{}}}}\n"
+        f"  none: {{extends: chips, title: None of both, vendor: me, {cages}, nos: {{}}}}\n"
+        f"  half: {{extends: tomahawk5, title: No cages, vendor: me}}\n"
+    )
+    catalog, found = load_catalog([file])
+    assert (catalog.switches["mine"].asic, catalog.switches["mine"].buffers.total_bytes) == ("Chip", 9000)
+    assert catalog.switches["theirs"].asic == "Tomahawk 5"
+    assert [each.code for each in found] == ["FAB2105", "FAB2103"]
+    assert "`chips`" in found[0].message
+    assert "`cages`, `nos`" in found[1].message
