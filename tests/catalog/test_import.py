@@ -196,6 +196,15 @@ def test_names_that_jump_within_equal_cages_are_refused(tmp_path: Path) -> None:
     assert codes(box.imported()) == ["FAB2123"]
 
 
+def test_a_service_port_that_the_sku_does_not_have_is_no_port(tmp_path: Path) -> None:
+    box = Box(tmp_path / "clone", [*eight(), ([400], {"1x10G": 1}), ([401], {"1x10G": 1})])
+    lines = (box.sku / "port_config.ini").read_text().splitlines(keepends=True)
+    box.write("Box9-O64/port_config.ini", "".join(lines[:-1]))
+    found = model(tmp_path, box.imported(since="202505"))
+    assert [port["name"] for port in found.nos["sonic"]["service_ports"]] == ["Ethernet32"]
+    assert found.cages[-1].count == 2
+
+
 def test_a_template_is_searched_and_never_run(tmp_path: Path) -> None:
     box = Box(tmp_path / "clone", eight())
     box.write("Box9-O64/buffers_defaults_t1.j2", POOLS.replace('"160000000"', '"{{ 160000000 }}"'))

@@ -110,6 +110,16 @@ def test_single_published_figures():
         ("7060x6-64pe", "x86_64-arista_7060x6_64pe", "Arista-7060X6-64PE-O128S2"),
         ("7060dx5-64s", "x86_64-arista_7060dx5_64s", "Arista-7060DX5-64S"),
         ("ds4000", "x86_64-cel_silverstone-r0", "Silverstone"),
+        ("sn3700c", "x86_64-mlnx_msn3700c-r0", "ACS-MSN3700C"),
+        ("sn4600c", "x86_64-mlnx_msn4600c-r0", "ACS-MSN4600C"),
+        ("7060dx5-32", "x86_64-arista_7060dx5_32", "Arista-7060DX5-32"),
+        ("7060x6-32pe", "x86_64-arista_7060x6_32pe", "Arista-7060X6-32PE"),
+        ("7060x6-64de", "x86_64-arista_7060x6_64de", "Arista-7060X6-64DE"),
+        ("7060x6-64pe-b", "x86_64-arista_7060x6_64pe_b", "Arista-7060X6-64PE-B-O128"),
+        ("7220-h5-64d", "x86_64-nokia_ixr7220_h5_64d-r0", "Nokia-IXR7220-H5-64D"),
+        ("as9716-32d", "x86_64-accton_as9716_32d-r0", "Accton-AS9716-32D"),
+        ("z9332f", "x86_64-dellemc_z9332f_d1508-r0", "DellEMC-Z9332f-O32"),
+        ("z9432f", "x86_64-dellemc_z9432f_c3758-r0", "DellEMC-Z9432f-O32"),
     ],
 )
 def test_sonic_platforms_agree_with_the_reference_sheet(name: str, platform: str, hwsku: str):

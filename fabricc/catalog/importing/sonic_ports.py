@@ -49,6 +49,7 @@ class Panel:
         source: the file that they are from.
         split: whether that file names splits.
         left_out: what the catalog cannot have: modes of unlike children, ports on the lanes of others.
+        stated: numbers of the ports that the SKU's port table has; empty where it has none.
     """
 
     rows: tuple[Row, ...]
@@ -56,6 +57,7 @@ class Panel:
     source: str
     split: bool
     left_out: tuple[str, ...]
+    stated: frozenset[int]
 
 
 def panel(read: Callable[[str], str], sku: str, skus: Sequence[str]) -> Panel:
@@ -78,7 +80,8 @@ def panel(read: Callable[[str], str], sku: str, skus: Sequence[str]) -> Panel:
     left_out += [f"Ethernet{row.number}, whose lanes another port has," for row in every if row not in rows]
     runs = draft.in_runs(_shared([(len(row.lanes), use) for row, use in zip(rows, uses, strict=True)]))
     source = "platform.json" if split else "port_config.ini"
-    return Panel(tuple(rows), tuple(runs), source, split, tuple(left_out))
+    stated_ports = frozenset(row.number for row in table)
+    return Panel(tuple(rows), tuple(runs), source, split, tuple(left_out), stated_ports)
 
 
 def _shared(cages: list[tuple[int, tuple[str, ...]]]) -> list[tuple[int, tuple[str, ...]]]:
@@ -101,7 +104,8 @@ def rules(found: Panel) -> Raw:
     """
     fabric = [run for run in found.runs if not run.service]
     count = sum(run.count for run in fabric)
-    rows, service = found.rows[:count], found.rows[count:]
+    rows = found.rows[:count]
+    service = [row for row in found.rows[count:] if row.number in found.stated or not found.stated]
     steps, aliases, modes, at = [], [], [], 0
     styles = set()
     for run in fabric:
