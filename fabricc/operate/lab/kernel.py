@@ -119,17 +119,12 @@ def has_carrier(namespace: str, port: str) -> bool:
     return flags & _IFF_UP_RUNNING == _IFF_UP_RUNNING
 
 
-def write_sysctls(namespace: str, settings: Mapping[str, int]) -> list[str]:
-    """Write kernel settings inside a namespace; the names of those that only the whole machine has."""
-    missing = []
+def write_sysctls(namespace: str, settings: Mapping[str, int]) -> None:
+    """Write kernel settings inside a namespace; those that only the whole machine has are left out."""
     with inside(namespace):
         for name, value in settings.items():
-            file = Path("/proc/sys", *name.split("."))
-            try:
-                file.write_text(str(value))
-            except FileNotFoundError:
-                missing.append(name)
-    return missing
+            with suppress(FileNotFoundError):
+                Path("/proc/sys", *name.split(".")).write_text(str(value))
 
 
 def start_time(pid: int) -> str | None:

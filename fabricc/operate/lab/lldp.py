@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.operate.lab.failure import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from fabricc.operate.lab.predict import End
@@ -66,12 +66,7 @@ def parse(answer: Mapping[str, Any]) -> dict[str, End]:
     }
 
 
-def wait(
-    lab: Lab,
-    wanted: Neighbours,
-    limit_s: float,
-    meanwhile: Callable[[float], None] = time.sleep,
-) -> Neighbours:
+def wait(lab: Lab, wanted: Neighbours, limit_s: float) -> Neighbours:
     """The neighbours once every wanted port hears the one it is to hear, or as they are at the limit."""
     until = time.monotonic() + limit_s
     seen: Neighbours = {}
@@ -81,4 +76,4 @@ def wait(
         waiting = [switch for switch in waiting if wanted[switch].items() - seen[switch].items()]
         if not waiting or time.monotonic() > until:
             return seen
-        meanwhile(_POLL_S)
+        time.sleep(_POLL_S)

@@ -179,11 +179,11 @@ class _State:
                 del self.broken[lower]
         return Wave(names, canary, kept, at, risked)
 
-    def toggles(self, member: Member, with_these: Iterable[str] = ()) -> dict[str, int]:
+    def toggles(self, member: Member) -> dict[str, int]:
         """Lower switch -> links that go down (positive) or come up once this member is new."""
         found: dict[str, int] = defaultdict(int)
         for partner, lower, count in self.partners.get(member.name, ()):
-            found[lower] += -count if partner in self.changed or partner in with_these else count
+            found[lower] += -count if partner in self.changed else count
         return found
 
     def floor(self, tier: int) -> Fraction:
