@@ -347,7 +347,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
                     link.remote4 and f"{link.remote4}/31", link.local4,
                     link.remote6 and f"{link.remote6}/127", link.local6,
                     first_table + rail * shape.nic_ports + nic_port,
-                    tor.plane if shape.rails_apart else nic_port % shape.port_planes,
+                    tor.plane % shape.fabrics,
                     100 + rail * shape.nic_ports + nic_port if fabric.network else None,
                 )
             )  # fmt: skip
@@ -364,7 +364,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         fabric_prefixes4=(str(addresses.hosts4), *outward(4)) if addresses.hosts4 else (),
         fabric_prefixes6=(str(addresses.hosts6), *outward(6)) if addresses.hosts6 else (),
         recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
-        planes=shape.planes if shape.rails_apart else shape.port_planes,
+        planes=shape.fabrics,
         spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,
         os=fabric.host_systems[unit.group],
         network=fabric.network,

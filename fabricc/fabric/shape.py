@@ -99,6 +99,14 @@ class Shape:
         return self.planes // self.rail_planes
 
     @property
+    def fabrics(self) -> int:
+        """Fabrics that no switch joins: the planes, or, where cores join those of rails, one for each port of the NICs.
+
+        Plane p is in fabric p mod this.
+        """
+        return self.port_planes if self.cores else self.planes
+
+    @property
     def rails_apart(self) -> bool:
         """Whether rails of different planes meet in hosts only: there are no cores to join them."""
         return self.rail_planes > 1 and not self.cores

@@ -234,12 +234,12 @@ def _reach_findings(spec: ClusterSpec, link: ExternalLink, slot: Slot, path: Key
 
 def _ways_out(spec: ClusterSpec, fabric: Fabric, switches: Mapping[str, SwitchId]) -> Iterator[Diagnostic]:
     """What the loss of one switch takes away, and planes that a party is not reached from."""
-    planes = fabric.shape.planes
+    planes = fabric.shape.fabrics
     for outsider in spec.external:
         at = {link.at for link in outsider.links if link.at in switches}
         if not at:
             continue
-        missing = sorted(set(range(planes)) - {switches[name].plane for name in at})
+        missing = sorted(set(range(planes)) - {switches[name].plane % planes for name in at})
         if missing:
             which = ", ".join(PLANE_LETTERS[plane] for plane in missing)
             yield spec.warning(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
@@ -54,8 +55,8 @@ def failures(network: Network) -> Iterator[Scenario]:
         of_tier = [switch.name for switch in network.switches if switch.tier is tier]
         if of_tier:
             yield Scenario(f"{words} {of_tier[0]}", of_tier[0])
-    up_link = next(session for switch in network.switches for session in _upward(switch))
-    yield Scenario(f"silent cut {up_link[0]} {up_link[1]}", ":".join(up_link), silent=True)
+    for up_link in islice((end for switch in network.switches for end in _upward(switch)), 1):
+        yield Scenario(f"silent cut {up_link[0]} {up_link[1]}", ":".join(up_link), silent=True)
     spines = [switch.name for switch in network.switches if switch.tier is TierName.SPINE]
     if len(spines) > 1:
         yield Scenario(f"silent spine {spines[0]}", spines[0], silent=True)

@@ -50,17 +50,13 @@ class Widths:
         """Prefix -> next hops on a switch."""
         if self.solved is not None:
             return self.solved[self.fabric.name(at)]
-        limit, meet = self.fabric.routing.maximum_paths, self._met_plane
+        limit, fabrics = self.fabric.routing.maximum_paths, self.fabric.shape.fabrics
         found = {}
         for prefix, owner in self.owners.items():
-            if meet(owner) == meet(at) and owner != at and (width := _width(self.fabric, at, owner)):
+            joined = owner.plane % fabrics == at.plane % fabrics
+            if joined and owner != at and (width := _width(self.fabric, at, owner)):
                 found[prefix] = min(width, limit)
         return found
-
-    def _met_plane(self, at: SwitchId) -> int:
-        """What is the same for switches that cables join: the plane, or that of the cores that join planes of rails."""
-        shape = self.fabric.shape
-        return at.plane % shape.port_planes if shape.cores else at.plane
 
     def kind(self, at: SwitchId, prefix: str) -> str:
         """The class of a prefix, as seen from a switch: `ToR aggregates of other pods`."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.proof.invariants.announce import OUTSIDE, State, follow, outward, own_route
+from fabricc.proof.invariants.clos import joined_planes
 from fabricc.proof.invariants.policy import Route
 from fabricc.proof.invariants.prefixes import Block, block
 from fabricc.proof.invariants.rules import Breach, finding
@@ -197,9 +198,10 @@ def _kept_inside(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
 
 def _unreached(kinds: list[Kind], prefix: Block, at: set[int], held: set[int]) -> Iterator[Finding]:
     """Every ToR of a plane with a way to the prefix has it."""
-    planes = {kinds[kind].policy.plane for kind in at}
+    joined = joined_planes((kind.policy.tier, kind.policy.plane) for kind in kinds)
+    planes = {joined(kinds[kind].policy.plane) for kind in at}
     for number, kind in enumerate(kinds):
-        if kind.policy.tier == 0 and kind.policy.plane in planes and number not in held:
+        if kind.policy.tier == 0 and joined(kind.policy.plane) in planes and number not in held:
             yield _told(kind, f"do not get {prefix} from outside over any switch above", "")
 
 

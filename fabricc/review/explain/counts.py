@@ -25,12 +25,17 @@ _SPINES = (
     "Every ToR has the same number of links to every spine, so the count is the smallest divisor of a ToR's uplinks "
     "that gives the spines ports enough."
 )
+_NO_SPINES = (
+    "The spec has no spines: a ToR leads to its hosts alone, and keeps its other ports for what comes later."
+)
 DOCS = "fabricc docs architecture"
 
 
 def uplinks(plan: PlanSources, group: int = 0) -> Statement:
     """The uplinks of every ToR of a host group."""
     fabric, shape = plan.fabric, plan.fabric.shape
+    if not shape.spines:
+        return Statement("uplinks of a ToR", "0", _NO_SPINES, (), (), (), docs=DOCS)
     own, count = fabric.tor_links[group], fabric.uplinks(group)
     numbers: Numbers = {"spines": shape.spines, "links_per_spine": own}
     closed = formula("uplinks", "spines * links_per_spine", numbers, count)

@@ -44,7 +44,7 @@ def above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[
     yield above_nics(part, lost, gpus, (kept, kept), BEYOND, width, rest)
     if shape.cores:
         yield from _cores(fabric, whole, at, gpus)
-    apart = shape.planes if shape.rails_apart else shape.port_planes
+    apart = shape.fabrics
     if apart > 1:
         lost = (counts["host_cables"] + counts["spine_cables"] + counts["core_cables"]) // apart
         kept = 1 - Fraction(1, shape.port_planes)

@@ -32,6 +32,18 @@ accept:
   - {{code: FAB5201, reason: a lab has no queues}}
   - {{code: FAB5202, reason: a lab has no queues}}
 """
+ONE_TOR = """\
+cluster: lone
+gpus: {model: lab-host, hosts: 2, hosts_per_unit: 2, rails_per_tor: 0}
+tors: {model: linux-16x100, nos: frr}
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  cnp: {dscp: 48, strict: true}
+  default: {}
+accept:
+  - {code: FAB5201, reason: a lab has no queues}
+  - {code: FAB5202, reason: a lab has no queues}
+"""
 THREE_TIERS = """\
 cluster: tall
 gpus: {model: lab-host, hosts: 4, hosts_per_unit: 1}

@@ -14,6 +14,7 @@ from fabricc.review.explain.devices import explain_device, explain_facts, explai
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.model import SubjectError
 from tests.front.planning.support import document
+from tests.front.planning.test_shapes import SHAPES
 from tests.review.explain.fabrics import INVENTORIES, inventory, subjects
 from tests.review.explain.support import assert_formulas_hold, known_of
 from tests.review.explain.test_addresses import uneven
@@ -116,3 +117,17 @@ def test_a_name_that_nothing_has_is_a_diagnostic(name: str) -> None:
         explain(KNOWN, name)
     assert [diagnostic.code for diagnostic in refused.value.diagnostics] == ["FAB9270"]
     assert refused.value.diagnostics[0].help
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_devices_of_every_shape_are_explained(name: str) -> None:
+    known = known_of(SHAPES[name])
+    explainer = Explainer(known)
+    for subject in subjects(known):
+        explanation = explain_device(explainer, subject)
+        assert explanation.subject == subject.device.name
+        for statement in explanation.statements:
+            assert_formulas_hold(statement)
+        if isinstance(subject.device, Switch) and subject.device.tier == "tor":
+            up = [port for port in subject.device.ports if port.direction is Direction.UP]
+            assert uplinks(known).value == str(len(up))
