@@ -1,10 +1,19 @@
-"""The same work on many switches, a bounded number at once."""
+"""The same work on many switches, a bounded number at once, through Nornir."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+import logging
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nornir.core import Nornir
+from nornir.core.configuration import Config
+from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
+from nornir.core.state import GlobalState
+from nornir.core.task import Result
+from nornir.plugins.runners import ThreadedRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 R = TypeVar("R")
 
@@ -21,6 +30,21 @@ def for_each(names: Iterable[str], work: Callable[[str], R], workers: int) -> di
         Exception: the work raised after all, which is a defect; every other switch was worked on.
     """
     wanted = list(names)
-    with ThreadPoolExecutor(max(1, min(workers, len(wanted)))) as pool:
-        begun = {name: pool.submit(work, name) for name in wanted}
-    return {name: one.result() for name, one in begun.items()}
+    if not wanted:
+        return {}
+    logging.getLogger("nornir").setLevel(logging.CRITICAL)
+    failures: list[BaseException] = []
+
+    def one(task: Any) -> Any:
+        try:
+            return Result(host=task.host, result=work(task.host.name))
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    inventory = Inventory(Hosts({name: Host(name) for name in wanted}), Groups(), Defaults())
+    runner = ThreadedRunner(num_workers=min(workers, len(wanted)))
+    results = Nornir(inventory, Config(), GlobalState(), runner=runner).run(task=one)
+    if failures:
+        raise failures[0]
+    return {name: results[name][0].result for name in wanted}
