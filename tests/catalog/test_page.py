@@ -38,13 +38,13 @@ def row(name: str, model: SwitchModel) -> str:
     assumed = sum(source.startswith("assumed") for source in model.sources.values())
     cells = [f"`{name}`", model.title, model.asic, panel]
     if model.asic_family == "quantum":
-        generation = model.nos["infiniband"]["generation"] if model.nos else "plan only"
+        generation = model.nos["infiniband"]["generation"] if model.nos else "listed"
         cells.append(generation)
     else:
         systems = ", ".join(f"{nos} {model.support.get(nos, '')}".strip() for nos in sorted(model.nos))
         sonic = model.nos.get("sonic", {})
         table = ", own table" if "lookup" in sonic.get("sku", {}) else ""
-        cells += [systems or "plan only", f"{sonic['hwsku']}{table}" if sonic else ""]
+        cells += [systems or "listed", f"{sonic['hwsku']}{table}" if sonic else ""]
     return "| " + " | ".join([*cells, f"{assumed} of {len(model.sources)}"]) + " |"
 
 

@@ -198,13 +198,15 @@ def nos_release(
         )
         return None
     if not naming.supports(nos.name, model):
-        able = ", ".join(name for name in naming.names() if naming.supports(name, model)) or "none"
+        able = ", ".join(name for name in naming.names() if naming.supports(name, model))
         findings.append(
             spec.error(
                 "FAB3016",
                 f"{nos.name} does not run on {model.title}, as the catalog has it",
                 *path,
-                help=f"NOSes of that model: {able}.",
+                help=f"NOSes of that model: {able}."
+                if able
+                else "None is known to: extend the model with `nos` in a catalog file of your own.",
             )
         )
         return None
