@@ -160,6 +160,7 @@ TITLES: dict[str, str] = {
     "FAB3057": "A rack in several units",
     "FAB3058": "More units than the listed pods hold",
     "FAB3059": "A last pod that wastes spines",
+    "FAB3060": "Uplinks that divide badly",
     "FAB3080": "An external link at no switch",
     "FAB3081": "An external link at a port that is not free",
     "FAB3082": "An external link of a speed that the switch lacks",

@@ -19,6 +19,7 @@ from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Strides
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.changes import changes
+from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.external import external
 from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
@@ -87,6 +88,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         units = numbered(spec, present, lock)
         sizing = size(spec, models, present, units, lock.strides, catalog)
         findings.extend(pod_findings(spec, models, catalog, sizing, units, lock))
+        findings.extend(count_findings(spec, models, catalog, sizing, present, units, lock))
         addresses = _addresses(spec)
         strides = _strides(spec, sizing, units, addresses, lock.strides)
         routing = _routing(spec, sizing, strides, models, findings)

@@ -95,3 +95,20 @@ def test_a_nearly_empty_last_pod_is_told_with_the_number_that_takes_fewer_switch
     spec["spines"]["units_per_pod"] = int(found[1])
     counts, other = result.fabric.counts(), fabric_of(spec).counts()
     assert counts["spines"] + counts["cores"] - other["spines"] - other["cores"] == int(found[2])
+
+
+def test_uplinks_that_divide_badly_are_told_with_the_number_that_takes_fewer_switches() -> None:
+    box = {"model": "sn5600", "nos": "frr", "uplink_gbps": 400}
+    spec = document(
+        gpus={"hosts": 296, "hosts_per_unit": 37}, tors=box, spines={**box, "oversubscription": 2},
+        cores={"model": "sn5600", "nos": "frr"},
+    )  # fmt: skip
+    result = planned(spec)
+    assert result.fabric is not None
+    (note,) = [d for d in result.diagnostics if d.code == "FAB3060"]
+    found = re.search(r"`tors\.uplinks: (\d+)` takes (\d+) switches less", note.help)
+    assert found
+    spec["tors"] |= {"uplinks": int(found[1])}
+    counts, other = result.fabric.counts(), fabric_of(spec).counts()
+    assert counts["spines"] + counts["cores"] - other["spines"] - other["cores"] == int(found[2]) > 0
+    assert not [d for d in planned(spec, result.lock).diagnostics if d.code == "FAB3060"]

@@ -1,0 +1,65 @@
+"""Counts that a few more uplinks would improve: in three tiers, where pods change with them, that is only advised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.front.planning.models import UnfitError
+from fabricc.front.planning.shape import size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import Catalog
+    from fabricc.fabric.shape import Shape
+    from fabricc.front.planning.models import Models
+    from fabricc.front.planning.shape import Sizing
+    from fabricc.front.spec.lock import Lock
+    from fabricc.front.spec.model import ClusterSpec
+
+_MOST_LINKS = 8
+"""Parallel links from a ToR to a spine that are tried: our judgement."""
+
+
+def count_findings(
+    spec: ClusterSpec, models: Models, catalog: Catalog, sizing: Sizing, present: int, units: int, lock: Lock
+) -> Iterator[Diagnostic]:
+    """FAB3060 (a note) where a few more uplinks of a ToR divide better and take fewer switches above it."""
+    shape, spines = sizing.shape, spec.spines
+    if (
+        not shape.cores
+        or spines is None
+        or spec.tors.uplinks
+        or spines.count
+        or "links_per_spine" in lock.strides
+    ):
+        return
+    fewest, raised = above(shape), 0
+    for links in range(shape.links_per_spine + 1, _MOST_LINKS + 1):
+        uplinks = -(-shape.uplinks // links) * links
+        if not shape.uplinks < uplinks <= sizing.most_uplinks:
+            continue
+        wanted = replace(spec, tors=replace(spec.tors, uplinks=uplinks))
+        try:
+            other = above(size(wanted, models, present, units, lock.strides, catalog).shape)
+        except UnfitError:
+            continue
+        if other < fewest:
+            fewest, raised = other, uplinks
+    if raised:
+        yield spec.note(
+            "FAB3060",
+            f"{plural(shape.uplinks, 'uplink')} of a ToR spread over "
+            f"{plural(shape.spines, 'spine')} of a plane and pod",
+            "tors",
+            "oversubscription",
+            help=f"`tors.uplinks: {raised}` takes {plural(above(shape) - fewest, 'switch')} less.",
+        )
+
+
+def above(shape: Shape) -> int:
+    """Spines and cores."""
+    return shape.pods * shape.planes * shape.spines + shape.port_planes * shape.cores
