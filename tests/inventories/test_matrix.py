@@ -85,3 +85,30 @@ def test_it_compiles_and_reads_back(nos: str, family: str, links: str, cores: bo
                 ["vtysh", "-C", "-f", str(file)], capture_output=True, text=True, timeout=60
             )
             assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("gpus", "spines", "subnets"),
+    [
+        ({"hosts": 4, "rails_per_tor": 0}, None, 1),
+        ({"hosts": 4, "wiring": "rail-only"}, None, 8),
+        ({"hosts": 8, "wiring": "rail-only"}, {"model": "qm9700"}, 8),
+    ],
+    ids=["one leaf", "rails without spines", "rails of their own"],
+)
+def test_every_plane_of_infiniband_is_a_subnet(
+    gpus: dict[str, object], spines: dict[str, str] | None, subnets: int, tmp_path: Path
+) -> None:
+    spec: dict[str, object] = {
+        "cluster": "matrix",
+        "fabric": "infiniband",
+        "gpus": {"model": "dgx-h100", "hosts_per_unit": 4, **gpus},
+        "tors": {"model": "qm9700"},
+    }
+    if spines:
+        spec["spines"] = spines
+    path = tmp_path / "cluster.yaml"
+    path.write_text(json.dumps(spec, indent=1))
+    result, _ = build(path, tmp_path / "build")
+    assert [d.message for d in result.diagnostics if d.severity is Severity.ERROR] == []
+    assert len(list((tmp_path / "build" / "matrix" / "subnets").iterdir())) == subnets

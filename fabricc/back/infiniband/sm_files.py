@@ -69,7 +69,7 @@ def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
 def roots(switches: Iterable[Switch]) -> Iterator[Switch]:
     """The switches of the topmost tier."""
     found = list(switches)
-    top = TierName.CORE if any(each.tier is TierName.CORE for each in found) else TierName.SPINE
+    top = next(tier for tier in reversed(TierName) if any(each.tier is tier for each in found))
     return (each for each in found if each.tier is top)
 
 

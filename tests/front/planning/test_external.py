@@ -143,3 +143,15 @@ def test_a_switch_takes_more_prefixes_from_where_the_outside_lies() -> None:
     )
     limits = [f.switch(next(iter(f.switch_ids()))).bgp.groups[0].maximum_prefixes for f in (plain, out)]
     assert limits[1] >= limits[0] + 300
+
+
+def test_a_link_at_a_core_is_a_way_out_of_the_planes_of_all_rails() -> None:
+    """Cores join the rails; without them a link at one rail's spine leaves the others without a way out."""
+    boxes = {"cores": {"model": "sn5400", "nos": "frr", "reserved_ports": 4}}
+    spines = {"rails": 1, "units_per_pod": 2, "oversubscription": 2, "reserved_ports": 4}
+    gpus = {"hosts": 16, "hosts_per_unit": 4}
+    joined = with_links({**LINK, "at": "core01a"}, spines=spines, gpus=gpus, **boxes)
+    assert not [each for each in refusals(joined) if each.startswith("FAB3083")]
+    apart = with_links(LINK, spines={"reserved_ports": 4}, gpus={**gpus, "wiring": "rail-only"})
+    (told,) = [each for each in refusals(apart) if each.startswith("FAB3083")]
+    assert "no link in 7 planes of 8" in told
