@@ -15,6 +15,7 @@ from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce, repin_option
 from fabricc.compiler.driver import build
 from fabricc.compiler.lock_file import lock_of
+from fabricc.compiler.tables import counted_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +112,7 @@ def summary(
     read = "every file read back" if result.proved is None else _some(result.proved)
     proof = f"{read}, {result.links:,} links agree at both ends" if checked else "not checked"
     rows = [
-        ("GPUs", f"{counts['gpus']:,} in {plural(counts['hosts'], 'host')}"),
+        ("GPUs", f"{counts['gpus']:,} in {counted_hosts(counts)}"),
         ("switches", switches),
         ("cables", f"{cables:,}"),
         ("files", files),

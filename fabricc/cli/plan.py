@@ -19,6 +19,7 @@ from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.compiler import tables
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
+from fabricc.compiler.tables import counted_hosts
 from fabricc.front.planning.quality import worksheets
 from fabricc.front.planning.room import full, rooms
 from fabricc.front.qos.plot import panel_of, svg
@@ -256,7 +257,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     """Every table: title, column names, rows."""
     samples = [fabric.switch(switch_id) for switch_id in fabric.kinds()]
     counts, shape = fabric.counts(), fabric.shape
-    hosts, planes = plural(counts["hosts"], "host"), plural(shape.planes, "plane")
+    hosts, planes = counted_hosts(counts), plural(shape.planes, "plane")
     gpus = f"{counts['gpus']:,} GPUs in {hosts}, {planes}"
     tiers = [
         (tier.value, counts[f"{tier.value}s"], plan.model.title, f"{plan.nos} {plan.release}".strip())

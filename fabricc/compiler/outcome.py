@@ -103,8 +103,8 @@ class Outcome:
             self.findings.add(broken_findings(wrong, ends))
         if self.work.check:
             fabric = self.work.fabric
-            counts, rails = fabric.counts(), fabric.shape.rails_per_tor
-            self.findings.add(self.census.findings(counts, rails, fabric.groups(), declared))
+            counts, wired = fabric.counts(), fabric.wired()
+            self.findings.add(self.census.findings(counts, wired, fabric.groups(), declared))
         return list(self.findings.diagnostics(tree))
 
     def _broken(self) -> dict[int, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
 from fabricc.fabric.links import cable_rows
@@ -268,6 +269,13 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
         "strides": {name: getattr(strides, name) for name in strides.__slots__},
         "tiers": tiers,
     }
+
+
+def counted_hosts(counts: Mapping[str, int]) -> str:
+    """`32 hosts`; where some of all hosts have no GPUs, `32 hosts, 10 hosts without`."""
+    without = counts.get("hosts_without_gpus", 0)
+    others = f", {plural(without, 'host')} without" if without else ""
+    return plural(counts["hosts"] - without, "host") + others
 
 
 def json_text(value: object) -> str:

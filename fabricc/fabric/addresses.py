@@ -8,6 +8,7 @@ from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
+from fabricc.fabric.shape import GUEST_UNITS
 
 if TYPE_CHECKING:
     from fabricc.fabric.shape import Strides
@@ -90,24 +91,23 @@ def core_number(strides: Strides, core: int, plane: int) -> int:
     return core * strides.plane + plane
 
 
-def host_offset(strides: Strides, unit: int, slot: int, rail: int, rails_per_tor: int, nic_port: int) -> int:
-    """Offset in the host pool of the /31 (or /127) between a ToR (even address) and a NIC port (odd).
-
-    The order of coordinates makes the links of one ToR one aligned block, which it announces as one aggregate.
-    """
-    group, rail_in_tor = divmod(rail, rails_per_tor)
-    return tor_block(strides, unit, group, nic_port) + in_block(strides, slot, rail_in_tor)
-
-
 def in_block(strides: Strides, slot: int, rail_in_tor: int) -> int:
-    """Offset of a link in its ToR's block."""
+    """Offset of a link in its ToR's block; the ToR has the even address of its /31 or /127."""
     return (rail_in_tor * strides.host + slot) * 2
 
 
 def tor_block(strides: Strides, unit: int, group: int, nic_port: int) -> int:
-    """Offset in the host pool of a ToR's aggregate, 2 * strides.rail * strides.host addresses long."""
-    number = (group * strides.nic_port + nic_port) * strides.unit + unit
+    """Offset in the host pool of a ToR's aggregate, 2 * strides.rail * strides.host addresses long.
+
+    The order of coordinates makes the links of one ToR to the hosts of one unit one aligned block.
+    """
+    number = (group * strides.nic_port + nic_port) * strides.unit + unit_number(strides, unit)
     return number * strides.rail * strides.host * 2
+
+
+def unit_number(strides: Strides, unit: int) -> int:
+    """A unit's number among host addresses: units beside others count from the end of the stride."""
+    return unit if unit < GUEST_UNITS else strides.unit - 1 - (unit - GUEST_UNITS)
 
 
 def block_bits(strides: Strides) -> int:

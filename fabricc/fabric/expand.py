@@ -296,59 +296,64 @@ def _connected_lists(fabric: Fabric, at: SwitchId) -> tuple[PrefixList, ...]:
     rules = []
     for version, full, hosts, loopbacks in _families(fabric):
         if at.tier is TierName.TOR:
-            block = adr.tor_block(fabric.strides, at.unit, at.index, at.nic_port)
-            prefix = hosts.prefix(block, fabric.aggregate_bits())
-            rules.append((version, PrefixRule(prefix, full - 1, full - 1)))
+            prefixes = _aggregates(fabric, at, hosts)
+            rules += [(version, PrefixRule(prefix, full - 1, full - 1)) for prefix in prefixes]
         rules.append((version, PrefixRule(f"{_loopback(fabric, at, loopbacks)}/{full}")))
     return prefix_lists("CONNECTED", rules)
 
 
 def _own(fabric: Fabric, at: SwitchId) -> tuple[tuple[PrefixList, ...], tuple[str, ...]]:
-    """What a ToR announces: its aggregate and its loopback. Only a ToR aggregates: no other path leads below it."""
+    """What a ToR announces: aggregates and its loopback. Only a ToR aggregates: no other path leads below it."""
     if at.tier is not TierName.TOR:
         return (), ()
     rules, aggregates = [], []
-    block = adr.tor_block(fabric.strides, at.unit, at.index, at.nic_port)
     for version, full, hosts, loopbacks in _families(fabric):
-        aggregates.append(hosts.prefix(block, fabric.aggregate_bits()))
-        rules.append((version, PrefixRule(aggregates[-1])))
+        for prefix in _aggregates(fabric, at, hosts):
+            aggregates.append(prefix)
+            rules.append((version, PrefixRule(prefix)))
         rules.append((version, PrefixRule(f"{_loopback(fabric, at, loopbacks)}/{full}")))
     return prefix_lists("OWN", rules), tuple(aggregates)
+
+
+def _aggregates(fabric: Fabric, at: SwitchId, hosts: Pool) -> Iterator[str]:
+    """The blocks of the host links of a ToR: one for its unit, and one for each unit beside it that it serves."""
+    for unit, _, _ in links.served(fabric, at):
+        block = adr.tor_block(fabric.strides, unit.coordinate, at.index, at.nic_port)
+        yield hosts.prefix(block, fabric.aggregate_bits())
 
 
 def announcements(fabric: Fabric, at: SwitchId) -> Iterator[str]:
     """The prefixes that a switch originates: a ToR's aggregates, and everyone's loopbacks."""
     for _, full, hosts, loopbacks in _families(fabric):
         if at.tier is TierName.TOR:
-            block = adr.tor_block(fabric.strides, at.unit, at.index, at.nic_port)
-            yield hosts.prefix(block, fabric.aggregate_bits())
+            yield from _aggregates(fabric, at, hosts)
         yield f"{_loopback(fabric, at, loopbacks)}/{full}"
 
 
 def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     """One host, everything decided."""
-    shape, addresses = fabric.shape, fabric.addresses
-    unit = fabric.units[coordinate]
+    shape, addresses, unit = fabric.shape, fabric.addresses, fabric.units[coordinate]
     model, layout = fabric.host_models[unit.group], fabric.tor_layouts[unit.group]
+    attached, outward = fabric.attachments[unit.group], fabric.external.prefixes
     prefix, first_table = model.nic.rdma_prefix, 100 + 1000 * fabric.number
-    outward = fabric.external.prefixes
+    of_set, _ = attached.seat(slot)
     ports = []
-    for rail in range(shape.rails):
-        group = rail // shape.rails_per_tor
-        for nic_port in range(shape.nic_ports):
-            tor = links.tor_id(fabric, coordinate, group, nic_port)
-            (link,) = links.host_links(fabric, tor, (slot,), (rail,))
-            far = links.far_end(fabric, tor)
+    for rail in range(attached.rails):
+        group = of_set * attached.tors + rail // attached.rails_per_tor
+        for nic_port in range(attached.nic_ports):
+            tor = links.tor_id(fabric, unit.home, group, nic_port)
+            (link,) = links.host_links(fabric, tor, unit, (slot,), (rail,))
+            far, (nic, on_nic) = links.far_end(fabric, tor), attached.nic(rail, nic_port)
             ports.append(
                 HostPort(
                     link.peer_port, rail, nic_port, f"{prefix}_{link.peer_port.replace('rail', 'r')}",
-                    model.pci[rail] if model.pci else "", layout.slots[link.slot].speed_gbps, fabric.host_mtu,
+                    model.pci[nic] if model.pci else "", layout.slots[link.slot].speed_gbps, fabric.host_mtu,
                     link.cable_m, link.medium, Peer(far.name, far.ports[link.slot]),
                     link.remote4 and f"{link.remote4}/31", link.local4,
                     link.remote6 and f"{link.remote6}/127", link.local6,
-                    first_table + rail * shape.nic_ports + nic_port,
+                    first_table + rail * attached.nic_ports + nic_port,
                     tor.plane % shape.fabrics,
-                    100 + rail * shape.nic_ports + nic_port if fabric.network else None,
+                    100 + rail * attached.nic_ports + nic_port if fabric.network else None, on_nic,
                 )
             )  # fmt: skip
     name = unit.hosts[slot]
@@ -360,7 +365,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         slot=slot,
         rail_isolated=shape.rails_apart,
         ports=tuple(ports),
-        classes=fabric.qos[f"tor{unit.group}"].classes,
+        classes=fabric.qos[f"tor{fabric.units[unit.home].group}"].classes,
         fabric_prefixes4=(str(addresses.hosts4), *outward(4)) if addresses.hosts4 else (),
         fabric_prefixes6=(str(addresses.hosts6), *outward(6)) if addresses.hosts6 else (),
         recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +12,7 @@ from fabricc.fabric import expand
 from fabricc.fabric.external import External
 from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
-from fabricc.fabric.shape import SwitchId
+from fabricc.fabric.shape import SwitchId, Wired
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.links import FarEnd
     from fabricc.fabric.model import Host, Overlay, Services, Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos
-    from fabricc.fabric.shape import CableRow, PortLayout, Shape, Strides, Unit
+    from fabricc.fabric.shape import Attachment, CableRow, PortLayout, Shape, Strides, Unit
 
 
 class HostId(NamedTuple):
@@ -114,6 +115,7 @@ class Fabric:
     Attributes:
         units: coordinate -> unit, ascending; only those that exist.
         host_models: host group index -> model.
+        attachments: host group index -> how its hosts are attached.
         host_systems: host group index -> operating system of its hosts.
         tor_layouts: host group index -> port layout of its ToRs.
         tor_links: host group index -> links of its ToRs to each spine, of the shape's `links_per_spine` at most. The
@@ -136,6 +138,7 @@ class Fabric:
     strides: Strides
     units: Mapping[int, Unit]
     host_models: tuple[HostModel, ...]
+    attachments: tuple[Attachment, ...]
     tiers: Mapping[TierName, TierPlan]
     tor_layouts: tuple[PortLayout, ...]
     tor_links: tuple[int, ...]
@@ -178,12 +181,21 @@ class Fabric:
                 yield SwitchId(TierName.CORE, plane, 0, -1, index, -1)
 
     def tor_ids(self, unit: int) -> Iterator[SwitchId]:
-        """The ToRs of a unit."""
-        shape = self.shape
-        pod = unit // shape.units_per_pod
-        for group in range(shape.groups):
-            for nic_port in range(shape.nic_ports):
-                yield SwitchId(TierName.TOR, shape.plane(group, nic_port), pod, unit, group, nic_port)
+        """The ToRs of a unit: of the sets that have hosts; none of a unit whose hosts are beside others."""
+        found = self.units[unit]
+        if found.beside is not None:
+            return
+        shape, attached = self.shape, self.attachments[found.group]
+        pod, tors = unit // shape.units_per_pod, attached.tors
+        for of_set in self.sets(found):
+            for group in range(of_set * tors, (of_set + 1) * tors):
+                for nic_port in range(attached.nic_ports):
+                    yield SwitchId(TierName.TOR, shape.plane(group, nic_port), pod, unit, group, nic_port)
+
+    def sets(self, unit: Unit) -> list[int]:
+        """The sets of ToRs that serve hosts of a unit."""
+        attached = self.attachments[unit.group]
+        return sorted({attached.seat(slot)[0] for slot in unit.hosts}) if attached.sets > 1 else [0]
 
     def host_ids(self) -> Iterator[HostId]:
         """Every host, in topological order."""
@@ -243,10 +255,34 @@ class Fabric:
         """Unit -> index of its host group."""
         return {coordinate: unit.group for coordinate, unit in self.units.items()}
 
+    def wired(self) -> dict[int, Wired]:
+        """Unit -> how its hosts are wired."""
+        alike = self.attachments
+        return {
+            coordinate: Wired(unit.home, alike[unit.group].rails_per_tor, alike[unit.group].sets)
+            for coordinate, unit in self.units.items()
+        }
+
+    def places(self) -> Iterator[Unit]:
+        """The units that have ToRs."""
+        return (unit for unit in self.units.values() if unit.beside is None)
+
+    @property
+    def present(self) -> int:
+        """Units with ToRs, up to the highest coordinate."""
+        return max(unit.coordinate for unit in self.places()) + 1
+
+    def tor_counts(self) -> Counter[int]:
+        """Host group -> ToRs of its units."""
+        found: Counter[int] = Counter()
+        for unit in self.places():
+            found[unit.group] += sum(1 for _ in self.tor_ids(unit.coordinate))
+        return found
+
     @property
     def even(self) -> bool:
         """Whether ToRs of all host groups have as many uplinks."""
-        return len({self.tor_links[unit.group] for unit in self.units.values()}) < 2
+        return len({self.tor_links[unit.group] for unit in self.places()}) < 2
 
     def uplinks(self, group: int) -> int:
         """Uplinks of a ToR of a host group."""
@@ -267,23 +303,23 @@ class Fabric:
         return found if self.even else {**found, "links_per_spine_of_groups": list(self.tor_links)}
 
     def counts(self) -> dict[str, int]:
-        """Totals: devices, GPUs, and cables of each kind."""
-        shape = self.shape
-        sizes = [(len(unit.hosts), self.host_models[unit.group]) for unit in self.units.values()]
-        tors = len(self.units) * shape.tors_per_unit
+        """Totals: devices, GPUs, cables of each kind; hosts without GPUs, also in `hosts`, where there are any."""
+        shape, tors = self.shape, self.tor_counts()
+        sizes = [(len(unit.hosts), unit.group) for unit in self.units.values()]
         spines = shape.pods * shape.planes * shape.spines
+        ports = [attached.rails * attached.nic_ports for attached in self.attachments]
+        without = sum(count for count, group in sizes if not self.host_models[group].gpus)
         return {
-            "gpus": sum(count * model.gpus for count, model in sizes),
+            "gpus": sum(count * self.host_models[group].gpus for count, group in sizes),
             "hosts": sum(count for count, _ in sizes),
-            "units": len(self.units),
-            "tors": tors,
+            "units": sum(1 for _ in self.places()),
+            "tors": tors.total(),
             "spines": spines,
             "cores": shape.port_planes * shape.cores,
-            "host_cables": sum(count * shape.rails * shape.nic_ports for count, _ in sizes),
-            "spine_cables": shape.tors_per_unit
-            * sum(self.uplinks(unit.group) for unit in self.units.values()),
+            "host_cables": sum(count * ports[group] for count, group in sizes),
+            "spine_cables": sum(count * self.uplinks(group) for group, count in tors.items()),
             "core_cables": spines * shape.spine_uplinks,
-        }
+        } | ({"hosts_without_gpus": without} if without else {})
 
     def pool(self, kind: str, version: int) -> Pool | None:
         """The `hosts`, `links` or `loopbacks` pool of an IP version."""

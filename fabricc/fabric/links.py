@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import PortLayout
+    from fabricc.fabric.shape import PortLayout, Unit
 
 TOR, SPINE, CORE = TierName.TOR, TierName.SPINE, TierName.CORE
 UP, DOWN, HOST = Direction.UP, Direction.DOWN, Direction.HOST
@@ -130,9 +130,8 @@ def layout_key(fabric: Fabric, at: SwitchId) -> str:
 def links(fabric: Fabric, at: SwitchId) -> Iterator[Link]:
     """Every link of a switch: down first, then up."""
     if at.tier is TOR:
-        per_tor = fabric.shape.rails_per_tor
-        rails = range(at.index * per_tor, (at.index + 1) * per_tor)
-        yield from host_links(fabric, at, fabric.units[at.unit].hosts, rails)
+        for unit, slots, rails in served(fabric, at):
+            yield from host_links(fabric, at, unit, slots, rails)
         yield from _between(fabric, "spine", UP, at, uplinks(fabric, at))
     elif at.tier is SPINE:
         yield from _between(fabric, "spine", DOWN, at, _spine_down(fabric, at))
@@ -141,24 +140,34 @@ def links(fabric: Fabric, at: SwitchId) -> Iterator[Link]:
         yield from _between(fabric, "core", DOWN, at, _core_down(fabric, at))
 
 
-def host_links(fabric: Fabric, tor: SwitchId, slots: Iterable[int], rails: Sequence[int]) -> Iterator[Link]:
-    """The links of a ToR to some NICs, which it serves, of the hosts in some slots."""
-    shape, addresses = fabric.shape, fabric.addresses
-    per_tor, strides = shape.rails_per_tor, fabric.strides
-    unit = fabric.units[tor.unit]
-    down, names = fabric.tor_layouts[unit.group].down, unit.hosts
-    block = adr.tor_block(strides, tor.unit, tor.index, tor.nic_port)
+def served(fabric: Fabric, tor: SwitchId) -> Iterator[tuple[Unit, list[int], range]]:
+    """What a ToR serves: of its own unit, and of each beside it, the slots with hosts and the rails."""
+    own = fabric.units[tor.unit]
+    for unit in (own, *(fabric.units[guest] for guest in own.guests)):
+        slots, rails = fabric.attachments[unit.group].served(tor.index, tor.nic_port)
+        if slots:
+            yield unit, [slot for slot in unit.hosts if slot in slots], rails
+
+
+def host_links(
+    fabric: Fabric, tor: SwitchId, unit: Unit, slots: Iterable[int], rails: Sequence[int]
+) -> Iterator[Link]:
+    """The links of a ToR to some NICs, which it serves, of the hosts in some slots of a unit."""
+    addresses, strides = fabric.addresses, fabric.strides
+    attached, names = fabric.attachments[unit.group], unit.hosts
+    down, per_tor, first = fabric.tor_layouts[unit.group].down, attached.rails_per_tor, attached.first_port
+    block = adr.tor_block(strides, unit.coordinate, tor.index, tor.nic_port)
     hosts4, hosts6 = addresses.hosts4, addresses.hosts6
     usual = _usual_cable(fabric, "host")
     nics = [
-        (rail % per_tor, host_port_name(shape.nic_ports, rail, tor.nic_port, fabric.network))
+        (rail % per_tor, host_port_name(attached.nic_ports, rail, tor.nic_port, fabric.network))
         for rail in rails
     ]
     for slot in slots:
-        host = names[slot]
+        host, (_, number_) = names[slot], attached.seat(slot)
         for rail, nic in nics:
-            position = down[slot * per_tor + rail]
-            offset = adr.in_block(strides, slot, rail) + block
+            position = down[first + number_ * per_tor + rail]
+            offset = adr.in_block(strides, number_, rail) + block
             tor4, host4 = hosts4.pair(offset) if hosts4 else (None, None)
             tor6, host6 = hosts6.pair(offset) if hosts6 else (None, None)
             yield Link(
@@ -203,20 +212,27 @@ def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
     shape, strides = fabric.shape, fabric.strides
     down, parallel = fabric.spine_layout.down, shape.links_per_spine
     first = spine.pod * shape.units_per_pod
-    by_rail, by_port = divmod(spine.plane, shape.port_planes)
-    groups = range(by_rail * shape.groups_per_plane, (by_rail + 1) * shape.groups_per_plane)
     for unit in range(first, first + shape.units_per_pod):
         if unit not in fabric.units:
             continue
         cables = range(fabric.tor_links[fabric.units[unit].group])
-        for group in groups:
-            for side in range(shape.sides):
-                tor = tor_id(fabric, unit, group, side * shape.port_planes + by_port)
-                up, port, number_ = layout(fabric, tor).up, _spine_port(fabric, tor), number(fabric, tor)
-                for cable in cables:
-                    uplink = spine.index * parallel + cable
-                    offset = adr.tor_link_offset(strides, number_, uplink)
-                    yield End(down[port + cable], tor, up[uplink], offset)
+        for tor in _tors_of_plane(fabric, unit, spine.plane):
+            up, port, number_ = layout(fabric, tor).up, _spine_port(fabric, tor), number(fabric, tor)
+            for cable in cables:
+                uplink = spine.index * parallel + cable
+                offset = adr.tor_link_offset(strides, number_, uplink)
+                yield End(down[port + cable], tor, up[uplink], offset)
+
+
+def _tors_of_plane(fabric: Fabric, unit: int, plane: int) -> Iterator[SwitchId]:
+    """The ToRs of a unit that are in a plane."""
+    shape, found = fabric.shape, fabric.units[unit]
+    attached, sets = fabric.attachments[found.group], fabric.sets(found)
+    by_rail, by_port = divmod(plane, shape.port_planes)
+    for group in range(by_rail * shape.groups_per_plane, (by_rail + 1) * shape.groups_per_plane):
+        if group // attached.tors in sets:
+            for nic_port in range(by_port, attached.nic_ports, shape.port_planes):
+                yield tor_id(fabric, unit, group, nic_port)
 
 
 def _spine_up(fabric: Fabric, spine: SwitchId) -> Iterator[End]:

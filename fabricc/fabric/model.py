@@ -204,13 +204,15 @@ class HostPort:
 
     Attributes:
         name: netdev name, at most 15 characters: `rail0`, or `rail0a` and `rail0b` for a two-port NIC.
-        rail: NIC number from 0, which is also its GPU's; `nic_port`: port of that NIC from 0.
+        rail: NIC number from 0, which is also its GPU's; `nic_port`: port of that NIC from 0. On a host without
+            GPUs these tell the ToR alone.
         rdma: RDMA device name.
         pci: PCI address of the NIC or "" where the platform does not fix it.
         ipv4, gateway4, ipv6, gateway6: None when the family is absent; addresses with prefix length.
         table: routing table of this port; its rules have priority 1000 plus the table's offset from 100.
         plane: of the host's `planes`, the one that the port is in.
         metric: of its routes in the main table, which sockets take that bind no address; None for no such routes.
+        on_nic: which port of its NIC it is, from 0: `nic_port`, unless the ports of a NIC are on different rails.
     """
 
     name: str
@@ -230,11 +232,12 @@ class HostPort:
     table: int
     plane: int = 0
     metric: int | None = None
+    on_nic: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A GPU host, everything decided.
+    """A host, everything decided.
 
     Attributes:
         fabric_prefixes4, fabric_prefixes6: what is reached through the rails, for policy routes.

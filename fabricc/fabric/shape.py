@@ -6,7 +6,7 @@ never of a counter over the fabric. That is why one switch can be computed alone
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 
@@ -31,7 +31,8 @@ class PortLayout:
 
     Attributes:
         slots: all ports in panel order.
-        down: down-link number -> index into `slots`; host ports on a ToR, then the reserved ones.
+        down: down-link number -> index into `slots`; on a ToR the ports of its unit's hosts, those of hosts beside
+            them, then the reserved ones.
         up: up-link number -> index into `slots`.
         reserved: how many of the last entries of `down` are kept free for the user.
     """
@@ -50,12 +51,99 @@ class Unit:
         coordinate: its number, pinned in the lock; addresses, ASNs and names of its ToRs follow from it.
         group: index of its host group.
         hosts: slot -> host name, in slot order; a slot without a host is absent.
+        beside: coordinate of the unit whose ToRs serve these hosts, or None for ToRs of its own.
+        guests: coordinates of the units whose hosts are on its ToRs too.
     """
 
     coordinate: int
     name: str
     group: int
     hosts: dict[int, str]
+    beside: int | None = None
+    guests: tuple[int, ...] = ()
+
+    @property
+    def home(self) -> int:
+        """Coordinate of the unit whose ToRs serve its hosts."""
+        return self.coordinate if self.beside is None else self.beside
+
+
+GUEST_UNITS = 1_000_000
+"""Coordinates from here on are of units beside others; they take addresses from the end of the unit stride."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """How the hosts of a group are attached to the ToRs of a unit.
+
+    ToRs that serve the same hosts are a *set*: one for each NIC port and share of the rails. Hosts with as many rails
+    as the unit has ToRs for have one set. Hosts with fewer fill a unit of their own set by set, so that no ToR is
+    without hosts; beside other hosts they are dealt out over the sets in turn.
+
+    Attributes:
+        rails: rails of a host; `rails_per_tor` of them share a ToR.
+        nic_ports: cabled ports of a host on each rail; port j leads to the ToRs of NIC port j.
+        gbps: speed of one port.
+        ports_per_nic: cabled ports of one NIC; ports are numbered through all NICs, rail by rail.
+        slots: hosts that a unit has room for; `hosts` of them behind one set.
+        sets: sets of ToRs in a unit, set s from the s * `tors`th ToR on.
+        first_port: number of the first of their ports among the down-links of a ToR.
+        beside: index of the host group whose ToRs they share, or None.
+    """
+
+    rails: int
+    nic_ports: int
+    rails_per_tor: int
+    gbps: int
+    ports_per_nic: int
+    slots: int
+    hosts: int
+    sets: int = 1
+    first_port: int = 0
+    beside: int | None = None
+
+    @property
+    def tors(self) -> int:
+        """ToRs of a set that one NIC port reaches."""
+        return self.rails // self.rails_per_tor
+
+    @property
+    def ports(self) -> int:
+        """Ports of a ToR that are kept for these hosts."""
+        return self.hosts * self.rails_per_tor
+
+    def seat(self, slot: int) -> tuple[int, int]:
+        """The set that serves a slot, and the slot's number there."""
+        if self.beside is None:
+            return divmod(slot, self.hosts)
+        number, tors = divmod(slot, self.sets)
+        return tors, number
+
+    def slot(self, of_set: int, number: int) -> int:
+        """The slot with a number in a set: `seat` the other way."""
+        return of_set * self.hosts + number if self.beside is None else number * self.sets + of_set
+
+    def served(self, index: int, nic_port: int) -> tuple[range, range]:
+        """Slots and rails that the ToR of an index and NIC port in the unit serves; empty where it serves none."""
+        of_set, share = divmod(index, self.tors)
+        if of_set >= self.sets or nic_port >= self.nic_ports:
+            return range(0), range(0)
+        rails = range(share * self.rails_per_tor, (share + 1) * self.rails_per_tor)
+        if self.beside is None:
+            return range(of_set * self.hosts, (of_set + 1) * self.hosts), rails
+        return range(of_set, self.slots, self.sets), rails
+
+    def nic(self, rail: int, nic_port: int) -> tuple[int, int]:
+        """Which NIC of a host a port is on, and which port of that NIC it is."""
+        return divmod(rail * self.nic_ports + nic_port, self.ports_per_nic)
+
+
+class Wired(NamedTuple):
+    """How the hosts of a unit are wired: the unit whose ToRs serve them, rails that share one, sets of ToRs at most."""
+
+    home: int
+    rails_per_tor: int
+    sets: int
 
 
 @dataclass(frozen=True, slots=True)

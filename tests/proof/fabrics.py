@@ -106,7 +106,7 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
         ends += _host_ends(host, reading)
     census.add(survey)
     ratios = {0: Ratio(Fraction(1)), 1: Ratio(Fraction(2))} if built.shape.cores else {0: Ratio(Fraction(1))}
-    found += census.findings(built.counts(), built.shape.rails_per_tor, built.groups(), declared or ratios)
+    found += census.findings(built.counts(), built.wired(), built.groups(), declared or ratios)
     for end in ends:
         meeting.add(end.pack())
     wrong = meeting.broken | dict.fromkeys(meeting.waiting, ())

@@ -100,7 +100,7 @@ def _rows(host: Host) -> tuple[_PortRow, ...]:
 
 def _firmware_port(port: HostPort) -> int:
     """The number that the NIC's tools give a port: function n of a card is its port n + 1."""
-    return int(port.pci[-1:] or 0) + port.nic_port + 1
+    return int(port.pci[-1:] or 0) + port.on_nic + 1
 
 
 def _unit(host: Host) -> str:

@@ -45,10 +45,10 @@ def decimal(text: str) -> str | int:
 
 def pci_function(port: HostPort) -> str:
     """PCI address of a port, "" when unknown: port n of a NIC is its function n."""
-    if not port.pci or not port.nic_port:
+    if not port.pci or not port.on_nic:
         return port.pci
     device, _, function = port.pci.rpartition(".")
-    return f"{device}.{int(function) + port.nic_port}"
+    return f"{device}.{int(function) + port.on_nic}"
 
 
 def marked(path: str, mark: str) -> str:

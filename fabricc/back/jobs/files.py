@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 
 def job_files(fabric: Fabric) -> dict[str, str]:
-    """Path -> text, sorted by path; a few files for the whole fabric, none per host.
+    """Path -> text, sorted by path; a few files for the whole fabric, none per host, and none where none has GPUs.
 
     Raises:
         ValueError: a name that these files cannot hold; the hosts' gaps report such names before.
     """
     hosts = roster(fabric, fabric.host)
+    if not hosts.hosts:
+        return {}
     folders = {
         "jobs": settings_files(hosts),
         "jobs/slurm": slurm_files(hosts),

@@ -1,4 +1,4 @@
-"""Who is in the fabric, as job files see it: the hosts in topological order, and one host of every kind in full."""
+"""Who runs jobs in the fabric: the hosts with GPUs in topological order, and one host of every kind in full."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PortAddress:
 
 @dataclass(frozen=True, slots=True)
 class Roster(Generic[Kind]):
-    """The hosts of a fabric of Ethernet or InfiniBand, which differ in what a host in full is.
+    """The hosts with GPUs of a fabric of Ethernet or InfiniBand, which differ in what a host in full is.
 
     Attributes:
         hosts: in topological order: pod, unit, slot.
@@ -72,14 +72,19 @@ class Roster(Generic[Kind]):
 
 
 def roster(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
-    """The hosts of the fabric, in time proportional to their number; `in_full`: a host by its coordinates."""
+    """The hosts with GPUs, in time proportional to their number; `in_full`: a host by its coordinates.
+
+    Jobs run on no others.
+    """
     shape = fabric.shape
     kinds: list[Kind] = []
     index_of: dict[int, int] = {}
     hosts: list[JobHost] = []
     for coordinate, unit in fabric.units.items():
-        pod = f"pod{coordinate // shape.units_per_pod + 1}" if shape.cores else None
         model = fabric.host_models[unit.group]
+        if not model.gpus:
+            continue
+        pod = f"pod{unit.home // shape.units_per_pod + 1}" if shape.cores else None
         for slot, name in unit.hosts.items():
             if unit.group not in index_of:
                 index_of[unit.group] = len(kinds)
@@ -94,9 +99,14 @@ def port_addresses(fabric: Fabric, hosts: Roster[Kind], rail: int, nic_port: int
     pool = fabric.addresses.hosts4 or fabric.addresses.hosts6
     if pool is None:
         return
-    strides, per_tor = fabric.strides, fabric.shape.rails_per_tor
+    strides = fabric.strides
     for host in hosts.hosts:
-        offset = adr.host_offset(strides, *host.at, rail, per_tor, nic_port)
+        unit, slot = host.at
+        attached = fabric.attachments[fabric.units[unit].group]
+        of_set, number = attached.seat(slot)
+        share, rail_in_tor = divmod(rail, attached.rails_per_tor)
+        block = adr.tor_block(strides, unit, of_set * attached.tors + share, nic_port)
+        offset = block + adr.in_block(strides, number, rail_in_tor)
         yield PortAddress(host.name, pool.address(offset + 1), pool.address(offset))
 
 

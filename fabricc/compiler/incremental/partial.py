@@ -239,9 +239,9 @@ class _Part:
                            for census in (self._ledger.census, ledger.census))  # fmt: skip
             changed = changed_attributes(before, now)
         grouped = Grouped()
-        counts, rails = self._fabric.counts(), self._fabric.shape.rails_per_tor
+        counts, wired = self._fabric.counts(), self._fabric.wired()
         groups, declared = self._fabric.groups(), declared_ratios(self._spec)
-        grouped.add(ledger.census.findings(counts, rails, groups, declared, changed))
+        grouped.add(ledger.census.findings(counts, wired, groups, declared, changed))
         told = softened(grouped.diagnostics(str(self._last.tree)), self._spec)
         found = accepted(told, self._spec.accept)
         if any(d.severity is Severity.ERROR for d in found):

@@ -128,7 +128,7 @@ def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterat
     for rail in range(shape.rails):
         for nic_port in range(shape.nic_ports):
             tor = links.tor_id(wiring, unit, rail // shape.rails_per_tor, nic_port)
-            (link,) = links.host_links(wiring, tor, (slot,), (rail,))
+            (link,) = links.host_links(wiring, tor, wiring.units[unit], (slot,), (rail,))
             if link.shutdown:
                 continue
             label = f"{host}/{link.peer_port}"

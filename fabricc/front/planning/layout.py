@@ -65,11 +65,17 @@ def cages_for(model: SwitchModel, block: Block, start: int = 0) -> int | None:
 
 
 def arrange(
-    model: SwitchModel, down: Block, up: Block, up_cage: int | None = None, reserved: int = 0
+    model: SwitchModel,
+    down: Block,
+    up: Block,
+    up_cage: int | None = None,
+    reserved: int = 0,
+    beside: tuple[tuple[int, Block], ...] = (),
 ) -> PortLayout | None:
-    """Lay out a switch: `down` (its last `reserved` links kept free), then `up` from cage position `up_cage` on.
+    """Lay out a switch: `down` (its last `reserved` links kept free), `beside`, and `up` from cage position `up_cage`.
 
-    None when the cages do not suffice, or when `down` reaches beyond `up_cage`.
+    Each block of `beside` has the cage position that it begins at. None when the cages do not suffice, or when `down`
+    reaches beyond `up_cage`.
     """
     down_end = cages_for(model, down)
     if down_end is None:
@@ -77,18 +83,21 @@ def arrange(
     start = down_end if up_cage is None else up_cage
     if start < down_end or cages_for(model, up, start) is None:
         return None
+    runs = [(0, down), *beside, (start, up)]
+    spans = [(first, cages_for(model, block, first) or first) for first, block in runs]
     slots: list[Slot] = []
-    ends: dict[int, list[int]] = {0: [], 1: []}
-    wanted = (down.count, up.count)
+    ends: list[list[int]] = [[] for _ in runs]
     for position, (number, group) in enumerate(cages(model)):
-        side = 0 if position < down_end else 1
-        speed = (down if side == 0 else up).speed_gbps
-        use = breakout(group, speed) if position < down_end or position >= start else None
-        serves = use is not None and len(ends[side]) < wanted[side]
-        if not serves or use is None:
+        run = next((at for at, (first, end) in enumerate(spans) if first <= position < end), None)
+        use = None if run is None else breakout(group, runs[run][1].speed_gbps)
+        serves = run if use is not None else None
+        if use is None:
             use = min(group.breakouts, key=lambda b: (b.children, -b.speed_gbps))
         for child in range(1, use.children + 1):
-            if serves and len(ends[side]) < wanted[side]:
-                ends[side].append(len(slots))
+            if serves is not None and len(ends[serves]) < runs[serves][1].count:
+                ends[serves].append(len(slots))
             slots.append(Slot(number, child, use.children, use.lanes, use.speed_gbps))
-    return PortLayout(tuple(slots), tuple(ends[0]), tuple(ends[1]), reserved)
+    own, *guests, ups = ends
+    hosts = len(own) - reserved
+    every = (*own[:hosts], *(port for ports in guests for port in ports), *own[hosts:])
+    return PortLayout(tuple(slots), every, tuple(ups), reserved)

@@ -18,6 +18,8 @@ from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Strides
 from fabricc.front.planning import strides as stride_plan
+from fabricc.front.planning.attachments import attachments, refuse_renumbering
+from fabricc.front.planning.beside import beside_pins, refuse_unplaced
 from fabricc.front.planning.changes import changes
 from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.external import external
@@ -30,7 +32,7 @@ from fabricc.front.planning.racks import rack_findings, racks_of
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
-from fabricc.front.planning.units import digits, identities
+from fabricc.front.planning.units import capacity_units, digits, identities
 from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
 from fabricc.front.spec.load import softened
 from fabricc.front.spec.lock import Lock
@@ -80,17 +82,20 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         tiers = tiers_of(spec, models, naming, findings)
         if worst(softened(findings, spec.accept)) is Severity.ERROR:
             return Plan(None, lock, tuple(findings))
-        width = digits(spec, lock.strides)
-        found = identities(spec, lock.units, lock.hosts, width, lock.strides.get("units_per_pod"))
-        check_joined(spec, models, len(found.units), lock.strides)
+        attached = attachments(spec, models)
+        refuse_renumbering(spec, models, lock, attached)
+        capacity = capacity_units(spec, models.hosts, attached)
+        width = digits(spec, attached, capacity, lock.strides)
+        found = identities(spec, lock.units, lock.hosts, width, attached, lock.strides.get("units_per_pod"))
+        refuse_unplaced(spec, attached, found)
+        check_joined(spec, models, found.places, lock.strides)
         check_pods(spec, models, catalog, found, lock)
-        present = max(found.units) + 1
-        units = numbered(spec, present, lock)
-        sizing = size(spec, models, present, units, lock.strides, catalog)
+        units = numbered(spec, found.present, capacity, lock)
+        sizing = size(spec, models, found.present, units, lock.strides, catalog)
         findings.extend(pod_findings(spec, models, catalog, sizing, units, lock))
         findings.extend(count_findings(spec, models, catalog, sizing, present, units, lock))
         addresses = _addresses(spec)
-        strides = _strides(spec, sizing, units, addresses, lock.strides)
+        strides = _strides(spec, sizing, units + found.guests, addresses, lock.strides)
         routing = _routing(spec, sizing, strides, models, findings)
         uplinks = spread(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
@@ -102,7 +107,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
     pinned = sizing.pins | shared(strides, Strides) | {"unit_digits": width.unit, "host_digits": width.host}
-    pinned |= spread_pins(sizing, uplinks, lock)
+    pinned |= spread_pins(sizing, uplinks, lock) | beside_pins(spec, sizing.bottom)
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
     failed = worst(softened(findings, spec.accept)) is Severity.ERROR
     return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
@@ -136,12 +141,12 @@ def _pool(network: IPNetwork) -> Pool:
 def _strides(
     spec: ClusterSpec, sizing: Sizing, units: int, addresses: AddressPlan, pins: Mapping[str, int]
 ) -> Strides:
-    shape = sizing.shape
-    _check_pinned(spec, pins, shape, units)
+    shape, rails_per_tor = sizing.shape, max(each.rails_per_tor for each in sizing.bottom.attached)
+    _check_pinned(spec, pins, shape, units, rails_per_tor)
     if all(name in pins for name in stride_plan.NAMES):
         strides = Strides(**{name: pins[name] for name in stride_plan.NAMES})
     else:
-        strides = stride_plan.choose(shape, units, sizing.most_uplinks, addresses, pins)
+        strides = stride_plan.choose(shape, units, sizing.most_uplinks, addresses, pins, rails_per_tor)
     if shortage := stride_plan.shortage(strides, shape, _in_use(addresses, shape)):
         full = 128 if shortage.pool.endswith("6") else 32
         raise UnfitError(
@@ -175,10 +180,12 @@ def _above(shape: Shape) -> str:
     return f"{spines}, {plural(shape.cores * shape.port_planes, 'core')}" if shape.cores else spines
 
 
-def _check_pinned(spec: ClusterSpec, pins: Mapping[str, int], shape: Shape, units: int) -> None:
+def _check_pinned(
+    spec: ClusterSpec, pins: Mapping[str, int], shape: Shape, units: int, rails_per_tor: int
+) -> None:
     needs = {
         "host": (shape.hosts_per_unit, "hosts per unit"),
-        "rail": (shape.rails_per_tor, "rails per ToR"),
+        "rail": (rails_per_tor, "rails per ToR"),
         "nic_port": (shape.nic_ports, "ports per NIC"),
         "group": (shape.groups, "ToRs per unit"),
         "unit": (units, "units"),
@@ -253,6 +260,7 @@ def _assemble(
         strides=strides,
         units=found.units,
         host_models=models.hosts,
+        attachments=sizing.bottom.attached,
         host_systems=tuple(group.os for group in spec.gpus.groups),
         tiers=tiers,
         tor_layouts=sizing.tor_layouts,

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
-def numbered(spec: ClusterSpec, present: int, lock: Lock) -> int:
+def numbered(spec: ClusterSpec, present: int, capacity: int, lock: Lock) -> int:
     """Units to dimension for: those present, the declared capacity, and every pod that the spec lists."""
     pods = spec.spines.pods if spec.spines else ()
     stride = lock.strides.get("units_per_pod", max(pods, default=0))
-    return max(present, spec.gpus.capacity_units or 0, len(pods) * stride)
+    return max(present, capacity, len(pods) * stride)
 
 
 def check_pods(spec: ClusterSpec, models: Models, catalog: Catalog, found: Identities, lock: Lock) -> None:
@@ -49,7 +49,9 @@ def check_pods(spec: ClusterSpec, models: Models, catalog: Catalog, found: Ident
             else "and units to the pods they are in"
         )
         raise UnfitError(spec.error("FAB3020", message, "spines", "units_per_pod", help=REPIN))
-    beyond = sum(coordinate >= len(pods) * stride for coordinate in found.units)
+    beyond = sum(
+        unit.beside is None and unit.coordinate >= len(pods) * stride for unit in found.units.values()
+    )
     if beyond:
         more = (*pods, *(min(stride, beyond - at) for at in range(0, beyond, stride)))
         fits = _sized(spec, models, catalog, more, lock) is not None
@@ -57,7 +59,7 @@ def check_pods(spec: ClusterSpec, models: Models, catalog: Catalog, found: Ident
             spec.error(
                 "FAB3058",
                 f"{plural(len(pods), 'pod')} of {', '.join(map(str, pods))} units have room for {sum(pods)}; "
-                f"there are {len(found.units)}",
+                f"there are {found.places}",
                 "spines",
                 "units_per_pod",
                 help=f"`units_per_pod: [{', '.join(map(str, more))}]` holds them."

@@ -170,8 +170,10 @@ def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierNam
     host, spine, core = (cable.length_m for cable in (spec.cables.host, spec.cables.spine, spec.cables.core))
     found: dict[str, tuple[TierName, LinkKinds]] = {}
     for group, layout in enumerate(fabric.tor_layouts):
-        kinds: LinkKinds = Counter()
-        kinds[layout.slots[layout.down[0]].speed_gbps, host] += len(layout.down) - layout.reserved
+        if fabric.attachments[group].beside is not None:
+            continue
+        served = layout.down[: len(layout.down) - layout.reserved]
+        kinds: LinkKinds = Counter((layout.slots[index].speed_gbps, host) for index in served)
         if shape.spines:
             kinds[shape.uplink_gbps, spine] += shape.uplinks
         found[f"tor{group}"] = (TierName.TOR, kinds)

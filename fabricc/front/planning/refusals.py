@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.front.planning import topology
+from fabricc.front.planning.attachments import splits
 from fabricc.front.planning.layout import ports_at, speeds
 from fabricc.front.planning.models import UnfitError
-from fabricc.front.planning.tors import bottom_of, largest_unit, splits
+from fabricc.front.planning.tors import bottom_of, largest_unit
 from fabricc.front.spec.model import Tier
 
 if TYPE_CHECKING:
@@ -27,12 +28,16 @@ def islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Di
     remedies = []
     group, *others = spec.gpus.groups
     counted = not others and not group.racks
-    most = (ports_at(models.tor, bottom.hosts[0].speed_gbps) - spec.tors.reserved_ports) // bottom.per_tor
+    most = (
+        ports_at(models.tor, bottom.hosts[0].speed_gbps) - spec.tors.reserved_ports
+    ) // bottom.lead.rails_per_tor
     if counted and group.hosts <= most:
         remedies.append(f"`gpus.hosts_per_unit: {group.hosts}` puts them behind the ToRs of one unit.")
     tier = Tier(models.tor.name, spec.tors.nos)
     wanted, known = replace(spec, spines=tier), replace(models, spine=models.tor)
-    smaller = largest_unit(wanted, models.tor, bottom.hosts[0].speed_gbps, bottom.up_gbps, bottom.per_tor)
+    smaller = largest_unit(
+        wanted, models.tor, bottom.hosts[0].speed_gbps, bottom.up_gbps, bottom.lead.rails_per_tor
+    )
     for per_unit in (group.hosts_per_unit, smaller) if counted else (group.hosts_per_unit,):
         if per_unit != group.hosts_per_unit:
             changed = replace(group, hosts_per_unit=per_unit)
@@ -110,7 +115,7 @@ def spine_too_small(
 
 def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: Bottom, tors: int) -> str:
     """One sentence on the same hosts with spines for each rail, or "" where that does not fit either."""
-    if bottom.planes.by_rail > 1 or bottom.rails == bottom.per_tor or spec.spines is None:
+    if bottom.planes.by_rail > 1 or bottom.lead.rails == bottom.lead.rails_per_tor or spec.spines is None:
         return ""
     units = tors // bottom.sides
     apart = replace(spec, gpus=replace(spec.gpus, rails_apart=True))

@@ -9,6 +9,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric.model import TierName
 from fabricc.front.planning import topology
 from fabricc.front.planning.layout import ports_at
+from fabricc.front.planning.units import capacity_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +129,7 @@ def _down_gbps(layout: PortLayout) -> int:
 def _enough_uplinks(spec: ClusterSpec, fabric: Fabric, needed_gbps: Fraction) -> str:
     """The fewest uplinks of a ToR that leave `needed_gbps` with a spine lost, given the spines they would lead to."""
     shape, speed = fabric.shape, fabric.shape.uplink_gbps
-    units = max(max(fabric.units) + 1, spec.gpus.capacity_units or 0)
+    units = max(fabric.present, capacity_units(spec, fabric.host_models, fabric.attachments))
     tors = (shape.units_per_pod if shape.cores else units) * shape.tors_per_unit_plane
     tor, spine = (fabric.tiers[tier].model for tier in (TierName.TOR, TierName.SPINE))
     taken = max(_taken(tor, layout, speed) for layout in fabric.tor_layouts)

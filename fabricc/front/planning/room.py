@@ -44,7 +44,7 @@ def stride_rooms(fabric: Fabric) -> Iterator[Room]:
     yield Room("rail", "rails that share a ToR", shape.rails_per_tor, strides.rail)
     yield Room("nic_port", "ports of a NIC", shape.nic_ports, strides.nic_port)
     yield Room("group", "ToRs of a unit for one NIC port", shape.groups, strides.group)
-    yield Room("unit", "units, by their numbers", max(fabric.units) + 1, strides.unit)
+    yield Room("unit", "units, by their numbers", fabric.present, strides.unit)
     yield Room("uplink", "uplinks of a ToR", shape.uplinks, strides.uplink)
     yield Room("spine", "spines of a plane" + " and pod" * bool(shape.cores), shape.spines, strides.spine)
     yield Room("plane", "planes", shape.planes, strides.plane)
@@ -54,7 +54,7 @@ def stride_rooms(fabric: Fabric) -> Iterator[Room]:
 
 def port_rooms(fabric: Fabric) -> Iterator[Room]:
     """The room that cabling pins leave on the ports of each tier."""
-    shape, present = fabric.shape, max(fabric.units) + 1
+    shape, present = fabric.shape, fabric.present
     busiest = max(fabric.tor_layouts, key=_down_cages)
     yield Room("tor_up_cage", "cages of a ToR before its uplinks", _down_cages(busiest), _up_cage(busiest))
     if not shape.spines:
@@ -90,12 +90,12 @@ def full(spec: ClusterSpec, fabric: Fabric, found: Iterable[Room], *, pinned: bo
         found: the room of its pins.
         pinned: whether there is a lock; without one a larger capacity can still be declared.
     """
-    if spec.gpus.capacity_units is not None:
+    if spec.gpus.capacity is not None:
         return
     left = {room.pin: room.room - room.used for room in found}
     pods_full = not left.get("links_per_core", 0) and not left.get("units_per_pod", 1)
     tier = TierName.CORE if fabric.shape.cores else TierName.SPINE
-    units = max(fabric.units) + 1
+    units = fabric.present
     reasons = {
         f"the {tier.value}s have ports for {plural(units, 'unit')}, and all are taken": pods_full
         or not left.get("links_per_spine", 1),

@@ -31,6 +31,7 @@ class Sizing:
         tor_up_cage, spine_up_cage: cage position where the uplinks begin.
         most_uplinks: uplinks a ToR could physically have.
         needed_uplinks: host group index -> uplinks that its ToRs need.
+        bottom: what the ToR tier decided.
     """
 
     shape: Shape
@@ -42,6 +43,7 @@ class Sizing:
     spine_up_cage: int
     most_uplinks: int
     needed_uplinks: tuple[int, ...]
+    bottom: Bottom
 
     @property
     def pins(self) -> dict[str, int]:
@@ -105,9 +107,9 @@ def _shape(bottom: Bottom, spines: int, links: int) -> Shape:
     """The shape of a two-tier fabric, for one unit."""
     return Shape(
         planes=bottom.planes.count,
-        nic_ports=bottom.nic_ports,
-        rails=bottom.rails,
-        rails_per_tor=bottom.per_tor,
+        nic_ports=bottom.lead.nic_ports,
+        rails=bottom.lead.rails,
+        rails_per_tor=bottom.lead.rails_per_tor,
         hosts_per_unit=bottom.slots,
         pods=1,
         units_per_pod=1,
@@ -323,9 +325,16 @@ def _sizing(
     uplinks = Block(bottom.up_gbps, shape.uplinks)
     tors = tuple(
         arrange(
-            models.tor, Block(block.speed_gbps, block.count + reserved), uplinks, bottom.up_cage, reserved
+            models.tor,
+            Block(bottom.hosts[home].speed_gbps, bottom.hosts[home].count + reserved),
+            uplinks,
+            bottom.up_cage,
+            reserved,
+            bottom.beside[home],
         )
-        for block in bottom.hosts
+        for home in (
+            index if each.beside is None else each.beside for index, each in enumerate(bottom.attached)
+        )
     )
     layouts = tuple(layout for layout in tors if layout is not None)
     if spine is None or len(layouts) < len(tors):
@@ -340,4 +349,5 @@ def _sizing(
         spine_up_cage,
         bottom.most_uplinks,
         bottom.needed,
+        bottom,
     )

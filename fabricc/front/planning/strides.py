@@ -31,7 +31,12 @@ def power_of_two(number: int) -> int:
 
 
 def choose(
-    shape: Shape, units: int, most_uplinks: int, plan: AddressPlan, pins: Mapping[str, int] | None = None
+    shape: Shape,
+    units: int,
+    most_uplinks: int,
+    plan: AddressPlan,
+    pins: Mapping[str, int] | None = None,
+    rails_per_tor: int | None = None,
 ) -> Strides:
     """Strides for a new fabric: as roomy as the pools and the management network allow, so that growth finds room.
 
@@ -43,11 +48,12 @@ def choose(
         most_uplinks: uplinks a ToR could physically have.
         plan: the pools.
         pins: strides that are not to be chosen, by name.
+        rails_per_tor: most rails of a host that share a ToR, where that is not the shape's.
     """
     kept = {name: value for name, value in (pins or {}).items() if name in NAMES}
     tight = Strides(
         host=power_of_two(shape.hosts_per_unit),
-        rail=power_of_two(shape.rails_per_tor),
+        rail=power_of_two(rails_per_tor or shape.rails_per_tor),
         nic_port=power_of_two(shape.nic_ports),
         group=power_of_two(shape.groups),
         unit=power_of_two(units),

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.front.planning import topology
-from fabricc.front.planning.layout import Block, arrange, cages_for, ports_at, speeds
+from fabricc.front.planning.attachments import attachments, leader, refuse_apart
+from fabricc.front.planning.beside import CrowdedError, placed_beside, remedied
+from fabricc.front.planning.layout import Block, arrange, cages, cages_for, ports_at, speeds
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.planes import planes_of
+from fabricc.front.planning.units import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.catalog.model import HostModel, SwitchModel
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.shape import Attachment
     from fabricc.front.planning.models import Models
     from fabricc.front.planning.planes import Planes
     from fabricc.front.spec.model import ClusterSpec
@@ -28,17 +32,21 @@ class Bottom:
     """What the ToR tier decides.
 
     Attributes:
+        attached: host group index -> how its hosts are attached.
+        lead: of these, how those are that decide what a unit is.
         planes: sets of spines by rail and by NIC port; `sides`: ToRs per unit and plane.
+        hosts: host group index -> ports of its hosts on a ToR.
+        beside: host group index -> ports of hosts beside it on its ToRs, each with the cage position of the first.
         needed: host group index -> uplinks that the ratio asks for, or that the spec does of every ToR.
     """
 
-    rails: int
-    nic_ports: int
-    per_tor: int
+    attached: tuple[Attachment, ...]
+    lead: Attachment
     slots: int
     planes: Planes
     sides: int
     hosts: tuple[Block, ...]
+    beside: tuple[tuple[tuple[int, Block], ...], ...]
     up_gbps: int
     needed: tuple[int, ...]
     up_cage: int
@@ -56,85 +64,39 @@ def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bot
     Raises:
         UnfitError: the hosts do not fit the ToR.
     """
-    rails, nic_ports, host_gbps = _nics(spec, models)
-    per_tor = spec.gpus.rails_per_tor or rails
-    if rails % per_tor:
-        fitting = ", ".join(str(d) for d in topology.divisors(rails))
-        raise UnfitError(
-            spec.error(
-                "FAB3004",
-                f"{rails} rails cannot be shared out {per_tor} to a ToR",
-                "gpus",
-                "rails_per_tor",
-                help=f"Use one of {fitting}.",
-            )
-        )
+
+    def plannable(other: ClusterSpec) -> bool:
+        try:
+            _bottom_of(other, models, pins)
+        except UnfitError:
+            return False
+        return True
+
+    try:
+        return _bottom_of(spec, models, pins)
+    except CrowdedError as crowded:
+        attached, groups = attachments(spec, models), spec.gpus.groups
+        home = attached[crowded.index].beside or 0
+        homes = units_of(groups[home], attached[home].slots)
+        raise UnfitError(remedied(spec, crowded, homes, plannable)) from None
+
+
+def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
+    attached = attachments(spec, models)
+    lead = attached[leader(models.hosts, range(len(attached)))]
     one_tor = all(
-        cages_for(models.tor, Block(speed, group.hosts_per_unit * rails + spec.tors.reserved_ports))
+        cages_for(models.tor, Block(each.gbps, each.hosts * each.rails + spec.tors.reserved_ports))
         is not None
-        for group, speed in zip(spec.gpus.groups, host_gbps, strict=True)
+        for each in attached
     )
-    planes = planes_of(spec, rails, per_tor, nic_ports, one_tor)
-    slots = max(group.hosts_per_unit for group in spec.gpus.groups)
+    planes = planes_of(spec, lead.rails, lead.rails_per_tor, lead.nic_ports, one_tor)
+    refuse_apart(spec, attached, lead, planes)
+    slots = max(each.hosts for each in attached)
     up_gbps = link_speed(spec, models.tor, models.spine or models.tor, spec.tors.uplink_gbps, "tors")
-    groups = spec.gpus.groups
-    hosts = tuple(
-        Block(speed, group.hosts_per_unit * per_tor) for group, speed in zip(groups, host_gbps, strict=True)
-    )
-    tors = _tor_uplinks(spec, models, hosts, per_tor, up_gbps, pins)
-    sides = rails // per_tor * nic_ports // planes.count
-    return Bottom(rails, nic_ports, per_tor, slots, planes, sides, hosts, up_gbps, *tors)
-
-
-def _nics(spec: ClusterSpec, models: Models) -> tuple[int, int, tuple[int, ...]]:
-    """Rails, cabled NIC ports after splitting, and the speed of one of them per host group."""
-    rails = {model.rails for model in models.hosts}
-    if len(rails) > 1:
-        names = ", ".join(f"{m.name} {m.rails}" for m in models.hosts)
-        raise UnfitError(
-            spec.error(
-                "FAB3001",
-                f"host models differ in their number of rails: {names}",
-                "gpus",
-                help="Put models of different rail counts into fabrics of their own.",
-            )
-        )
-    ports, gbps = set(), []
-    for model in models.hosts:
-        options = splits(model)
-        fitting = {count: speed for count, speed in options.items() if count % spec.planes == 0}
-        if not fitting:
-            possible = ", ".join(str(n) for n in sorted({d for c in options for d in topology.divisors(c)}))
-            raise UnfitError(
-                spec.error(
-                    "FAB3002",
-                    f"{model.title} cannot be spread over {spec.planes} planes",
-                    "planes",
-                    help=f"Its NICs allow {possible}.",
-                )
-            )
-        count = model.ports_per_nic if model.ports_per_nic in fitting else min(fitting)
-        ports.add(count)
-        gbps.append(fitting[count])
-    if len(ports) > 1:
-        raise UnfitError(
-            spec.error(
-                "FAB3003",
-                "host models differ in their number of ports per NIC",
-                "gpus",
-                help="Put them into fabrics of their own.",
-            )
-        )
-    return rails.pop(), ports.pop(), tuple(gbps)
-
-
-def splits(model: HostModel) -> dict[int, int]:
-    """Ports of one NIC -> speed of each, unsplit and split."""
-    options = {model.ports_per_nic: model.port_gbps}
-    for split in model.nic.port_splits:
-        if split.children * split.speed_gbps == model.port_gbps:
-            options[model.ports_per_nic * split.children] = split.speed_gbps
-    return options
+    hosts = tuple(Block(each.gbps, each.ports) for each in attached)
+    sides = lead.tors * lead.nic_ports // planes.count
+    beside, needed, start, most = _tor_uplinks(spec, models, attached, hosts, up_gbps, pins)
+    return Bottom(attached, lead, slots, planes, sides, hosts, beside, up_gbps, needed, start, most)
 
 
 def link_speed(spec: ClusterSpec, low: SwitchModel, high: SwitchModel, asked: int | None, tier: str) -> int:
@@ -161,16 +123,20 @@ def link_speed(spec: ClusterSpec, low: SwitchModel, high: SwitchModel, asked: in
 def _tor_uplinks(
     spec: ClusterSpec,
     models: Models,
+    attached: tuple[Attachment, ...],
     hosts: tuple[Block, ...],
-    per_tor: int,
     up_gbps: int,
     pins: Mapping[str, int],
-) -> tuple[tuple[int, ...], int, int]:
-    """(uplinks by the ratio of each host group, cage position of the first, most uplinks that fit) of a ToR."""
+) -> tuple[tuple[tuple[tuple[int, Block], ...], ...], tuple[int, ...], int, int]:
+    """What is placed on a ToR beside and above its own hosts.
+
+    (ports of hosts beside them, uplinks by the ratio, both for each host group; cage position of the first uplink,
+    most uplinks that fit).
+    """
     tier, tor = spec.tors, models.tor
     ends = []
     for index, block in enumerate(hosts):
-        needed = block.count + tier.reserved_ports
+        needed, per_tor = block.count + tier.reserved_ports, attached[index].rails_per_tor
         end = cages_for(tor, Block(block.speed_gbps, needed))
         if end is None:
             has = ports_at(tor, block.speed_gbps)
@@ -186,33 +152,53 @@ def _tor_uplinks(
                 )
             )
         ends.append(end)
-    start = max(pins.get("tor_up_cage", 0), *ends)
+    own = [index for index, each in enumerate(attached) if each.beside is None]
+    placed = placed_beside(spec, tor, attached, {index: ends[index] for index in own}, pins)
+    up_cage = pins.get("tor_up_cage", len(tuple(cages(tor))))
+    low = [end for guests in placed for start, block in guests if (end := _end(tor, start, block)) <= up_cage]
+    start = max(pins.get("tor_up_cage", 0), *(ends[index] for index in own), *low)
     if "tor_up_cage" in pins and start > pins["tor_up_cage"]:
         raise UnfitError(
             pinned(spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus")
         )
-    most = _room(tor, up_gbps, start)
+    behind = min((first for guests in placed for first, _ in guests if first >= start), default=None)
+    most = _room(tor, up_gbps, start, behind)
     ratio = tier.oversubscription or 1.0
     if models.spine is None:
-        return tuple(0 for _ in hosts), start, most
-    uplinks = tuple(
-        tier.uplinks or topology.uplinks_needed(block.count * block.speed_gbps, ratio, up_gbps)
-        for block in hosts
-    )
+        return placed, tuple(0 for _ in hosts), start, most
+    down = [
+        sum(each.count * each.speed_gbps for each in (hosts[index], *(block for _, block in placed[index])))
+        for index in (each if home.beside is None else home.beside for each, home in enumerate(attached))
+    ]
+    uplinks = tuple(tier.uplinks or topology.uplinks_needed(gbps, ratio, up_gbps) for gbps in down)
     if max(uplinks) > most:
-        busiest = max(hosts, key=lambda block: block.count * block.speed_gbps)
-        raise UnfitError(too_many_uplinks(spec, tor, busiest, per_tor, up_gbps, max(uplinks), most))
-    return uplinks, start, most
+        busiest = max(own, key=lambda index: down[index])
+        if placed[busiest]:
+            message = (
+                f"a ToR of {spec.gpus.groups[busiest].name} has {down[busiest]:,} Gb/s down with the hosts beside its "
+                f"own: it needs {max(uplinks)} uplinks at {up_gbps}G, {tor.title} has room for {most}"
+            )
+            last = max(index for index, each in enumerate(attached) if each.beside == busiest)
+            raise CrowdedError(last, spec.error("FAB3073", message, *spec.gpus.groups[last].path))
+        per_tor = attached[busiest].rails_per_tor
+        raise UnfitError(too_many_uplinks(spec, tor, hosts[busiest], per_tor, up_gbps, max(uplinks), most))
+    return placed, uplinks, start, most
 
 
-def _room(model: SwitchModel, speed: int, start: int) -> int:
-    """Ports of a speed in the cages from a position on."""
+def _end(model: SwitchModel, start: int, block: Block) -> int:
+    """Cage position after a block that is known to fit."""
+    end = cages_for(model, block, start)
+    assert end is not None
+    return end
+
+
+def _room(model: SwitchModel, speed: int, start: int, end: int | None = None) -> int:
+    """Ports of a speed in the cages from a position on, up to another where one is given."""
     low, high = 0, ports_at(model, speed)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high) if cages_for(model, Block(speed, middle), start) is not None else (low, middle - 1)
-        )
+        needs = cages_for(model, Block(speed, middle), start)
+        low, high = (middle, high) if needs is not None and needs <= (end or needs) else (low, middle - 1)
     return low
 
 

@@ -13,7 +13,7 @@ from fabricc.fabric.shape import Strides
 from fabricc.front.planning.models import UnfitError, models_of
 from fabricc.front.planning.shape import size
 from fabricc.front.planning.strides import NAMES
-from fabricc.front.planning.units import digits, identities
+from fabricc.front.planning.units import capacity_units, digits, identities
 from fabricc.front.planning.uplinks import spread
 
 if TYPE_CHECKING:
@@ -99,20 +99,27 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
         return None
     strides = Strides(**{name: lock.strides.get(name, getattr(after.strides, name)) for name in NAMES})
     room = min(sizing.capacity_units, lock.strides.get("unit", sizing.capacity_units))
-    pod_stride = lock.strides.get("units_per_pod")
-    known = identities(spec, lock.units, lock.hosts, digits(spec, lock.strides), pod_stride).units
+    attached, pod_stride = sizing.bottom.attached, lock.strides.get("units_per_pod")
+    width = digits(spec, attached, capacity_units(spec, models.hosts, attached), lock.strides)
+    known = identities(spec, lock.units, lock.hosts, width, attached, pod_stride).units
     slots = lock.strides.get("host", sizing.shape.hosts_per_unit)
     units = {
-        coordinate: replace(unit, hosts={slot: name for slot, name in unit.hosts.items() if slot < slots})
+        coordinate: replace(
+            unit,
+            hosts={
+                slot: name for slot, name in unit.hosts.items() if attached[unit.group].seat(slot)[1] < slots
+            },
+        )
         for coordinate, unit in known.items()
-        if coordinate < room
+        if unit.home < room
     }
-    pods = -(-(max(units, default=0) + 1) // sizing.shape.units_per_pod)
+    pods = -(-(max((unit.home for unit in units.values()), default=0) + 1) // sizing.shape.units_per_pod)
     return replace(
         after,
         shape=replace(sizing.shape, pods=pods),
         strides=strides,
         units=units,
+        attachments=attached,
         tor_layouts=sizing.tor_layouts,
         tor_links=spread(spec, sizing, lock).links,
         spine_layout=sizing.spine_layout,
@@ -163,7 +170,7 @@ def compared(
         other = there is None or (old.name(at), was.switch(at)) != (new.name(there), becomes.switch(there))
         switches += other or bool(changed)
         if at.tier is TierName.TOR and (other or any(then[p][0] is not Direction.HOST for p in changed)):
-            behind.update(old.units[at.unit].hosts.values())
+            behind.update(unit.hosts[slot] for unit, slots, _ in links.served(old, at) for slot in slots)
     gpus = 0
     for unit in old.units.values():
         at_unit = unit.coordinate

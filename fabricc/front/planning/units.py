@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from itertools import count
+from dataclasses import field, replace
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.shape import Unit
+from fabricc.fabric.shape import GUEST_UNITS, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from fabricc.catalog.model import HostModel
+    from fabricc.fabric.shape import Attachment
     from fabricc.front.spec.model import ClusterSpec, HostGroup
 
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """Units by coordinate (ascending), and what the lock has to remember of them."""
+    """Units by coordinate, each before those beside it, and what the lock has to remember of them."""
 
     units: dict[int, Unit]
     locked_units: dict[str, int]
     locked_hosts: dict[str, tuple[int, int]]
+
+    @property
+    def present(self) -> int:
+        """Units with ToRs, up to the highest coordinate."""
+        return max(unit.home for unit in self.units.values()) + 1
+
+    @property
+    def places(self) -> int:
+        """Units with ToRs."""
+        return sum(1 for unit in self.units.values() if unit.beside is None)
+
+    @property
+    def guests(self) -> int:
+        """Units beside others, up to the highest coordinate that was ever given."""
+        return max((number - GUEST_UNITS + 1 for number in self.locked_units.values()), default=0)
 
 
 @dataclass(slots=True)
@@ -49,6 +66,12 @@ class _Memory:
         if named or self.every_unit:
             self.units[key] = coordinate
         return coordinate
+
+    def guest(self, key: str) -> int:
+        """The coordinate of a unit beside another: the remembered one, or one never given."""
+        if key not in self.units:
+            self.units[key] = max(GUEST_UNITS - 1, *self.units.values()) + 1
+        return self.units[key]
 
     def name(self, coordinate: int) -> str:
         """The generated name of a unit."""
@@ -93,13 +116,46 @@ class Digits:
     host: int
 
 
-def digits(spec: ClusterSpec, pins: Mapping[str, int]) -> Digits:
-    """Digits for a spec: those that the lock pins, or at least three for units and two for hosts."""
-    groups = spec.gpus.groups
-    units = sum(len(g.racks) or -(-(len(g.host_names) or g.hosts) // g.hosts_per_unit) for g in groups)
-    hosts = max(g.hosts_per_unit for g in groups)
+def capacity_units(spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequence[Attachment]) -> int:
+    """Units that hold the declared capacity: those present, and growth in units of the smallest group with GPUs.
+
+    0 where none is declared.
+
+    Args:
+        spec: the spec.
+        hosts: host group index -> model.
+        attached: likewise, how its hosts are attached.
+    """
+    if spec.gpus.capacity is None:
+        return 0
+    own = [index for index, each in enumerate(attached) if each.beside is None]
+    present = {index: units_of(spec.gpus.groups[index], attached[index].slots) for index in own}
+    room = sum(count * attached[index].slots for index, count in present.items())
+    step = min(attached[index].slots for index in ([i for i in own if hosts[i].gpus] or own))
+    return sum(present.values()) - (-max(0, spec.gpus.capacity - room) // step)
+
+
+def units_of(group: HostGroup, slots: int) -> int:
+    """Units (or racks) that the hosts of a group fill, the last one perhaps in part."""
+    return len(group.racks) or -(-group.hosts // slots)
+
+
+def digits(
+    spec: ClusterSpec, attached: Sequence[Attachment], capacity: int, pins: Mapping[str, int]
+) -> Digits:
+    """Digits for a spec: those that the lock pins, or at least three for units and two for hosts.
+
+    Args:
+        spec: the spec.
+        attached: how the hosts of each group are attached.
+        capacity: units to plan for.
+        pins: the lock's.
+    """
+    pairs = zip(spec.gpus.groups, attached, strict=True)
+    units = sum(units_of(group, each.slots) for group, each in pairs if each.beside is None)
+    hosts = max(each.slots for each in attached)
     return Digits(
-        pins.get("unit_digits") or max(3, len(str(max(units, spec.gpus.capacity_units or 0)))),
+        pins.get("unit_digits") or max(3, len(str(max(units, capacity)))),
         pins.get("host_digits") or max(2, len(str(hosts))),
     )
 
@@ -109,6 +165,7 @@ def identities(
     locked_units: Mapping[str, int],
     locked_hosts: Mapping[str, tuple[int, int]],
     width: Digits,
+    attached: Sequence[Attachment],
     pod_stride: int | None = None,
 ) -> Identities:
     """Give every unit and host of the spec its coordinate.
@@ -127,18 +184,24 @@ def identities(
         width=width,
         pods=Pods(listed, pod_stride or max(listed, default=1)),
     )
-    memory.used.update(memory.units.values())
+    memory.used.update(number for number in memory.units.values() if number < GUEST_UNITS)
     for unit, slot in memory.hosts.values():
         memory.slots.setdefault(unit, set()).add(slot)
     found: dict[int, Unit] = {}
-    for index, group in enumerate(groups):
+    for index, (group, slots) in enumerate(zip(groups, (each.slots for each in attached), strict=True)):
+        if group.beside is not None:
+            continue
         if group.racks:
             _racks(group, index, memory, found)
         elif group.host_names:
-            _named(group, index, memory, found)
+            _named(group, index, memory, found, slots)
         else:
-            _counted(group, index, memory, found)
-    return Identities(dict(sorted(found.items())), memory.units, memory.hosts)
+            _counted(group, index, memory, found, slots)
+    for index, group in enumerate(groups):
+        if group.beside is not None:
+            _beside(group, index, memory, found, attached[index])
+    ordered = sorted(found.values(), key=lambda unit: (unit.home, unit.coordinate))
+    return Identities({unit.coordinate: unit for unit in ordered}, memory.units, memory.hosts)
 
 
 def _racks(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]) -> None:
@@ -149,19 +212,19 @@ def _racks(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]
         found[coordinate] = Unit(coordinate, rack, index, hosts)
 
 
-def _counted(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]) -> None:
-    for number, first in enumerate(range(0, group.hosts, group.hosts_per_unit)):
+def _counted(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], slots: int) -> None:
+    for number, first in enumerate(range(0, group.hosts, slots)):
         coordinate = memory.unit(f"{group.name}/{number}", named=False)
         name = memory.name(coordinate)
-        hosts = memory.generated(name, min(group.hosts_per_unit, group.hosts - first))
+        hosts = memory.generated(name, min(slots, group.hosts - first))
         found[coordinate] = Unit(coordinate, name, index, hosts)
 
 
-def _named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]) -> None:
+def _named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], slots: int) -> None:
     """Hosts listed one by one keep their places; new ones fill the free slots of the group's units in order."""
     own = {
         coordinate: number
-        for number in range(-(-len(group.host_names) // group.hosts_per_unit) + len(memory.units))
+        for number in range(-(-len(group.host_names) // slots) + len(memory.units))
         if (coordinate := memory.units.get(f"{group.name}/{number}")) is not None
     }
     places: dict[int, dict[int, str]] = {coordinate: {} for coordinate in own}
@@ -176,7 +239,7 @@ def _named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]
     order = iter(sorted(own))
     current = next(order, None)
     for host in waiting:
-        while current is None or len(memory.slots.get(current, ())) >= group.hosts_per_unit:
+        while current is None or len(memory.slots.get(current, ())) >= slots:
             current = next(order, None)
             if current is None:
                 current = memory.unit(f"{group.name}/{next(numbers)}", named=True)
@@ -186,3 +249,32 @@ def _named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]
         if hosts:
             name = memory.name(coordinate)
             found[coordinate] = Unit(coordinate, name, index, dict(sorted(hosts.items())))
+
+
+def _beside(
+    group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], attached: Attachment
+) -> None:
+    """Hosts on the ToRs of another group's units, in the order of these; a unit of guests beside each that has any."""
+    homes = sorted(unit.coordinate for unit in found.values() if unit.group == attached.beside)
+    known = {memory.units.get(f"{group.name}/{home}", -1): home for home in homes}
+    staying: dict[int, list[str]] = {home: [] for home in homes}
+    waiting: list[str] = []
+    for name in group.host_names:
+        home = known.get(memory.hosts.get(name, (-2, 0))[0])
+        (waiting if home is None else staying[home]).append(name)
+    arriving, left = iter(waiting), group.hosts
+    for home in homes:
+        unit, key = found[home], f"{group.name}/{home}"
+        if group.host_names:
+            free = attached.slots - len(memory.slots.get(memory.units.get(key, -1), ()))
+            names = [*staying[home], *islice(arriving, max(0, free))]
+            hosts = {memory.slot(name, memory.guest(key)): name for name in names}
+        else:
+            here, left = min(attached.slots, left), left - min(attached.slots, left)
+            hosts = {
+                slot: f"{unit.name}-{group.name}{slot + 1:0{memory.width.host}d}" for slot in range(here)
+            }
+        if hosts:
+            coordinate = memory.guest(key)
+            found[coordinate] = Unit(coordinate, unit.name, index, dict(sorted(hosts.items())), beside=home)
+            found[home] = replace(unit, guests=(*unit.guests, coordinate))

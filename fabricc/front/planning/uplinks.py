@@ -76,7 +76,7 @@ def spread_findings(spec: ClusterSpec, sizing: Sizing, chosen: Spread) -> Iterat
     shape, busiest = sizing.shape, max(sizing.needed_uplinks)
     for group, needed, links in zip(spec.gpus.groups, sizing.needed_uplinks, chosen.links, strict=True):
         has = links * shape.spines
-        if needed == busiest or has <= needed or spec.tors.n_minus_1:
+        if group.beside is not None or needed == busiest or has <= needed or spec.tors.n_minus_1:
             continue
         each = f"{plural(links, 'link')} to each of {plural(shape.spines, 'spine')}"
         kept = (

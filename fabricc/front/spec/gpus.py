@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fabricc.front.spec.document import dotted
+from fabricc.front.spec.document import dotted, listed
 from fabricc.front.spec.model import Gpus, HostGroup
 
 if TYPE_CHECKING:
@@ -24,12 +24,21 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
     rails_apart = raw["wiring"] == "rail-only"
     wiring: str = "rail" if rails_apart else raw["wiring"]
     groups = [
-        group and replace(group, os=part.get("os", raw["os"]), nic=part.get("nic", raw.get("nic")))
+        group
+        and replace(
+            group,
+            os=part.get("os", raw["os"]),
+            nic=part.get("nic", raw.get("nic")),
+            rails_per_tor=part.get("rails_per_tor") if "groups" in raw else None,
+            beside=part.get("beside"),
+            traffic=part.get("class"),
+        )
         for part, path in _group_parts(raw, findings)
         for group in [_group(part, path, wiring, findings)]
     ]
     known = [group for group in groups if group is not None]
     _check_names(raw, known, findings)
+    _check_beside(known, findings)
     if len(known) < len(groups) or not groups:
         return None
     rails_per_tor = raw.get("rails_per_tor")
@@ -37,13 +46,8 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
         rails_per_tor = 1 if wiring == "rail" else ALL_RAILS
         assumptions.take(rails_per_tor, "gpus", "rails_per_tor")
     if "capacity" not in raw:
-        assumptions.take(sum(group.hosts for group in known), "gpus", "capacity")
-    return Gpus(tuple(known), wiring, rails_per_tor, _capacity_units(raw, known, findings), rails_apart)
-
-
-def units(group: HostGroup) -> int:
-    """Units (or racks) that the hosts of a group fill, the last one perhaps in part."""
-    return len(group.racks) or -(-group.hosts // group.hosts_per_unit)
+        assumptions.take(sum(group.hosts for group in known if group.beside is None), "gpus", "capacity")
+    return Gpus(tuple(known), wiring, rails_per_tor, _capacity(raw, known, findings), rails_apart)
 
 
 def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[Mapping[str, Any], KeyPath]]:
@@ -73,6 +77,15 @@ def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[M
 def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
     where = dotted(path)
     per_unit = _hosts_per_unit(raw, path, wiring, findings)
+    if "beside" in raw and "racks" in raw:
+        findings.error(
+            "FAB2076",
+            f"{where} has 'racks' and stands beside {raw['beside']}",
+            *path,
+            "racks",
+            help=f"Give `hosts`: they are dealt out over the racks of {raw['beside']}, hosts_per_rack to each.",
+        )
+        return None
     if ("hosts" in raw) == ("racks" in raw):
         have = "both 'hosts' and 'racks'" if "hosts" in raw else "neither 'hosts' nor 'racks'"
         findings.error(
@@ -265,12 +278,25 @@ def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Find
                 once("host", host, *group.path, "racks", rack, index)
 
 
-def _capacity_units(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> int | None:
-    """Units that hold `capacity` hosts: those present, and growth in units of the smallest group."""
-    if (capacity := raw.get("capacity")) is None:
-        return None
-    present = sum(group.hosts for group in groups)
-    if capacity < present:
+def _check_beside(groups: list[HostGroup], findings: Findings) -> None:
+    """A group stands beside one that has units of its own."""
+    names = {group.name: group for group in groups}
+    own = listed([f"`beside: {group.name}`" for group in groups if group.beside is None])
+    for group in groups:
+        if group.beside is None:
+            continue
+        home = names.get(group.beside)
+        if home is None or home.beside is not None:
+            what = "is no host group" if home is None else f"stands beside {home.beside} itself"
+            help_ = f"Write {own}." if own else "Leave it out: one group at least has units of its own."
+            findings.error("FAB2077", f"{group.beside} {what}", *group.path, "beside", help=help_)
+
+
+def _capacity(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> int | None:
+    """Hosts to plan for, those of groups beside others aside."""
+    present = sum(group.hosts for group in groups if group.beside is None)
+    capacity: int | None = raw.get("capacity")
+    if capacity is not None and capacity < present:
         findings.error(
             "FAB2007",
             f"gpus.capacity {capacity} is less than the {present} hosts present",
@@ -278,6 +304,4 @@ def _capacity_units(raw: Mapping[str, Any], groups: list[HostGroup], findings: F
             "capacity",
             help=f"The least that fits is {present}.",
         )
-    room = sum(units(group) * group.hosts_per_unit for group in groups)
-    growth: int = max(0, capacity - room)
-    return sum(map(units, groups)) - (-growth // min(group.hosts_per_unit for group in groups))
+    return capacity

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HostGroup:
-    """Hosts of one model; a unit (scalable unit or rack) holds hosts of one group only.
+    """Hosts of one model; a unit (scalable unit or rack) holds hosts of one group, and of groups beside it.
 
     Attributes:
         name: the group's name; `gpus` when the spec has a single, unnamed one.
@@ -37,6 +37,9 @@ class HostGroup:
         path: where the group stands in the spec.
         os: operating system and release of the hosts.
         nic: catalog name of their NICs, or None for those of the host model.
+        rails_per_tor: rails of these hosts that share a ToR, 0 for all; None: as the whole section has it.
+        beside: name of the group whose ToRs these hosts share, or None for units of their own.
+        traffic: name of the class of their applications, or None for the fabric's own choice.
     """
 
     name: str
@@ -49,6 +52,9 @@ class HostGroup:
     os: str = "ubuntu-24.04"
     nic: str | None = None
     rack_of: Mapping[str, str] = field(default_factory=dict)
+    rails_per_tor: int | None = None
+    beside: str | None = None
+    traffic: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +64,14 @@ class Gpus:
     Attributes:
         wiring: `rail` (NIC r of every host of a unit goes to ToR r) or `rack` (all NICs to the rack's ToR).
         rails_per_tor: rails that share a ToR: 1 for rail wiring, all of them for rack wiring.
-        capacity_units: units to dimension spines and strides for; None takes the present number.
+        capacity: hosts in units of their own to dimension spines and strides for; None takes the present number.
         rails_apart: no switch joins ToRs of different rails.
     """
 
     groups: tuple[HostGroup, ...]
     wiring: str
     rails_per_tor: int
-    capacity_units: int | None
+    capacity: int | None
     rails_apart: bool = False
 
 

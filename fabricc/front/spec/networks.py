@@ -129,21 +129,21 @@ def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> Clu
     `left_out`: groups whose hosts have no ports of this network.
     """
     assert spec.network is not None
-    wanted, capacity = spec.network.hosts_per_unit, spec.gpus.capacity_units
-    if wanted and capacity:
-        capacity = -(-capacity * max(group.hosts_per_unit for group in spec.gpus.groups) // wanted)
-    groups = []
+    wanted, groups = spec.network.hosts_per_unit, []
+    there = {group.name for index, group in enumerate(spec.gpus.groups) if index not in left_out}
     for index, group in enumerate(spec.gpus.groups):
         if index in left_out:
             continue
         units = [unit for unit in fabric.units.values() if unit.group == index]
         racks = {unit.name: tuple(unit.hosts.values()) for unit in units}
+        beside = group.beside if group.beside in there else None
         whole = HostGroup(
             group.name, group.model, sum(map(len, racks.values())), group.hosts_per_unit,
-            racks=racks, path=group.path, os=group.os,
+            racks=racks, path=group.path, os=group.os, beside=beside,
         )  # fmt: skip
-        if wanted is not None:
+        if wanted is not None or group.beside is not None or fabric.attachments[index].sets > 1:
             names = tuple(host for hosts in racks.values() for host in hosts)
-            whole = replace(whole, hosts_per_unit=wanted, host_names=names, racks={})
+            each = group.hosts_per_unit if wanted is None or beside else wanted
+            whole = replace(whole, hosts_per_unit=each, host_names=names, racks={})
         groups.append(whole)
-    return replace(spec, gpus=replace(spec.gpus, groups=tuple(groups), capacity_units=capacity))
+    return replace(spec, gpus=replace(spec.gpus, groups=tuple(groups)))

@@ -136,10 +136,14 @@ def strain(fabric: Fabric) -> str | None:
     )
 
 
+def _units(fabric: Fabric) -> int:
+    return fabric.counts()["units"]
+
+
 def largest_slice(fabric: Fabric, usable_kib: int) -> int:
     """How many units, with the spines they reach, fit into so much memory; 0 when not one does."""
     return bisect_right(
-        range(1, len(fabric.units) + 1), usable_kib, key=lambda n: demand(sliced(fabric, n)).memory_kib
+        range(1, _units(fabric) + 1), usable_kib, key=lambda n: demand(sliced(fabric, n)).memory_kib
     )
 
 
@@ -147,18 +151,18 @@ def _remedy(fabric: Fabric, usable_kib: int) -> str:
     """The largest part that fits."""
     if fits := largest_slice(fabric, usable_kib):
         return (
-            f"The largest slice that fits: --units {fits} of {len(fabric.units)}. "
+            f"The largest slice that fits: --units {fits} of {_units(fabric)}. "
             "The smallest with every prefix class: --sample."
         )
     sample = sampled(fabric)
     if demand(sample).memory_kib > usable_kib:
         return "Not even a sample fits; use a machine with more memory."
-    least = len(sample.units)
-    more = range(least + 1, len(fabric.units) + 1)
+    least = _units(sample)
+    more = range(least + 1, _units(fabric) + 1)
     most = least + bisect_right(more, usable_kib, key=lambda n: demand(sampled(fabric, n)).memory_kib)
     return (
         "Not even one unit with all its spines fits; the largest sample that does: "
-        f"--sample --units {most} of {len(fabric.units)}."
+        f"--sample --units {most} of {_units(fabric)}."
     )
 
 

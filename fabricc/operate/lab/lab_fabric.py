@@ -107,7 +107,7 @@ def _part(fabric: Fabric, units: int | None, sample: bool, differences: list[str
     part = sampled(fabric, units) if sample else sliced(fabric, units or 0)
     whole, kept = fabric.shape, part.shape
     differences.append(
-        f"{len(part.units)} of {len(fabric.units)} units; "
+        f"{part.counts()['units']} of {fabric.counts()['units']} units; "
         + (
             f"{kept.spines} of {whole.spines} spines a plane and pod, {kept.pods} of {whole.pods} pods"
             + (f", {kept.cores} of {whole.cores} cores a plane" if whole.cores else "")

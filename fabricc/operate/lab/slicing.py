@@ -25,7 +25,7 @@ def sliced(fabric: Fabric, units: int) -> Fabric:
         LabError: FAB8011, the fabric has not as many.
     """
     _require(fabric, units)
-    return _of_units(fabric, list(fabric.units)[:units])
+    return _of_units(fabric, [unit.coordinate for unit in fabric.places()][:units])
 
 
 def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
@@ -44,10 +44,11 @@ def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
     kept = _spread(fabric)
     if units is not None:
         _require(fabric, units)
-        others = [at for at in fabric.units if at // fabric.shape.units_per_pod < _PODS and at not in kept]
+        places = [unit.coordinate for unit in fabric.places()]
+        others = [at for at in places if at // fabric.shape.units_per_pod < _PODS and at not in kept]
         kept = [*kept, *others][:units]
         if len(kept) < units:
-            kept += [at for at in fabric.units if at not in kept][: units - len(kept)]
+            kept += [at for at in places if at not in kept][: units - len(kept)]
     part = _of_units(fabric, sorted(kept))
     return replace(part, shape=_fewer_spines(part.shape))
 
@@ -55,16 +56,21 @@ def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
 def _spread(fabric: Fabric) -> list[int]:
     """The first units of the first pods in turn, and the first of each host group that is missing then."""
     by_pod: dict[int, list[int]] = {}
-    for at in fabric.units:
+    for at in (unit.coordinate for unit in fabric.places()):
         by_pod.setdefault(at // fabric.shape.units_per_pod, []).append(at)
     pods = [found[:_UNITS_PER_POD] for pod, found in sorted(by_pod.items()) if pod < _PODS]
     kept = [at for turn in zip_longest(*pods) for at in turn if at is not None]
-    groups = {fabric.units[at].group for at in kept}
-    for at, unit in fabric.units.items():
-        if unit.group not in groups:
-            groups.add(unit.group)
+    groups = {group for at in kept for group in _groups(fabric, at)}
+    for at in (unit.coordinate for unit in fabric.places()):
+        if not groups.issuperset(_groups(fabric, at)):
+            groups.update(_groups(fabric, at))
             kept.append(at)
     return kept
+
+
+def _groups(fabric: Fabric, at: int) -> set[int]:
+    """The groups of the hosts on the ToRs of a unit."""
+    return {fabric.units[each].group for each in (at, *fabric.units[at].guests)}
 
 
 def _fewer_spines(shape: Shape) -> Shape:
@@ -86,12 +92,14 @@ def _fewer_spines(shape: Shape) -> Shape:
 
 
 def _of_units(fabric: Fabric, coordinates: Iterable[int]) -> Fabric:
-    """Some units with the pods up to their last."""
-    kept = {at: fabric.units[at] for at in coordinates}
-    pods = min(max(kept) // fabric.shape.units_per_pod + 1, fabric.shape.pods)
+    """Some units, with those beside them, and the pods up to their last."""
+    chosen = list(coordinates)
+    kept = {each: fabric.units[each] for at in chosen for each in (at, *fabric.units[at].guests)}
+    pods = min(max(chosen) // fabric.shape.units_per_pod + 1, fabric.shape.pods)
     return replace(fabric, units=kept, shape=replace(fabric.shape, pods=pods))
 
 
 def _require(fabric: Fabric, units: int) -> None:
-    if not 1 <= units <= len(fabric.units):
-        raise LabError("FAB8011", f"{units} units: the fabric has {len(fabric.units)}")
+    there = fabric.counts()["units"]
+    if not 1 <= units <= there:
+        raise LabError("FAB8011", f"{units} units: the fabric has {there}")

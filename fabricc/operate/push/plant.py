@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.links import links
+from fabricc.fabric.links import links, served
 from fabricc.fabric.model import Direction, TierName
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.operate.push.waves import TIERS, Member, Plant
@@ -74,16 +75,22 @@ def _redundancy(fabric: Fabric, at: SwitchId) -> str:
 
 
 def _carries(fabric: Fabric, at: SwitchId) -> Iterable[tuple[str, int]]:
-    shape, plane = fabric.shape, PLANE_LETTERS[at.plane]
+    plane = PLANE_LETTERS[at.plane]
     if at.tier is TierName.CORE:
         yield f"plane {plane} cores", 1
     elif at.tier is TierName.SPINE:
         yield _spines(fabric, at.pod, plane), 1
     else:
         yield f"plane {plane} ToRs", 1
-        if hosts := len(fabric.units[at.unit].hosts):
-            for rail in range(at.index * shape.rails_per_tor, (at.index + 1) * shape.rails_per_tor):
-                yield f"rail {rail}", hosts
+        for unit, slots, rails in served(fabric, at):
+            for rail in rails if slots else ():
+                yield _rail(fabric, unit.group, rail), len(slots)
+
+
+def _rail(fabric: Fabric, group: int, rail: int) -> str:
+    """A rail of the hosts with GPUs, which share what is left of it; of others, those of a model."""
+    model = fabric.host_models[group]
+    return f"rail {rail}" if model.gpus else f"rail {rail} of {model.name}"
 
 
 def _spines(fabric: Fabric, pod: int, plane: str) -> str:
@@ -92,11 +99,16 @@ def _spines(fabric: Fabric, pod: int, plane: str) -> str:
 
 def _totals(fabric: Fabric) -> dict[str, int]:
     shape = fabric.shape
-    hosts = sum(len(unit.hosts) for unit in fabric.units.values())
-    totals = {f"rail {rail}": hosts * shape.nic_ports for rail in range(shape.rails)}
-    with_cores = PLANE_LETTERS[: shape.port_planes]
-    for plane in PLANE_LETTERS[: shape.planes]:
-        totals[f"plane {plane} ToRs"] = len(fabric.units) * shape.tors_per_unit_plane
-        totals[f"plane {plane} cores"] = shape.cores if plane in with_cores else 0
+    totals = {f"rail {rail}": 0 for rail in range(shape.rails)}
+    tors: Counter[int] = Counter()
+    for unit in fabric.units.values():
+        attached = fabric.attachments[unit.group]
+        tors.update(tor.plane for tor in fabric.tor_ids(unit.coordinate))
+        for rail in range(attached.rails):
+            name = _rail(fabric, unit.group, rail)
+            totals[name] = totals.get(name, 0) + len(unit.hosts) * attached.nic_ports
+    for number, plane in enumerate(PLANE_LETTERS[: shape.planes]):
+        totals[f"plane {plane} ToRs"] = tors[number]
+        totals[f"plane {plane} cores"] = shape.cores if number < shape.port_planes else 0
         totals |= {_spines(fabric, pod, plane): shape.spines for pod in range(shape.pods)}
     return totals

@@ -17,6 +17,7 @@ from fabricc.proof.invariants.transit import kinds_of, routing_findings
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.fabric.shape import Wired
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.declared import Ratio
     from fabricc.proof.invariants.digest import HostDigest, Survey
@@ -74,7 +75,7 @@ class Census:
     def findings(
         self,
         planned: Mapping[str, int],
-        rails_per_tor: int,
+        wired: Mapping[int, Wired],
         groups: Mapping[int, int],
         declared: Mapping[int, Ratio],
         changed: Collection[str] | None = None,
@@ -83,13 +84,13 @@ class Census:
 
         Args:
             planned: totals in closed form, see `Fabric.counts`.
-            rails_per_tor: rails that share a ToR.
+            wired: unit -> how its hosts are to be wired.
             groups: unit -> host group.
             declared: tier -> oversubscription that the spec declares; none for a tier without one.
             changed: attributes of switches that are other than when all rules were last kept; None to ask every rule.
         """
         switches = sorted(self.switches, key=lambda s: s.name)
-        whole = Whole(self, switches, planned, rails_per_tor, groups, declared)
+        whole = Whole(self, switches, planned, wired, groups, declared)
         for attributes, rule in RULES_OF_THE_WHOLE:
             if changed is None or not attributes or not attributes.isdisjoint(changed):
                 yield from rule(whole)
@@ -101,7 +102,7 @@ class Whole(NamedTuple):
     census: Census
     switches: Sequence[SwitchDigest]
     planned: Mapping[str, int]
-    rails_per_tor: int
+    wired: Mapping[int, Wired]
     groups: Mapping[int, int]
     declared: Mapping[int, Ratio]
 
@@ -164,7 +165,7 @@ RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Findi
     (frozenset({"tier", "above", "below", "host_links"}), _counts),
     (frozenset(), lambda w: clos.oversubscription(w.switches, w.declared)),
     (frozenset({"tier", "plane", "pod", "above"}), lambda w: clos.planes(w.switches)),
-    (frozenset({"name"}), lambda w: clos.rails(w.switches, w.census.landings, w.rails_per_tor)),
+    (frozenset({"name"}), lambda w: clos.rails(w.switches, w.census.landings, w.wired)),
     (frozenset({"blocks"}), lambda w: overlaps((s.name, s.file, s.blocks) for s in w.switches)),
     (frozenset({"tier", "asn"}), lambda w: _repeated_asns(w.switches)),
     (frozenset({"asn", "outer_asns"}), lambda w: _outer_asns(w.switches)),

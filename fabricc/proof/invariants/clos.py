@@ -10,6 +10,7 @@ from fabricc.proof.invariants.rules import finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.fabric.shape import Wired
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.declared import Ratio
     from fabricc.proof.invariants.digest import SwitchDigest
@@ -150,12 +151,20 @@ def planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
 def rails(
     switches: Sequence[SwitchDigest],
     landings: Mapping[tuple[int, int, int], set[str]],
-    rails_per_tor: int,
+    wired: Mapping[int, Wired],
 ) -> Iterator[Finding]:
-    """Invariant 5: one ToR per unit, rail and NIC port; a ToR serves one unit, one NIC port and its share of rails."""
+    """Invariant 5: a ToR per unit, rail, NIC port and set; a ToR serves one unit, one NIC port, its share of rails.
+
+    Units that stand beside another count as that.
+
+    Args:
+        switches: all of them.
+        landings: unit, rail and NIC port of hosts -> the ToRs that they lead to.
+        wired: unit -> how its hosts are to be wired.
+    """
     served: dict[str, set[tuple[int, int, int]]] = {}
     for (unit, rail, nic_port), tors in sorted(landings.items()):
-        if len(tors) > 1:
+        if len(tors) > wired[unit].sets:
             message = (
                 f"rail {rail} (NIC port {nic_port}) of one unit leads to {' and '.join(sorted(tors)[:3])}"
             )
@@ -164,14 +173,13 @@ def rails(
             served.setdefault(tor, set()).add((unit, rail, nic_port))
     places = {s.name: (s.file, s.line) for s in switches}
     for tor, seats in sorted(served.items()):
-        units, on_rails, nic_ports = (len({seat[at] for seat in seats}) for at in range(3))
-        if units > 1 or nic_ports > 1 or on_rails > rails_per_tor:
-            message = (
-                f"{tor} serves {units} units, {on_rails} rails and {nic_ports} NIC ports; it is to serve "
-            )
-            yield finding(
-                5, message + f"1 unit, {rails_per_tor} rails and 1 NIC port", *places.get(tor, ("", 0))
-            )
+        homes, nic_ports = {wired[unit].home for unit, _, _ in seats}, {port for _, _, port in seats}
+        on_rails = Counter(unit for unit, _ in {(unit, rail) for unit, rail, _ in seats})
+        unit, most = max(on_rails.items(), key=lambda each: each[1] - wired[each[0]].rails_per_tor)
+        share = wired[unit].rails_per_tor
+        if len(homes) > 1 or len(nic_ports) > 1 or most > share:
+            message = f"{tor} serves {len(homes)} units, {most} rails and {len(nic_ports)} NIC ports; it is to serve "
+            yield finding(5, message + f"1 unit, {share} rails and 1 NIC port", *places.get(tor, ("", 0)))
 
 
 def mtus(switches: Sequence[SwitchDigest], largest_host: tuple[int, str, str, int]) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.fabric import HostId
-from fabricc.fabric.links import layout_key, links
+from fabricc.fabric.links import layout_key, links, served
 from fabricc.fabric.model import Direction, TierName
 from fabricc.review.diff.model import Renumbering
 from fabricc.review.diff.sides import SpecSide
@@ -103,7 +103,7 @@ def _key(fabric: Fabric, at: DeviceId) -> Hashable:
     if isinstance(at, HostId):
         return "host", fabric.units[at.unit].group
     if at.tier is TierName.TOR:
-        slots = tuple(fabric.units[at.unit].hosts)
+        slots = tuple((unit.group, *found) for unit, found, _ in served(fabric, at))
         return at.tier, layout_key(fabric, at), at.index, at.nic_port, slots
     if at.tier is TierName.SPINE:
         return at.tier, at.pod, at.plane
@@ -113,15 +113,19 @@ def _key(fabric: Fabric, at: DeviceId) -> Hashable:
 def _reach(side: SpecSide, name: str) -> dict[Rail, Fraction]:
     """Every rail behind a device, and its GPUs."""
     fabric, place = side.fabric, side.places[name]
-    shape = fabric.shape
     if isinstance(place, HostId):
         gpus = side.rail_gpus(place.unit)
-        return {(name, rail): gpus for rail in range(shape.rails)}
+        return {
+            (name, rail): gpus for rail in range(fabric.attachments[fabric.units[place.unit].group].rails)
+        }
     if place.tier is not TierName.TOR:
         return {}
-    gpus = side.rail_gpus(place.unit)
-    rails = range(place.index * shape.rails_per_tor, (place.index + 1) * shape.rails_per_tor)
-    return {(host, rail): gpus for host in fabric.units[place.unit].hosts.values() for rail in rails}
+    return {
+        (unit.hosts[slot], rail): side.rail_gpus(unit.coordinate)
+        for unit, slots, rails in served(fabric, place)
+        for slot in slots
+        for rail in rails
+    }
 
 
 def _sessions(side: SpecSide, name: str) -> frozenset[Link]:

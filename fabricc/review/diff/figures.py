@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Switch
 
-_COUNTS = {"gpus": "GPUs", "hosts": "hosts", "tors": "ToRs", "spines": "spines", "cores": "cores"}
+_COUNTS = {
+    "gpus": "GPUs",
+    "hosts": "hosts",
+    "hosts_without_gpus": "hosts without GPUs",
+    "tors": "ToRs",
+    "spines": "spines",
+    "cores": "cores",
+}
 
 
 def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transports: int) -> dict[str, str]:
@@ -35,9 +42,10 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
     found["BGP sessions"] = f"{links * transports:,}"
     if spines:
         found["rail bandwidth left when one spine fails"] = _percent(1 - Fraction(1, spines))
-    per_rail = Fraction(counts["gpus"], max(1, counts["hosts"] * rails))
+    with_gpus = counts["hosts"] - counts.get("hosts_without_gpus", 0)
+    per_rail = Fraction(counts["gpus"], max(1, with_gpus * rails))
     kept = _percent(1 - Fraction(1, shape["nic_ports"]))
-    hosts = min(shape["hosts_per_unit"], counts["hosts"])
+    hosts = min(shape["hosts_per_unit"], with_gpus)
     behind_tor = -(-hosts * shape["rails_per_tor"] * per_rail // 1)
     found["worst single switch"] = f"ToR, {plural(behind_tor, 'GPU')} keep {kept} of their bandwidth"
     behind_link = -(-per_rail // 1)

@@ -176,12 +176,18 @@ class SpecSide:
         if isinstance(device, Host):
             return host_view(device, host_files.planned(device), self.rail_gpus(device.unit))
         rail_gpus = Fraction(1) if device.unit is None else self.rail_gpus(device.unit)
-        return switch_view(device, back_ends.load(device.nos).planned(device), rail_gpus)
+        beside = self.fabric.units[device.unit].guests if device.unit is not None else ()
+        others = {
+            name: self.rail_gpus(guest)
+            for guest in beside
+            for name in self.fabric.units[guest].hosts.values()
+        }
+        return switch_view(device, back_ends.load(device.nos).planned(device), rail_gpus, others)
 
     def rail_gpus(self, unit: int) -> Fraction:
         """GPUs behind one rail of the hosts in a unit."""
-        model = self.fabric.host_models[self.fabric.units[unit].group]
-        return Fraction(model.gpus, self.fabric.shape.rails)
+        group = self.fabric.units[unit].group
+        return Fraction(self.fabric.host_models[group].gpus, self.fabric.attachments[group].rails)
 
     def files(self, name: str) -> Mapping[str, str]:
         """The device's files, rendered."""

@@ -51,7 +51,7 @@ class DeviceView:
         kind: `tor`, `spine`, `core` or `host`; `platform`: NOS and release.
         ports: name -> cabled port.
         sessions: neighbour key as facts have it -> port name.
-        rail_gpus: GPUs behind one rail of the hosts here.
+        rail_gpus: GPUs behind one rail of the hosts here; `others`: of those hosts that have another number.
     """
 
     name: str
@@ -63,6 +63,7 @@ class DeviceView:
     ports: Mapping[str, PortView]
     sessions: Mapping[str, str] = field(default_factory=dict)
     rail_gpus: Fraction = Fraction(1)
+    others: Mapping[str, Fraction] = field(default_factory=dict)
 
     @property
     def layout(self) -> dict[str, str]:
@@ -81,7 +82,7 @@ class DeviceView:
             ]  # the part of a host in a further network says so behind its name
             host, end = (own, name) if view.role == "rail" else (view.peer, view.peer_port)
             if match := _RAIL.fullmatch(end):
-                found[host, int(match[1])] = self.rail_gpus
+                found[host, int(match[1])] = self.others.get(host, self.rail_gpus)
         return found
 
     def place(self, path: str) -> tuple[str, str, str, str]:
@@ -118,7 +119,9 @@ def numbered_ports(
     return found
 
 
-def switch_view(switch: Switch, planned: Facts, rail_gpus: Fraction) -> DeviceView:
+def switch_view(
+    switch: Switch, planned: Facts, rail_gpus: Fraction, others: Mapping[str, Fraction] = MappingProxyType({})
+) -> DeviceView:
     """A planned switch; `planned` is what its back end states of it."""
     facts = dict(planned)
     platform = f"{switch.nos} {switch.release}".strip()
@@ -134,7 +137,8 @@ def switch_view(switch: Switch, planned: Facts, rail_gpus: Fraction) -> DeviceVi
     sessions = {session.remote or session.port: session.port for session in switch.bgp.sessions}
     ports = numbered_ports(cables, {port.name: number for number, port in enumerate(switch.ports)})
     return DeviceView(
-        switch.name, switch.tier.value, switch.nos, platform, switch.model.name, facts, ports, sessions, rail_gpus
+        switch.name, switch.tier.value, switch.nos, platform, switch.model.name, facts, ports, sessions, rail_gpus,
+        others,
     )  # fmt: skip
 
 

@@ -113,13 +113,15 @@ def _host_address(plan: PlanSources, address: Address, found: Found, where: tupl
     place = coordinates.host_link(fabric, offset)
     if place.missing:
         return _unassigned(plan, address, found, place, (where,), HOST_RULE)
-    tor, shape = place.switch, fabric.shape
-    rail = tor.index * shape.rails_per_tor + place.rail
-    (link,) = host_links(fabric, tor, (place.slot,), (rail,))
+    tor, unit = place.switch, fabric.units[place.host_unit]
+    attached = fabric.attachments[unit.group]
+    rail = attached.served(tor.index, tor.nic_port)[1][place.rail]
+    (link,) = host_links(fabric, tor, unit, (place.slot,), (rail,))
     name, port = fabric.name(tor), links.port_names(fabric, tor)[link.slot]
     near, far = (f"{name} {port}", f"{link.peer} {link.peer_port}")
     lower = place.end == 1
-    steps = formulas.host_link_formulas(fabric, tor, place.slot, place.rail, place.end)
+    number = attached.seat(place.slot)[1]
+    steps = formulas.host_link_formulas(fabric, tor, unit.coordinate, number, place.rail, place.end)
     block = int(steps[0].value)
     other = found.pool.address(offset ^ 1)
     details = (
@@ -134,7 +136,7 @@ def _host_address(plan: PlanSources, address: Address, found: Found, where: tupl
     origins = (
         *plan.all_of([found.key]),
         *strides(plan, "host", "rail", "unit", "nic_port"),
-        *identity_origins(plan, tor.unit, place.slot),
+        *identity_origins(plan, unit.coordinate, place.slot),
     )
     title = f"link of {far} to {near}" if lower else f"link of {near} to {far}"
     return _answer(address, title, details, HOST_RULE, (*steps, _last(found, offset)), origins)

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts.words import rule_priority
+from fabricc.fabric import addresses as adr
+from fabricc.fabric import links
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Host, HostPort, TierName
 from fabricc.fabric.queue_pairs import MOST
@@ -100,7 +102,12 @@ def _aggregate(subject: Subject, path: str, value: Value) -> Closed:
     pool = _hosts_pool(subject, found[0]) if found else None
     if pool is None or at is None or at.tier is not TierName.TOR:
         return Closed()
-    steps = formulas.aggregate_formulas(subject.plan.fabric, at, pool)
+    fabric, unit = subject.plan.fabric, at.unit
+    for each, _, _ in links.served(fabric, at):
+        block = adr.tor_block(fabric.strides, each.coordinate, at.index, at.nic_port)
+        if found and found[0] == pool.prefix(block, fabric.aggregate_bits()):
+            unit = each.coordinate
+    steps = formulas.aggregate_formulas(fabric, at, unit, pool)
     return Closed(steps, (), strides(subject.plan, "host", "rail", "unit", "nic_port"))
 
 
@@ -184,9 +191,9 @@ def _table(subject: Subject, path: str, _value: Value) -> Closed:
     port = subject.port_of(path)
     if not isinstance(port, HostPort):
         return Closed()
+    attached = subject.plan.fabric.attachments[_host_group(subject, path)]
     numbers: formulas.Numbers = {
-        "first": _FIRST_TABLE, "rail": port.rail, "nic_ports": subject.plan.fabric.shape.nic_ports,
-        "nic_port": port.nic_port,
+        "first": _FIRST_TABLE, "rail": port.rail, "nic_ports": attached.nic_ports, "nic_port": port.nic_port,
     }  # fmt: skip
     expression = "first + rail * nic_ports + nic_port"
     if number := subject.plan.fabric.number:
@@ -199,6 +206,16 @@ def _table(subject: Subject, path: str, _value: Value) -> Closed:
         rule_priority(port.table),
     )
     return Closed((table, priority))
+
+
+def _host_group(subject: Subject, path: str) -> int:
+    """The host group that a path is about: a host's own, or that of the host at a ToR's port."""
+    fabric, unit, port = subject.plan.fabric, subject.device.unit, subject.port_of(path)
+    if unit is None:
+        return 0
+    peer = port.peer.device if port is not None and port.peer and subject.on == "switch" else ""
+    units = [fabric.units[unit], *(fabric.units[guest] for guest in fabric.units[unit].guests)]
+    return next((each.group for each in units if peer in each.hosts.values()), units[0].group)
 
 
 def _queue_pairs(subject: Subject, _path: str, _value: Value) -> Closed:
@@ -242,12 +259,12 @@ def _speed(subject: Subject, path: str, _value: Value) -> Closed:
     if port is None or port.peer is None:
         return Closed()
     if kind == "host":
-        unit = subject.device.unit
-        model = fabric.host_models[fabric.units[unit].group if unit is not None else 0]
+        group = _host_group(subject, path)
+        model, attached = fabric.host_models[group], fabric.attachments[group]
         rows = (
             Row("ports of a NIC", model.ports_per_nic, "", model.sources.get("ports_per_nic", "catalog")),
             Row("speed of one", model.port_gbps, "Gb/s", model.sources.get("port_gbps", "catalog")),
-            Row("ports after splitting", fabric.shape.nic_ports, "", "a multiple of the planes"),
+            Row("ports after splitting", attached.ports_per_nic, "", "a multiple of the planes"),
         )
         return Closed((), rows)
     low, high = (TierName.TOR, TierName.SPINE) if kind == "spine" else (TierName.SPINE, TierName.CORE)

@@ -11,7 +11,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.links import tor_id
 from fabricc.fabric.model import TierName
-from fabricc.fabric.shape import SwitchId
+from fabricc.fabric.shape import GUEST_UNITS, SwitchId
 from fabricc.review.explain.formulas import link_pool_bits
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Place(NamedTuple):
         tier: of the switch; coordinates that it has not are -1.
         member: `index` of the switch: which ToR group, spine or core.
         slot, rail: of a host link: the host in its unit and the rail among those of the ToR, else -1.
+        host_unit: of a host link: the host's unit, which is another than the ToR's where it stands beside others.
         uplink: of an uplink, else -1.
         end: the offset is that of the upper end (0) or the lower one (1) of a link; 0 elsewhere.
         missing: why there is no such thing; "" when there is.
@@ -44,6 +45,7 @@ class Place(NamedTuple):
     uplink: int = -1
     end: int = 0
     missing: str = ""
+    host_unit: int = -1
 
     @property
     def switch(self) -> SwitchId:
@@ -53,19 +55,26 @@ class Place(NamedTuple):
 
 def host_link(fabric: Fabric, offset: int) -> Place:
     """The host link at an offset in the hosts pool."""
-    strides, shape = fabric.strides, fabric.shape
+    strides = fabric.strides
     link, end = divmod(offset, 2)
-    link, slot = divmod(link, strides.host)
+    link, number_ = divmod(link, strides.host)
     link, rail = divmod(link, strides.rail)
     link, unit = divmod(link, strides.unit)
     group, nic_port = divmod(link, strides.nic_port)
-    place = _tor(fabric, unit, group, nic_port)
-    missing = place.missing
-    if not missing and rail >= shape.rails_per_tor:
-        missing = f"a ToR has {plural(shape.rails_per_tor, 'rail')} of a host, not number {rail + 1}"
-    if not missing and slot not in fabric.units[unit].hosts:
-        missing = f"{fabric.units[unit].name} has no host in slot {slot}"
-    return place._replace(slot=slot, rail=rail, end=end, missing=missing)
+    beside = GUEST_UNITS + strides.unit - 1 - unit
+    host_unit = beside if beside in fabric.units else unit
+    known = fabric.units.get(host_unit)
+    place = _tor(fabric, known.home if known else unit, group, nic_port)
+    if known is None or place.missing:
+        return place._replace(slot=number_, rail=rail, end=end, host_unit=host_unit)
+    attached, missing = fabric.attachments[known.group], ""
+    slot = attached.slot(group // attached.tors, number_)
+    slots, rails = attached.served(group, nic_port)
+    if rail >= attached.rails_per_tor:
+        missing = f"a ToR has {plural(attached.rails_per_tor, 'rail')} of a host, not number {rail + 1}"
+    elif not rails or slot not in slots or slot not in known.hosts:
+        missing = f"{known.name} has no host in slot {slot}"
+    return place._replace(slot=slot, rail=rail, end=end, missing=missing, host_unit=host_unit)
 
 
 def fabric_link(fabric: Fabric, offset: int) -> Place:
@@ -170,13 +179,15 @@ def _tor_of(fabric: Fabric, number: int) -> Place:
 def _tor(fabric: Fabric, unit: int, group: int, nic_port: int) -> Place:
     shape = fabric.shape
     at = tor_id(fabric, unit, group, nic_port)
-    missing = ""
-    if unit not in fabric.units:
+    missing, found = "", fabric.units.get(unit)
+    if found is None:
         missing = f"there is no unit {unit}: {_units(fabric)}"
     elif group >= shape.groups:
         missing = f"a unit has {plural(shape.groups, 'ToR')} per NIC port, not number {group + 1}"
     elif nic_port >= shape.nic_ports:
         missing = f"a NIC has {plural(shape.nic_ports, 'cabled port')}, not number {nic_port + 1}"
+    elif at not in fabric.tor_ids(unit):
+        missing = f"no host of {found.name} is on ToR group {group}, NIC port {nic_port}"
     return Place(TierName.TOR, at.plane, at.pod, unit, group, nic_port, missing=missing)
 
 
@@ -206,5 +217,5 @@ def _core_of(fabric: Fabric, number: int) -> Place:
 
 
 def _units(fabric: Fabric) -> str:
-    first, last = min(fabric.units), max(fabric.units)
-    return f"units go from {first} to {last}, with room for {fabric.strides.unit}"
+    first = min(unit.coordinate for unit in fabric.places())
+    return f"units go from {first} to {fabric.present - 1}, with room for {fabric.strides.unit}"

@@ -63,18 +63,32 @@ NUMBER_STRIDES = {
 """The strides that a switch's number is made with."""
 
 
-def block_formula(fabric: Fabric, at: SwitchId) -> Formula:
-    """Offset of a ToR's block in the hosts pool, see `addresses.tor_block`."""
+def block_formula(fabric: Fabric, at: SwitchId, unit: int) -> Formula:
+    """Offset in the hosts pool of a ToR's block for the hosts of a unit, see `addresses.tor_block`.
+
+    Units beside others count from the end of the stride.
+    """
     numbers = stride_numbers(fabric.strides, "nic_port", "unit", "rail", "host")
-    numbers |= {"group": at.index, "nic_port": at.nic_port, "unit": at.unit}
+    numbers |= {"group": at.index, "nic_port": at.nic_port, "unit": adr.unit_number(fabric.strides, unit)}
     symbols = "((group * nic_port_stride + nic_port) * unit_stride + unit) * rail_stride * host_stride * 2"
-    value = adr.tor_block(fabric.strides, at.unit, at.index, at.nic_port)
+    value = adr.tor_block(fabric.strides, unit, at.index, at.nic_port)
     return formula("block", symbols, numbers, value)
 
 
-def host_link_formulas(fabric: Fabric, at: SwitchId, slot: int, rail: int, end: int) -> tuple[Formula, ...]:
-    """Offset of one end of a host link in the hosts pool; `rail` counts in the ToR, `end` is 1 at the host."""
-    block = block_formula(fabric, at)
+def host_link_formulas(
+    fabric: Fabric, at: SwitchId, unit: int, slot: int, rail: int, end: int
+) -> tuple[Formula, ...]:
+    """Offset of one end of a host link in the hosts pool.
+
+    Args:
+        fabric: the fabric.
+        at: the ToR.
+        unit: that of the host.
+        slot: among the hosts of that unit behind the ToR; `rail`: among the rails that it serves.
+        rail: see there.
+        end: 1 at the host.
+    """
+    block = block_formula(fabric, at, unit)
     value = int(block.value) + adr.in_block(fabric.strides, slot, rail) + end
     numbers: Numbers = {"block": block.value, "rail_in_tor": rail, "slot": slot, "end": end}
     numbers |= stride_numbers(fabric.strides, "host")
@@ -139,9 +153,9 @@ def address_formula(pool: Pool, offset: int) -> Formula:
     return formula("address", "pool + offset", numbers, pool.address(offset))
 
 
-def aggregate_formulas(fabric: Fabric, at: SwitchId, pool: Pool) -> tuple[Formula, ...]:
-    """A ToR's aggregate: where its block begins, and how long it is."""
-    block = block_formula(fabric, at)
+def aggregate_formulas(fabric: Fabric, at: SwitchId, unit: int, pool: Pool) -> tuple[Formula, ...]:
+    """A ToR's aggregate for the hosts of a unit: where its block begins, and how long it is."""
+    block = block_formula(fabric, at, unit)
     return block, address_formula(pool, int(block.value)), length_formula(fabric, pool)
 
 

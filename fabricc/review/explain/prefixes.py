@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
+from fabricc.fabric import links
 from fabricc.review.explain import coordinates, formulas
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.model import Explanation, Statement
@@ -22,7 +23,6 @@ from fabricc.review.explain.pools import (
 )
 
 if TYPE_CHECKING:
-    from fabricc.fabric.fabric import Fabric
     from fabricc.review.explain.coordinates import Place
     from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.pools import Found
@@ -55,13 +55,13 @@ def explain_prefix(plan: PlanSources, text: str) -> Explanation:
                 if offset_in(found.pool, network.network_address) is not None
                 else None
             )
-            if place is not None and fabric.units.get(place.unit) is not None and not _no_tor(fabric, place):
+            if (
+                place is not None
+                and place.unit in fabric.units
+                and place.switch in fabric.tor_ids(place.unit)
+            ):
                 return _aggregate(plan, network, found, place)
     return _part(plan, network)
-
-
-def _no_tor(fabric: Fabric, place: Place) -> bool:
-    return place.member >= fabric.shape.groups or place.nic_port >= fabric.shape.nic_ports
 
 
 def _pool(plan: PlanSources, network: Network, found: Found) -> Explanation:
@@ -80,7 +80,9 @@ def _pool(plan: PlanSources, network: Network, found: Found) -> Explanation:
 
 def _aggregate(plan: PlanSources, network: Network, found: Found, place: Place) -> Explanation:
     fabric, tor = plan.fabric, place.switch
-    used = len(fabric.units[tor.unit].hosts) * fabric.shape.rails_per_tor
+    served = next(((slots, rails) for unit, slots, rails in links.served(fabric, tor)
+                   if unit.coordinate == place.host_unit), ([], range(0)))  # fmt: skip
+    used = len(served[0]) * len(served[1])
     details = (
         ("device", fabric.name(tor)),
         ("holds", f"{used} host links, room for {fabric.strides.host * fabric.strides.rail}"),
@@ -89,9 +91,9 @@ def _aggregate(plan: PlanSources, network: Network, found: Found, place: Place) 
     origins = (
         *plan.all_of([found.key]),
         *strides(plan, "host", "rail", "unit", "nic_port"),
-        *identity_origins(plan, tor.unit),
+        *identity_origins(plan, place.host_unit),
     )
-    steps = formulas.aggregate_formulas(fabric, tor, found.pool)
+    steps = formulas.aggregate_formulas(fabric, tor, place.host_unit, found.pool)
     statement = Statement("aggregate", str(network), AGGREGATE_RULE, steps, (), origins, docs=DOCS)
     title = f"aggregate of {fabric.name(tor)}"
     return Explanation("prefix", str(network), title, details, (statement,))

@@ -32,7 +32,7 @@ def addressing(fabric: Fabric, where: str) -> Section:
     """The section on addresses; `where` names the file with every address by itself."""
     plan = fabric.addresses
     numbered = "numbered" if plan.numbered else "unnumbered (RFC 8950)"
-    units = max(fabric.units) + 1
+    units = fabric.present
     lead = (
         f"Links between switches are {numbered}. Numbers are pinned for {plural(fabric.strides.unit, 'unit')}; "
         f"{units:,} of them are taken. Growth within this room changes no address that is in use."
@@ -99,9 +99,14 @@ def _pool_row(name: str, holds: str, pool: Pool, used: int) -> Row:
 def growth_rows(fabric: Fabric) -> Iterator[Row]:
     """What there is of each coordinate, what switches have ports for, and what the lock has numbers for."""
     shape, strides = fabric.shape, fabric.strides
-    units = max(fabric.units) + 1
+    units = fabric.present
     ports, bound = port_room(fabric)
-    hosts = max(len(unit.hosts) for unit in fabric.units.values())
+    hosts = max(
+        len(slots)
+        for unit in fabric.places()
+        for tor in fabric.tor_ids(unit.coordinate)
+        for _, slots, _ in links.served(fabric, tor)
+    )
     yield "units", units, ports, strides.unit, bound
     yield (
         "hosts of a unit",

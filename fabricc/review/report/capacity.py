@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.review.report.kinds import host_port_gbps, tor_kinds
+from fabricc.review.report.kinds import tor_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -100,13 +100,12 @@ def capacity(fabric: Fabric) -> Capacity:
     shape = fabric.shape
     tors: dict[tuple[int, int], dict[tuple[int, int], int]] = {}
     for kind, count in tor_kinds(fabric).items():
-        down = kind.hosts * shape.rails_per_tor * host_port_gbps(fabric, kind.group)
         cell = tors.setdefault((kind.pod, kind.plane), {})
-        widths = (down, fabric.uplinks(kind.group) * shape.uplink_gbps)
+        widths = (kind.down_gbps, fabric.uplinks(kind.group) * shape.uplink_gbps)
         cell[widths] = cell.get(widths, 0) + count
     spine_up = shape.spines * shape.spine_uplinks * shape.core_link_gbps
     cells = {at: Cell(found, spine_up) for at, found in sorted(tors.items())}
-    return Capacity(cells, len(fabric.units), len({pod for pod, _ in cells}))
+    return Capacity(cells, fabric.counts()["units"], len({pod for pod, _ in cells}))
 
 
 def evenly(links: Sequence[int]) -> int:

@@ -113,12 +113,14 @@ def _switches(fabric: Fabric) -> str:
 
 def _figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...]) -> Iterator[Figure]:
     counts, whole = fabric.counts(), capacity(fabric)
-    per_host = sorted({fabric.host_models[unit.group].gpus for unit in fabric.units.values()})
+    with_gpus = {fabric.host_models[unit.group].gpus for unit in fabric.units.values()} - {0}
+    per_host, without = sorted(with_gpus or {0}), counts.get("hosts_without_gpus", 0)
+    others = f", {without:,} without" if without else ""
     each = " to ".join(str(number) for number in {per_host[0]: None, per_host[-1]: None})
     yield Figure(
         f"{counts['gpus']:,}",
         "GPUs",
-        f"{plural(counts['hosts'], 'host')} of {each}, {plural(counts['units'], 'unit')}",
+        f"{plural(counts['hosts'] - without, 'host')} of {each}{others}, {plural(counts['units'], 'unit')}",
     )
     switches = sum(counts[f"{tier.value}s"] for tier in fabric.tiers)
     yield Figure(f"{switches:,}", "switches", _switches(fabric))

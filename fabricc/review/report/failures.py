@@ -23,7 +23,7 @@ def failures(fabric: Fabric, *, hashed: bool) -> tuple[Failure, ...]:
         hashed: whether switches hash over next hops, as ECMP does.
     """
     whole = capacity(fabric)
-    present = sorted({unit.group for unit in fabric.units.values() if unit.hosts})
+    present = sorted({unit.group for unit in fabric.places() if unit.hosts})
     places = [place(fabric, group) for group in present]
     found: list[Failure] = []
     for at in places:

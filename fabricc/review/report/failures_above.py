@@ -36,7 +36,7 @@ def above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[
     kept = 1 - Fraction(1, shape.port_planes) * (1 - beyond)
     after = whole.narrowed(at.pod, 0, share, shape.spine_uplinks * shape.core_link_gbps)
     width = f"{_of_each(fabric, groups, shape.spines - 1)} at every ToR{_of_its(fabric)}"
-    lost = shape.tors_per_unit_plane * sum(units * fabric.tor_links[group] for group, units in groups.items())
+    lost = sum(tors * fabric.tor_links[group] for group, tors in groups.items())
     lost += shape.spine_uplinks
     part = Part("Spine", fabric.name(spine), counts["spines"])
     gpus = _gpus_of_pod(fabric, at.pod) // shape.rail_planes
@@ -63,9 +63,9 @@ def _of_its(fabric: Fabric) -> str:
 
 
 def _groups_of_pod(fabric: Fabric, pod: int) -> Counter[int]:
-    """Host group -> its units in a pod."""
-    per_pod = fabric.shape.units_per_pod
-    return Counter(unit.group for coordinate, unit in fabric.units.items() if coordinate // per_pod == pod)
+    """Host group -> its ToRs in the first plane of a pod."""
+    tors = ((unit.group, tor) for unit in fabric.places() for tor in fabric.tor_ids(unit.coordinate))
+    return Counter(group for group, tor in tors if (tor.pod, tor.plane) == (pod, 0))
 
 
 def _of_each(fabric: Fabric, groups: Iterable[int], spines: int) -> str:
@@ -173,6 +173,6 @@ def _gpus_of_pod(fabric: Fabric, pod: int) -> int:
     """GPUs of a pod."""
     return sum(
         len(unit.hosts) * fabric.host_models[unit.group].gpus
-        for coordinate, unit in fabric.units.items()
-        if coordinate // fabric.shape.units_per_pod == pod
+        for unit in fabric.units.values()
+        if unit.home // fabric.shape.units_per_pod == pod
     )

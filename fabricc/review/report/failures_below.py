@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.review.report.failure import BEYOND, Part, above_nics, at_access, both_halves, one_half
+from fabricc.review.report.kinds import down_gbps
 from fabricc.review.report.losses import (
     Hit,
     at_nics,
@@ -30,50 +31,54 @@ if TYPE_CHECKING:
 
 def below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
     """What fails at the hosts of a group and at their ToRs, looked at in one place."""
-    shape, unit = fabric.shape, fabric.units[at.unit]
+    unit, attached = fabric.units[at.unit], fabric.attachments[at.group]
     alike = [each for each in fabric.units.values() if each.group == at.group]
-    tors = len(alike) * shape.tors_per_unit
+    tors = fabric.tor_counts()[at.group]
     tor = first_name(fabric, at.unit)
     yield from _cables(fabric, whole, at, sum(len(each.hosts) for each in alike), tors)
-    links = len(at.slots) * shape.rails_per_tor + fabric.uplinks(at.group)
-    hit = at_nics(fabric, at.group, tor_ports(fabric, at.slots))
+    links = len(at.slots) * attached.rails_per_tor + fabric.uplinks(at.group)
+    hit = at_nics(fabric, at.group, tor_ports(fabric, at.group, at.slots))
     after = whole.without_tors(at.pod, 0, at.down_gbps, at.up_gbps)
     yield at_access(Part("ToR", tor, tors), links, hit, one_half(whole, after))
-    if shape.spines:
+    if fabric.shape.spines:
         yield from _uplinks(fabric, whole, at, Part("", tor, tors))
-    after = whole
-    for plane in range(shape.planes):
-        after = after.without_tors(at.pod, plane, at.down_gbps, at.up_gbps, shape.tors_per_unit_plane)
-    gpus = len(at.slots) * fabric.host_models[at.group].gpus
+    after, of_unit = whole, list(fabric.tor_ids(at.unit))
+    for each in of_unit:
+        after = after.without_tors(at.pod, each.plane, down_gbps(fabric, each), at.up_gbps)
+    gpus = len(unit.hosts) * fabric.host_models[at.group].gpus
     part = Part("Power of a whole unit: its hosts and ToRs", unit.name, len(alike))
-    dark = Hit(len(at.slots), gpus, 0, Fraction(1))
-    yield replace(at_access(part, shape.tors_per_unit * links, dark, both_halves(whole, after)), device=False)
+    dark = Hit(len(unit.hosts), gpus, 0, Fraction(1))
+    yield replace(at_access(part, len(of_unit) * links, dark, both_halves(whole, after)), device=False)
 
 
 def _cables(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -> Iterator[Failure]:
     """A host's link, a cage of a ToR that serves several, and a NIC that has several ports."""
-    shape, first = fabric.shape, at.slots[0]
+    attached, first = fabric.attachments[at.group], at.slots[0]
     host, tor = fabric.units[at.unit].hosts[first], first_name(fabric, at.unit)
     cases: list[tuple[Part, list[NicPort]]] = []
     link = "Host link: cable, or transceiver at either end"
-    cases.append((Part(link, f"{host} to {tor}", hosts * shape.rails * shape.nic_ports), [(first, 0, 0)]))
+    cases.append(
+        (Part(link, f"{host} to {tor}", hosts * attached.rails * attached.nic_ports), [(first, 0, 0)])
+    )
     shared = shared_host_ports(fabric, at)
     if len(shared) > 1:
         layout = fabric.tor_layouts[at.group]
-        used = [slot * shape.rails_per_tor + rail for slot in at.slots for rail in range(shape.rails_per_tor)]
+        per_tor = attached.rails_per_tor
+        used = [attached.seat(slot)[1] * per_tor + rail for slot in at.slots for rail in range(per_tor)]
         number = tors * len({layout.slots[layout.down[index]].cage for index in used})
         cases.append((Part("Split cage of a ToR, host side: its transceiver", tor, number), shared))
-    if shape.nic_ports > 1:
-        ports = [(first, 0, port) for port in range(shape.nic_ports)]
-        cases.append((Part("NIC with all its ports", host, hosts * shape.rails), ports))
-    speed = at.down_gbps // (len(at.slots) * shape.rails_per_tor)
+    if attached.nic_ports > 1:
+        ports = [(first, 0, port) for port in range(attached.nic_ports)]
+        cases.append((Part("NIC with all its ports", host, hosts * attached.rails), ports))
     for part, lost in cases:
         after = whole
         for (port, _), count in Counter(
-            (port, rail // shape.rails_per_tor) for _, rail, port in lost
+            (port, rail // attached.rails_per_tor) for _, rail, port in lost
         ).items():
-            narrower = (at.down_gbps - count * speed, at.up_gbps)
-            after = after.changed(at.pod, port % shape.planes, {(at.down_gbps, at.up_gbps): -1, narrower: 1})
+            narrower = (at.down_gbps - count * attached.gbps, at.up_gbps)
+            after = after.changed(
+                at.pod, port % fabric.shape.planes, {(at.down_gbps, at.up_gbps): -1, narrower: 1}
+            )
         yield at_access(part, len(lost), at_nics(fabric, at.group, lost), one_half(whole, after))
 
 

@@ -52,14 +52,14 @@ class Kind:
 def kinds(fabric: Fabric) -> tuple[Kind, ...]:
     """Every kind of switch, ToRs first; the numbers of all kinds add up to all switches.
 
-    A ToR is told by its host group and the slots with hosts, a spine by its links to the units of its pod. Switches
+    A ToR is told by its host groups and the slots with hosts, a spine by its links to the units of its pod. Switches
     that overrides change, and the ends of their cables, are kinds of their own.
     """
     touched = _touched(fabric)
-    slots = {coordinate: (unit.group, tuple(unit.hosts)) for coordinate, unit in fabric.units.items()}
     pods: Counter[int] = Counter()
-    for coordinate, unit in fabric.units.items():
-        pods[coordinate // fabric.shape.units_per_pod] += fabric.tor_links[unit.group]
+    for unit in fabric.places():
+        for tor in fabric.tor_ids(unit.coordinate):
+            pods[tor.pod] += fabric.tor_links[unit.group]
     counts: dict[object, int] = {}
     samples: dict[object, SwitchId] = {}
     for at in fabric.switch_ids():
@@ -67,7 +67,7 @@ def kinds(fabric: Fabric) -> tuple[Kind, ...]:
         if touched and (name := fabric.name(at)) in touched:
             key = name
         elif at.tier is TierName.TOR:
-            key = slots[at.unit]
+            key = tuple((unit.group, *slots) for unit, slots, _ in links.served(fabric, at))
         else:
             key = (at.tier, pods[at.pod]) if at.tier is TierName.SPINE else at.tier
         samples.setdefault(key, at)
@@ -100,29 +100,34 @@ def cables(found: tuple[Kind, ...]) -> Counter[Cable]:
 
 
 class TorKind(NamedTuple):
-    """ToRs of one host group, pod and plane with equally many hosts."""
+    """ToRs of one host group, pod and plane whose hosts can send as much, Gb/s."""
 
     group: int
     pod: int
     plane: int
-    hosts: int
+    down_gbps: int
 
 
 def tor_kinds(fabric: Fabric) -> Counter[TorKind]:
     """How many ToRs of each kind there are."""
-    shape = fabric.shape
     found: Counter[TorKind] = Counter()
-    for coordinate, unit in fabric.units.items():
-        for plane in range(shape.planes):
-            pod = coordinate // shape.units_per_pod
-            found[TorKind(unit.group, pod, plane, len(unit.hosts))] += shape.tors_per_unit_plane
+    for unit in fabric.places():
+        for tor in fabric.tor_ids(unit.coordinate):
+            found[TorKind(unit.group, tor.pod, tor.plane, down_gbps(fabric, tor))] += 1
     return found
 
 
+def down_gbps(fabric: Fabric, tor: SwitchId) -> int:
+    """What the hosts on a ToR can send into it."""
+    return sum(
+        len(slots) * len(rails) * host_port_gbps(fabric, unit.group)
+        for unit, slots, rails in links.served(fabric, tor)
+    )
+
+
 def host_port_gbps(fabric: Fabric, group: int) -> int:
-    """Speed of the host ports of a host group's ToRs."""
-    layout = fabric.tor_layouts[group]
-    return layout.slots[layout.down[0]].speed_gbps
+    """Speed of the ports of a host group."""
+    return fabric.attachments[group].gbps
 
 
 def fullest_unit(fabric: Fabric, group: int) -> int:

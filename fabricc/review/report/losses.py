@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
 from fabricc.review.report.capacity import evenly
-from fabricc.review.report.kinds import fullest_unit, host_port_gbps
+from fabricc.review.report.kinds import down_gbps, fullest_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,24 +37,24 @@ class Hit(NamedTuple):
 
 def at_nics(fabric: Fabric, group: int, ports: Iterable[NicPort]) -> Hit:
     """Who is hit when these ports of hosts of one unit have no link; GPUs that share a NIC share its fate."""
-    shape = fabric.shape
+    attached = fabric.attachments[group]
     nics, weight = _gpu_nics(fabric, group)
     per_host: Counter[int] = Counter()
     per_gpu: Counter[tuple[int, int]] = Counter()
     for slot, rail, _ in set(ports):
         per_host[slot] += 1
         per_gpu[slot, rail // nics] += 1
-    total = nics * shape.nic_ports
+    total = nics * attached.nic_ports
     cut = sum(1 for lost in per_gpu.values() if lost >= total)
     reduced = [lost for lost in per_gpu.values() if lost < total]
-    hosts = sum(1 for lost in per_host.values() if lost == shape.rails * shape.nic_ports)
+    hosts = sum(1 for lost in per_host.values() if lost == attached.rails * attached.nic_ports)
     kept = 1 - Fraction(max(reduced, default=0), total)
     return Hit(hosts, ceil(cut * weight), ceil(len(reduced) * weight), kept)
 
 
 def _gpu_nics(fabric: Fabric, group: int) -> tuple[int, Fraction]:
     """NICs that serve one GPU, and GPUs that such NICs serve."""
-    gpus, rails = fabric.host_models[group].gpus, fabric.shape.rails
+    gpus, rails = fabric.host_models[group].gpus, fabric.attachments[group].rails
     if gpus and rails > gpus and rails % gpus == 0:
         return rails // gpus, Fraction(1)
     return 1, Fraction(gpus, rails)
@@ -63,7 +63,8 @@ def _gpu_nics(fabric: Fabric, group: int) -> tuple[int, Fraction]:
 def tor_share(fabric: Fabric, group: int) -> Fraction:
     """Share of a GPU's ports that one ToR of its unit serves, of those that it serves at all."""
     nics, _ = _gpu_nics(fabric, group)
-    return Fraction(min(fabric.shape.rails_per_tor, nics), nics * fabric.shape.nic_ports)
+    attached = fabric.attachments[group]
+    return Fraction(min(attached.rails_per_tor, nics), nics * attached.nic_ports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Place:
     """The fullest unit of a host group, where losses are the largest, and what its first ToR carries.
 
     Attributes:
+        slots: of its own hosts on that ToR.
         down_gbps, up_gbps: of one ToR, of the hosts present and of all uplinks.
         served: GPUs of one ToR.
     """
@@ -91,34 +93,33 @@ class Place:
 
 def place(fabric: Fabric, group: int) -> Place:
     """The place where a host group is looked at."""
-    shape = fabric.shape
-    unit = fullest_unit(fabric, group)
-    slots = tuple(fabric.units[unit].hosts)
-    hit = at_nics(fabric, group, tor_ports(fabric, slots))
-    down = len(slots) * shape.rails_per_tor * host_port_gbps(fabric, group)
+    shape, unit = fabric.shape, fullest_unit(fabric, group)
+    tor = links.tor_id(fabric, unit, 0, 0)
+    slots = tuple(next(links.served(fabric, tor))[1])
+    hit = at_nics(fabric, group, tor_ports(fabric, group, slots))
     return Place(
         group,
         unit,
         unit // shape.units_per_pod,
         slots,
-        down,
+        down_gbps(fabric, tor),
         fabric.uplinks(group) * shape.uplink_gbps,
         hit.gpus + hit.reduced,
     )
 
 
-def tor_ports(fabric: Fabric, slots: tuple[int, ...]) -> list[NicPort]:
-    """The NIC ports that a unit's first ToR serves."""
-    return [(slot, rail, 0) for slot in slots for rail in range(fabric.shape.rails_per_tor)]
+def tor_ports(fabric: Fabric, group: int, slots: tuple[int, ...]) -> list[NicPort]:
+    """The NIC ports of a unit's own hosts that its first ToR serves."""
+    return [(slot, rail, 0) for slot in slots for rail in range(fabric.attachments[group].rails_per_tor)]
 
 
 def shared_host_ports(fabric: Fabric, at: Place) -> list[NicPort]:
     """The NIC ports on that cage of a unit's first ToR that serves the most; one where cages are not split."""
-    layout, per_tor = fabric.tor_layouts[at.group], fabric.shape.rails_per_tor
+    layout, attached = fabric.tor_layouts[at.group], fabric.attachments[at.group]
     found: dict[int, list[NicPort]] = {}
     for slot in at.slots:
-        for rail in range(per_tor):
-            cage = layout.slots[layout.down[slot * per_tor + rail]].cage
+        for rail in range(attached.rails_per_tor):
+            cage = layout.slots[layout.down[attached.seat(slot)[1] * attached.rails_per_tor + rail]].cage
             found.setdefault(cage, []).append((slot, rail, 0))
     return max(found.values(), key=len)
 

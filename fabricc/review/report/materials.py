@@ -127,13 +127,14 @@ def _cage_rows(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
 def _nic_rows(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
     """The NICs' cages of each host group, by the medium of their links."""
     ports: Counter[tuple[int, str]] = Counter()
+    of_host = {name: unit.group for unit in fabric.units.values() for name in unit.hosts.values()}
     for kind in kinds:
         for link in kind.links:
             if link.direction is Direction.HOST:
-                ports[fabric.units[kind.at.unit].group, link.medium] += kind.count
+                ports[of_host[link.peer], link.medium] += kind.count
     for (group, medium), count in sorted(ports.items()):
         model = fabric.host_models[group]
-        split = fabric.shape.nic_ports // model.ports_per_nic
+        split = fabric.attachments[group].ports_per_nic // model.ports_per_nic
         use = _use(split, host_port_gbps(fabric, group))
         yield f"{model.title}, NIC", use, medium, ceil(Fraction(count, split)), count
 

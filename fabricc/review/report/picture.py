@@ -198,16 +198,15 @@ def _pod(
     dots = min(_ELLIPSIS, width / (shown + 1)) * gaps
     each = min(280.0, (width - dots - (len(pod.units) - 1) * _GAP) / shown)
     at = x + (width - each * shown - dots - (len(pod.units) - 1) * _GAP) / 2
-    tors = fabric.shape.tors_per_unit
-    few = shown * tors * fabric.shape.spines <= _MOST_LINES
+    few = shown * fabric.shape.tors_per_unit * fabric.shape.spines <= _MOST_LINES
     for unit in pod.units:
         if unit is None:
             yield from _left_out(at, y + 70, dots, pod.left_out, "unit")
             at += dots + _GAP
             continue
-        centres = _squares(at, each, tors)
+        centres = _squares(at, each, unit.tors)
         yield svg.rect(at, y, each, HEIGHT - 4, "unit", 4)
-        if few and len(centres) == tors and all(strip.whole for strip in spines):
+        if few and len(centres) == unit.tors and all(strip.whole for strip in spines):
             yield from _single_links(fabric.shape.planes, unit.links, centres, spines, y)
         else:
             for strip in spines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
@@ -24,11 +25,12 @@ _CROSSING = 4
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit drawn: its name, its hosts by name, GPUs, and links of its ToRs to each spine."""
+    """A unit drawn: its name, the hosts on its ToRs by name, GPUs, ToRs, and links of these to each spine."""
 
     name: str
     hosts: tuple[str, ...]
     gpus: int
+    tors: int
     links: int
 
 
@@ -63,8 +65,8 @@ class Scene:
 def scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
     """What is shown of a fabric."""
     by_pod: dict[int, list[int]] = {}
-    for coordinate in fabric.units:
-        by_pod.setdefault(coordinate // fabric.shape.units_per_pod, []).append(coordinate)
+    for unit in fabric.places():
+        by_pod.setdefault(unit.coordinate // fabric.shape.units_per_pod, []).append(unit.coordinate)
     shown, left_out = _some(sorted(by_pod), _PODS)
     most = _UNITS[sum(1 for pod in shown if pod is not None)]
     if fabric.shape.planes > 1:
@@ -101,9 +103,12 @@ def _pod(fabric: Fabric, pod: int, coordinates: Sequence[int], most: int) -> Pod
 
 def _unit(fabric: Fabric, coordinate: int) -> Unit:
     unit = fabric.units[coordinate]
-    hosts = tuple(unit.hosts.values())
-    gpus = len(hosts) * fabric.host_models[unit.group].gpus
-    return Unit(unit.name, hosts, gpus, fabric.tor_links[unit.group])
+    every = [unit, *(fabric.units[guest] for guest in unit.guests)]
+    hosts = tuple(name for each in every for name in each.hosts.values())
+    gpus = sum(len(each.hosts) * fabric.host_models[each.group].gpus for each in every)
+    return Unit(
+        unit.name, hosts, gpus, sum(1 for _ in fabric.tor_ids(coordinate)), fabric.tor_links[unit.group]
+    )
 
 
 def _heading(tier: TierName, count: int) -> str:
@@ -119,7 +124,8 @@ def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Itera
         yield f"and {plural(len(found) - 2, 'other kind')}"
     shape = fabric.shape
     if kind == "host" and found:
-        yield f"{shape.nic_ports * shape.rails} per host"
+        each = sorted({attached.rails * attached.nic_ports for attached in fabric.attachments}, reverse=True)
+        yield f"{' or '.join(map(str, each))} per host"
     if kind == "spine" and found:
         most, *fewer = (f"{shape.spines * links} per ToR, {links} per spine" for links in _tor_links(fabric))
         yield most
@@ -150,6 +156,7 @@ def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
         f"{rails} and {plural(shape.rails * shape.nic_ports, 'port')} per host. {wired}"
         + (f", port by port ({shape.nic_ports} ports per NIC)." if shape.nic_ports > 1 else ".")
     )
+    yield from _without_gpus(fabric)
     if shape.port_planes > 1:
         letters = ", ".join(PLANE_LETTERS[: shape.port_planes]) if shape.rail_planes == 1 else "of each rail"
         yield f"The NIC ports spread over {shape.port_planes} planes ({letters}) that share no switch."
@@ -184,7 +191,20 @@ def _uplinks_in_words(fabric: Fabric, tors: int) -> str:
         f"{plural(shape.spines * links, 'uplink')} of {shape.uplink_gbps}G, {links} to each"
         for links in _tor_links(fabric)
     )
+    numbers = {sum(1 for _ in fabric.tor_ids(unit.coordinate)) for unit in fabric.places()}
+    of_unit = " or ".join(map(str, sorted(numbers, reverse=True)))
     return (
-        f"{plural(tors, 'ToR')}, {shape.tors_per_unit} in each unit; a ToR has {each} "
+        f"{plural(tors, 'ToR')}, {of_unit} in each unit; a ToR has {each} "
         f"of the {plural(shape.spines, 'spine')} of {where}."
     )
+
+
+def _without_gpus(fabric: Fabric) -> Iterator[str]:
+    """The hosts of each group that has no GPUs."""
+    present = Counter(unit.group for unit in fabric.units.values() for _ in unit.hosts)
+    for group, hosts in sorted(present.items()):
+        attached, model = fabric.attachments[group], fabric.host_models[group]
+        if not model.gpus:
+            where = "in units of their own" if attached.beside is None else "on ToRs of other hosts"
+            ports = times(attached.rails * attached.nic_ports, f"{attached.gbps}G")
+            yield f"{plural(hosts, 'host')} without GPUs ({model.title}), {ports} each, {where}."

@@ -125,12 +125,13 @@ def _ports(kind: Kind, ways: tuple[Direction, ...]) -> str:
 
 
 def _unit_rows(fabric: Fabric) -> Iterator[Row]:
-    alike: dict[tuple[int, int], list[str]] = {}
+    alike: dict[tuple[int, int, int], list[str]] = {}
     for unit in fabric.units.values():
-        alike.setdefault((unit.group, len(unit.hosts)), []).append(unit.name)
-    for (group, hosts), names in sorted(alike.items(), key=lambda each: (each[0][0], -each[0][1])):
+        tors = sum(1 for _ in fabric.tor_ids(unit.home))
+        alike.setdefault((unit.group, len(unit.hosts), tors), []).append(unit.name)
+    for (group, hosts, tors), names in sorted(alike.items(), key=lambda each: (each[0][0], -each[0][1])):
         model = fabric.host_models[group]
-        yield span(names), len(names), model.title, hosts, hosts * model.gpus, fabric.shape.tors_per_unit
+        yield span(names), len(names), model.title, hosts, hosts * model.gpus, tors
 
 
 def _pod_table(fabric: Fabric) -> Table:
@@ -138,9 +139,9 @@ def _pod_table(fabric: Fabric) -> Table:
     shape = fabric.shape
     units: dict[int, int] = {}
     gpus: dict[int, int] = {}
-    for coordinate, unit in fabric.units.items():
-        pod = coordinate // shape.units_per_pod
-        units[pod] = units.get(pod, 0) + 1
+    for unit in fabric.units.values():
+        pod = unit.home // shape.units_per_pod
+        units[pod] = units.get(pod, 0) + (unit.beside is None)
         gpus[pod] = gpus.get(pod, 0) + len(unit.hosts) * fabric.host_models[unit.group].gpus
     alike: dict[tuple[int, int], list[int]] = {}
     for pod in sorted(units):

@@ -43,19 +43,18 @@ def unit_picture(
     fabric: Fabric, unit: Unit, x: float, width: float, centres: Sequence[float], y: float
 ) -> str:
     """A unit with the squares of its ToRs at `centres`; its frame lies below the links and is drawn before."""
-    shape = fabric.shape
     boxes = _boxes(unit, x, width)
-    styles = [f"switch plane{plane_of(at, centres, shape.planes) % COLOURS}" for at in range(len(centres))]
+    styles = [
+        f"switch plane{plane_of(at, centres, fabric.shape.planes) % COLOURS}" for at in range(len(centres))
+    ]
     most = max(4, int((width - 8) / LETTER))
     parts = [
-        *_links(
-            boxes, centres, y, each=len(boxes) == len(unit.hosts) and len(centres) == shape.tors_per_unit
-        ),
-        *squares(centres, y + TORS, shape.tors_per_unit, styles),
+        *_links(boxes, centres, y, each=len(boxes) == len(unit.hosts) and len(centres) == unit.tors),
+        *squares(centres, y + TORS, unit.tors, styles),
         *_hosts(unit, boxes, most, y),
         svg.text(x + width / 2, y + _NAME, shortened(unit.name, most), "name", "middle"),
     ]
-    hosts, tors = plural(len(unit.hosts), "host"), plural(shape.tors_per_unit, "ToR")
+    hosts, tors = plural(len(unit.hosts), "host"), plural(unit.tors, "ToR")
     return svg.titled(parts, f"{unit.name}: {hosts}, {unit.gpus:,} GPUs, {tors}")
 
 

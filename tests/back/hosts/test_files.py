@@ -298,7 +298,7 @@ def test_any_host_is_read_back_as_planned(
     low, high = (ipaddress.IPv4Address(2 * number) for number in numbers)
     low6 = ipaddress.IPv6Address((0xFD00 << 112) + 2 * numbers[0])
     port = replace(
-        base.ports[0], mtu=mtu, cable_m=cable, table=table, pci=f"0000:{pci:02x}:00.0", nic_port=nic_port,
+        base.ports[0], mtu=mtu, cable_m=cable, table=table, pci=f"0000:{pci:02x}:00.0", on_nic=nic_port,
         ipv4=f"{low + 1}/31" if 4 in families else None, gateway4=str(low) if 4 in families else None,
         ipv6=f"{low6 + 1}/127" if 6 in families else None, gateway6=str(low6) if 6 in families else None,
     )  # fmt: skip

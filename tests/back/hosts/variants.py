@@ -25,7 +25,8 @@ def dual_port() -> Host:
         for nic_port, plane in enumerate("ab"):
             ports.append(
                 replace(
-                    port, name=f"{port.name}{plane}", nic_port=nic_port, plane=nic_port, rdma=f"{port.rdma}{plane}",
+                    port, name=f"{port.name}{plane}", rdma=f"{port.rdma}{plane}",
+                    nic_port=nic_port, on_nic=nic_port, plane=nic_port,
                     peer=Peer(f"su001-tor1{plane}", f"p{port.rail}"), table=100 + 2 * port.rail + nic_port,
                     ipv4=f"10.{port.rail}.{nic_port}.1/31", gateway4=f"10.{port.rail}.{nic_port}.0",
                 )

@@ -42,8 +42,7 @@ def test_every_section_reaches_the_value() -> None:
     h100, b200 = spec.gpus.groups
     assert (h100.hosts, dict(h100.racks)) == (4, {"a01": (), "a02": ("node3", "node4")})
     assert (b200.hosts, b200.host_names, b200.path) == (3, ("big1", "big2", "big3"), ("gpus", "groups", 1))
-    # Four units hold eight hosts; the other 56 of the capacity need 28 more units of two.
-    assert (spec.gpus.wiring, spec.gpus.rails_per_tor, spec.gpus.capacity_units) == ("rack", 0, 32)
+    assert (spec.gpus.wiring, spec.gpus.rails_per_tor, spec.gpus.capacity) == ("rack", 0, 64)
     assert (spec.spines.oversubscription, spec.spines.units_per_pod) == (7.0, 192)
     assert spec.cores is not None
     assert spec.priorities[2].dscps == (24, 26)

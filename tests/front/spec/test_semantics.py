@@ -14,6 +14,16 @@ def rack(racks: str) -> str:
     return RACK.replace("hosts: 128", f"racks: {racks}")
 
 
+def beside(group: str, words: str, wiring: str = "rail") -> str:
+    """A second group, of storage nodes, that stands beside one."""
+    gpus = (
+        f"  wiring: {wiring}\n  groups:\n    - {{name: a, model: dgx-b200, hosts: 64, hosts_per_unit: 32}}\n"
+        f"    - {{name: b, model: storage-2x400, beside: {group}, hosts_per_unit: 4, {words}}}\n"
+    )
+    start, end = SHORT.index("  hosts: 128"), SHORT.index("tors:")
+    return SHORT[:start] + gpus + SHORT[end:]
+
+
 def classes(*lines: str) -> str:
     head, tail = SHORT.split("  rdma:")
     return head + "".join(f"  {each}\n" for each in lines) + tail[tail.index("mtu:") :]
@@ -28,6 +38,9 @@ FIRES = {
     "FAB2003 missing": (SHORT.replace("  hosts_per_unit: 32\n", ""), {"FAB2003"}),
     "FAB2003 twice": (RACK.replace("hosts_per_unit: 32", "hosts_per_unit: 32\n  hosts_per_rack: 32"), {"FAB2003"}),
     "FAB2003 per rack with rail wiring": (SHORT.replace("hosts_per_unit", "hosts_per_rack"), {"FAB2003"}),
+    "FAB2076": (beside("a", "racks: 2", "rack"), {"FAB2076"}),
+    "FAB2077 unknown": (beside("c", "hosts: 2"), {"FAB2077"}),
+    "FAB2077 itself": (beside("b", "hosts: 2"), {"FAB2077"}),
     "FAB2030 access": (FULL.replace("172.20.9.0/24", "172.20.9.0/44"), {"FAB2030"}),
     "FAB2031 access": (FULL.replace("172.20.9.0/24", "172.20.9.1/24"), {"FAB2031"}),
     "FAB2030 TACACS+": (FULL.replace("172.20.0.6", "172.20.0.600"), {"FAB2030"}),
@@ -161,6 +174,7 @@ def test_every_semantic_code_has_a_case_here_or_among_the_messages() -> None:
         classes("rdma: {dscp: 26, lossless: true, ecn: false}", CNP) + "congestion: {profile: pfc-only}",
         SHORT + "congestion: {ecn: {preset: sonic-default}}\nbuffers: {headroom_oversubscription: 1.5}",
         RACK.replace("hosts_per_unit", "hosts_per_rack"),
+        beside("a", "hosts: 2"),
     ],
 )
 def test_what_is_sound_is_silent(text: str) -> None:
@@ -175,10 +189,3 @@ def test_racks_of_a_mapping_stand_in_natural_order() -> None:
     (group,) = spec.gpus.groups
     assert list(group.racks) == ["a1", "a9", "a10"]
     assert group.hosts == 65
-
-
-@pytest.mark.parametrize(("capacity", "expected"), [(128, 4), (129, 5), (160, 5), (161, 6), (512, 16)])
-def test_capacity_is_rounded_up_to_units(capacity: int, expected: int) -> None:
-    spec = load(SHORT.replace("hosts: 128", f"hosts: 128\n  capacity: {capacity}")).spec
-    assert spec is not None
-    assert spec.gpus.capacity_units == expected

@@ -14,6 +14,7 @@ from fabricc.fabric.model import Services, TierName
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.routing import BgpSettings
 from fabricc.front.planning import strides as stride_plan
+from fabricc.front.planning.attachments import attachments
 from fabricc.front.planning.changes import changes
 from fabricc.front.planning.infiniband.engines import choose_engine
 from fabricc.front.planning.infiniband.guids import read_guids
@@ -33,7 +34,7 @@ from fabricc.front.planning.room import Room, port_rooms
 from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
 from fabricc.front.planning.touched import Touched, as_pinned, compared
-from fabricc.front.planning.units import digits, identities
+from fabricc.front.planning.units import capacity_units, digits, identities
 from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
 from fabricc.front.spec.lock import Lock
 
@@ -134,12 +135,14 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
     try:
         models = models_of(spec, catalog)
         check_hardware(spec, models, NOS)
-        width = digits(spec, lock.strides)
-        found = identities(spec, lock.units, lock.hosts, width, lock.strides.get("units_per_pod"))
-        check_joined(spec, models, len(found.units), lock.strides)
+        attached = attachments(spec, models)
+        capacity = capacity_units(spec, models.hosts, attached)
+        width = digits(spec, attached, capacity, lock.strides)
+        found = identities(spec, lock.units, lock.hosts, width, attached, lock.strides.get("units_per_pod"))
+        check_joined(spec, models, found.places, lock.strides)
         check_pods(spec, models, catalog, found, lock)
-        present = max(found.units) + 1
-        units = numbered(spec, present, lock)
+        present = found.present
+        units = numbered(spec, present, capacity, lock)
         sizing = size(spec, models, present, units, lock.strides, catalog)
         uplinks = spread(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
@@ -287,6 +290,7 @@ def _wiring(
         strides=stride_plan.choose(shape, units, sizing.most_uplinks, addresses),
         units=found.units,
         host_models=models.hosts,
+        attachments=sizing.bottom.attached,
         tiers={tier: TierPlan(model, NOS, "") for tier, model in switches.items() if model},
         tor_layouts=sizing.tor_layouts,
         tor_links=uplinks.links,

@@ -27,7 +27,7 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
     """Switches and adapters are of InfiniBand, and an adapter has the speed of its port.
 
     Raises:
-        UnfitError: FAB5811 for a switch, FAB5812 for an adapter.
+        UnfitError: FAB5811 for a switch, FAB5812 for an adapter, FAB3075 for hosts without GPUs.
     """
     wrong = []
     for tier, switch in (("tors", models.tor), ("spines", models.spine), ("cores", models.core)):
@@ -37,7 +37,13 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
             wrong.append(spec.error("FAB5811", message, tier, "model", help=help_))
     for group, host in zip(spec.gpus.groups, models.hosts, strict=True):
         nic = host.nic
-        if not nic.infiniband:
+        if not host.gpus or group.beside is not None:
+            message = (
+                f"hosts of {group.name} have no GPUs, or stand beside others: that is planned for RoCE alone"
+            )
+            help_ = "Give them a spec of their own with `fabric: roce`, or attach them by hand to ports kept free."
+            wrong.append(spec.error("FAB3075", message, *group.path, help=help_))
+        elif not nic.infiniband:
             message = f"{nic.title} of {host.title} has no InfiniBand"
             help_ = "Name an adapter that has it with `nic`, such as connectx-7, or use `fabric: roce`."
             wrong.append(spec.error("FAB5812", message, *group.path, "model", help=help_))

@@ -1,0 +1,236 @@
+"""How the hosts of each group are attached: their ports dealt out over planes, rails and the ToRs of a unit.
+
+Hosts with GPUs decide what a unit is: how many ToRs it has, and for which NIC ports. A port of a host without GPUs
+belongs to no GPU, so such ports are dealt out over what there is: two ports are one rail on the pair of ToRs of a
+dual-ToR fabric, or one rail over two planes, and two rails elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import gcd
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.shape import Attachment
+from fabricc.front.planning import topology
+from fabricc.front.planning.models import UnfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import HostModel
+    from fabricc.front.planning.models import Models
+    from fabricc.front.planning.planes import Planes
+    from fabricc.front.spec.lock import Lock
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def attachments(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
+    """Host group index -> how its hosts are attached.
+
+    Raises:
+        UnfitError: hosts that no unit of this fabric can be wired to.
+    """
+    hosts, groups = models.hosts, spec.gpus.groups
+    leading = leader(hosts, range(len(groups)))
+    _refuse_unlike(spec, hosts)
+    lead = _rail_by_rail(spec, leading, hosts[leading])
+    found = [
+        _rail_by_rail(spec, index, model)
+        if model.gpus or index == leading
+        else _dealt(spec, index, model, lead)
+        for index, model in enumerate(hosts)
+    ]
+    homes = [_home(spec, index, leading) for index in range(len(groups))]
+    wrong = [
+        _too_many_tors(spec, index, own, found[home])
+        for index, (own, home) in enumerate(zip(found, homes, strict=True))
+        if own.tors > found[home].tors or own.nic_ports > found[home].nic_ports
+    ]
+    if wrong:
+        raise UnfitError(*wrong)
+    placed = [_in_sets(spec, index, own, found[homes[index]]) for index, own in enumerate(found)]
+    return tuple(_ported(index, own, placed) for index, own in enumerate(placed))
+
+
+def leader(hosts: Sequence[HostModel], groups: Iterable[int]) -> int:
+    """Of some host groups the one that decides what a unit is: the first with GPUs, or the first where none has."""
+    first, *others = groups
+    return next((index for index in (first, *others) if hosts[index].gpus), first)
+
+
+def refuse_renumbering(spec: ClusterSpec, models: Models, lock: Lock, found: Sequence[Attachment]) -> None:
+    """Refuse a group that makes units other than those the lock has numbers for.
+
+    Raises:
+        UnfitError: FAB3071.
+    """
+    groups = spec.gpus.groups
+    known = [i for i, group in enumerate(groups) if any(k.startswith(f"{group.name}/") for k in lock.units)]
+    if not lock.strides:
+        return
+    before, now = leader(models.hosts, known or [0]), leader(models.hosts, range(len(groups)))
+    was, becomes = found[before], found[now]
+    if (was.tors, was.nic_ports) != (becomes.tors, becomes.nic_ports):
+        raise UnfitError(
+            spec.error(
+                "FAB3071",
+                f"with {groups[now].name} a unit has {_positions(becomes)}; the lock has numbers for units of "
+                f"{groups[before].name} with {_positions(was)}",
+                *groups[now].path,
+                help=f"Hosts with GPUs decide what a unit is. Give {groups[now].name} a spec and a lock of its own, or "
+                "delete the lock: everything is numbered afresh then.",
+            )
+        )
+
+
+def refuse_apart(spec: ClusterSpec, found: Sequence[Attachment], lead: Attachment, planes: Planes) -> None:
+    """Refuse hosts on some rails of a fabric whose rails nothing joins.
+
+    Raises:
+        UnfitError: FAB3076.
+    """
+    if planes.by_rail == 1 or spec.cores is not None:
+        return
+    wrong = [
+        spec.error(
+            "FAB3076",
+            f"a host of {group.name} is on {own.tors} of the {lead.tors} ToRs of a unit for a NIC port, and nothing "
+            "joins the rails: it reaches those alone",
+            *group.path,
+            help="Give these hosts a spec of their own, or join the rails: `wiring: rail` without `spines.rails`.",
+        )
+        for group, own in zip(spec.gpus.groups, found, strict=True)
+        if own.tors < lead.tors
+    ]
+    if wrong:
+        raise UnfitError(*wrong)
+
+
+def _positions(unit: Attachment) -> str:
+    return plural(unit.tors * unit.nic_ports, "ToR") + f" ({unit.tors} for each NIC port)"
+
+
+def _refuse_unlike(spec: ClusterSpec, hosts: Sequence[HostModel]) -> None:
+    """Hosts with GPUs have as many rails, and as many ports on each."""
+    alike = [model for model in hosts if model.gpus]
+    if len({model.rails for model in alike}) > 1:
+        names = ", ".join(f"{m.name} {m.rails}" for m in alike)
+        message = f"host models with GPUs differ in their number of rails: {names}"
+        help_ = "Put models of different rail counts into fabrics of their own."
+        raise UnfitError(spec.error("FAB3001", message, "gpus", help=help_))
+    if len({_ports_per_nic(spec, model) for model in alike}) > 1:
+        message = "host models with GPUs differ in their number of ports per NIC"
+        raise UnfitError(spec.error("FAB3003", message, "gpus", help="Put them into fabrics of their own."))
+
+
+def _ports_per_nic(spec: ClusterSpec, model: HostModel) -> int:
+    """Cabled ports of one NIC, after splitting, which the planes divide."""
+    options = splits(model)
+    fitting = [count for count in options if count % spec.planes == 0]
+    if not fitting:
+        raise UnfitError(_unspread(spec, model, options))
+    return model.ports_per_nic if model.ports_per_nic in fitting else min(fitting)
+
+
+def _unspread(spec: ClusterSpec, model: HostModel, counts: Iterable[int]) -> Diagnostic:
+    possible = ", ".join(str(n) for n in sorted({d for count in counts for d in topology.divisors(count)}))
+    message = f"{model.title} cannot be spread over {spec.planes} planes"
+    return spec.error("FAB3002", message, "planes", help=f"Its NICs allow {possible}.")
+
+
+def splits(model: HostModel) -> dict[int, int]:
+    """Ports of one NIC -> speed of each, unsplit and split."""
+    options = {model.ports_per_nic: model.port_gbps}
+    for split in model.nic.port_splits:
+        if split.children * split.speed_gbps == model.port_gbps:
+            options[model.ports_per_nic * split.children] = split.speed_gbps
+    return options
+
+
+def _rail_by_rail(spec: ClusterSpec, index: int, model: HostModel) -> Attachment:
+    """A rail for each NIC."""
+    each = _ports_per_nic(spec, model)
+    asked = _asked(spec, index) or model.rails
+    return _attached(spec, index, (model.rails, each, asked), splits(model)[each], each)
+
+
+def _dealt(spec: ClusterSpec, index: int, model: HostModel, lead: Attachment) -> Attachment:
+    """Ports of hosts without GPUs: as many to a rail as divide them and the NIC ports that ToRs are for."""
+    options = splits(model)
+    for each in sorted(options, key=lambda count: (count != model.ports_per_nic, count)):
+        ports = model.rails * each
+        of_rail = gcd(ports, lead.nic_ports)
+        if of_rail % spec.planes == 0:
+            rails, own = ports // of_rail, spec.gpus.groups[index].rails_per_tor
+            asked = _asked(spec, index) or rails
+            per_tor = asked if own is not None else gcd(asked, rails)
+            return _attached(spec, index, (rails, of_rail, per_tor), options[each], each)
+    raise UnfitError(_unspread(spec, model, [gcd(model.rails * each, lead.nic_ports) for each in options]))
+
+
+def _asked(spec: ClusterSpec, index: int) -> int:
+    """Rails that are to share a ToR; 0 for all."""
+    own = spec.gpus.groups[index].rails_per_tor
+    return spec.gpus.rails_per_tor if own is None else own
+
+
+def _attached(
+    spec: ClusterSpec, index: int, wiring: tuple[int, int, int], gbps: int, ports_per_nic: int
+) -> Attachment:
+    """An attachment in one set; `wiring`: rails, NIC ports, rails that share a ToR."""
+    rails, nic_ports, per_tor = wiring
+    group = spec.gpus.groups[index]
+    if rails % per_tor:
+        fitting = ", ".join(str(d) for d in topology.divisors(rails))
+        raise UnfitError(
+            spec.error(
+                "FAB3004",
+                f"{rails} rails cannot be shared out {per_tor} to a ToR",
+                *(("gpus",) if group.rails_per_tor is None else group.path),
+                "rails_per_tor",
+                help=f"Use one of {fitting}.",
+            )
+        )
+    slots = group.hosts_per_unit
+    return Attachment(rails, nic_ports, per_tor, gbps, ports_per_nic, slots, slots)
+
+
+def _home(spec: ClusterSpec, index: int, leading: int) -> int:
+    """The group whose units give the ToRs: the one that it stands beside, else the leading one as the measure."""
+    names = [group.name for group in spec.gpus.groups]
+    beside = spec.gpus.groups[index].beside
+    return leading if beside is None else names.index(beside)
+
+
+def _too_many_tors(spec: ClusterSpec, index: int, own: Attachment, home: Attachment) -> Diagnostic:
+    group = spec.gpus.groups[index]
+    fewest = -(-own.rails // home.tors)
+    share = next(n for n in topology.divisors(own.rails) if n >= fewest)
+    return spec.error(
+        "FAB3070",
+        f"a host of {group.name} would be on {own.tors * own.nic_ports} ToRs, a unit has {_positions(home)}",
+        *group.path,
+        help=f"Write `rails_per_tor: {share}` in that group: so many of its rails then share a ToR.",
+    )
+
+
+def _in_sets(spec: ClusterSpec, index: int, own: Attachment, home: Attachment) -> Attachment:
+    """The sets of ToRs that a unit has for the group; a rack is one, whatever it holds."""
+    names = [group.name for group in spec.gpus.groups]
+    beside = spec.gpus.groups[index].beside
+    if beside is not None:
+        sets = home.tors // own.tors
+        return replace(own, sets=sets, hosts=-(-own.slots // sets), beside=names.index(beside))
+    sets = 1 if spec.gpus.wiring == "rack" else home.tors // own.tors
+    return replace(own, sets=sets, slots=own.hosts * sets)
+
+
+def _ported(index: int, own: Attachment, every: Sequence[Attachment]) -> Attachment:
+    """With the number of its first port on a ToR: behind those of the unit's own hosts and of groups named before."""
+    if own.beside is None:
+        return own
+    earlier = [every[own.beside], *(each for each in every[:index] if each.beside == own.beside)]
+    return replace(own, first_port=sum(each.ports for each in earlier))

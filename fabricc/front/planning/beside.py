@@ -1,0 +1,177 @@
+"""Ports of hosts that stand beside others: which cages of a ToR serve them.
+
+They follow the ports of the ToR's own hosts. A group that comes when the uplinks are cabled takes what is free before
+them, or else the last cages of the ToR, so that the uplinks keep the room to grow; a pin of the lock keeps the place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.front.planning.layout import Block, cages, cages_for
+from fabricc.front.planning.models import UnfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.shape import Attachment
+    from fabricc.front.planning.tors import Bottom
+    from fabricc.front.planning.units import Identities
+    from fabricc.front.spec.model import ClusterSpec
+
+PIN = "beside_cage/"
+"""What the pin of a group's first cage begins with; the name of the group follows."""
+
+
+def placed_beside(
+    spec: ClusterSpec,
+    tor: SwitchModel,
+    attached: Sequence[Attachment],
+    ends: Mapping[int, int],
+    pins: Mapping[str, int],
+) -> tuple[tuple[tuple[int, Block], ...], ...]:
+    """Host group index -> the ports of hosts beside it, group by group, each with the cage position of the first.
+
+    Args:
+        spec: the spec.
+        tor: model of the ToRs.
+        attached: how the hosts of each group are attached.
+        ends: host group with units of its own -> cage position after its ports on a ToR and the reserved ones.
+        pins: the lock's.
+
+    Raises:
+        CrowdedError: FAB3072, a ToR has not the cages.
+    """
+    placed: list[tuple[tuple[int, Block], ...]] = []
+    for home in range(len(attached)):
+        guests = [index for index, each in enumerate(attached) if each.beside == home]
+        starts = {index: pin for index in guests if (pin := _pin(spec, index, pins)) is not None}
+        for index in guests:
+            taken = [(0, ends[home]), *_taken(tor, attached, {i: s for i, s in starts.items() if i != index})]
+            start, block = starts.get(index), _block(attached, index)
+            fits = (
+                _first_free(tor, block, taken, pins.get("tor_up_cage"))
+                if start is None
+                else start if _is_free(tor, block, start, taken)
+                else None
+            )  # fmt: skip
+            if fits is None:
+                group = spec.gpus.groups[index]
+                message = (
+                    f"{group.name} needs {block.count} ports at {block.speed_gbps}G on a ToR of {group.beside}, which "
+                    "has no cages left for them"
+                )
+                raise CrowdedError(index, spec.error("FAB3072", message, *group.path))
+            starts[index] = fits
+        placed.append(tuple((starts[index], _block(attached, index)) for index in guests))
+    return tuple(placed)
+
+
+def beside_pins(spec: ClusterSpec, bottom: Bottom) -> dict[str, int]:
+    """What the lock has to keep of it: the first cage of each group beside another."""
+    found: dict[str, int] = {}
+    for home, placed in enumerate(bottom.beside):
+        guests = [index for index, each in enumerate(bottom.attached) if each.beside == home]
+        found |= {
+            PIN + spec.gpus.groups[index].name: start
+            for index, (start, _) in zip(guests, placed, strict=True)
+        }
+    return found
+
+
+def refuse_unplaced(spec: ClusterSpec, attached: Sequence[Attachment], found: Identities) -> None:
+    """Refuse hosts beside others for which the units of these have no slots left.
+
+    Raises:
+        UnfitError: FAB3074.
+    """
+    for index, (group, own) in enumerate(zip(spec.gpus.groups, attached, strict=True)):
+        if own.beside is None:
+            continue
+        placed = sum(len(unit.hosts) for unit in found.units.values() if unit.group == index)
+        homes = sum(1 for unit in found.units.values() if unit.group == own.beside)
+        if placed < group.hosts:
+            each = -(-group.hosts // homes)
+            raise UnfitError(
+                spec.error(
+                    "FAB3074",
+                    f"{group.name} has {plural(group.hosts, 'host')}; beside {plural(homes, 'unit')} of "
+                    f"{group.beside}, {group.hosts_per_unit} to each, there is room for {placed}",
+                    *group.path,
+                    "hosts",
+                    help=f"Write `hosts_per_unit: {each}`, or leave out `beside`: the hosts get units of their own.",
+                )
+            )
+
+
+def _pin(spec: ClusterSpec, index: int, pins: Mapping[str, int]) -> int | None:
+    return pins.get(PIN + spec.gpus.groups[index].name)
+
+
+def _block(attached: Sequence[Attachment], index: int) -> Block:
+    return Block(attached[index].gbps, attached[index].ports)
+
+
+def _taken(
+    tor: SwitchModel, attached: Sequence[Attachment], starts: Mapping[int, int]
+) -> list[tuple[int, int]]:
+    """First cage and the one after the last of each group that has its place."""
+    found = [(start, cages_for(tor, _block(attached, index), start)) for index, start in starts.items()]
+    return [(start, len(tuple(cages(tor))) if end is None else end) for start, end in found]
+
+
+def _is_free(tor: SwitchModel, block: Block, start: int, taken: Sequence[tuple[int, int]]) -> bool:
+    end = cages_for(tor, block, start)
+    return end is not None and all(end <= first or start >= after for first, after in taken)
+
+
+def _first_free(
+    tor: SwitchModel, block: Block, taken: Sequence[tuple[int, int]], up_cage: int | None
+) -> int | None:
+    """The first cage where a block fits; where uplinks are cabled already, before them or as far behind as can be."""
+    positions = len(tuple(cages(tor)))
+    if up_cage is None:
+        return next((at for at in range(positions) if _is_free(tor, block, at, taken)), None)
+    before = [*taken, (up_cage, positions)]
+    found = next((at for at in range(up_cage) if _is_free(tor, block, at, before)), None)
+    if found is not None:
+        return found
+    return next((at for at in range(positions - 1, up_cage, -1) if _is_free(tor, block, at, taken)), None)
+
+
+class CrowdedError(UnfitError):
+    """A ToR has no room for a group beside its own hosts; `index` is the group's, the diagnostic has no remedy yet."""
+
+    def __init__(self, index: int, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic)
+        self.index = index
+
+
+def remedied(
+    spec: ClusterSpec, crowded: CrowdedError, homes: int, plannable: Callable[[ClusterSpec], bool]
+) -> Diagnostic:
+    """The diagnostic with the largest number of hosts beside each unit that can be planned, if they all have a place.
+
+    Args:
+        spec: the spec.
+        crowded: what was found.
+        homes: units that they stand beside.
+        plannable: whether the ToRs of a spec can be planned.
+    """
+    index, groups = crowded.index, spec.gpus.groups
+
+    def smaller(hosts: int) -> ClusterSpec:
+        fewer = replace(groups[index], hosts_per_unit=hosts)
+        return replace(spec, gpus=replace(spec.gpus, groups=(*groups[:index], fewer, *groups[index + 1 :])))
+
+    fits, too_many = 0, groups[index].hosts_per_unit
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        fits, too_many = (middle, too_many) if plannable(smaller(middle)) else (fits, middle)
+    number = f"`hosts_per_unit: {fits}` fits. Or leave" if fits * homes >= groups[index].hosts else "Leave"
+    help_ = f"{number} out `beside`: the hosts get units of their own."
+    return replace(crowded.diagnostics[0], help=help_)

@@ -1,0 +1,203 @@
+"""Hosts without GPUs, in units of their own or beside others: no ToR and no port more than they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricc.fabric.model import Direction
+from fabricc.front.planning.attachments import attachments
+from fabricc.front.planning.models import models_of
+from fabricc.front.planning.units import capacity_units
+from fabricc.front.spec.lock import EMPTY_LOCK
+from tests.front.planning.support import CATALOG, document, fabric_of, planned, spec_of
+from tests.front.planning.test_growth import identity
+
+COMPUTE = {"name": "compute", "model": "dgx-h100", "hosts": 32, "hosts_per_unit": 16}
+NODES = {"storage-2x400": 2, "storage-2x200": 2, "cpu-2x100": 2, "cpu-1x100": 1}
+
+
+def mixed(*groups: dict[str, Any], compute: dict[str, Any] | None = None, **sections: Any) -> dict[str, Any]:
+    """A spec of a group with GPUs, and others."""
+    listed = [compute or COMPUTE, *groups]
+    gpus = {"model": None, "hosts": None, "hosts_per_unit": None, "groups": listed} | sections.pop("gpus", {})
+    return document(gpus=gpus, **sections)
+
+
+def nodes(model: str = "storage-2x400", **words: Any) -> dict[str, Any]:
+    return {"name": "storage", "model": model, "hosts": 12, "hosts_per_unit": 8, **words}
+
+
+ROOM = {"gpus": {"capacity": 96}}
+
+
+@pytest.mark.parametrize(("capacity", "expected"), [(128, 4), (129, 5), (160, 5), (161, 6), (512, 16)])
+def test_capacity_is_rounded_up_to_units(capacity: int, expected: int) -> None:
+    assert units_for(document(gpus={"capacity": capacity})) == expected
+
+
+def test_growth_is_counted_in_units_of_the_smallest_group_with_gpus() -> None:
+    wide = {"name": "wide", "model": "dgx-h100", "hosts": 5, "hosts_per_unit": 32}
+    assert units_for(mixed(wide, gpus={"capacity": 64})) == 3
+    assert units_for(mixed(wide, gpus={"capacity": 65})) == 4
+    assert units_for(mixed(nodes(hosts=2), nodes(hosts=2, beside="compute") | {"name": "b"}, **ROOM)) == 5
+
+
+def units_for(text: dict[str, Any]) -> int:
+    spec = spec_of(text)
+    models = models_of(spec, CATALOG)
+    return capacity_units(spec, models.hosts, attachments(spec, models))
+
+
+@pytest.mark.parametrize("model", NODES)
+def test_every_tor_has_hosts_and_every_host_all_its_ports(model: str) -> None:
+    fabric = fabric_of(mixed(nodes(model), **ROOM))
+    for at in fabric.switch_ids():
+        switch = fabric.switch(at)
+        if switch.unit is not None:
+            assert any(port.direction is Direction.HOST for port in switch.ports), switch.name
+    hosts = [fabric.host(at) for at in fabric.host_ids()]
+    without = [host for host in hosts if not host.model.gpus]
+    assert [len(host.ports) for host in without] == [NODES[model]] * 12
+    assert fabric.counts()["hosts_without_gpus"] == 12
+    assert fabric.counts()["gpus"] == 256
+
+
+def test_hosts_of_two_ports_fill_one_unit_pair_by_pair() -> None:
+    fabric = fabric_of(mixed(nodes(), **ROOM))
+    assert [fabric.name(tor) for tor in fabric.tor_ids(2)] == [f"su003-tor{n}a" for n in (1, 2, 3, 4)]
+    assert fabric.counts()["units"] == 3
+    first, ninth = (fabric.host(at) for at in fabric.host_ids() if at.unit == 2 and at.slot in (0, 8))
+    assert [port.peer.device for port in first.ports] == ["su003-tor1a", "su003-tor2a"]
+    assert [port.peer.device for port in ninth.ports] == ["su003-tor3a", "su003-tor4a"]
+    assert [port.ipv4 for port in first.ports] != [port.ipv4 for port in ninth.ports]
+
+
+def test_two_ports_are_one_rail_on_the_pair_of_a_dual_tor_fabric_and_over_two_planes() -> None:
+    compute = {**COMPUTE, "model": "hgx-2x200"}
+    for planes in (1, 2):
+        fabric = fabric_of(mixed(nodes("storage-2x200"), compute=compute, planes=planes, **ROOM))
+        host = fabric.host(next(at for at in fabric.host_ids() if at.unit == 2))
+        assert [(p.name, p.peer.device) for p in host.ports] == [
+            ("rail0a", "su003-tor1a"),
+            ("rail0b", "su003-tor1b"),
+        ]
+
+
+def test_a_port_of_400g_is_split_over_two_planes_where_the_nic_can() -> None:
+    compute = {**COMPUTE, "model": "hgx-2x200"}
+    fabric = fabric_of(mixed(nodes("storage-2x400", nic="connectx-7"), compute=compute, planes=2, **ROOM))
+    host = fabric.host(next(at for at in fabric.host_ids() if at.unit == 2))
+    assert {port.speed_gbps for port in host.ports} == {400}
+    refused = planned(mixed(nodes("cpu-1x100"), compute=compute, planes=2, **ROOM))
+    assert refused.fabric is None
+    assert [d.code for d in refused.diagnostics] == ["FAB3002"]
+
+
+def test_a_port_knows_its_nic_where_ports_of_one_nic_are_two_rails() -> None:
+    fabric = fabric_of(mixed(nodes("storage-2x200"), **ROOM))
+    host = fabric.host(next(at for at in fabric.host_ids() if at.unit == 2))
+    assert [(port.rail, port.nic_port, port.on_nic) for port in host.ports] == [(0, 0, 0), (1, 0, 1)]
+
+
+@pytest.mark.parametrize("model", NODES)
+def test_hosts_beside_others_are_on_their_tors_and_take_no_spine_port(model: str) -> None:
+    alone, both = fabric_of(mixed()), fabric_of(mixed(nodes(model, beside="compute")))
+    assert both.counts()["tors"] == alone.counts()["tors"]
+    assert both.shape.units_per_pod >= 2
+    guests = [at for at in both.host_ids() if both.units[at.unit].beside is not None]
+    assert len(guests) == 12
+    hosts = [both.host(at) for at in guests]
+    assert hosts[0].name == "su001-storage01"
+    tors = [port.peer.device for host in hosts[:8] for port in host.ports]
+    assert max(map(tors.count, tors)) - min(map(tors.count, tors)) == 0
+    ends = {
+        (port.peer.device, port.peer.port): (host.name, port.name) for host in hosts for port in host.ports
+    }
+    seen = {
+        (switch.name, port.name): (port.peer.device, port.peer.port)
+        for switch in map(both.switch, both.switch_ids())
+        for port in switch.ports
+        if port.peer and port.direction is Direction.HOST
+    }
+    assert ends.items() <= seen.items()
+
+
+def test_a_tor_announces_the_addresses_of_hosts_beside_its_own() -> None:
+    fabric = fabric_of(mixed(nodes("storage-2x400", beside="compute", hosts=4, hosts_per_unit=4)))
+    tors = {fabric.name(at): fabric.switch(at) for at in fabric.switch_ids()}
+    assert len(tors["su001-tor1a"].bgp.aggregates) == 2
+    assert len(tors["su002-tor1a"].bgp.aggregates) == 1
+    everything = [prefix for tor in tors.values() for prefix in tor.bgp.aggregates]
+    assert len(everything) == len(set(everything))
+
+
+def test_the_ratio_counts_hosts_beside_others() -> None:
+    alone = fabric_of(mixed()).uplinks(0)
+    assert alone == 16
+    both = fabric_of(mixed(nodes("storage-2x400", beside="compute", hosts=16, hosts_per_unit=16)))
+    assert both.uplinks(0) * 400 >= (16 + 4) * 400
+    own = fabric_of(mixed(nodes("storage-2x200", hosts=8)))
+    assert own.tor_links[1] < own.tor_links[0]
+
+
+LATE = {
+    "own": nodes(),
+    "own, one port": nodes("cpu-1x100"),
+    "beside": nodes(beside="compute", hosts=8),
+    "beside, named": nodes(beside="compute", hosts=["nas1", "nas2", "nas3"]),
+    "beside, slower": nodes("cpu-2x100", beside="compute", hosts=3, hosts_per_unit=2),
+}
+
+
+@pytest.mark.parametrize("late", LATE.values(), ids=LATE.keys())
+def test_a_group_that_comes_late_or_grows_renumbers_nothing(late: dict[str, Any]) -> None:
+    ratio = {"tors": {"oversubscription": 1.5}, "gpus": {"capacity": 96}}
+    lock, known = EMPTY_LOCK, {}
+    more = {
+        **late,
+        "hosts": [*late["hosts"], "nas4"] if isinstance(late["hosts"], list) else late["hosts"] + 1,
+    }
+    login = {"name": "login", "model": "cpu-2x100", "hosts": 2, "hosts_per_unit": 1, "beside": "compute"}
+    for groups in ((), (late,), (more,), (more, login)):
+        plan = planned(mixed(*groups, **ratio), lock)
+        assert plan.fabric is not None, [f"{d.code} {d.message}" for d in plan.diagnostics]
+        found = identity(plan.fabric)
+        aggregates = {name: value for name, value in known.items() if name.endswith(" aggregates")}
+        assert all(set(value) <= set(found[name]) for name, value in aggregates.items())
+        assert {k: v for k, v in known.items() if k not in aggregates}.items() <= found.items()
+        lock, known = plan.lock, found
+    assert planned(mixed(more, login, **ratio), lock).lock == lock
+
+
+REFUSED = {
+    "FAB3070": mixed(nodes("storage-2x400", rails_per_tor=1), gpus={"wiring": "rack"}, compute={
+        "name": "compute", "model": "dgx-h100", "hosts": 8, "hosts_per_rack": 4}),
+    "FAB3072": mixed(nodes("storage-2x400", beside="compute", hosts=2, hosts_per_unit=256)),
+    "FAB3073": mixed(nodes("storage-2x400", beside="compute", hosts=2, hosts_per_unit=128)),
+    "FAB3074": mixed(nodes(beside="compute", hosts=17)),
+}  # fmt: skip
+REFUSED["FAB3070"]["gpus"]["groups"][1]["hosts_per_rack"] = REFUSED["FAB3070"]["gpus"]["groups"][1].pop(
+    "hosts_per_unit"
+)
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_what_cannot_be_is_refused_with_a_remedy_that_can(code: str) -> None:
+    text = REFUSED[code]
+    (found,) = (d for d in planned(text).diagnostics if d.severity.value == "error")
+    assert found.code == code
+    storage = text["gpus"]["groups"][1]
+    for key in ("hosts_per_unit", "rails_per_tor"):
+        if f"`{key}: " in found.help:
+            storage[key] = int(found.help.partition(f"`{key}: ")[2].partition("`")[0])
+            assert planned(text).fabric is not None
+
+
+def test_hosts_with_gpus_that_come_after_others_are_refused_with_a_lock_of_these() -> None:
+    cpu = {"name": "login", "model": "cpu-2x100", "hosts": 4, "hosts_per_unit": 4}
+    lock = planned(mixed(compute=cpu)).lock
+    refused = planned(mixed(COMPUTE, compute=cpu), lock)
+    assert [d.code for d in refused.diagnostics] == ["FAB3071"]
+    assert planned(mixed(COMPUTE, compute=cpu)).fabric is not None
