@@ -372,6 +372,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         planes=shape.fabrics,
         spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,
         os=fabric.host_systems[unit.group],
+        rdma_class=fabric.host_classes[unit.group],
         network=fabric.network,
         guest=name in fabric.guests,
         beside=tuple(each.network for each in fabric.networks if name in each.guests),

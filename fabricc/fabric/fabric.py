@@ -117,6 +117,7 @@ class Fabric:
         host_models: host group index -> model.
         attachments: host group index -> how its hosts are attached.
         host_systems: host group index -> operating system of its hosts.
+        host_classes: host group index -> class of its hosts' RDMA, "" for the first lossless one.
         tor_layouts: host group index -> port layout of its ToRs.
         tor_links: host group index -> links of its ToRs to each spine, of the shape's `links_per_spine` at most. The
             positions of the others are kept free, on ToRs, on spines and in the links pool.
@@ -155,6 +156,7 @@ class Fabric:
     profiles: Mapping[tuple[str, int, int], PortProfile]
     changes: Mapping[str, DeviceChange] = field(default_factory=dict)
     host_systems: tuple[str, ...] = ()
+    host_classes: tuple[str, ...] = ()
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     overlays: tuple[OverlayPlan, ...] = ()
     network: str = ""

@@ -248,6 +248,7 @@ class Host:
         rack: the one that the spec says it stands in, with rail wiring, else ""; with rack wiring its unit is its rack.
         spreads_packets: switches take a path for every packet, so that packets arrive out of order.
         os: operating system and release, e.g. `rhel-9`.
+        rdma_class: name of the class of its RDMA; "" for the first lossless one.
         network: the further network that `ports` and all the rest are of; "" for that of the rails.
         guest: whether this is a part of a host, whose other files another network's fabric has.
         beside: the networks that have such a part of this host.
@@ -267,6 +268,7 @@ class Host:
     os: str = "ubuntu-24.04"
     planes: int = 1
     spreads_packets: bool = False
+    rdma_class: str = ""
     network: str = ""
     guest: bool = False
     beside: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.hosts.gpus import GPUS, gpu_of
-from fabricc.back.hosts.nics import code_point, nic_qos, over_tcp, tos_byte
+from fabricc.back.hosts.nics import code_point, host_qos, over_tcp, tos_byte
 from fabricc.back.hosts.words import decimal, word
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def settings(host: Host) -> dict[str, Value]:
     told: dict[str, Value] = {"socket_ifname": name} if name else {}
     if over_tcp(host):
         return told | {"ib_disable": 1}
-    qos, v6 = nic_qos(host.classes), ipv6_only(host)
+    qos, v6 = host_qos(host), ipv6_only(host)
     told["hca"] = devices(host)
     if qos.rdma_dscp is not None:
         told["dscp"] = qos.rdma_dscp

@@ -83,7 +83,7 @@ class NicQos:
 
     Attributes:
         schedulers: weight in percent of that traffic class, or None where it is strict.
-        rdma_dscp: code point of RDMA payload: that of the first lossless class; None without one.
+        rdma_dscp: code point of RDMA payload: that of the host's class, or of the first lossless one; else None.
         cnp: code point and priority of congestion notification packets, or None.
     """
 
@@ -95,12 +95,17 @@ class NicQos:
     cnp: tuple[int, int] | None
 
 
+def host_qos(host: Host) -> NicQos:
+    """The NICs' side of the fabric's traffic classes on a host."""
+    return nic_qos(host.classes, host.rdma_class)
+
+
 @lru_cache(maxsize=64)
-def nic_qos(classes: tuple[TrafficClass, ...]) -> NicQos:
-    """The NIC's side of the fabric's traffic classes."""
+def nic_qos(classes: tuple[TrafficClass, ...], rdma_class: str = "") -> NicQos:
+    """The NIC's side of the fabric's traffic classes; `rdma_class`: that of RDMA, "" for the first lossless one."""
     of_dscp = {dscp: c.priority for c in classes for dscp in c.dscps}
     of_priority = {c.priority: c for c in classes}
-    lossless = [c for c in classes if c.lossless]
+    rdma = next((c for c in classes if (c.name == rdma_class if rdma_class else c.lossless)), None)
     cnp = next((c for c in classes if c.cnp), None)
     return NicQos(
         # A code point of no class keeps the NIC's own default, its three class-selector bits.
@@ -108,7 +113,7 @@ def nic_qos(classes: tuple[TrafficClass, ...]) -> NicQos:
         schedulers=tuple(_scheduler(of_priority.get(priority)) for priority in PRIORITIES),
         pfc=tuple(p in of_priority and of_priority[p].lossless for p in PRIORITIES),
         ecn=tuple(p in of_priority and of_priority[p].ecn for p in PRIORITIES),
-        rdma_dscp=lossless[0].data_dscp if lossless else None,
+        rdma_dscp=rdma.data_dscp if rdma else None,
         cnp=(cnp.data_dscp, cnp.priority) if cnp else None,
     )
 

@@ -50,7 +50,7 @@ class QosView(NamedTuple):
     Attributes:
         priority_tc: traffic class of each priority.
         schedulers: of each traffic class, weight in percent, or None where it is strict.
-        rdma_dscp: None without a lossless class, and for RDMA over TCP, which is ordinary traffic.
+        rdma_dscp: None without a class for RDMA, and for RDMA over TCP, which is ordinary traffic.
         cnp: code point and priority of congestion notifications; RDMA over TCP has none.
         congestion: by the names of the NIC's tools; none where no class is marked.
         firmware: settings that the NIC keeps, likewise.
@@ -65,9 +65,9 @@ class QosView(NamedTuple):
     firmware: tuple[tuple[str, int], ...]
 
 
-def qos_view(classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool) -> QosView:
+def qos_view(classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, rdma_class: str = "") -> QosView:
     """The fabric's classes on these NICs; `spread`: whether switches take a path for every packet."""
-    qos = nic_qos(classes)
+    qos = nic_qos(classes, rdma_class)
     rdma_dscp, cnp = (None, None) if nic.transport == IWARP else (qos.rdma_dscp, qos.cnp)
     congestion = nic.congestion if any(qos.ecn) else ()
     of_tcs = traffic_classes(classes, nic.traffic_classes)
@@ -117,7 +117,9 @@ def render(host: Host) -> dict[str, str]:
         return {}
     unit = _unit(host)
     return {
-        own(SCRIPT, host): _script(host.classes, host.nic, host.spreads_packets, _rows(host)),
+        own(SCRIPT, host): _script(
+            host.classes, host.nic, host.spreads_packets, host.rdma_class, _rows(host)
+        ),
         own(UNIT, host): fill(template("fabricc-roce@.service.j2"), unit=unit),
         own(HOOK, host): _hook(tuple([port.name for port in host.ports]), unit),
     }
@@ -131,9 +133,13 @@ def _hook(names: tuple[str, ...], unit: str) -> str:
 
 @lru_cache(maxsize=256)
 def _script(
-    classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, ports: tuple[_PortRow, ...]
+    classes: tuple[TrafficClass, ...],
+    nic: NicModel,
+    spread: bool,
+    rdma_class: str,
+    ports: tuple[_PortRow, ...],
 ) -> str:
-    view = qos_view(classes, nic, spread)
+    view = qos_view(classes, nic, spread, rdma_class)
     pairs = [f"{dscp},{priority}" for dscp, priority in enumerate(view.qos.dscp_priority)]
     rows = [
         f"{word(name)}) rdma={word(rdma)} cable_m={cable_m} port={port} ;;"
@@ -186,7 +192,7 @@ def state(facts: Facts, host: Host) -> None:
     """Add what the NICs are told; nothing for a driver that nothing is written for."""
     if not family_of(host):
         return
-    alike, of_port = _stated(host.classes, host.nic, host.spreads_packets, _unit(host))
+    alike, of_port = _stated(host.classes, host.nic, host.spreads_packets, host.rdma_class, _unit(host))
     facts.update(alike)
     for name, rdma, cable_m, port in _rows(host):
         prefix = f"interface[{name}]/"
@@ -199,10 +205,10 @@ def state(facts: Facts, host: Host) -> None:
 
 @lru_cache(maxsize=64)
 def _stated(
-    classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, unit: str
+    classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, rdma_class: str, unit: str
 ) -> tuple[Facts, tuple[tuple[str, str], ...]]:
     """The facts that are the same for all ports, and leaf and value of those of a port that are."""
-    view = qos_view(classes, nic, spread)
+    view = qos_view(classes, nic, spread, rdma_class)
     facts: Facts = {path: value.format(unit) for path, value in _UNIT_FACTS.values()}
     facts["roce/procedure"] = _planned_procedure(nic.driver)
     facts["roce/transport"] = nic.transport

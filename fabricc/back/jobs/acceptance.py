@@ -16,7 +16,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts import nccl
-from fabricc.back.hosts.nics import nic_qos, tos_byte
+from fabricc.back.hosts.nics import host_qos, tos_byte
 from fabricc.back.jobs.shipped import scripts
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def senders_without_overload(links: int, all_links: int, capacity_flows: float) 
 def plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
     """What `plan.json` says."""
     kind = hosts.kinds[0]
-    qos = nic_qos(kind.classes)
+    qos = host_qos(kind)
     ipv6 = nccl.ipv6_only(kind)
     shape = fabric.shape
     return {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import nccl
 from fabricc.back.hosts.gpus import gpu_of
-from fabricc.back.hosts.nics import PRIORITIES, nic_qos, tos_byte
+from fabricc.back.hosts.nics import PRIORITIES, host_qos, tos_byte
 from fabricc.back.hosts.words import word
 from fabricc.back.jobs.kubernetes_objects import CLUSTER_LABEL, documents, named
 from fabricc.back.jobs.kubernetes_topology import topology_files
@@ -147,7 +147,7 @@ def _nic_selector(kind: Host, nic_type: str) -> Object:
 
 
 def _nic_template(kind: Host) -> Object:
-    qos = nic_qos(kind.classes)
+    qos = host_qos(kind)
     roce: Object = {"enabled": True}
     raw: list[Object] = []
     ports = sorted({port.nic_port + 1 for port in kind.ports})

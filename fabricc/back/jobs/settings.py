@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts import nccl
-from fabricc.back.hosts.nics import nic_qos, over_tcp, tos_byte
+from fabricc.back.hosts.nics import host_qos, over_tcp, tos_byte
 from fabricc.back.hosts.words import word
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def ucx(host: Host) -> str:
     if over_tcp(host):
         sockets = host.model.management_interface
         return (f"UCX_NET_DEVICES={word(sockets)}\n" if sockets else "") + "UCX_TLS=^ib\n"
-    qos = nic_qos(host.classes)
+    qos = host_qos(host)
     lines = [f"UCX_NET_DEVICES={','.join(f'{word(port.rdma)}:1' for port in host.ports)}"]
     if qos.rdma_dscp is not None:
         lines.append(f"UCX_IB_TRAFFIC_CLASS={tos_byte(qos.rdma_dscp)}")
@@ -106,7 +106,7 @@ def nvshmem(host: Host) -> str:
 
     Source: NVSHMEM, `src/modules/transport/common/env_defs.h`; family and range choose the GID where none is named.
     """
-    qos = nic_qos(host.classes)
+    qos = host_qos(host)
     if over_tcp(host) or qos.rdma_dscp is None:
         return ""
     v6 = nccl.ipv6_only(host)
@@ -125,7 +125,7 @@ def mori(host: Host) -> str:
 
     Source: ROCm/mori, `src/application/transport/rdma/rdma.cpp`, which reads both.
     """
-    qos = nic_qos(host.classes)
+    qos = host_qos(host)
     if over_tcp(host) or qos.rdma_dscp is None:
         return ""
     tos = tos_byte(qos.rdma_dscp)

@@ -86,6 +86,7 @@ TITLES: dict[str, str] = {
     "FAB2075": "A second lock for one cluster",
     "FAB2076": "Racks of hosts that stand beside others",
     "FAB2077": "Hosts beside no group with units of its own",
+    "FAB2078": "A class that RDMA of hosts cannot use",
     "FAB2090": "A setting of BGP for a party without it",
     "FAB2092": "A prefix that cannot lead outside",
     "FAB2093": "An external link without two fitting addresses",

@@ -262,6 +262,7 @@ def _assemble(
         host_models=models.hosts,
         attachments=sizing.bottom.attached,
         host_systems=tuple(group.os for group in spec.gpus.groups),
+        host_classes=tuple(group.rdma_class or "" for group in spec.gpus.groups),
         tiers=tiers,
         tor_layouts=sizing.tor_layouts,
         tor_links=uplinks.links,

@@ -6,15 +6,17 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fabricc.front.spec.classes import CNP
 from fabricc.front.spec.document import dotted, listed
 from fabricc.front.spec.model import Gpus, HostGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.front.spec.defaults import Assumptions
     from fabricc.front.spec.document import Findings
+    from fabricc.front.spec.model import Priority
 
 ALL_RAILS = 0
 
@@ -31,7 +33,7 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
             nic=part.get("nic", raw.get("nic")),
             rails_per_tor=part.get("rails_per_tor") if "groups" in raw else None,
             beside=part.get("beside"),
-            traffic=part.get("class"),
+            rdma_class=part.get("class"),
         )
         for part, path in _group_parts(raw, findings)
         for group in [_group(part, path, wiring, findings)]
@@ -290,6 +292,23 @@ def _check_beside(groups: list[HostGroup], findings: Findings) -> None:
             what = "is no host group" if home is None else f"stands beside {home.beside} itself"
             help_ = f"Write {own}." if own else "Leave it out: one group at least has units of its own."
             findings.error("FAB2077", f"{group.beside} {what}", *group.path, "beside", help=help_)
+
+
+def check_classes(gpus: Gpus, priorities: Iterable[Priority], findings: Findings) -> None:
+    """The class that a group names for its RDMA is one with a code point, and not that of notifications."""
+    fitting = {each.name for each in priorities if each.dscps and each.name != CNP}
+    for group in gpus.groups:
+        if group.rdma_class is not None and group.rdma_class not in fitting:
+            names = listed([f"`{name}`" for name in sorted(fitting)])
+            findings.error(
+                "FAB2078",
+                f"the class '{group.rdma_class}' is none for RDMA",
+                *group.path,
+                "class",
+                help=f"Classes with a code point: {names}."
+                if names
+                else "Give a class of `priorities` a `dscp`.",
+            )
 
 
 def _capacity(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> int | None:

@@ -20,7 +20,7 @@ from fabricc.front.spec.classes import build_congestion, build_priorities
 from fabricc.front.spec.defaults import Assumptions, filled
 from fabricc.front.spec.document import Findings
 from fabricc.front.spec.external import build_external, own_networks
-from fabricc.front.spec.gpus import build_gpus
+from fabricc.front.spec.gpus import build_gpus, check_classes
 from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
 from fabricc.front.spec.model import (
     Acceptance,
@@ -255,6 +255,8 @@ def _assembled(
         refuse_infiniband(findings)
     if "priorities" in fit and infiniband is None:
         priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
+        if gpus is not None and "gpus" in fit:
+            check_classes(gpus, priorities, findings)
     if addressing is not None and management is not None:
         check_management_overlap(addressing, management, findings, spines="spines" in raw)
     accept = tuple(

@@ -39,7 +39,7 @@ class HostGroup:
         nic: catalog name of their NICs, or None for those of the host model.
         rails_per_tor: rails of these hosts that share a ToR, 0 for all; None: as the whole section has it.
         beside: name of the group whose ToRs these hosts share, or None for units of their own.
-        traffic: name of the class of their applications, or None for the fabric's own choice.
+        rdma_class: name of the class of their RDMA, or None for the first lossless one.
     """
 
     name: str
@@ -54,7 +54,7 @@ class HostGroup:
     rack_of: Mapping[str, str] = field(default_factory=dict)
     rails_per_tor: int | None = None
     beside: str | None = None
-    traffic: str | None = None
+    rdma_class: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,7 @@ def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> Clu
     """
     assert spec.network is not None
     wanted, groups = spec.network.hosts_per_unit, []
+    classes = {each.name for each in spec.priorities}
     there = {group.name for index, group in enumerate(spec.gpus.groups) if index not in left_out}
     for index, group in enumerate(spec.gpus.groups):
         if index in left_out:
@@ -140,6 +141,7 @@ def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> Clu
         whole = HostGroup(
             group.name, group.model, sum(map(len, racks.values())), group.hosts_per_unit,
             racks=racks, path=group.path, os=group.os, beside=beside,
+            rdma_class=group.rdma_class if group.rdma_class in classes else None,
         )  # fmt: skip
         if wanted is not None or group.beside is not None or fabric.attachments[index].sets > 1:
             names = tuple(host for hosts in racks.values() for host in hosts)

@@ -98,7 +98,7 @@ def host_breaches(host: Host, reading: Reading, contracts: dict[bytes, str]) -> 
     """What the host's senders use is what its map protects: RDMA, NCCL's traffic class, notifications."""
     yield from contract_breaches(contracts)
     facts = reading.facts
-    lossless = any(c.lossless for c in host.classes)
+    lossless = any(c.lossless for c in host.classes if host.rdma_class in ("", c.name))
     for path in ("qos/rdma_dscp", "nccl/dscp"):
         dscp = as_int(facts.get(path))
         if not lossless or dscp is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.nics import nic_qos, tos_byte
+from fabricc.back.hosts.nics import host_qos, tos_byte
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.compiler import tables
 from fabricc.fabric.fabric import HostId
@@ -87,7 +87,7 @@ def _host_rows(fabric: Fabric) -> Iterator[Row]:
         if unit.group not in seen and unit.hosts:
             seen[unit.group] = fabric.host(HostId(coordinate, next(iter(unit.hosts))))
     for group, host in sorted(seen.items()):
-        qos = nic_qos(host.classes)
+        qos = host_qos(host)
         port = host.ports[0]
         rdma: tuple[str | int, str] = (
             (NONE, NONE) if qos.rdma_dscp is None else (qos.rdma_dscp, f"0x{tos_byte(qos.rdma_dscp):02x}")

@@ -13,6 +13,7 @@ from fabricc.back.jobs.files import job_files
 from fabricc.back.jobs.settings import mori, nvshmem
 from fabricc.catalog.library import MODELS
 from fabricc.catalog.load import load_catalog
+from fabricc.proof.invariants.contract import host_breaches, host_contracts
 from tests.back.hosts.variants import VARIANTS, amd, with_nic
 from tests.front.planning.support import document
 from tests.front.planning.support import planned as planned_spec
@@ -75,6 +76,24 @@ def test_a_host_without_gpus_has_rdma_and_its_qos_and_nothing_of_gpus(nic: str) 
     reading = read(files)
     assert (reading.facts, reading.unknown) == (planned(host), [])
     assert not [path for path in reading.facts if path.startswith("nccl/")]
+
+
+@pytest.mark.parametrize("lossless", [True, False])
+def test_rdma_of_a_host_uses_the_class_of_its_group(lossless: bool) -> None:
+    host = with_nic("connectx-7")
+    second = replace(
+        host.classes[1], name="storage", priority=4, dscps=(34,), data_dscp=34, lossless=lossless
+    )
+    host = replace(host, classes=(*host.classes, second))
+    script = "usr/local/sbin/fabricc-roce"
+    usual, other = render(host), render(replace(host, rdma_class="storage"))
+    assert f"ROCE_TOS={26 << 2 | 2}" in usual[script].splitlines()
+    assert f"ROCE_TOS={34 << 2 | 2}" in other[script].splitlines()
+    assert f"NCCL_IB_TC={34 << 2 | 2}" in other["etc/nccl.conf"].splitlines()
+    host = replace(host, rdma_class="storage")
+    reading = read(other)
+    assert (reading.facts, reading.unknown) == (planned(host), [])
+    assert not list(host_breaches(host, reading, host_contracts(host, reading)))
 
 
 def test_the_catalog_has_hosts_without_gpus() -> None:

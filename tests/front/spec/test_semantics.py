@@ -41,6 +41,8 @@ FIRES = {
     "FAB2076": (beside("a", "racks: 2", "rack"), {"FAB2076"}),
     "FAB2077 unknown": (beside("c", "hosts: 2"), {"FAB2077"}),
     "FAB2077 itself": (beside("b", "hosts: 2"), {"FAB2077"}),
+    "FAB2078 unknown": (beside("a", "hosts: 2, class: storage"), {"FAB2078"}),
+    "FAB2078 notifications": (beside("a", "hosts: 2, class: cnp"), {"FAB2078"}),
     "FAB2030 access": (FULL.replace("172.20.9.0/24", "172.20.9.0/44"), {"FAB2030"}),
     "FAB2031 access": (FULL.replace("172.20.9.0/24", "172.20.9.1/24"), {"FAB2031"}),
     "FAB2030 TACACS+": (FULL.replace("172.20.0.6", "172.20.0.600"), {"FAB2030"}),
@@ -175,6 +177,7 @@ def test_every_semantic_code_has_a_case_here_or_among_the_messages() -> None:
         SHORT + "congestion: {ecn: {preset: sonic-default}}\nbuffers: {headroom_oversubscription: 1.5}",
         RACK.replace("hosts_per_unit", "hosts_per_rack"),
         beside("a", "hosts: 2"),
+        beside("a", "hosts: 2, class: rdma"),
     ],
 )
 def test_what_is_sound_is_silent(text: str) -> None:
