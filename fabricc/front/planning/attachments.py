@@ -80,8 +80,8 @@ def refuse_renumbering(spec: ClusterSpec, models: Models, lock: Lock, found: Seq
                 f"with {groups[now].name} a unit has {_positions(becomes)}; the lock has numbers for units of "
                 f"{groups[before].name} with {_positions(was)}",
                 *groups[now].path,
-                help=f"Hosts with GPUs decide what a unit is. Give {groups[now].name} a spec and a lock of its own, or "
-                "delete the lock: everything is numbered afresh then.",
+                help=f"Hosts with GPUs decide what a unit is. New groups stand behind those that were there; else give "
+                f"{groups[now].name} a spec and a lock of its own, or delete the lock: all is numbered afresh then.",
             )
         )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from fabricc.fabric.model import Direction
 from fabricc.front.planning.attachments import attachments
@@ -169,6 +172,87 @@ def test_a_group_that_comes_late_or_grows_renumbers_nothing(late: dict[str, Any]
         assert {k: v for k, v in known.items() if k not in aggregates}.items() <= found.items()
         lock, known = plan.lock, found
     assert planned(mixed(more, login, **ratio), lock).lock == lock
+
+
+RACKS = {"name": "compute", "model": "dgx-h100", "hosts": 8, "hosts_per_rack": 4}
+TWO_PORTS = {**COMPUTE, "model": "hgx-2x200"}
+FAST: dict[str, Any] = {"model": "sn5600", "oversubscription": 2}
+HALF = {"oversubscription": 2}
+PODS: dict[str, Any] = {"model": "sn5600", "units_per_pod": 4, "oversubscription": 2}
+BASES = {
+    "rails": mixed(gpus={"capacity": 96}, tors=HALF),
+    "pairs": mixed(compute=TWO_PORTS, gpus={"capacity": 64}, tors=FAST),
+    "planes": mixed(compute=TWO_PORTS, gpus={"capacity": 96}, planes=2, tors=FAST | {"uplink_gbps": 400}),
+    "racks": mixed(compute=RACKS, gpus={"wiring": "rack", "capacity": 64}, tors=FAST),
+    "pods": mixed(gpus={"capacity": 128}, tors=FAST, spines=PODS, cores={"model": "sn5600", "nos": "frr"}),
+}
+
+
+@pytest.mark.parametrize("base", BASES.values(), ids=BASES.keys())
+def test_what_is_to_grow_can_be_planned(base: dict[str, Any]) -> None:
+    assert planned(base).fabric is not None
+
+
+SOUND = {
+    "FAB3002",
+    "FAB3007",
+    "FAB3009",
+    "FAB3010",
+    "FAB3011",
+    "FAB3012",
+    "FAB3020",
+    "FAB3072",
+    "FAB3073",
+    "FAB3074",
+}
+"""What outgrows the lock or the boxes is refused; nothing else is."""
+
+JOINS = st.tuples(
+    st.sampled_from(sorted(NODES)), st.integers(1, 9), st.integers(1, 8), st.booleans(), st.booleans()
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(base=st.sampled_from(sorted(BASES)), steps=st.lists(JOINS | st.integers(0, 3), min_size=1, max_size=5))
+def test_growth_of_mixed_fabrics_changes_nothing_that_exists(base: str, steps: list[Any]) -> None:
+    spec, lock, known = deepcopy(BASES[base]), EMPTY_LOCK, {}
+    groups, per = spec["gpus"]["groups"], "hosts_per_rack" if base == "racks" else "hosts_per_unit"
+    for step in (None, *steps):
+        if isinstance(step, int):
+            group = groups[step % len(groups)]
+            group["hosts"] = (
+                [*group["hosts"], f"late{len(known)}"]
+                if isinstance(group["hosts"], list)
+                else group["hosts"] + 3
+            )
+        elif step is not None:
+            model, hosts, each, beside, named = step
+            name = f"group{len(groups)}"
+            listed = [f"{name}-{number}" for number in range(hosts)] if named else hosts
+            groups.append(
+                {"name": name, "model": model, "hosts": listed, per: each}
+                | ({"beside": "compute"} if beside else {})
+            )
+        plan = planned(spec, lock)
+        spec["gpus"].pop("capacity", None)
+        if plan.fabric is None:
+            assert {d.code for d in plan.diagnostics if d.severity == "error"} <= SOUND, plan.diagnostics
+            return
+        fabric, found = plan.fabric, identity(plan.fabric)
+        for name, value in known.items():
+            assert set(value) <= set(found[name]) if name.endswith(" aggregates") else found[name] == value, (
+                name
+            )
+        ends = [
+            end for row in fabric.cables() for end in ((row.a_device, row.a_port), (row.b_device, row.b_port))
+        ]
+        assert len(ends) == len(set(ends))
+        assert len(ends) == 2 * sum(
+            value for name, value in fabric.counts().items() if name.endswith("_cables")
+        )
+        below = {row.b_device for row in fabric.cables() if row.kind == "host"}
+        assert below == {fabric.name(at) for at in fabric.switch_ids() if at.unit >= 0}
+        lock, known = plan.lock, found
 
 
 REFUSED = {
