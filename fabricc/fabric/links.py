@@ -141,12 +141,13 @@ def links(fabric: Fabric, at: SwitchId) -> Iterator[Link]:
 
 
 def served(fabric: Fabric, tor: SwitchId) -> Iterator[tuple[Unit, list[int], range]]:
-    """What a ToR serves: of its own unit, and of each beside it, the slots with hosts and the rails."""
+    """What a ToR serves: of its own unit, and of those beside it, the slots with hosts and the rails."""
     own = fabric.units[tor.unit]
     for unit in (own, *(fabric.units[guest] for guest in own.guests)):
         slots, rails = fabric.attachments[unit.group].served(tor.index, tor.nic_port)
-        if slots:
-            yield unit, [slot for slot in unit.hosts if slot in slots], rails
+        present = [slot for slot in unit.hosts if slot in slots]
+        if present or unit.beside is None:
+            yield unit, present, rails
 
 
 def host_links(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import field
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
@@ -146,10 +146,17 @@ def _families(switch: Switch, session: Session) -> list[int]:
 
 
 def _originated(switch: Switch, live: set[str]) -> set[Network]:
-    """Its loopbacks, and its aggregates while a link below them is up."""
+    """Its loopbacks, and each of its aggregates while a link in it is up."""
     own: set[Network] = {ip_network(address) for address in (switch.loopback4, switch.loopback6) if address}
-    below = any(port.name in live for port in switch.ports if port.direction is Direction.HOST)
-    return own | ({ip_network(prefix) for prefix in switch.bgp.aggregates} if below else set())
+    below = [
+        ip_address(text.partition("/")[0])
+        for port in switch.ports
+        if port.direction is Direction.HOST and port.name in live
+        for text in (port.ipv4, port.ipv6)
+        if text
+    ]
+    aggregates = map(ip_network, switch.bgp.aggregates)
+    return own | {each for each in aggregates if any(address in each for address in below)}
 
 
 Table = dict[Network, list[Route]]

@@ -131,6 +131,9 @@ def test_a_tor_announces_the_addresses_of_hosts_beside_its_own() -> None:
     fabric = fabric_of(mixed(nodes("storage-2x400", beside="compute", hosts=4, hosts_per_unit=4)))
     tors = {fabric.name(at): fabric.switch(at) for at in fabric.switch_ids()}
     assert len(tors["su001-tor1a"].bgp.aggregates) == 2
+    fewer = fabric_of(mixed(nodes("storage-2x400", beside="compute", hosts=1, hosts_per_unit=4)))
+    some = {fewer.name(at): len(fewer.switch(at).bgp.aggregates) for at in fewer.switch_ids()}
+    assert [some[f"su001-tor{number}a"] for number in (1, 2, 3)] == [2, 2, 1]
     assert len(tors["su002-tor1a"].bgp.aggregates) == 1
     everything = [prefix for tor in tors.values() for prefix in tor.bgp.aggregates]
     assert len(everything) == len(set(everything))
