@@ -278,7 +278,8 @@ class Fabric:
         """Host group -> ToRs of its units."""
         found: Counter[int] = Counter()
         for unit in self.places():
-            found[unit.group] += sum(1 for _ in self.tor_ids(unit.coordinate))
+            attached = self.attachments[unit.group]
+            found[unit.group] += len(self.sets(unit)) * attached.tors * attached.nic_ports
         return found
 
     @property

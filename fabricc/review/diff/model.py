@@ -206,7 +206,7 @@ class Review:
         gpus_affected, hosts_affected, rails_affected: that lose service while this is applied.
         gpus_per_step: the most that lose service when devices are applied one at a time.
         gpus_total: GPUs of the new side.
-        drain_hosts: hosts that lose service, in the order of their names.
+        drain_hosts: hosts with GPUs that lose service, in the order of their names.
         planes_kept: NIC ports of a rail that keep service when one loses it.
         spine_share: part of a ToR's bandwidth upwards that one spine carries.
         lock_stale: whether the lock file lacks what this spec needs.

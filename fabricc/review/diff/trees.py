@@ -51,6 +51,7 @@ class TreeSide:
     cables: Mapping[str, tuple[Cable, ...]]
     read_files: DeviceFiles
     digests: Mapping[str, tuple[tuple[str, str], ...]] = field(repr=False, default_factory=dict)
+    with_gpus: frozenset[str] | None = None
 
     @property
     def cluster(self) -> str:
@@ -96,13 +97,19 @@ class TreeSide:
             ports = numbered_ports([cable[:4] for cable in cables])
         for port, _, _, _, length, medium in cables:
             facts.update(cable_facts(port, length, medium))
-        return DeviceView(
-            name, kind, nos, platform, model, facts, ports, sessions_of(facts), self._rail_gpus()
-        )
+        gpus = self._host_gpus() / max(1, self.plan["shape"]["rails"])
+        hosts = {name, *(far for _, _, far, _, _, _ in cables)}
+        others = {host: Fraction(0) for host in hosts if not self._has_gpus(host)}
+        sessions = sessions_of(facts)
+        return DeviceView(name, kind, nos, platform, model, facts, ports, sessions, gpus, others)
 
-    def _rail_gpus(self) -> Fraction:
-        counts, rails = self.plan["counts"], self.plan["shape"]["rails"]
-        return Fraction(counts["gpus"], max(1, counts["hosts"] * rails))
+    def _host_gpus(self) -> Fraction:
+        """GPUs of a host that has any."""
+        counts = self.plan["counts"]
+        return Fraction(counts["gpus"], max(1, counts["hosts"] - counts.get("hosts_without_gpus", 0)))
+
+    def _has_gpus(self, host: str) -> bool:
+        return self.with_gpus is None or host in self.with_gpus
 
     def files(self, name: str) -> Mapping[str, str]:
         """The device's files."""
@@ -118,10 +125,8 @@ class TreeSide:
 
     def gpus_of(self, name: str) -> Fraction:
         """GPUs in a host; 0 for a switch."""
-        counts = self.plan["counts"]
-        return (
-            Fraction(counts["gpus"], max(1, counts["hosts"])) if self.kinds[name] == "host" else Fraction(0)
-        )
+        host = self.kinds[name] == "host" and self._has_gpus(name)
+        return self._host_gpus() if host else Fraction(0)
 
 
 def tree_side(tree: Path) -> Side:
@@ -150,7 +155,10 @@ def _part(tree: Path, folder: Folder, manifest: Manifest, network: str, networks
     }
     own = replace(manifest, files=files)
     kinds, cables = _devices(rows, own)
-    side = TreeSide(str(tree), tree, own, plan, kinds, cables, DeviceFiles.of(tree, own), _digests(own))
+    with_gpus = _with_gpus(folder) if plan["counts"].get("hosts_without_gpus") else None
+    side = TreeSide(
+        str(tree), tree, own, plan, kinds, cables, DeviceFiles.of(tree, own), _digests(own), with_gpus
+    )
     _ = side.scale, side.figures(), plan["tiers"]
     return side
 
@@ -162,6 +170,15 @@ def _network(path: str, networks: Sequence[str]) -> str | None:
         return None
     found = host_files.network_of(rest.partition("/")[2])
     return found if found in networks else ""
+
+
+def _with_gpus(folder: Folder) -> frozenset[str]:
+    """The hosts that jobs run on, where others have no GPUs; none of a tree without jobs."""
+    try:
+        text = folder.read("jobs/hosts.csv", limit=_LARGEST).decode()
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset(row["host"] for row in csv.DictReader(StringIO(text)))
 
 
 def _devices(

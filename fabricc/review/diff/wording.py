@@ -131,7 +131,7 @@ def drain_steps(review: Review) -> list[str]:
     steps: list[str] = []
     if review.drain_hosts:
         hosts = fold(review.drain_hosts, 6)
-        text = f"Drain jobs from {plural(review.hosts_affected, 'host')} first: {hosts}."
+        text = f"Drain jobs from {plural(len(review.drain_hosts), 'host')} first: {hosts}."
         if review.planes_kept and _one_side(review.groups):
             text += f" Each rail keeps {review.planes_kept} of its {review.planes_kept + 1} ports."
         steps.append(text)

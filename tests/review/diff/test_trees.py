@@ -41,13 +41,22 @@ def test_trees_and_specs_tell_the_same(bench: Bench, inventory: str, old: str, n
     assert of_trees.renumbering == of_specs.renumbering
 
 
-@pytest.mark.parametrize("inventory", ["rack-zone-512", "superpod-b200-4su", "lab-smallest"])
+@pytest.mark.parametrize("inventory", ["rack-zone-512", "superpod-b200-4su", "lab-smallest", "storage-zone"])
 def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> None:
     spec = bench.spec(inventory, "base")
     tree = built(spec)
     assert not compared(tree, spec).differs
     assert not compared(spec, tree).differs
     assert not compared(tree, tree).differs
+
+
+def test_only_hosts_with_gpus_count_in_trees_and_in_specs(bench: Bench) -> None:
+    edit = ("dscp: 34", "dscp: 36")
+    base, head = bench.spec("storage-zone", "base"), bench.spec("storage-zone", "head", edit)
+    for review in (compared(base, head), compared(built(base), built(head))):
+        assert (review.gpus_total, review.gpus_affected) == (128, 128)
+        assert len(review.drain_hosts) == 16
+        assert all("-host" in host and not host.startswith("su003") for host in review.drain_hosts)
 
 
 def test_a_folder_that_is_no_tree_is_refused(tmp_path: Path) -> None:
