@@ -8,7 +8,7 @@ from fabricc.base.values import dataclass
 from fabricc.front.planning import topology
 from fabricc.front.planning.attachments import attachments, leader, refuse_apart
 from fabricc.front.planning.beside import CrowdedError, placed_beside, remedied
-from fabricc.front.planning.layout import Block, arrange, cages, cages_for, ports_at, speeds
+from fabricc.front.planning.layout import Block, arrange, cages_for, ports_at, speeds
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.planes import planes_of
 from fabricc.front.planning.units import units_of
@@ -154,9 +154,13 @@ def _tor_uplinks(
         ends.append(end)
     own = [index for index, each in enumerate(attached) if each.beside is None]
     placed = placed_beside(spec, tor, attached, {index: ends[index] for index in own}, pins)
-    up_cage = pins.get("tor_up_cage", len(tuple(cages(tor))))
-    low = [end for guests in placed for start, block in guests if (end := _end(tor, start, block)) <= up_cage]
-    start = max(pins.get("tor_up_cage", 0), *(ends[index] for index in own), *low)
+    start = max(ends[index] for index in own)
+    if "tor_up_cage" in pins:
+        start = max(start, pins["tor_up_cage"])
+    else:
+        spans = sorted((first, _end(tor, first, block)) for guests in placed for first, block in guests)
+        for first, end in spans:
+            start = max(start, end) if first <= start else start
     if "tor_up_cage" in pins and start > pins["tor_up_cage"]:
         raise UnfitError(
             pinned(spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus")

@@ -81,6 +81,7 @@ def test_a_spec_of_ethernet_still_needs_its_nos_and_knows_no_infiniband_section(
         ),
         ({"tors": {"model": "sn5600"}}, "FAB5811"),
         ({"gpus": {"model": "dgx-h100", "nic": "thor2", "hosts": 8, "hosts_per_unit": 4}}, "FAB5812"),
+        ({"gpus": {"model": "storage-2x400", "hosts": 8, "hosts_per_unit": 4}}, "FAB3075"),
     ],
 )
 def test_what_cannot_be_is_told(more: dict[str, Any], code: str) -> None:

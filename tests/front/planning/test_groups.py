@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -264,6 +265,7 @@ REFUSED = {
     "FAB3072": mixed(nodes("storage-2x400", beside="compute", hosts=2, hosts_per_unit=256)),
     "FAB3073": mixed(nodes("storage-2x400", beside="compute", hosts=2, hosts_per_unit=128)),
     "FAB3074": mixed(nodes(beside="compute", hosts=17)),
+    "FAB3076": mixed(nodes(), gpus={"wiring": "rail-only"}),
 }  # fmt: skip
 REFUSED["FAB3070"]["gpus"]["groups"][1]["hosts_per_rack"] = REFUSED["FAB3070"]["gpus"]["groups"][1].pop(
     "hosts_per_unit"
@@ -280,6 +282,23 @@ def test_what_cannot_be_is_refused_with_a_remedy_that_can(code: str) -> None:
         if f"`{key}: " in found.help:
             storage[key] = int(found.help.partition(f"`{key}: ")[2].partition("`")[0])
             assert planned(text).fabric is not None
+
+
+def test_pins_of_hosts_beside_others_can_be_chosen_afresh() -> None:
+    late = {"name": "late", "model": "cpu-2x100", "hosts": 4, "hosts_per_unit": 4, "beside": "compute"}
+    first = planned(mixed(nodes(beside="compute", hosts=8), tors=HALF), planned(mixed(tors=HALF)).lock)
+    both = planned(mixed(nodes(beside="compute", hosts=8), late, tors=HALF), first.lock)
+    assert both.lock.strides.keys() - first.lock.strides.keys() == {"beside_cage/late"}
+    assert both.lock.strides["beside_cage/storage"] > both.lock.strides["tor_up_cage"]
+    fresh = planned(mixed(nodes(beside="compute", hosts=8), late, tors=HALF))
+    assert fresh.lock.strides["beside_cage/storage"] < fresh.lock.strides["tor_up_cage"]
+    for name in both.lock.strides:
+        rest = {other: value for other, value in both.lock.strides.items() if other != name}
+        again = planned(
+            mixed(nodes(beside="compute", hosts=8), late, tors=HALF), replace(both.lock, strides=rest)
+        )
+        assert again.fabric is not None, name
+        assert rest.items() <= again.lock.strides.items(), name
 
 
 def test_hosts_with_gpus_that_come_after_others_are_refused_with_a_lock_of_these() -> None:
