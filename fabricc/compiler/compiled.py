@@ -146,7 +146,8 @@ class Compiled:
         found = self.infiniband.counts() if self.infiniband is not None else self.fabric.counts()
         for network in self.networks.values():
             more = network.fabric.counts()
-            found |= {key: found[key] + more[key] for key in found if key not in ("gpus", "hosts", "units")}
+            of_hosts = ("gpus", "hosts", "hosts_without_gpus", "units")
+            found |= {key: found[key] + more[key] for key in found if key not in of_hosts}
         return found
 
     def switches(self) -> Iterator[Switch]:

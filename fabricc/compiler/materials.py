@@ -165,11 +165,13 @@ def _forms(model: SwitchModel) -> dict[int, str]:
 def _host_sides(fabric: Fabric, protocol: str, bill: Counter[Item]) -> dict[tuple[str, str], Side]:
     """(device, port) -> side, of every port of a host in this network; its own hosts go on the bill."""
     sides: dict[tuple[str, str], Side] = {}
-    shape = fabric.shape
     ports = [
-        (host_port_name(shape.nic_ports, rail, nic_port, fabric.network), rail, nic_port)
-        for rail in range(shape.rails)
-        for nic_port in range(shape.nic_ports)
+        [
+            (host_port_name(each.nic_ports, rail, nic_port, fabric.network), *each.nic(rail, nic_port))
+            for rail in range(each.rails)
+            for nic_port in range(each.nic_ports)
+        ]
+        for each in fabric.attachments
     ]
     ends = [tuple(end._replace(protocol=protocol) for end in host_ends(m)) for m in fabric.host_models]
     for host_id in fabric.host_ids():
@@ -177,19 +179,19 @@ def _host_sides(fabric: Fabric, protocol: str, bill: Counter[Item]) -> dict[tupl
         model, name = fabric.host_models[unit.group], unit.hosts[host_id.slot]
         if name not in fabric.guests:
             bill[Item("host", "host", model.title, model.vendor)] += 1
-        for port, rail, nic_port in ports:
-            cage, child = _cage_of(model, ends[unit.group], rail, nic_port)
+        for port, nic, on_nic in ports[unit.group]:
+            cage, child = _cage_of(model, ends[unit.group], nic, on_nic)
             sides[name, port] = Side(Plug(name, f"{fabric.network}{cage}"), child, ends[unit.group], "host")
     return sides
 
 
-def _cage_of(model: HostModel, ends: tuple[End, ...], rail: int, nic_port: int) -> tuple[str, int]:
+def _cage_of(model: HostModel, ends: tuple[End, ...], nic: int, on_nic: int) -> tuple[str, int]:
     """Which cage a port of a NIC is in, and which of its children it is."""
     for number, rails in enumerate(model.cages):
-        if rail in rails:
-            return f"cage{number}", rails.index(rail)
+        if nic in rails:
+            return f"cage{number}", rails.index(nic)
     children = ends[0].use.children if ends else 1
-    return f"{rail}.{nic_port // children}", nic_port % children
+    return f"{nic}.{on_nic // children}", on_nic % children
 
 
 def _way(

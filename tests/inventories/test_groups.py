@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.driver import build
 from tests.back.nos.feature_table import KEY, MODELS
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+INVENTORIES = Path(__file__).parents[2] / "inventories"
 ACCEPTED = [{"code": code, "reason": "routing is what is tried here"} for code in ("FAB5201", "FAB5202")]
 WITHOUT_100G = ("eos", "junos")
 """Systems whose box here has no port of 100G."""
@@ -70,3 +70,23 @@ def test_every_nos_builds_and_proves_them(nos: str, model: str, lossless: bool, 
     assert [int(row["first_rank"]) for row in ranks] == [8 * number for number in range(8)]
     cabled = list(csv.DictReader((tree / "plan" / "cabling.csv").open()))
     assert sum(row["kind"] == "host" for row in cabled) == 8 * 8 + 8 * 2
+
+
+def test_they_join_a_cluster_of_several_networks(tmp_path: Path) -> None:
+    found = yaml.safe_load((INVENTORIES / "whole-cluster-256" / "cluster.yaml").read_text())
+    gpus = found["gpus"]
+    compute = {key: gpus.pop(key) for key in ("model", "hosts", "hosts_per_unit")}
+    node = {"model": "storage-2x400"}
+    gpus["groups"] = [
+        {"name": "gpus", **compute},
+        {"name": "store", "hosts": 6, "hosts_per_unit": 4, **node},
+        {"name": "login", "hosts": 2, "hosts_per_unit": 1, "beside": "gpus", **node},
+    ]
+    path = tmp_path / "cluster.yaml"
+    path.write_text(json.dumps(found))
+    result, _ = build(path, tmp_path / "build")
+    assert [each.code for each in result.diagnostics if each.severity is Severity.ERROR] == []
+    assert (result.counts["gpus"], result.counts["hosts_without_gpus"]) == (256, 8)
+    tree = tmp_path / "build" / "whole-cluster-256"
+    assert not (tree / "hosts" / "su003-host01" / "etc" / "nccl.conf").exists()
+    assert (tree / "hosts" / "su001-login01" / "etc" / "netplan" / "60-fabricc.yaml").exists()
