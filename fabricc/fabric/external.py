@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Slot
 
 
+GROUP = "EXTERNAL-"
+"""What the names of peer groups of outside parties begin with; the party's name follows."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExternalLink:
     """A link that leaves the fabric at port `port` of switch `at`.
@@ -66,7 +70,7 @@ class Outsider:
     @property
     def group(self) -> str:
         """What the peer group of its sessions is called."""
-        return f"EXTERNAL-{self.name.upper()}"
+        return f"{GROUP}{self.name.upper()}"
 
 
 class Exit(NamedTuple):

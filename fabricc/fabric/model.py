@@ -241,6 +241,7 @@ class Host:
 
     Attributes:
         fabric_prefixes4, fabric_prefixes6: what is reached through the rails, for policy routes.
+        outside4, outside6: what lies outside the fabric and is reached through the rails too.
         classes: the fabric's traffic classes, as on every switch.
         recommended_qps: queue pairs per connection that use the fabric's parallel paths.
         rail_isolated: rails meet in hosts only.
@@ -269,6 +270,8 @@ class Host:
     planes: int = 1
     spreads_packets: bool = False
     rdma_class: str = ""
+    outside4: tuple[str, ...] = ()
+    outside6: tuple[str, ...] = ()
     network: str = ""
     guest: bool = False
     beside: tuple[str, ...] = ()

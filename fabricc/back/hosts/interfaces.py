@@ -80,8 +80,8 @@ def _state_port(facts: Facts, host: Host, port: HostPort) -> None:
     prefix = f"interface[{port.name}]/"
     facts[prefix + "mtu"] = port.mtu
     for family, address, gateway, bits, prefixes in (
-        ("ipv4", port.ipv4, port.gateway4, 32, host.fabric_prefixes4),
-        ("ipv6", port.ipv6, port.gateway6, 128, host.fabric_prefixes6),
+        ("ipv4", port.ipv4, port.gateway4, 32, (*host.fabric_prefixes4, *host.outside4)),
+        ("ipv6", port.ipv6, port.gateway6, 128, (*host.fabric_prefixes6, *host.outside6)),
     ):
         if address is None:
             continue

@@ -37,8 +37,8 @@ def _text(host: Host, port: HostPort) -> str:
         f"[connection]\nid=fabricc-{port.name}\nuuid={identity(host, port)}\ntype=ethernet\n"
         f"autoconnect=true\ninterface-name={port.name}\n\n[ethernet]\nmtu={port.mtu}\n"
     )
-    text += _family("ipv4", port.ipv4, port.gateway4, host.fabric_prefixes4, port)
-    return text + _family("ipv6", port.ipv6, port.gateway6, host.fabric_prefixes6, port)
+    text += _family("ipv4", port.ipv4, port.gateway4, (*host.fabric_prefixes4, *host.outside4), port)
+    return text + _family("ipv6", port.ipv6, port.gateway6, (*host.fabric_prefixes6, *host.outside6), port)
 
 
 def _family(

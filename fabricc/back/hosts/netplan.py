@@ -45,8 +45,8 @@ def text(host: Host) -> str:
     lines.append("  version: 2\n  renderer: networkd")
     if host.ports:
         lines.append("  ethernets:")
-    prefixes4 = [_quoted(prefix) for prefix in host.fabric_prefixes4]
-    prefixes6 = [_quoted(prefix) for prefix in host.fabric_prefixes6]
+    prefixes4 = [_quoted(prefix) for prefix in (*host.fabric_prefixes4, *host.outside4)]
+    prefixes6 = [_quoted(prefix) for prefix in (*host.fabric_prefixes6, *host.outside6)]
     lines += [_port_block(port, prefixes4, prefixes6) for port in host.ports]
     return "\n".join(lines) + "\n"
 

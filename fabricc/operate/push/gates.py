@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.fabric.external import GROUP
 from fabricc.operate.devices import readings
 from fabricc.operate.push import growth
 
@@ -101,7 +102,7 @@ def _sessions(
     for session in switch.bgp.sessions:
         key = session.remote or session.port
         was_up, received = old.get(key, [None, 0])
-        joins = was_up is None and session.peer in later
+        joins = was_up is None and (session.peer in later or session.group.startswith(GROUP))
         if was_up is False or joins or session.peer in waiting:
             continue
         is_up, receives = new.get(key, [False, 0])

@@ -89,7 +89,7 @@ def _title(tier: str) -> str:
 def _oversubscription(switch: Switch) -> Fraction | None:
     speeds: Counter[str] = Counter()
     for port in switch.ports:
-        if port.direction is not Direction.UNUSED:
+        if port.direction not in (Direction.UNUSED, Direction.EXTERNAL):
             speeds["up" if port.direction is Direction.UP else "down"] += port.speed_gbps
     return Fraction(speeds["down"], speeds["up"]) if speeds["up"] else None
 

@@ -133,7 +133,7 @@ def test_a_plane_without_a_way_out_is_told() -> None:
 def test_hosts_reach_accepted_prefixes_over_the_fabric_but_not_the_default_route() -> None:
     fabric = fabric_of(with_links(LINK, party={"accept": ["0.0.0.0/0", "198.51.100.0/24"]}))
     host = fabric.host(next(iter(fabric.host_ids())))
-    assert host.fabric_prefixes4 == ("10.0.0.0/10", "198.51.100.0/24")
+    assert (host.fabric_prefixes4, host.outside4) == (("10.0.0.0/10",), ("198.51.100.0/24",))
 
 
 def test_a_switch_takes_more_prefixes_from_where_the_outside_lies() -> None:
