@@ -95,7 +95,7 @@ def compose(compiled: Compiled) -> Page:
     lossless = not fabric.network or bool(sheets)
     summary += "InfiniBand" if ib else "lossless Ethernet (RoCEv2)" if lossless else "Ethernet"
     return Page(
-        title=f"{fabric.cluster} {fabric.network}".rstrip(),
+        title=f"{fabric.cluster} {fabric.network}" if fabric.network else fabric.cluster,
         summary=f"{summary}: {_switches(fabric)}.",
         status=_status(compiled),
         verdict=tuple(_verdict(compiled, lost, sheets)),
