@@ -150,6 +150,14 @@ class _Reader:
                 )
         if not versions:
             self._report("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
+        for name, part in self.networks.items():
+            if not part.number:
+                self._report(
+                    "FAB0030",
+                    f"network '{name}' has items and no number",
+                    min(part.lines.values(), default=1),
+                    f"Restore the line `network {name} N` from Git.",
+                )
         return self._lock(), tuple(self.diagnostics)
 
     def _lock(self) -> Lock:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.front.spec.lock import EMPTY_LOCK, Lock, format_lock, parse_lock, renewed
+from fabricc.front.spec.lock import EMPTY_LOCK, Lock, format_lock, lines_of, parse_lock, renewed
 
 KEYS = st.from_regex(re.compile(r"[a-z0-9][a-z0-9_./-]{0,20}", re.ASCII), fullmatch=True)
 NUMBERS = st.integers(0, 9_999_999_999)
@@ -30,6 +30,44 @@ def test_there_and_back(
     assert parse_lock(text, "fabricc.lock") == (lock, ())
     backwards = Lock(*(dict(reversed(part.items())) for part in (strides, units, hosts)))
     assert format_lock(backwards) == text
+
+
+@given(st.dictionaries(st.from_regex(r"\A[a-z]{2,10}\Z"), st.dictionaries(KEYS, NUMBERS), max_size=4))
+def test_networks_there_and_back(strides: dict[str, dict[str, int]]) -> None:
+    networks = {
+        name: Lock(part, {f"{name}/0": 0}, {"gpu-a": (0, 0)}, number=number)
+        for number, (name, part) in enumerate(strides.items(), 1)
+    }
+    lock = replace(LOCK, networks=networks)
+    text = format_lock(lock)
+    assert parse_lock(text, "fabricc.lock") == (lock, ())
+    assert [line for line in text.splitlines() if not line.startswith("network ")] == TEXT.splitlines()
+    for name in networks:
+        part, _ = parse_lock(f"version 1\n{lines_of(text, name)}", "fabricc.lock")
+        assert (part.strides, part.units, part.hosts) == (
+            networks[name].strides,
+            networks[name].units,
+            networks[name].hosts,
+        )
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        (["network storage 1", "network storage 2"], "FAB0033"),
+        (["network storage 1", "network frontend 1"], "FAB0034"),
+        (["network storage 1", "network storage unit a 0", "network storage unit b 0"], "FAB0034"),
+        (["network storage 1", "network storage unit a 0", "network storage unit a 1"], "FAB0033"),
+        (["network storage stride unit 8"], "FAB0030"),
+        (["network storage 0"], "FAB0030"),
+        (["network storage 1", "network storage cluster zone"], "FAB0030"),
+        (["network Storage 1"], "FAB0030"),
+    ],
+)
+def test_a_bad_merge_of_networks_is_told(lines: list[str], code: str) -> None:
+    _, found = parse_lock(TEXT + "\n".join(lines) + "\n", "fabricc.lock")
+    assert code in {each.code for each in found}
+    assert all(each.position and each.help for each in found)
 
 
 def test_the_text() -> None:
