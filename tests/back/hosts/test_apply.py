@@ -13,10 +13,12 @@ import pytest
 from fabricc.back.hosts import mode, render
 from tests.back.hosts.test_peers import NETWORKD, namespaces
 from tests.back.hosts.test_script import port, tools
-from tests.back.hosts.variants import VARIANTS
+from tests.back.hosts.variants import LOSSY, VARIANTS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fabricc.fabric.model import Host
 
 pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
 needs_networkmanager = pytest.mark.skipif(
@@ -69,7 +71,7 @@ for number in $(ip -o link | cut -d: -f1); do
     printf 'I:1\\nE:ID_NET_DRIVER=veth\\n' > "/run/udev/data/n$number"
 done
 printf '[main]\\nplugins=keyfile\\nno-auto-default=*\\n[keyfile]\\n' > /run/nm.conf
-echo 'unmanaged-devices=interface-name:prail*' >> /run/nm.conf
+echo 'unmanaged-devices=interface-name:prail*;interface-name:pstorage*' >> /run/nm.conf
 dbus-daemon --system --nofork --nopidfile > /run/bus.log 2>&1 & bus=$!
 tries=0
 until [ -S /run/dbus/system_bus_socket ] || [ $tries -ge 100 ]; do sleep 0.1; tries=$((tries + 1)); done
@@ -112,19 +114,23 @@ stage drift sh "$folder/tree/apply" --check
 )
 
 
-def stages(script: str, root: Path, variant: str, release: str, name: str = "su001-host01") -> dict[str, str]:
-    """What each stage of the script prints, with `status N` where it is not 0."""
+def stages(
+    script: str, root: Path, variant: str, release: str, name: str = "su001-host01", *, storage: bool = False
+) -> dict[str, str]:
+    """What each stage of the script prints, with `status N` where it is not 0; `storage`: of a host of two networks."""
     host = replace(VARIANTS[variant], name=name)
-    for path, text in render(host).items():
+    parts = [replace(host, beside=("storage",)), storage_part(host)] if storage else [host]
+    ports = [each for part in parts for each in part.ports]
+    for path, text in [item for part in parts for item in render(part).items()]:
         file = root / "tree" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         file.chmod(mode(path))
-    for rail in host.ports:
+    for rail in ports:
         port(root, rail.name, rail.rdma)
     tools(root)
     done = subprocess.run(
-        ["unshare", "-n", "-m", "-u", "sh", "-c", script, "sh", str(root), release, *[p.name for p in host.ports]],
+        ["unshare", "-n", "-m", "-u", "sh", "-c", script, "sh", str(root), release, *[p.name for p in ports]],
         capture_output=True, text=True, timeout=400, check=False,
     )  # fmt: skip
     assert "=== " in done.stdout, done.stderr
@@ -133,6 +139,52 @@ def stages(script: str, root: Path, variant: str, release: str, name: str = "su0
         stage: "".join(line + "\n" for line in text.splitlines() if "run-parts" not in line)
         for stage, text in found
     }
+
+
+def storage_part(host: Host) -> Host:
+    """The part of a host in a storage network: lossy, with two ports."""
+    ports = tuple(
+        replace(
+            each, name=f"storage{each.rail}", rdma=f"mlx5_storage{each.rail}", pci=f"0000:{each.rail + 1:02x}:00.1",
+            ipv4=f"10.208.{each.rail}.1/31", gateway4=f"10.208.{each.rail}.0", ipv6=None, gateway6=None,
+            table=1100 + each.rail, metric=100 + each.rail,
+        )
+        for each in host.ports
+    )  # fmt: skip
+    prefixes = ("10.208.0.0/13",)
+    return replace(
+        host, ports=ports, classes=LOSSY, fabric_prefixes4=prefixes, fabric_prefixes6=(), network="storage", guest=True
+    )  # fmt: skip
+
+
+SEEN = """
+stage kernel sh -c 'ip rule; ip route get 10.208.9.9; ip route get 10.208.9.9 from 10.208.1.1'
+stage scripts ls /usr/local/sbin
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "variant", "release"),
+    [
+        pytest.param(NETWORKMANAGER, "rhel-9", 'ID="rhel"\nVERSION_ID="9.4"', marks=needs_networkmanager),
+        pytest.param(NETPLAN, "ubuntu-24.04", 'ID=ubuntu\nVERSION_ID="24.04"', marks=needs_networkd),
+    ],
+)
+def test_a_host_of_two_networks_is_made_what_the_files_of_both_say(
+    tmp_path: Path, script: str, variant: str, release: str
+) -> None:
+    seen = stages(script + SEEN, tmp_path, variant, release, storage=True)
+    assert "differs: storage0: no address 10.208.0.1/31\n" in seen["before"]
+    assert "differs: rail0: PFC is 0,0,0,0,0,0,0,0, planned 0,0,0,1,0,0,0,0\n" in seen["before"]
+    assert "storage0: PFC is" not in seen["before"]  # lossy, as a NIC begins
+    assert "status" not in seen["apply"]
+    assert "changed: storage0: configured\n" in seen["apply"]
+    assert seen["check"].endswith("as planned\n")
+    assert "nothing to change\n" in seen["again"]
+    assert seen["scripts"].split() == ["fabricc-roce", "fabricc-roce-storage"]
+    assert "from 10.208.0.1 lookup 1100" in seen["kernel"]
+    routes = re.findall(r"^10\.208\.9\.9.* dev (\S+)", seen["kernel"], re.M)
+    assert routes == ["storage0", "storage1"]  # the lowest metric, and by the source address
 
 
 RHEL = 'ID="rhel"\nVERSION_ID="9.4"'
