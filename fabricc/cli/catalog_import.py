@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from fabricc.base.foreign.text import Rendered
 from fabricc.catalog.importing import Wishes, import_switch
 from fabricc.cli import output
 from fabricc.compiler.result import exit_status
@@ -28,7 +27,7 @@ def command(
     made = import_switch(path, Wishes(name, asic, sku, since))
     output.tell(made.found, "text", {})
     if made.text and str(target) == "-":
-        output.document(Rendered(made.text))
+        output.out(*made.text.splitlines())
     elif made.text:
         write_file(target, made.text.encode())
         output.err(f"{target}: written; name it in the `catalog` of a spec")

@@ -52,7 +52,11 @@ def placed_beside(
         starts = {index: pin for index in guests if (pin := _pin(spec, index, pins)) is not None}
         for index in guests:
             uplinks = [(pins["tor_up_cage"], pins["tor_up_cage"] + 1)] if "tor_up_cage" in pins else []
-            taken = [(0, ends[home]), *uplinks, *_taken(tor, attached, {i: s for i, s in starts.items() if i != index})]
+            taken = [
+                (0, ends[home]),
+                *uplinks,
+                *_taken(tor, attached, {i: s for i, s in starts.items() if i != index}),
+            ]
             start, block = starts.get(index), _block(attached, index)
             fits = (
                 _first_free(tor, block, taken, pins.get("tor_up_cage"))

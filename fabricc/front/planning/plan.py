@@ -93,7 +93,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         units = numbered(spec, found.present, capacity, lock)
         sizing = size(spec, models, found.present, units, lock.strides, catalog)
         findings.extend(pod_findings(spec, models, catalog, sizing, units, lock))
-        findings.extend(count_findings(spec, models, catalog, sizing, present, units, lock))
+        findings.extend(count_findings(spec, models, catalog, sizing, found.present, units, lock))
         addresses = _addresses(spec)
         strides = _strides(spec, sizing, units + found.guests, addresses, lock.strides)
         routing = _routing(spec, sizing, strides, models, findings)
