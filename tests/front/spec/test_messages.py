@@ -73,7 +73,7 @@ CASES = {
         changed("oversubscription: 1.0", "uplink_gbps: 300"),
         [
             "10:16 FAB1004 tors.uplink_gbps cannot be 300 | "
-            "The nearest that fits is 200. Allowed: 25, 40, 50, 100, 200, 400, 800 or 1600."
+            "The nearest that fits is 200. Allowed: 10, 25, 40, 50, 100, 200, 400, 800 or 1600."
         ],
     ),
     "no oversubscription at all": (
