@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.compiler.compiled import compile_spec
 from fabricc.proof.invariants.declared import Ratio
 from tests.outward import SPINE, TOR, fabric
 from tests.proof.fabrics import Fault, judge
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.proof.fabrics import Files
 
 RATIOS = {0: Ratio(Fraction(1))}
@@ -118,3 +121,48 @@ def test_a_fault_at_the_edge_is_caught(name: str) -> None:
     fault, code, message = FAULTS[name]
     found = told(fault)
     assert [each for each in found if each.startswith(code) and message in each], found
+
+
+THREE_TIERS = """
+cluster: three
+gpus: {{model: grand-teton, racks: 4, hosts_per_rack: 1, wiring: rack}}
+tors: {{model: 7060dx5-64s, nos: eos, reserved_ports: 2}}
+spines: {{model: 7060dx5-64s, nos: eos, count: 2, oversubscription: 2, units_per_pod: 2, reserved_ports: 4}}
+cores: {{model: 7060dx5-64s, nos: eos, count: 2, reserved_ports: 4}}
+routing: {{spine_asn: {asn}}}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+  cnp: {{dscp: 48, strict: true}}
+  default: {{}}
+external:
+  one:
+    asn: 65001
+    links:
+      - {{at: {one}, port: Ethernet64/1, speed_gbps: 400, local: 192.0.2.0/31, peer: r1, peer_port: p1}}
+  two:
+    asn: 65002
+    accept: [198.51.100.0/24]
+    links:
+      - {{at: {two}, port: Ethernet64/1, speed_gbps: 400, local: 192.0.2.2/31, peer: r2, peer_port: p1}}
+"""
+
+
+@pytest.mark.parametrize("asn", ["shared", "unique"])
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("core01a", "core02a"),
+        ("pod1-spine01a", "core01a"),
+        ("pod1-spine02a", "pod2-spine01a"),
+        ("rack001-tor1a", "rack003-tor1a"),
+        ("rack001-tor1a", "pod2-spine01a"),
+        ("rack001-tor1a", "core01a"),
+    ],
+)
+def test_two_parties_at_any_two_tiers_break_no_invariant(
+    one: str, two: str, asn: str, tmp_path: Path
+) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(THREE_TIERS.format(one=one, two=two, asn=asn))
+    built = compile_spec(spec, gaps=False).fabric
+    assert judge(built, Fault(), {**RATIOS, 1: Ratio(Fraction(2))}) == []
