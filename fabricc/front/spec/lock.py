@@ -26,6 +26,7 @@ HEADER = """\
 """
 _COUNTS = re.compile(r"(?P<digits>[a-z]+_digits)|links_per_[a-z]+|spread_spines")
 _MOST_DIGITS = 9
+_MOST_NETWORKS = 63  # as many blocks of AS numbers are private
 CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
@@ -173,6 +174,8 @@ class _Reader:
             if (item := LINE.fullmatch(rest)) is not None:
                 part._item(item, number)
             return item is not None
+        if not 1 <= int(stated) <= _MOST_NETWORKS:
+            return False
         first = self.lines.setdefault(("network", name), number)
         owner = self.owners.setdefault((0, 0, int(stated)), name)
         if first != number or owner != name:
@@ -183,9 +186,9 @@ class _Reader:
             )
             help_ = "Delete the line that was not committed first."
             self._report("FAB0033" if first != number else "FAB0034", told, number, help_)
-        elif int(stated):
+        else:
             part.number = int(stated)
-        return int(stated) > 0
+        return True
 
     def _report(self, code: str, message: str, line: int, help: str) -> None:
         self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, Position(self.file, line, 1), help))

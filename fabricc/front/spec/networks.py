@@ -68,7 +68,7 @@ def section_of(document: Document, name: str, number: int) -> Section:
     wiring = stated.get("wiring", "rack")
     network = Network(name, number, stated.get("ports", name), stated.get("hosts_per_unit"))
     nowhere = {
-        (key,): document.positions["networks", name] for key in (*cluster_schema()["properties"], *_OWN)
+        (key,): document.key_position(("networks", name)) for key in (*cluster_schema()["properties"], *_OWN)
     }
     return Section(
         replace(
@@ -104,7 +104,7 @@ def _free(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
     return {
         **{("addressing", pool): pools[pool] for pool in IPV4_POOLS + IPV6_POOLS if pool not in unused},
         ("routing", "asn_base"): base + number * ASN_BLOCK,
-        ("management", "network"): f"172.{16 + number}.0.0/16",
+        ("management", "network"): f"172.{17 + (number - 1) % 15}.0.0/16",
     }
 
 

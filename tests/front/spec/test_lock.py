@@ -60,6 +60,7 @@ def test_networks_there_and_back(strides: dict[str, dict[str, int]]) -> None:
         (["network storage 1", "network storage unit a 0", "network storage unit a 1"], "FAB0033"),
         (["network storage stride unit 8"], "FAB0030"),
         (["network storage 0"], "FAB0030"),
+        (["network storage 64"], "FAB0030"),
         (["network storage 1", "network storage cluster zone"], "FAB0030"),
         (["network Storage 1"], "FAB0030"),
     ],
