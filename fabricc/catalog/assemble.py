@@ -166,6 +166,9 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
         pci = tuple(raw["pci"]["addresses"])
         sources["pci"] = citation(raw["pci"])
     value["nic"] = find_nic(value["nic"])
+    if "nvlink_domain" in raw:
+        value["nvlink_domain"] = raw["nvlink_domain"]["value"]
+        sources["nvlink_domain"] = citation(raw["nvlink_domain"])
     value["gpu_vendor"] = raw.get("gpu_vendor", "nvidia") if value["gpus"] else "none"
     if "cages" in raw:
         value["form_factor"] = raw["cages"]["form_factor"]

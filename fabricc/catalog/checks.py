@@ -43,6 +43,7 @@ def host_findings(model: HostModel) -> Iterator[Finding]:
     """Contradictions within a host: a PCI list of the wrong length, a speed the NIC does not have."""
     if model.pci and len(model.pci) != model.rails:
         yield ("pci",), f"{len(model.pci)} PCI addresses for {model.rails} rails", "List one for each rail."
+    yield from _domain_findings(model)
     if model.cages and sorted(rail for cage in model.cages for rail in cage) != list(range(model.rails)):
         yield ("cages",), "a rail is in no cage or in two", f"Name each of 0 to {model.rails - 1} once."
     yield from _speed_findings(model.nic, model.port_gbps)
@@ -55,6 +56,15 @@ def host_findings(model: HostModel) -> Iterator[Finding]:
                 "List one for each NIC.",
             )
         yield from _speed_findings(ports.nic, ports.port_gbps, *path)
+
+
+def _domain_findings(model: HostModel) -> Iterator[Finding]:
+    if model.nvlink_domain and (not model.gpus or model.nvlink_domain % model.gpus):
+        yield (
+            ("nvlink_domain",),
+            f"{model.nvlink_domain} GPUs of an NVLink domain are no whole hosts of {model.gpus}",
+            "Give a multiple of `gpus`.",
+        )
 
 
 def _speed_findings(nic: NicModel, port_gbps: int, *path: str | int) -> Iterator[Finding]:

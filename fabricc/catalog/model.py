@@ -296,6 +296,7 @@ class HostModel:
         gpu_vendor: maker of the GPUs, `nvidia` or `amd`; `none` where there are none.
         form_factor, cages: of cages that NICs share, and the rails of each; empty where every NIC has its own.
         networks: name such as `storage` -> ports for that network.
+        nvlink_domain: GPUs that one NVLink domain joins, of the hosts of a rack; 0 where it ends with the host.
     """
 
     name: str
@@ -312,7 +313,13 @@ class HostModel:
     form_factor: str = ""
     cages: tuple[tuple[int, ...], ...] = ()
     networks: Mapping[str, HostPorts] = field(default_factory=dict)
+    nvlink_domain: int = 0
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def domain_hosts(self) -> int:
+        """Hosts of one NVLink domain."""
+        return self.nvlink_domain // self.gpus if self.nvlink_domain else 1
 
 
 @dataclass(frozen=True, slots=True)

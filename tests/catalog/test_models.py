@@ -143,6 +143,7 @@ def test_every_figure_of_a_host_says_where_it_comes_from(name: str):
     expected = {"gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface"}
     expected |= ({"pci"} if model.pci else set()) | ({"cages", "form_factor"} if model.cages else set())
     expected |= {f"networks.{network}" for network in model.networks}
+    expected |= {"nvlink_domain"} if model.nvlink_domain else set()
     assert set(model.sources) == expected
 
 
@@ -258,3 +259,9 @@ def test_the_catalog_page_names_every_host_and_nic():
     page = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text("utf-8")
     names = [*CATALOG.hosts, *CATALOG.nics]
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("name", ["gb200-nvl72", "gb300-nvl72", "gb300-nvl72-2x400", "xe9712"])
+def test_eighteen_trays_of_an_nvl72_share_nvlink(name: str):
+    assert (CATALOG.hosts[name].nvlink_domain, CATALOG.hosts[name].domain_hosts) == (72, 18)
+    assert CATALOG.hosts["dgx-b200"].domain_hosts == 1

@@ -163,6 +163,12 @@ def test_an_unknown_key_is_named_with_the_key_meant(tmp_path: Path):
             4,
             "3G",
         ),
+        (
+            "hosts:\n  a:\n    extends: gb200-nvl72\n    nvlink_domain: {value: 70, assumed: true}\n",
+            "FAB2106",
+            4,
+            "70 GPUs",
+        ),
         ("switches:\n  a: {extends: sn5600, ecmp_max_paths: {value: 1, source: x}}\n", "FAB2104", 2, "'x'"),
         (VARIANT.replace("1x800/8", "1x800/8, 4x400/4"), "FAB2106", 8, "16 lanes of 8"),
         (VARIANT.replace("[1x800/8, 2x400/4]", "[2x400/4]"), "FAB2106", 8, "whole cage"),
