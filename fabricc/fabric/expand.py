@@ -379,6 +379,7 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         guest=name in fabric.guests,
         beside=tuple(each.network for each in fabric.networks if name in each.guests),
         rack=fabric.racks.get(name, ""),
+        domain=fabric.domain(unit, name),
     )
 
 

@@ -130,6 +130,7 @@ class Fabric:
         guests: hosts that are another fabric's too, whose files those of this network stand beside.
         networks: further networks of these hosts.
         racks: host -> rack that it stands in, where racks have no ToR of theirs.
+        domain_groups: host groups each rack of which is one NVLink domain.
         external: the ways out.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
@@ -164,6 +165,7 @@ class Fabric:
     guests: Mapping[str, HostId] = field(default_factory=dict)
     networks: tuple[Fabric, ...] = ()
     racks: Mapping[str, str] = field(default_factory=dict)
+    domain_groups: frozenset[int] = frozenset()
     external: External = field(default_factory=External)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -252,6 +254,10 @@ class Fabric:
             for switch in self.switch_ids():
                 if switch.tier is TierName.SPINE:
                     yield from expand.spine_cables(self, switch)
+
+    def domain(self, unit: Unit, host: str) -> str:
+        """The NVLink domain of a host of a unit, named after its rack; "" where none reaches beyond a host."""
+        return self.racks.get(host, unit.name) if unit.group in self.domain_groups else ""
 
     def groups(self) -> dict[int, int]:
         """Unit -> index of its host group."""

@@ -247,6 +247,7 @@ class Host:
         rail_isolated: rails meet in hosts only.
         planes: fabrics that the host's ports belong to and that no switch joins.
         rack: the one that the spec says it stands in, with rail wiring, else ""; with rack wiring its unit is its rack.
+        domain: the NVLink domain that its GPUs share with those of other hosts, else "".
         spreads_packets: switches take a path for every packet, so that packets arrive out of order.
         os: operating system and release, e.g. `rhel-9`.
         rdma_class: name of the class of its RDMA; "" for the first lossless one.
@@ -276,6 +277,7 @@ class Host:
     guest: bool = False
     beside: tuple[str, ...] = ()
     rack: str = ""
+    domain: str = ""
 
     @property
     def nic(self) -> NicModel:

@@ -187,6 +187,8 @@ TITLES: dict[str, str] = {
     "FAB3141": "Children of one cage that need different modules",
     "FAB3142": "A place in a rack that cannot be",
     "FAB3143": "Devices without a place in a rack",
+    "FAB3170": "No word of which hosts share NVLink",
+    "FAB3171": "More hosts in a rack than share NVLink",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

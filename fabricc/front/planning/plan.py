@@ -28,7 +28,7 @@ from fabricc.front.planning.models import UnfitError, models_of, tiers_of
 from fabricc.front.planning.out_of_band import out_of_band_findings
 from fabricc.front.planning.pods import check_pods, numbered, pod_findings
 from fabricc.front.planning.quality import quality
-from fabricc.front.planning.racks import rack_findings, racks_of
+from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
@@ -281,6 +281,7 @@ def _assemble(
         network=spec.network.name if spec.network else "",
         number=spec.network.number if spec.network else 0,
         racks=racks_of(spec),
+        domain_groups=domain_groups(spec, models.hosts, findings),
     )
     findings.extend(rack_findings(spec, found.units))
     findings.extend(_name_clashes(spec, fabric))

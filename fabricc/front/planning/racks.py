@@ -1,15 +1,17 @@
-"""Racks that hold hosts and no ToR of theirs: which rack each host stands in, and racks that lead to several units."""
+"""Racks: which one each host stands in where racks have no ToR, which lead to several units, which join their GPUs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import HostModel
     from fabricc.fabric.shape import Unit
     from fabricc.front.spec.model import ClusterSpec
 
@@ -40,3 +42,43 @@ def rack_findings(spec: ClusterSpec, units: Mapping[int, Unit]) -> Iterator[Diag
             "gpus",
             help="Let `hosts_per_unit` be a multiple of the hosts of a rack.",
         )
+
+
+def domain_groups(
+    spec: ClusterSpec, models: Sequence[HostModel], findings: list[Diagnostic]
+) -> frozenset[int]:
+    """Host groups each rack of which is one NVLink domain of several hosts; `models`: by group.
+
+    FAB3170 where nothing says which hosts share NVLink, FAB3171 where a rack holds more of them than do.
+    """
+    found = set()
+    for index, (group, model) in enumerate(zip(spec.gpus.groups, models, strict=True)):
+        most = model.domain_hosts
+        if spec.network or most == 1:
+            continue
+        with_tors = spec.gpus.wiring == "rack"
+        rack, hosts = max(Counter(group.rack_of.values()).items(), key=lambda item: item[1], default=("", 0))
+        if 0 < (group.hosts_per_unit if with_tors and group.beside is None else hosts) <= most:
+            found.add(index)
+        elif hosts:
+            findings.append(
+                spec.error(
+                    "FAB3171",
+                    f"rack {rack} holds {hosts} hosts of {model.name}, and NVLink joins {most}",
+                    *group.path,
+                    "racks",
+                    help=f"Give every NVLink domain a rack of its own, of {plural(most, 'host')} at most.",
+                )
+            )
+        else:
+            findings.append(
+                spec.warning(
+                    "FAB3170",
+                    f"nothing says which hosts of {group.name} share NVLink, as {most} of {model.name} in a rack do",
+                    *group.path,
+                    help=f"Write `hosts_per_rack: {most}`, a ToR for each rack."
+                    if with_tors
+                    else f"Name the racks instead of `hosts`: `racks: [a01, a02]` with `hosts_per_rack: {most}`.",
+                )
+            )
+    return frozenset(found)

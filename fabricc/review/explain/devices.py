@@ -93,6 +93,7 @@ def _host(subject: Subject, host: Host) -> Explanation:
         ("coordinates", f"unit {host.unit}, slot {host.slot}"),
         ("model", f"{host.model.title}{_place(subject, '@host_model')}"),
         *([("rack", host.rack)] if host.rack else []),
+        *([("NVLink domain", host.domain)] if host.domain else []),
         ("NIC", host.nic.title),
         ("runs", host.os + _place(subject, "@os")),
     ]

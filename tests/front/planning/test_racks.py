@@ -59,3 +59,43 @@ def test_a_rack_that_a_unit_splits_is_told() -> None:
     (told,) = [d for d in planned(racked({"a1": 6, "a2": 6})).diagnostics if d.code == "FAB3057"]
     assert "a2" in told.message
     assert not [d for d in planned(racked({"a1": 4, "a2": 4, "a3": 4})).diagnostics if d.code == "FAB3057"]
+
+
+NVL72 = {"model": "gb200-nvl72", "racks": ["a01", "a02"], "hosts_per_rack": 18, "hosts_per_unit": 36}
+
+
+def domains(**gpus: Any) -> tuple[list[str], list[str]]:
+    """The NVLink domain of each host, and the codes told."""
+    tors = {"model": "sn5600", "oversubscription": 4}
+    plan = planned(document(gpus={"hosts": None, **NVL72, **gpus}, tors=tors))
+    told = [d.code for d in plan.diagnostics if d.code in ("FAB3170", "FAB3171")]
+    assert plan.fabric is not None
+    return [plan.fabric.host(at).domain for at in plan.fabric.host_ids()], told
+
+
+def test_a_named_rack_of_trays_is_an_nvlink_domain() -> None:
+    assert domains() == (["a01"] * 18 + ["a02"] * 18, [])
+    assert domains(racks={"a01": 16, "a02": ["x", "y"]}) == (["a01"] * 16 + ["a02"] * 2, [])
+
+
+def test_a_rack_with_a_tor_of_its_own_is_an_nvlink_domain() -> None:
+    in_rack = {"wiring": "rack", "hosts_per_unit": None, "racks": 2}
+    assert domains(**in_rack) == (["rack001"] * 18 + ["rack002"] * 18, [])
+    assert domains(**in_rack | {"racks": ["b1", "b2"], "hosts_per_rack": 9}) == (["b1"] * 9 + ["b2"] * 9, [])
+    assert domains(**in_rack | {"racks": 1, "hosts_per_rack": 24}) == ([""] * 24, ["FAB3170"])
+
+
+def test_trays_of_which_nobody_names_the_rack_have_no_domain() -> None:
+    assert domains(racks=None, hosts_per_rack=None, hosts=36) == ([""] * 36, ["FAB3170"])
+
+
+def test_a_host_that_ends_its_domain_has_none() -> None:
+    assert domains(model="dgx-h100", hosts_per_rack=4, hosts_per_unit=8) == ([""] * 8, [])
+
+
+def test_a_rack_with_more_trays_than_share_nvlink_is_refused() -> None:
+    gpus = {"hosts": None, **NVL72, "racks": {"a01": 18, "a02": 19}, "hosts_per_rack": None}
+    plan = planned(document(gpus=gpus, tors={"model": "sn5600"}))
+    (told,) = [d for d in plan.diagnostics if d.code == "FAB3171"]
+    assert "a02 holds 19 hosts" in told.message
+    assert "18 hosts" in told.help
