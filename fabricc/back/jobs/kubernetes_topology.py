@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts.words import word
 from fabricc.back.jobs.kubernetes_objects import CLUSTER_LABEL, documents, named
+from fabricc.back.jobs.roster import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.back.jobs.kubernetes_objects import Object
-    from fabricc.back.jobs.roster import Roster
+    from fabricc.back.jobs.roster import JobHost, Roster
 
 TIER_LABELS = tuple(f"network.topology.nvidia.com/{tier}" for tier in ("leaf", "spine", "core"))
 """Labels of a node's unit, its set of spines and its set of cores, as Topograph before 1.0 wrote them."""
 FABRIC_LABELS = tuple(f"fabric.topograph.run/tier-{tier}" for tier in range(len(TIER_LABELS)))
 """The same as Topograph writes them from 1.0 on, tier 0 closest to the node (its `docs/reference/node-labels.md`)."""
+RACK_LABEL = "fabricc/rack"
+DOMAIN_LABEL = "fabricc/nvlink-domain"
+"""Labels of a node's rack and NVLink domain, as planned: drivers label what they find (`nvidia.com/gpu.clique`)."""
 HOST_LABEL = "kubernetes.io/hostname"
 
 
@@ -35,8 +39,9 @@ def topology_files(hosts: Roster[Any]) -> dict[str, str]:
 
 
 def _levels(hosts: Roster[Any]) -> list[str]:
-    """The labels from the top tier down, as Kueue wants them."""
-    return [*reversed(TIER_LABELS[: hosts.tiers]), HOST_LABEL]
+    """The labels from the top tier down, as Kueue wants them: it leaves out nodes that lack one."""
+    domains = [DOMAIN_LABEL] if all(host.domain for host in hosts.hosts) else []
+    return [*reversed(TIER_LABELS[: hosts.tiers]), *domains, HOST_LABEL]
 
 
 def _kueue(hosts: Roster[Any]) -> Iterable[Object]:
@@ -48,17 +53,23 @@ def _kueue(hosts: Roster[Any]) -> Iterable[Object]:
 
 
 def _hyper_nodes(hosts: Roster[Any]) -> str:
-    """Volcano HyperNodes, a line each: units by their label, pods and the fabric by those below them."""
+    """Volcano HyperNodes, a line each: what shares NVLink and units by their labels, the rest by those below."""
     units = hosts.units()
     objects = []
     pods: dict[str, list[str]] = {}
+    split = {unit: parts(unit, members) for unit, members in units.items()}
+    tier = 2 if any(split.values()) else 1
     for unit, members in units.items():
-        selector = {"labelMatch": {"matchLabels": {TIER_LABELS[0]: word(unit)}}}
-        objects.append(_hyper_node(word(unit), 1, [{"type": "Node", "selector": selector}]))
+        labels = {TIER_LABELS[0]: word(unit)}
+        for name, each in split[unit].items():
+            within = labels | {DOMAIN_LABEL: word(each[0].domain)}
+            objects.append(_hyper_node(word(name), 1, _nodes(within)))
+        objects.append(_hyper_node(word(unit), tier, _below(split[unit]) or _nodes(labels)))
         pods.setdefault(members[0].pod or "", []).append(unit)
     tops = [pod for pod in pods if pod]
-    objects += [_hyper_node(pod, 2, _below(pods[pod])) for pod in tops]
-    objects.append(_hyper_node(f"{hosts.cluster}-fabric", 3 if tops else 2, _below(tops or list(units))))
+    objects += [_hyper_node(pod, tier + 1, _below(pods[pod])) for pod in tops]
+    top = tier + 2 if tops else tier + 1
+    objects.append(_hyper_node(f"{hosts.cluster}-fabric", top, _below(tops or list(units))))
     return "".join(f"---\n{json.dumps(entry)}\n" for entry in objects)
 
 
@@ -66,12 +77,16 @@ def _hyper_node(name: str, tier: int, members: list[Object]) -> Object:
     return named("topology.volcano.sh/v1alpha1", "HyperNode", name, {"tier": tier, "members": members})
 
 
+def _nodes(labels: Mapping[str, str]) -> list[Object]:
+    return [{"type": "Node", "selector": {"labelMatch": {"matchLabels": labels}}}]
+
+
 def _below(names: Iterable[str]) -> list[Object]:
     return [{"type": "HyperNode", "selector": {"exactMatch": {"name": name}}} for name in names]
 
 
 def _labels(hosts: Roster[Any]) -> str:
-    """A script that labels the nodes, one command per unit."""
+    """A script that labels the nodes, one command per unit, or per rack and NVLink domain of it."""
     lines = [
         "#!/usr/bin/env bash\n# Labels every node with its place in the fabric; may run again at any time.\n",
         'set -euo pipefail\nlabel() { "${KUBECTL:-kubectl}" label node --overwrite "$@"; }\n\n',
@@ -81,9 +96,19 @@ def _labels(hosts: Roster[Any]) -> str:
         labels = {CLUSTER_LABEL: hosts.cluster}
         for keys in (TIER_LABELS, FABRIC_LABELS):
             labels |= dict(zip(keys, places, strict=False))
-        names = " ".join(word(host.name) for host in members)
-        lines.append(f"label {_assignments(labels)} \\\n  {names}\n")
+        for own, names in _by_rack(members).items():
+            lines.append(f"label {_assignments(labels | dict(own))} \\\n  {' '.join(names)}\n")
     return "".join(lines)
+
+
+def _by_rack(members: Iterable[JobHost]) -> dict[tuple[tuple[str, str], ...], list[str]]:
+    """Names of a unit's hosts by the labels of their racks and NVLink domains."""
+    table: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for host in members:
+        own = ((RACK_LABEL, host.rack), (DOMAIN_LABEL, host.domain))
+        key = tuple((label, word(value)) for label, value in own if value)
+        table.setdefault(key, []).append(word(host.name))
+    return table
 
 
 def _assignments(labels: Mapping[str, str]) -> str:

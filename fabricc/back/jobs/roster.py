@@ -10,7 +10,7 @@ from fabricc.fabric.fabric import HostId
 from fabricc.fabric.naming import host_port_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fabricc.fabric.fabric import Fabric
 
@@ -27,6 +27,8 @@ class JobHost:
         kind: index of its `Roster.kinds`.
         model: name of its host model.
         at: its coordinates, (unit, slot).
+        rack: the one that it stands in, where racks are named and have no ToR, else "".
+        domain: its NVLink domain, or "" where that ends with the host.
     """
 
     name: str
@@ -36,6 +38,8 @@ class JobHost:
     model: str
     gpus: int
     at: HostId
+    rack: str = ""
+    domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Roster(Generic[Kind]):
     """The hosts with GPUs of a fabric of Ethernet or InfiniBand, which differ in what a host in full is.
 
     Attributes:
-        hosts: in topological order: pod, unit, slot.
+        hosts: in topological order: pod, unit, NVLink domain, slot.
         kinds: one host of every host group that has hosts, in the spec's order; what differs between hosts of one
             group is only names, addresses and far ends.
         tiers: of switches.
@@ -70,6 +74,26 @@ class Roster(Generic[Kind]):
             table.setdefault(host.unit, []).append(host)
         return table
 
+    def domains(self) -> dict[str, list[JobHost]]:
+        """The hosts by NVLink domain, both in topological order; without those whose domain ends with the host."""
+        found = by_domain(self.hosts)
+        found.pop("", None)
+        return found
+
+
+def by_domain(hosts: Iterable[JobHost]) -> dict[str, list[JobHost]]:
+    """Hosts by NVLink domain, in the order of the first of each; "" where it ends with the host."""
+    table: dict[str, list[JobHost]] = {}
+    for host in hosts:
+        table.setdefault(host.domain, []).append(host)
+    return table
+
+
+def parts(unit: str, members: Iterable[JobHost]) -> dict[str, list[JobHost]]:
+    """A unit's hosts by what of it shares NVLink, under a name of its own; none where that is the whole unit."""
+    domains = by_domain(members)
+    return {} if domains.keys() <= {"", unit} else {f"{unit}-{name}": each for name, each in domains.items()}
+
 
 def roster(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
     """The hosts with GPUs, in time proportional to their number; `in_full`: a host by its coordinates.
@@ -85,12 +109,16 @@ def roster(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
         if not model.gpus:
             continue
         pod = f"pod{unit.home // shape.units_per_pod + 1}" if shape.cores else None
+        members = []
         for slot, name in unit.hosts.items():
             if unit.group not in index_of:
                 index_of[unit.group] = len(kinds)
                 kinds.append(in_full(HostId(coordinate, slot)))
             at, kind = HostId(coordinate, slot), index_of[unit.group]
-            hosts.append(JobHost(name, unit.name, pod, kind, model.name, model.gpus, at))
+            rack, domain = fabric.racks.get(name, ""), fabric.domain(unit, name)
+            members.append(JobHost(name, unit.name, pod, kind, model.name, model.gpus, at, rack, domain))
+        for each in by_domain(members).values():
+            hosts += each
     return Roster(fabric.cluster, tuple(hosts), tuple(kinds), len(fabric.tiers))
 
 

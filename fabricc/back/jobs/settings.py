@@ -148,11 +148,13 @@ def _per_kind(stem: str, models: Sequence[str], texts: Sequence[str], suffix: st
 
 
 def _hosts_csv(hosts: Roster[Any]) -> str:
-    lines = ["host,unit,pod,gpus,first_rank,model\n"]
+    domains = bool(hosts.domains())
+    lines = [f"host,unit,pod,gpus,first_rank,model{',nvlink_domain' if domains else ''}\n"]
     rank = 0
     for host in hosts.hosts:
         place = f"{word(host.unit)},{host.pod or ''}"
-        lines.append(f"{host.name},{place},{host.gpus},{rank},{word(host.model)}\n")
+        domain = f",{host.domain}" if domains else ""
+        lines.append(f"{host.name},{place},{host.gpus},{rank},{word(host.model)}{domain}\n")
         rank += host.gpus
     return "".join(lines)
 

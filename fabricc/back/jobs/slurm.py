@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts.words import word
+from fabricc.back.jobs.roster import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,27 +22,42 @@ Row = tuple[str, str, str]
 def slurm_files(hosts: Roster[Any]) -> dict[str, str]:
     """`topology.conf` (topology/tree), `topology.yaml` (Slurm 25.05 and later) and `gres.conf`.
 
+    Where hosts share NVLink also `topology-block.conf` (topology/block, Slurm 24.05 and later), and blocks in the YAML.
+
     Raises:
         ValueError: a name that Slurm's files cannot hold.
     """
     rows = tree(hosts)
-    return {
+    domains = hosts.domains()
+    blocks = [(word(name), hostlist([word(host.name) for host in each])) for name, each in domains.items()]
+    base = min(map(len, domains.values()), default=0)
+    in_blocks = sum(map(len, domains.values())) == len(hosts.hosts)
+    files = {
         "topology.conf": "".join(f"SwitchName={name} {what}={names}\n" for name, what, names in rows),
-        "topology.yaml": _topology_yaml(rows),
+        "topology.yaml": _tree_yaml(rows, not in_blocks),
         "gres.conf": _gres(hosts),
     }
+    if blocks:
+        lines = [*(f"BlockName={name} Nodes={names}" for name, names in blocks), f"BlockSizes={base}"]
+        files["topology-block.conf"] = "\n".join(lines) + "\n"
+        files["topology.yaml"] += _blocks_yaml(blocks, base, in_blocks)
+    return files
 
 
 def tree(hosts: Roster[Any]) -> list[Row]:
     """The tree from its leaves up.
 
-    A node may be under one leaf only and a rail-optimised host has a ToR per rail, so Slurm's leaf is the unit; the
-    spines (of a pod) are one switch to it, and the tree has one root.
+    A node may be under one leaf only and a rail-optimised host has a ToR per rail, so Slurm's leaf is the unit, or that
+    part of it that shares NVLink; the spines (of a pod) are one switch to it, and the tree has one root.
     """
     rows: list[Row] = []
     pods: dict[str | None, list[str]] = {}
     for unit, members in hosts.units().items():
-        rows.append((word(unit), "Nodes", hostlist([word(host.name) for host in members])))
+        leaves = parts(unit, members)
+        for leaf, each in (leaves or {unit: members}).items():
+            rows.append((word(leaf), "Nodes", hostlist([word(host.name) for host in each])))
+        if leaves:
+            rows.append((word(unit), "Switches", hostlist(leaves)))
         pods.setdefault(members[0].pod, []).append(unit)
     tops = [name for name in pods if name is not None]
     rows += [(word(pod), "Switches", hostlist(pods[pod])) for pod in tops]
@@ -51,12 +67,23 @@ def tree(hosts: Roster[Any]) -> list[Row]:
     return rows
 
 
-def _topology_yaml(rows: Iterable[Row]) -> str:
-    lines = ["- topology: fabric", "  cluster_default: true", "  tree:", "    switches:"]
+def _tree_yaml(rows: Iterable[Row], default: bool) -> str:
+    lines = [*_yaml_head("fabric", default), "  tree:", "    switches:"]
     for name, what, names in rows:
         key = "nodes" if what == "Nodes" else "children"
         lines += [f'    - switch: "{name}"', f'      {key}: "{names}"']
     return "\n".join(lines) + "\n"
+
+
+def _blocks_yaml(blocks: Iterable[tuple[str, str]], base: int, default: bool) -> str:
+    lines = [*_yaml_head("nvlink", default), "  block:", "    block_sizes:", f"      - {base}", "    blocks:"]
+    for name, names in blocks:
+        lines += [f'    - block: "{name}"', f'      nodes: "{names}"']
+    return "\n".join(lines) + "\n"
+
+
+def _yaml_head(name: str, default: bool) -> list[str]:
+    return [f"- topology: {name}", f"  cluster_default: {'true' if default else 'false'}"]
 
 
 def _gres(hosts: Roster[Any]) -> str:

@@ -43,6 +43,27 @@ SPECS: dict[str, dict[str, Any]] = {
         "spines": {"rails": 4, "units_per_pod": 4, "oversubscription": 2},
         "cores": {"model": "sn5400", "nos": "frr"},
     },
+    "nvl72": {
+        "gpus": {
+            "model": "gb200-nvl72", "hosts": None, "hosts_per_unit": 8, "racks": ["a1", "a2", "a3", "a4"],
+            "hosts_per_rack": 4,
+        },
+    },
+    "nvl72-racks": {
+        "gpus": {
+            "model": "gb200-nvl72", "hosts": None, "hosts_per_unit": None, "racks": 4, "hosts_per_rack": 2,
+            "wiring": "rack",
+        },
+    },
+    "nvl72-in-part": {
+        "gpus": {
+            "model": None, "hosts": None, "hosts_per_unit": None,
+            "groups": [
+                {"name": "nvl", "model": "gb200-nvl72", "racks": {"a1": 4, "a2": 3}, "hosts_per_unit": 8},
+                {"name": "unplaced", "model": "gb200-nvl72", "hosts": 8, "hosts_per_unit": 8},
+            ],
+        },
+    },
     "ipv6": {"gpus": {"hosts": 8, "hosts_per_unit": 4}, "addressing": {"family": "ipv6"}},
     "lossy": {"gpus": {"hosts": 8, "hosts_per_unit": 4}, "priorities": {"rdma": None, "cnp": None}},
 }  # fmt: skip

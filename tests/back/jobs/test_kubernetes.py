@@ -200,6 +200,38 @@ def labelled(name: str) -> dict[str, dict[str, str]]:
     return found
 
 
+def selected(below: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """HyperNodes of nodes, and the labels that they select these by."""
+    return {
+        name: member["selector"]["labelMatch"]["matchLabels"]
+        for name, spec in below.items()
+        for member in spec["members"]
+        if member["type"] == "Node"
+    }
+
+
+def members_of(spec: dict[str, Any]) -> list[str]:
+    """The HyperNodes below one."""
+    return [
+        member["selector"]["exactMatch"]["name"]
+        for member in spec["members"]
+        if member["type"] == "HyperNode"
+    ]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_nodes_are_labelled_with_their_racks_and_domains(name: str) -> None:
+    """Those of the plan, under names of their own: `nvidia.com/gpu.clique` is what a driver found."""
+    built, nodes = fabric(name), labelled(name)
+    for at in built.host_ids():
+        host = built.host(at)
+        found = {key: value for key, value in nodes[host.name].items() if key != "fabricc/cluster"}
+        own = {"fabricc/rack": host.rack, "fabricc/nvlink-domain": host.domain}
+        planned = {key: value for key, value in own.items() if value}
+        assert {key: value for key, value in found.items() if key.startswith("fabricc/")} == planned
+        assert not any(key.startswith("nvidia.com") for key in found)
+
+
 @pytest.mark.parametrize("name", SPECS)
 def test_labels_kueue_and_volcano_agree_on_the_topology(name: str) -> None:
     built, nodes = fabric(name), labelled(name)
@@ -208,20 +240,21 @@ def test_labels_kueue_and_volcano_agree_on_the_topology(name: str) -> None:
     levels = [level["nodeLabel"] for level in topology["spec"]["levels"]]
     assert levels[-1] == "kubernetes.io/hostname"
     assert all(level in labels for labels in nodes.values() for level in levels[:-1])
+    hosts = [built.host(at) for at in built.host_ids()]
+    domains = [levels.pop(-2)] if all(host.domain for host in hosts) else []
+    assert domains in ([], ["fabricc/nvlink-domain"])
     assert len(levels) == 1 + len(built.tiers)
     below = {h["metadata"]["name"]: h["spec"] for h in of_kind(name, "HyperNode")}
-    leaf = levels[-2]
-    for at in built.host_ids():
-        host = built.host(at)
-        unit = nodes[host.name][leaf]
-        (member,) = below[unit]["members"]
-        assert member["selector"]["labelMatch"]["matchLabels"] == {leaf: unit}
-    children = [
-        m["selector"]["exactMatch"]["name"]
-        for s in below.values()
-        for m in s["members"]
-        if m["type"] == "HyperNode"
-    ]
+    for host in hosts:
+        chosen = [at for at, wanted in selected(below).items() if wanted.items() <= nodes[host.name].items()]
+        unit = built.units[host.unit].name
+        parted = host.domain not in ("", unit)
+        assert chosen == [f"{unit}-{host.domain}" if parted else unit]
+        above = [at for at, spec in below.items() if chosen[0] in members_of(spec)]
+        assert len(above) == 1
+        assert below[above[0]]["tier"] > below[chosen[0]]["tier"]
+        assert not parted or above == [unit]
+    children = [child for spec in below.values() for child in members_of(spec)]
     assert sorted(children) == sorted(set(below) - {f"{built.cluster}-fabric"})
 
 

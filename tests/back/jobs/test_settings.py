@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import subprocess
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,7 +41,16 @@ def test_the_hostfile_keeps_units_and_slots_in_order() -> None:
 def test_ranks_are_counted_through(name: str) -> None:
     rows = [line.split(",") for line in files(name)["jobs/hosts.csv"].splitlines()[1:]]
     first = [int(row[4]) for row in rows]
-    assert first == [8 * place for place in range(len(rows))]
+    gpus = {host.name: host.model.gpus for host in map(fabric(name).host, fabric(name).host_ids())}
+    assert first == [0, *accumulate(gpus[row[0]] for row in rows[:-1])]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_table_of_hosts_tells_nvlink_domains_where_there_are_any(name: str) -> None:
+    planned = {host.name: host.domain for host in map(fabric(name).host, fabric(name).host_ids())}
+    rows = list(csv.DictReader(files(name)["jobs/hosts.csv"].splitlines()))
+    assert {row["host"]: row.get("nvlink_domain", "") for row in rows} == planned
+    assert ("nvlink_domain" in rows[0]) == any(planned.values())
 
 
 @pytest.mark.parametrize("name", SPECS)

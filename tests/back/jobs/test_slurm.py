@@ -6,15 +6,19 @@ import os
 import re
 import shutil
 import subprocess
+from copy import deepcopy
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc.back.jobs.files import job_files
 from fabricc.back.jobs.roster import JobHost, Roster, roster
 from fabricc.back.jobs.slurm import hostlist, slurm_files
 from tests.back.jobs.fabrics import SPECS, fabric, files
+from tests.front.planning.support import document, planned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,14 +71,75 @@ def test_every_node_says_its_gpus() -> None:
 @pytest.mark.parametrize("name", SPECS)
 def test_both_formats_are_one_tree(name: str) -> None:
     yaml = pytest.importorskip("yaml")
-    (stated,) = yaml.safe_load(files(name)["jobs/slurm/topology.yaml"])
-    assert (stated["topology"], stated["cluster_default"]) == ("fabric", True)
+    stated, *others = yaml.safe_load(files(name)["jobs/slurm/topology.yaml"])
+    assert [stated["topology"], *(each["topology"] for each in others)] in (["fabric"], ["fabric", "nvlink"])
+    assert [each["cluster_default"] for each in (stated, *others)].count(True) == 1
     lines = [
         f"SwitchName={s['switch']} "
         + (f"Nodes={s['nodes']}" if "nodes" in s else f"Switches={s['children']}")
         for s in stated["tree"]["switches"]
     ]
     assert lines == files(name)["jobs/slurm/topology.conf"].splitlines()
+
+
+DOMAINS = ["nvl72", "nvl72-racks", "nvl72-in-part"]
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_a_block_is_an_nvlink_domain(name: str) -> None:
+    planned: dict[str, list[str]] = {}
+    for at in fabric(name).host_ids():
+        host = fabric(name).host(at)
+        planned.setdefault(host.domain, []).append(host.name)
+    planned.pop("", None)
+    assert len(planned) > 1
+    *rows, sizes = files(name)["jobs/slurm/topology-block.conf"].splitlines()
+    matches = [re.fullmatch(r"BlockName=(\S+) Nodes=(\S+)", row) for row in rows]
+    assert {match[1]: unfold(match[2]) for match in matches if match} == planned
+    assert sizes == f"BlockSizes={min(map(len, planned.values()))}"
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_both_formats_have_the_same_blocks(name: str) -> None:
+    yaml = pytest.importorskip("yaml")
+    _, stated = yaml.safe_load(files(name)["jobs/slurm/topology.yaml"])
+    assert stated["cluster_default"] == (name != "nvl72-in-part"), (
+        "hosts outside blocks are in the tree alone"
+    )
+    lines = [f"BlockName={b['block']} Nodes={b['nodes']}" for b in stated["block"]["blocks"]]
+    lines.append(f"BlockSizes={','.join(map(str, stated['block']['block_sizes']))}")
+    assert lines == files(name)["jobs/slurm/topology-block.conf"].splitlines()
+
+
+@pytest.mark.parametrize("name", [name for name in SPECS if name not in DOMAINS])
+def test_hosts_that_share_no_nvlink_make_no_blocks(name: str) -> None:
+    assert "jobs/slurm/topology-block.conf" not in files(name)
+    assert "block" not in files(name)["jobs/slurm/topology.yaml"]
+
+
+def test_domains_are_the_leaves_below_a_unit_of_several() -> None:
+    assert files("nvl72")["jobs/slurm/topology.conf"] == (
+        "SwitchName=su001-a1 Nodes=a1-host[01-04]\n"
+        "SwitchName=su001-a2 Nodes=a2-host[01-04]\n"
+        "SwitchName=su001 Switches=su001-a[1-2]\n"
+        "SwitchName=su002-a3 Nodes=a3-host[01-04]\n"
+        "SwitchName=su002-a4 Nodes=a4-host[01-04]\n"
+        "SwitchName=su002 Switches=su002-a[3-4]\n"
+        "SwitchName=spine Switches=su[001-002]\n"
+    )
+
+
+def test_ranks_follow_nvlink_domains_whatever_slots_hosts_have() -> None:
+    """A tray added later has a slot behind those of other racks, and ranks beside those of its own."""
+    spec = deepcopy(SPECS["nvl72"])
+    spec["gpus"] |= {"racks": {"a1": 3, "a2": 3}, "hosts_per_rack": None}
+    first = planned(document(**spec))
+    spec["gpus"]["racks"] = {"a1": 4, "a2": 3}
+    fabric = planned(document(**spec), first.lock).fabric
+    assert fabric is not None
+    assert list(fabric.units[0].hosts.values())[-1] == "a1-host04"
+    names = [line.split()[0] for line in job_files(fabric)["jobs/hostfile"].splitlines()]
+    assert names == [*(f"a1-host0{n}" for n in range(1, 5)), *(f"a2-host0{n}" for n in range(1, 4))]
 
 
 @pytest.mark.parametrize("name", ["a b", "a\nb", "a[1-2]", ""])
@@ -128,9 +193,9 @@ CredType=cred/none
 StateSaveLocation={dir}/state
 SlurmctldPidFile={dir}/slurmctld.pid
 SelectType=select/cons_tres
-TopologyPlugin=topology/tree
+TopologyPlugin=topology/{plugin}
 GresTypes=gpu
-NodeName={nodes} NodeAddr=127.0.0.1 CPUs=8 Gres=gpu:{gpus}
+{nodes}
 PartitionName=all Nodes=ALL Default=YES
 """
 FAULT = re.compile(
@@ -156,16 +221,39 @@ def slurmctld_says(configuration: Path) -> list[str]:
     return said
 
 
-@pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
-@pytest.mark.parametrize("name", ["rails", "pods"])
-def test_slurmctld_builds_the_tree(tmp_path: Path, name: str) -> None:
-    (tmp_path / "state").mkdir()
-    for file in ("topology.conf", "gres.conf"):
-        (tmp_path / file).write_text(files(name)[f"jobs/slurm/{file}"])
+def slurmctld_reads(name: str, file: str, folder: Path) -> list[str]:
+    """What slurmctld says of a fabric's `topology.conf` or `topology-block.conf`, and of its `gres.conf`."""
+    (folder / "state").mkdir()
+    (folder / "topology.conf").write_text(files(name)[f"jobs/slurm/{file}"])
+    (folder / "gres.conf").write_text(files(name)["jobs/slurm/gres.conf"])
     members = roster(fabric(name), fabric(name).host).hosts
-    nodes, gpus = hostlist([host.name for host in members]), members[0].gpus
+    nodes = [
+        f"NodeName={hostlist([host.name for host in each])} NodeAddr=127.0.0.1 CPUs=8 Gres=gpu:{gpus}"
+        for gpus, each in groupby(members, key=lambda host: host.gpus)
+    ]
+    plugin = "block" if "block" in file else "tree"
     port = 20000 + os.getpid() % 20000
-    (tmp_path / "slurm.conf").write_text(SLURM_CONF.format(dir=tmp_path, port=port, nodes=nodes, gpus=gpus))
-    said = slurmctld_says(tmp_path / "slurm.conf")
+    text = SLURM_CONF.format(dir=folder, port=port, plugin=plugin, nodes="\n".join(nodes))
+    (folder / "slurm.conf").write_text(text)
+    return slurmctld_says(folder / "slurm.conf")
+
+
+NEEDS_SLURM = pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
+
+
+@NEEDS_SLURM
+@pytest.mark.parametrize("name", ["rails", "pods", "nvl72", "nvl72-in-part"])
+def test_slurmctld_builds_the_tree(tmp_path: Path, name: str) -> None:
+    said = slurmctld_reads(name, "topology.conf", tmp_path)
+    assert said[-1].endswith("Running as primary controller")
+    assert [line for line in said if FAULT.search(line)] == []
+
+
+@NEEDS_SLURM
+@pytest.mark.parametrize("name", ["nvl72", "nvl72-racks"])
+def test_slurmctld_builds_the_blocks(tmp_path: Path, name: str) -> None:
+    said = slurmctld_reads(name, "topology-block.conf", tmp_path)
+    if any("find the specified plugin name for topology/block" in line for line in said):
+        pytest.skip("this Slurm has no topology/block, which 24.05 has")
     assert said[-1].endswith("Running as primary controller")
     assert [line for line in said if FAULT.search(line)] == []
