@@ -14,11 +14,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Strides
 
 ASN_BLOCK = 1 << 20
-"""ASNs from the base upwards that the closed form may use."""
-TOR_ASNS = 1 << 19
-UNIQUE_SPINE_ASNS = 1 << 18
-UNIQUE_CORE_ASNS = 1 << 17
-SHARED_SPINE_ASNS = 1 << 16
+"""ASNs from a 4-byte base upwards that the closed form may use."""
+TWO_BYTES = 1 << 16
 MANAGEMENT_RESERVED = 16
 """First addresses of the management network, left to gateways and servers."""
 
@@ -56,6 +53,51 @@ class Pool:
         return f"{self.address(0)}/{self.length}"
 
 
+@dataclass(frozen=True, slots=True)
+class AsnBlock:
+    """The ASNs from a base upwards that the closed form may use, halved: ToRs, unique spines, unique cores, shared ones.
+
+    Attributes:
+        first: the base.
+        bits: 20, or with a 16-bit base as many as fit below 65536.
+    """
+
+    first: int
+    bits: int
+
+    @property
+    def last(self) -> int:
+        """The last ASN of the block; 65535 is reserved (RFC 7300)."""
+        last = self.first + (1 << self.bits) - 1
+        return last - (last == TWO_BYTES - 1)
+
+    @property
+    def tors(self) -> int:
+        """Offset of the first ToR's."""
+        return 1 << self.bits - 1
+
+    @property
+    def spines(self) -> int:
+        """Offset of the first spine's where every spine has its own."""
+        return 1 << self.bits - 2
+
+    @property
+    def cores(self) -> int:
+        """Offset of the first core's where every core has its own."""
+        return 1 << self.bits - 3
+
+    @property
+    def shared_spines(self) -> int:
+        """Offset of the first that spines of a pod and plane share; below it, those that cores of a plane share."""
+        return 1 << self.bits - 4
+
+
+def asn_block(base: int) -> AsnBlock:
+    """The block of ASNs that begins at a base."""
+    bits = ASN_BLOCK if base >= TWO_BYTES else TWO_BYTES - base
+    return AsnBlock(base, bits.bit_length() - 1)
+
+
 _OCTETS = tuple(str(value) for value in range(256))
 
 
@@ -77,17 +119,17 @@ def text6(value: int) -> str:
 
 
 def tor_number(strides: Strides, unit: int, group: int, nic_port: int) -> int:
-    """A ToR's number: below 2**19 by the choice of strides."""
+    """A ToR's number: below half of the block of ASNs by the choice of strides."""
     return (unit * strides.group + group) * strides.nic_port + nic_port
 
 
 def spine_number(strides: Strides, pod: int, spine: int, plane: int) -> int:
-    """A spine's number: below 2**18 by the choice of strides."""
+    """A spine's number: below a quarter of that block by the choice of strides."""
     return (pod * strides.spine + spine) * strides.plane + plane
 
 
 def core_number(strides: Strides, core: int, plane: int) -> int:
-    """A core's number: below 2**17 by the choice of strides."""
+    """A core's number: below an eighth of that block by the choice of strides."""
     return core * strides.plane + plane
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import HostModel, SwitchModel
-    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.addresses import AsnBlock, Pool
     from fabricc.fabric.links import FarEnd
     from fabricc.fabric.model import Host, Overlay, Services, Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos
@@ -69,6 +69,11 @@ class RoutingPlan(BgpSettings):
     limit_from_above: int
     limit_from_tor: int
     limit_from_spine: int
+
+    @property
+    def asns(self) -> AsnBlock:
+        """The block of ASNs from the base on."""
+        return adr.asn_block(self.asn_base)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,14 +82,14 @@ def number(fabric: Fabric, at: SwitchId) -> int:
 
 def asn(fabric: Fabric, at: SwitchId) -> int:
     """The switch's ASN: each ToR its own, spines and cores shared per tier, plane and pod unless asked for unique."""
-    base, unique = fabric.routing.asn_base, fabric.routing.unique_spine_asn
+    block, unique = fabric.routing.asns, fabric.routing.unique_spine_asn
     if at.tier is TOR:
-        return base + adr.TOR_ASNS + number(fabric, at)
+        return block.first + block.tors + number(fabric, at)
     if at.tier is SPINE:
         if unique:
-            return base + adr.UNIQUE_SPINE_ASNS + number(fabric, at)
-        return base + adr.SHARED_SPINE_ASNS + at.pod * fabric.strides.plane + at.plane
-    return base + (adr.UNIQUE_CORE_ASNS + number(fabric, at) if unique else at.plane)
+            return block.first + block.spines + number(fabric, at)
+        return block.first + block.shared_spines + at.pod * fabric.strides.plane + at.plane
+    return block.first + (block.cores + number(fabric, at) if unique else at.plane)
 
 
 def management_offset(fabric: Fabric, at: SwitchId) -> int:

@@ -183,6 +183,7 @@ TITLES: dict[str, str] = {
     "FAB3104": "No ports for a network",
     "FAB3105": "Hosts that are not in a network",
     "FAB3110": "One network is wanted",
+    "FAB3120": "Too few ASNs in the block",
     "FAB3140": "No optics or cable that joins two ends",
     "FAB3141": "Children of one cage that need different modules",
     "FAB3142": "A place in a rack that cannot be",

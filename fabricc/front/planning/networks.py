@@ -13,6 +13,7 @@ from fabricc.fabric.fabric import HostId
 from fabricc.front.planning.models import suggestion
 from fabricc.front.spec.networks import hosts_of
 from fabricc.front.spec.pools import free_pool
+from fabricc.front.spec.semantics import PRIVATE_ASNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -146,7 +147,7 @@ def _asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[D
             {links.asn(fabrics[index], at) for at in fabrics[index].switch_ids()} for index in (other, one)
         )
         if shared := mine & theirs:
-            free = max(fabric.routing.asn_base for fabric in fabrics) + ASN_BLOCK
+            free = max(PRIVATE_ASNS[0], ASN_BLOCK + max(fabric.routing.asn_base for fabric in fabrics))
             yield specs[other].warning(
                 "FAB3102",
                 f"network '{fabrics[other].network}' has {plural(len(shared), 'ASN')} of {_whose(fabrics[one])}, "

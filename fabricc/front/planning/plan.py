@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, shared
-from fabricc.fabric.addresses import Pool
+from fabricc.fabric.addresses import Pool, asn_block
 from fabricc.fabric.fabric import (
     AddressPlan,
     Fabric,
@@ -36,6 +36,7 @@ from fabricc.front.planning.units import capacity_units, digits, identities
 from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
 from fabricc.front.spec.load import softened
 from fabricc.front.spec.lock import Lock
+from fabricc.front.spec.semantics import PRIVATE_ASNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,7 +147,11 @@ def _strides(
     if all(name in pins for name in stride_plan.NAMES):
         strides = Strides(**{name: pins[name] for name in stride_plan.NAMES})
     else:
-        strides = stride_plan.choose(shape, units, sizing.most_uplinks, addresses, pins, rails_per_tor)
+        strides = stride_plan.choose(
+            shape, units, sizing.most_uplinks, addresses, spec.routing, pins, rails_per_tor
+        )
+    if scarce := stride_plan.asn_shortage(strides, shape, units, spec.routing):
+        raise UnfitError(_too_few_asns(spec, scarce, strides, shape, units))
     if shortage := stride_plan.shortage(strides, shape, _in_use(addresses, shape)):
         full = 128 if shortage.pool.endswith("6") else 32
         raise UnfitError(
@@ -172,6 +177,23 @@ def _strides(
             )
         )
     return strides
+
+
+def _too_few_asns(
+    spec: ClusterSpec, scarce: stride_plan.Shortage, strides: Strides, shape: Shape, units: int
+) -> Diagnostic:
+    """FAB3120: the block of ASNs is too small, as one from a 16-bit base soon is."""
+    block, wide = asn_block(spec.routing.asn_base), replace(spec.routing, asn_base=PRIVATE_ASNS[0])
+    suffices = stride_plan.asn_shortage(strides, shape, units, wide) is None
+    return spec.error(
+        "FAB3120",
+        f"AS {block.first} to {block.last} are too few for {plural(units, 'unit')} of "
+        f"{plural(shape.tors_per_unit, 'ToR')} and {_above(shape)}: {scarce.pool} need 2^{scarce.needs_bits} by the "
+        f"strides of the plan and have 2^{scarce.has_bits}",
+        "routing",
+        "asn_base",
+        help=f"Write `asn_base: {PRIVATE_ASNS[0]}`: 4-byte ASNs (RFC 6793) suffice." if suffices else REPIN,
+    )
 
 
 def _above(shape: Shape) -> str:

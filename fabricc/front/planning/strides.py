@@ -10,10 +10,11 @@ from fabricc.fabric import addresses as adr
 from fabricc.fabric.shape import Strides
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fabricc.fabric.fabric import AddressPlan
     from fabricc.fabric.shape import Shape
+    from fabricc.front.spec.model import Routing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ def choose(
     units: int,
     most_uplinks: int,
     plan: AddressPlan,
+    routing: Routing,
     pins: Mapping[str, int] | None = None,
     rails_per_tor: int | None = None,
 ) -> Strides:
@@ -47,6 +49,7 @@ def choose(
         units: units to hold at least.
         most_uplinks: uplinks a ToR could physically have.
         plan: the pools.
+        routing: the block of ASNs, and whether spines and cores have their own.
         pins: strides that are not to be chosen, by name.
         rails_per_tor: most rails of a host that share a ToR, where that is not the shape's.
     """
@@ -70,27 +73,27 @@ def choose(
     candidates = [replace(candidate, **kept) for candidate in every]
     bits = plan.management.bits
     fitting = [c for c in candidates if management_shortage(c, shape, units, bits) is None]
+
+    def fits(strides: Strides) -> bool:
+        return not (asn_shortage(strides, shape, units, routing) or shortage(strides, shape, plan))
+
     for least in (room, tight.unit) if kept else (room,):
         for candidate in fitting:
             wide = replace(candidate, unit=kept.get("unit", least))
-            if shortage(wide, shape, plan) is None:
-                while "unit" not in kept and shortage(replace(wide, unit=2 * wide.unit), shape, plan) is None:
+            if fits(wide):
+                while "unit" not in kept and fits(replace(wide, unit=2 * wide.unit)):
                     wide = replace(wide, unit=2 * wide.unit)
                 return wide
     return replace(tight, **kept)
 
 
 def shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage | None:
-    """The first number space in which these strides do not fit, or None."""
+    """The first pool in which these strides do not fit, or None."""
     s = strides
     tors = s.unit * s.group * s.nic_port
     spines = shape.pods * s.spine * s.plane
     cores = max(1, shape.cores) * s.plane
-    needs: list[tuple[str, int, int | None]] = [
-        ("ASNs of ToRs", tors, adr.TOR_ASNS),
-        ("ASNs of spines", spines, adr.UNIQUE_SPINE_ASNS),
-        ("ASNs of cores", cores, adr.UNIQUE_CORE_ASNS),
-    ]
+    needs: list[tuple[str, int, int]] = []
     for version in (4, 6):
         hosts, links, loopbacks = (
             getattr(plan, f"{kind}{version}") for kind in ("hosts", "links", "loopbacks")
@@ -105,10 +108,36 @@ def shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage | No
         if loopbacks:
             most = max(2 * tors, 4 * spines, 4 * cores)
             needs.append((f"loopbacks{suffix}", most, 1 << loopbacks.bits))
-    for name, needed, has in needs:
-        if has is not None and needed > has:
-            return Shortage(name, has.bit_length() - 1, (needed - 1).bit_length())
-    return None
+    return _first(needs)
+
+
+def asn_shortage(strides: Strides, shape: Shape, units: int, routing: Routing) -> Shortage | None:
+    """The first of the tiers whose ASNs do not fit into the block with these strides, or None."""
+    s, block = strides, adr.asn_block(routing.asn_base)
+    tors = s.unit * s.group * s.nic_port
+    last = adr.tor_number(s, units - 1, shape.groups - 1, shape.nic_ports - 1)
+    if block.first + block.tors + last > block.last:
+        tors = max(tors, 2 * block.tors)
+    if routing.spine_asn == "unique":
+        spines, cores = shape.pods * s.spine * s.plane, max(1, shape.cores) * s.plane
+        above = [("spines", spines, block.spines), ("cores", cores, block.cores)]
+    else:
+        above = [
+            ("spines", shape.pods * s.plane, block.shared_spines),
+            ("cores", s.plane, block.shared_spines),
+        ]
+    return _first([("ToRs", tors, block.tors), *above])
+
+
+def _first(needs: Iterable[tuple[str, int, int]]) -> Shortage | None:
+    return next(
+        (
+            Shortage(name, has.bit_length() - 1, (needed - 1).bit_length())
+            for name, needed, has in needs
+            if needed > has
+        ),
+        None,
+    )
 
 
 def management_shortage(strides: Strides, shape: Shape, units: int, bits: int) -> int | None:

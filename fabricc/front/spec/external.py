@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING, Any
 
-from fabricc.fabric.addresses import ASN_BLOCK
+from fabricc.fabric.addresses import asn_block
 from fabricc.fabric.external import ExternalLink, Outsider
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.fabric.routing import PrefixRule
@@ -124,8 +124,9 @@ def own_networks(addressing: Addressing, management: Management, *, spines: bool
 def _check_asn(asn: int | None, base: int, path: KeyPath, findings: Findings) -> None:
     if asn in RESERVED_ASNS:
         why = f"AS {asn} is reserved ({RESERVED_ASNS[asn]})"
-    elif asn is not None and base <= asn < base + ASN_BLOCK:
-        why = f"AS {asn} is one of the {ASN_BLOCK:,} from routing.asn_base {base} on, which are the fabric's"
+    elif asn is not None and (own := asn_block(base)).first <= asn <= own.last:
+        size = own.last - own.first + 1
+        why = f"AS {asn} is one of the {size:,} from routing.asn_base {base} on, which are the fabric's"
     else:
         return
     findings.error(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.catalog.reach import longest, reaches
+from fabricc.fabric.addresses import ASN_BLOCK, TWO_BYTES
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from fabricc.front.spec.document import Findings
     from fabricc.front.spec.model import Acceptance, Cables, Routing, Tier
 
-ASN_BLOCK = 1_048_576
 PRIVATE_ASNS = (4_200_000_000, 4_294_967_294)  # RFC 6996
+TWO_BYTE_BASES = (64_512, TWO_BYTES - 16)  # RFC 6996; 16 ASNs, of which ToRs have 8
 ROCE_MTU = 4192  # 4096 + GRH 40 + UDP 8 + BTH 12 + XRC 4 + AtomicETH 28 + ICRC 4 (Linux ib_addr.h)
 # Longest cable of a medium at any data-centre speed: 100GBASE-CR4 5 m (IEEE 802.3 clause 92), AEC 7 m and AOC 100 m
 # (vendors' longest), 100GBASE-SR10 on OM4 150 m (clause 86), 100GBASE-LR4 10 km (clause 88).
@@ -93,14 +94,16 @@ def check_load_balancing(balancing: LoadBalancing, findings: Findings) -> None:
 def check_routing(routing: Routing, findings: Findings) -> None:
     """The ASN block is private and the timers fit each other."""
     least, most = PRIVATE_ASNS[0], PRIVATE_ASNS[1] - ASN_BLOCK + 1
-    if not least <= routing.asn_base <= most:
-        nearest = least if routing.asn_base < least else most
+    fewest, last = TWO_BYTE_BASES
+    if not (least <= routing.asn_base <= most or fewest <= routing.asn_base <= last):
+        nearest = min((fewest, last, least, most), key=lambda each: abs(each - routing.asn_base))
         findings.error(
             "FAB2040",
-            f"routing.asn_base {routing.asn_base}: the {ASN_BLOCK:,} ASNs from here on are not all private",
+            f"routing.asn_base {routing.asn_base}: the ASNs from here on are not all private, or too few",
             "routing",
             "asn_base",
-            help=f"It ranges from {least} to {most} (RFC 6996); the nearest that fits is {nearest}.",
+            help=f"It ranges from {least} to {most} (RFC 6996), or from {fewest} to {last} for a small fabric; the "
+            f"nearest that fits is {nearest}.",
         )
     if routing.hold_s < 3 * routing.keepalive_s:
         findings.error(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.base.documents.document import clip
-from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Host
@@ -84,7 +83,7 @@ def holds(fabric: Fabric, name: str) -> bool:
         network = ip_network(name, strict=False)
         return any(network.subnet_of(pool) for pool in _pools(fabric) if pool.version == network.version)  # type: ignore[arg-type]
     if number := _ASN.fullmatch(name):
-        return 0 <= int(number[1]) - fabric.routing.asn_base < ASN_BLOCK
+        return fabric.routing.asns.first <= int(number[1]) <= fabric.routing.asns.last
     device, _, port = name.partition(":")
     if device in fabric.guests:
         return re.fullmatch(rf"{fabric.network}\d+[a-z]?", port) is not None

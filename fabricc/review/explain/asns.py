@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.fabric.model import TierName
 from fabricc.review.explain import coordinates, formulas
 from fabricc.review.explain.model import Explanation, Statement
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
 
 RULE = (
     "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec asks for "
-    "unique ones. ToRs begin 2^19 above the base, spines 2^16 (shared) or 2^18 (unique), cores 0 or 2^17."
+    "unique ones. ToRs begin in the middle of the block of 2^20 ASNs above the base (2^10 with a base of 64512), spines at "
+    "a sixteenth of it (shared) or a quarter (unique), cores at 0 or an eighth."
 )
 DOCS = "fabricc docs architecture"
 _SHOWN = 4
@@ -29,9 +29,9 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
     """Whose an ASN is."""
     fabric, subject = plan.fabric, f"AS{asn}"
     number = asn - fabric.routing.asn_base
-    if not 0 <= number < ASN_BLOCK:
-        first, last = fabric.routing.asn_base, fabric.routing.asn_base + ASN_BLOCK - 1
-        block = (("block", f"{first} to {last}"),)
+    asns = fabric.routing.asns
+    if not asns.first <= asn <= asns.last:
+        block = (("block", f"{asns.first} to {asns.last}"),)
         statement = Statement("asn", str(asn), RULE, (), (), plan.all_of(_KEYS), docs=DOCS)
         return Explanation(
             "asn", subject, "outside the block of this fabric: not assigned", block, (statement,)

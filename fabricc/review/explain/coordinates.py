@@ -132,15 +132,15 @@ def management(fabric: Fabric, offset: int) -> Place | None:
 
 def of_asn(fabric: Fabric, number: int) -> Iterator[Place]:
     """The switches that have an ASN, `number` counted from the base; one that is missing where nobody has it."""
-    unique = fabric.routing.unique_spine_asn
-    if number >= adr.TOR_ASNS:
-        yield _tor_of(fabric, number - adr.TOR_ASNS)
-    elif number >= adr.UNIQUE_SPINE_ASNS:
-        yield _own(_spine_of(fabric, number - adr.UNIQUE_SPINE_ASNS), unique)
-    elif number >= adr.UNIQUE_CORE_ASNS:
-        yield _own(_core_of(fabric, number - adr.UNIQUE_CORE_ASNS), unique)
-    elif number >= adr.SHARED_SPINE_ASNS:
-        pod, plane = divmod(number - adr.SHARED_SPINE_ASNS, fabric.strides.plane)
+    unique, block = fabric.routing.unique_spine_asn, fabric.routing.asns
+    if number >= block.tors:
+        yield _tor_of(fabric, number - block.tors)
+    elif number >= block.spines:
+        yield _own(_spine_of(fabric, number - block.spines), unique)
+    elif number >= block.cores:
+        yield _own(_core_of(fabric, number - block.cores), unique)
+    elif number >= block.shared_spines:
+        pod, plane = divmod(number - block.shared_spines, fabric.strides.plane)
         spines = range(fabric.shape.spines) if not unique else ()
         if unique or pod >= fabric.shape.pods or plane >= fabric.shape.planes:
             yield _shared(TierName.SPINE, plane, pod, unique)

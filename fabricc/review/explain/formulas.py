@@ -169,14 +169,15 @@ def length_formula(fabric: Fabric, pool: Pool) -> Formula:
 
 def asn_formulas(fabric: Fabric, at: SwitchId) -> tuple[Formula, ...]:
     """A switch's ASN, see `links.asn`."""
-    base, value = fabric.routing.asn_base, links.asn(fabric, at)
-    numbers: Numbers = {"asn_base": base, "pod": at.pod, "plane": at.plane}
+    bits, value = fabric.routing.asns.bits, links.asn(fabric, at)
+    numbers: Numbers = {"asn_base": fabric.routing.asn_base, "pod": at.pod, "plane": at.plane}
     if at.tier is not TierName.TOR and not fabric.routing.unique_spine_asn:
         numbers |= stride_numbers(fabric.strides, "plane")
         spine = at.tier is TierName.SPINE
-        symbols = "asn_base + 2^16 + pod * plane_stride + plane" if spine else "asn_base + plane"
+        above = f"asn_base + 2^{bits - 4} + pod * plane_stride + plane"
+        symbols = above if spine else "asn_base + plane"
         return (formula("asn", symbols, numbers, value),)
     number = number_formula(fabric, at)
     numbers["number"] = number.value
-    power = {TierName.TOR: 19, TierName.SPINE: 18, TierName.CORE: 17}[at.tier]
+    power = bits - {TierName.TOR: 1, TierName.SPINE: 2, TierName.CORE: 3}[at.tier]
     return number, formula("asn", f"asn_base + 2^{power} + number", numbers, value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.model import TierName
 from fabricc.front.planning.room import stride_rooms
@@ -148,11 +147,11 @@ def _asn_rows(fabric: Fabric) -> Iterator[Row]:
         given = "one per switch" if unique or tier is TierName.TOR else above[tier]
         name = "ToR" if tier is TierName.TOR else tier.value
         yield name, str(min(numbers)), str(max(numbers)), len(numbers), given
-    base = fabric.routing.asn_base
+    block = fabric.routing.asns
     yield (
         "reserved for the cluster",
-        str(base),
-        str(base + adr.ASN_BLOCK - 1),
-        adr.ASN_BLOCK,
+        str(block.first),
+        str(block.last),
+        block.last - block.first + 1,
         "by the closed form",
     )

@@ -150,11 +150,12 @@ CASES = {
             "Free and as large: 10.64.0.0/12."
         ],
     ),
-    "a 16-bit ASN": (
-        SHORT + "routing: {asn_base: 65000}\n",
+    "a public ASN": (
+        SHORT + "routing: {asn_base: 65530}\n",
         [
-            "21:21 FAB2040 routing.asn_base 65000: the 1,048,576 ASNs from here on are not all private | "
-            "It ranges from 4200000000 to 4293918719 (RFC 6996); the nearest that fits is 4200000000."
+            "21:21 FAB2040 routing.asn_base 65530: the ASNs from here on are not all private, or too few | "
+            "It ranges from 4200000000 to 4293918719 (RFC 6996), or from 64512 to 65520 for a small fabric; the "
+            "nearest that fits is 65520."
         ],
     ),
     "a hold time too short": (

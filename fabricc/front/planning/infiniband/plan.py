@@ -287,7 +287,7 @@ def _wiring(
     return Fabric(
         cluster=spec.cluster,
         shape=shape,
-        strides=stride_plan.choose(shape, units, sizing.most_uplinks, addresses),
+        strides=stride_plan.choose(shape, units, sizing.most_uplinks, addresses, spec.routing),
         units=found.units,
         host_models=models.hosts,
         attachments=sizing.bottom.attached,
