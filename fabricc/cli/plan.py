@@ -94,11 +94,12 @@ def command(
 
         return show_plan(compiled, format_, csv_folder, wanted, ethernet_only=qos or picture is not None)
     parts = [compiled, *compiled.networks.values()]
+    planned = [(part, part.planned) for part in parts if part.planned is not None]
     found = (*compiled.diagnostics, *chain.from_iterable(map(_full, parts)))
     sheets = {_name(part): _sheets(part) for part in parts} if qos or picture or csv_folder else {}
     bought: bill.Bought | None = None
     if compiled.planned is not None:
-        bought = bill.bought(wanted, [(_label(part), part.spec, part.fabric) for part in parts], "ethernet")
+        bought = bill.bought(wanted, [(_label(part), part.spec, fabric) for part, fabric in planned], "ethernet")
     found = (*found, *bought.findings) if bought else found
     if format_ == "json":
         output.document(_json(compiled, found, sheets if qos else None))
@@ -119,9 +120,9 @@ def command(
         _draw(f"{computed.cluster}: lossless thresholds", panels, picture)
         output.err(str(picture))
     if csv_folder is not None and compiled.planned is not None:
-        for part in parts:
+        for part, fabric in planned:
             folder = csv_folder / _name(part)
-            names = _write_csv(part.fabric, sheets[_name(part)], folder)
+            names = _write_csv(fabric, sheets[_name(part)], folder)
             output.err(f"{folder}: {', '.join(names)}")
     if bought is not None:
         bill.write(wanted, bought)

@@ -151,6 +151,16 @@ def test_plan_as_tables_json_and_csv(repo: Path, fabricc: Fabricc) -> None:
         assert len({len(row) for row in rows}) == 1
 
 
+def test_plan_shows_the_tables_of_what_a_system_cannot_express(repo: Path, fabricc: Fabricc) -> None:
+    spec = repo / "cluster.yaml"
+    spec.write_text(f"{spec.read_text('utf-8')}load_balancing: {{mode: packet}}\n", "utf-8")
+    ran = fabricc("plan", "cluster.yaml", "--csv", "tables")
+    assert ran.status == 1
+    assert "error FAB5" in ran.err
+    assert "Ports in use" in ran.out
+    assert (repo / "tables" / "cabling.csv").exists()
+
+
 def test_plan_writes_a_bill_and_labels(repo: Path, fabricc: Fabricc) -> None:
     ran = fabricc("plan", "cluster.yaml", "--bom", "bom.csv", "--labels", "labels.csv", "--spares", "10%")
     assert (ran.status, ran.err.splitlines()[-2:]) == (0, ["bom.csv", "labels.csv"])
