@@ -25,6 +25,7 @@ EXPECTED = {
     "lab-smallest": {"gpus": 8, "tors": 4, "spines": 2, "cores": 0},
     "superpod-b200-4su": {"gpus": 1024, "tors": 32, "spines": 16, "cores": 0},
     "rack-zone-512": {"gpus": 512, "tors": 32, "spines": 8, "cores": 0},
+    "gb200-nvl72-su": {"gpus": 576, "hosts": 144, "tors": 16, "spines": 5, "cores": 0},
     "storage-zone": {"gpus": 128, "tors": 20, "spines": 3, "cores": 0, "hosts_without_gpus": 14},
     "hpn-dual-plane-pod": {"gpus": 15_360, "tors": 240, "spines": 120, "cores": 8},
     "quantum2-512": {"gpus": 512, "tors": 16, "spines": 8, "cores": 0, "subnets": 1},
