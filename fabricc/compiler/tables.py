@@ -255,16 +255,13 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
     pools = {name: str(pool) for name in names if (pool := getattr(plan, name)) is not None}
     first = fabric.switch(next(iter(fabric.switch_ids())))
     strides = fabric.strides
-    racks: dict[str, list[str]] = {}
-    for host, rack in fabric.racks.items():
-        racks.setdefault(rack, []).append(host)
     return {
         "assumptions": {path: _plain(value) for path, value in assumptions.items()},
         "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],
         "cluster": fabric.cluster,
         "counts": fabric.counts(),
         "pools": pools,
-        **({"racks": racks} if racks else {}),
+        **({"racks": fabric.rack_hosts()} if fabric.racks else {}),
         "shape": fabric.figures(),
         "strides": {name: getattr(strides, name) for name in strides.__slots__},
         "tiers": tiers,

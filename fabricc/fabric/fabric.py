@@ -264,6 +264,13 @@ class Fabric:
         """The NVLink domain of a host of a unit, named after its rack; "" where none reaches beyond a host."""
         return self.racks.get(host, unit.name) if unit.group in self.domain_groups else ""
 
+    def rack_hosts(self) -> dict[str, list[str]]:
+        """The hosts of every rack that has no ToR of its own."""
+        found: dict[str, list[str]] = {}
+        for host, rack in self.racks.items():
+            found.setdefault(rack, []).append(host)
+        return found
+
     def groups(self) -> dict[int, int]:
         """Unit -> index of its host group."""
         return {coordinate: unit.group for coordinate, unit in self.units.items()}

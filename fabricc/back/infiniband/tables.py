@@ -103,6 +103,7 @@ def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str
             "limit": MOST_LIDS,
         },
         "partitions": {each.name: each.pkey for each in ib.partitions},
+        **({"racks": wiring.rack_hosts()} if wiring.racks else {}),
         "routing": {"engines": list(ib.engine.names), "reason": ib.engine.reason},
         "shape": wiring.figures(),
         "tiers": {tier.value: plan.model.name for tier, plan in wiring.tiers.items()},

@@ -11,6 +11,7 @@ import pytest
 
 from fabricc.back.infiniband.host_files import NCCL, HostFiles
 from fabricc.back.infiniband.job_files import job_files
+from fabricc.back.infiniband.tables import summary
 from fabricc.fabric.infiniband.wiring import hosts
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
 
@@ -82,3 +83,20 @@ def test_ucx_takes_the_settings(tmp_path: Path) -> None:
     if not levels:
         pytest.skip("this UCX was built without RDMA transports")
     assert levels == {"1"}
+
+
+def test_nvlink_domains_are_told_as_on_ethernet() -> None:
+    """GB300 with XDR: two racks of 18 trays behind each set of rail switches, four NICs of 800G a tray."""
+    racks = ["a01", "a02", "a03", "a04"]
+    spec = document(
+        gpus={"model": "gb300-nvl72", "racks": racks, "hosts_per_rack": 18, "hosts_per_unit": 36},
+        tors={"model": "q3400"},
+        spines={"model": "q3400"},
+    )
+    ib = planned(spec)
+    files = job_files(ib)
+    assert summary(ib, {})["racks"] == {rack: [f"{rack}-host{n:02d}" for n in range(1, 19)] for rack in racks}
+    blocks = [f"BlockName={rack} Nodes={rack}-host[01-18]" for rack in racks]
+    assert files["jobs/slurm/topology-block.conf"].splitlines() == [*blocks, "BlockSizes=18"]
+    for rack in racks:
+        assert f" fabricc/nvlink-domain={rack} " in files["jobs/kubernetes/label-nodes.sh"]

@@ -15,7 +15,7 @@ from fabricc.fabric.infiniband.identity import MOST_LIDS, is_placeholder
 from fabricc.fabric.infiniband.wiring import Subnet, hosts
 from fabricc.front.planning.infiniband.plan import rooms
 from fabricc.front.planning.topology import spine_layer
-from tests.back.infiniband.support import document, found, planned
+from tests.back.infiniband.support import codes, document, found, planned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -220,3 +220,11 @@ def test_the_least_repin_of_lids_is_the_one_that_is_outgrown(tmp_path: Path) -> 
     found_rooms = {room.pin: (room.used, room.room) for room in rooms(front.infiniband)}
     assert found_rooms["lid_slots"] == (4, 4)
     assert {"lid_unit", "links_per_spine", "tor_up_cage"} <= found_rooms.keys()
+
+
+def test_racks_that_a_unit_splits_and_trays_without_racks_are_told_as_on_ethernet() -> None:
+    trays = {"model": "gb300-nvl72", "hosts_per_unit": 27}
+    box = {"model": "q3400"}
+    racked = {**trays, "racks": ["a01", "a02", "a03"], "hosts_per_rack": 18}
+    assert "FAB3057" in codes(document(gpus=racked, tors=box, spines=box))
+    assert "FAB3170" in codes(document(gpus={**trays, "hosts": 54}, tors=box, spines=box))

@@ -30,6 +30,7 @@ from fabricc.front.planning.infiniband.refusals import (
 )
 from fabricc.front.planning.models import UnfitError, models_of
 from fabricc.front.planning.pods import check_pods, numbered
+from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
 from fabricc.front.planning.room import Room, port_rooms
 from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
@@ -146,7 +147,9 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
         sizing = size(spec, models, present, units, lock.strides, catalog)
         uplinks = spread(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
-        wiring = changes(spec, _wiring(spec, found, models, sizing, uplinks, units), PanelNames(), findings)
+        findings.extend(rack_findings(spec, found.units))
+        wiring = _wiring(spec, found, models, sizing, uplinks, units, findings)
+        wiring = changes(spec, wiring, PanelNames(), findings)
         lids = _lids(spec, sizing, present, units, lock.strides)
         findings += check_lids(spec, models, sizing.shape, lids, units, NOS)
         findings += check_classes(spec, section, models, NOS)
@@ -266,7 +269,13 @@ def _names(wiring: Fabric) -> set[str]:
 
 
 def _wiring(
-    spec: ClusterSpec, found: Identities, models: Models, sizing: Sizing, uplinks: Spread, units: int
+    spec: ClusterSpec,
+    found: Identities,
+    models: Models,
+    sizing: Sizing,
+    uplinks: Spread,
+    units: int,
+    findings: list[Diagnostic],
 ) -> Fabric:
     """The Fabric's topology and names; it has no addresses, no BGP and no buffers."""
     shape = sizing.shape
@@ -314,4 +323,6 @@ def _wiring(
         qos={},
         profiles={},
         host_systems=tuple(group.os for group in spec.gpus.groups),
+        racks=racks_of(spec),
+        domain_groups=domain_groups(spec, models.hosts, findings),
     )
