@@ -92,7 +92,7 @@ def by_domain(hosts: Iterable[JobHost]) -> dict[str, list[JobHost]]:
 def parts(unit: str, members: Iterable[JobHost]) -> dict[str, list[JobHost]]:
     """A unit's hosts by what of it shares NVLink, under a name of its own; none where that is the whole unit."""
     domains = by_domain(members)
-    return {} if domains.keys() <= {"", unit} else {f"{unit}-{name}": each for name, each in domains.items()}
+    return {f"{unit}-{name}": each for name, each in domains.items()} if len(domains) > 1 else {}
 
 
 def roster(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:

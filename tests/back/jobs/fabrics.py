@@ -59,7 +59,7 @@ SPECS: dict[str, dict[str, Any]] = {
         "gpus": {
             "model": None, "hosts": None, "hosts_per_unit": None,
             "groups": [
-                {"name": "nvl", "model": "gb200-nvl72", "racks": {"a1": 4, "a2": 3}, "hosts_per_unit": 8},
+                {"name": "nvl", "model": "gb200-nvl72", "racks": {"a1": 4, "a2": 3, "b1": 8}, "hosts_per_unit": 8},
                 {"name": "unplaced", "model": "gb200-nvl72", "hosts": 8, "hosts_per_unit": 8},
             ],
         },
