@@ -44,6 +44,12 @@ def test_a_device_is_explained_by_its_own_numbers(known: PlanSources) -> None:
             assert_formulas_hold(statement)
 
 
+def test_a_tray_is_explained_with_its_rack_and_nvlink_domain() -> None:
+    known = inventory("gb200-nvl72-su")
+    details = dict(explain(known, "a03-host07").details)
+    assert (details["rack"], details["NVLink domain"]) == ("a03", "a03")
+
+
 def test_the_counts_are_those_of_the_plan(known: PlanSources) -> None:
     tor = known.fabric.switch(next(known.fabric.switch_ids()))
     up = [port for port in tor.ports if port.direction is Direction.UP]
