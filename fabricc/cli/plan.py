@@ -99,7 +99,9 @@ def command(
     sheets = {_name(part): _sheets(part) for part in parts} if qos or picture or csv_folder else {}
     bought: bill.Bought | None = None
     if compiled.planned is not None:
-        bought = bill.bought(wanted, [(_label(part), part.spec, fabric) for part, fabric in planned], "ethernet")
+        bought = bill.bought(
+            wanted, [(_label(part), part.spec, fabric) for part, fabric in planned], "ethernet"
+        )
     found = (*found, *bought.findings) if bought else found
     if format_ == "json":
         output.document(_json(compiled, found, sheets if qos else None))

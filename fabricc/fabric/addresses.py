@@ -55,7 +55,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class AsnBlock:
-    """The ASNs from a base upwards that the closed form may use, halved: ToRs, unique spines, unique cores, shared ones.
+    """ASNs from a base upwards that the closed form may use, halved: ToRs, unique spines, unique cores, shared ones.
 
     Attributes:
         first: the base.

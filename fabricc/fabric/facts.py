@@ -155,8 +155,8 @@ def setting_facts(switch: Switch) -> Facts:
     facts: Facts = {}
     _service_facts(facts, switch.management)
     _balancing_facts(facts, switch.load_balancing)
-    dscp = switch.qos.default.data_dscp
-    marked = {port_paths(port.name)["set_dscp"]: dscp for port in switch.ports if not port.trusted}
+    untrusted = [port.name for port in switch.ports if not port.trusted]
+    marked = {port_paths(name)["set_dscp"]: switch.qos.default.data_dscp for name in untrusted}
     return facts | option_facts(switch.bgp) | outward_facts(switch) | marked
 
 

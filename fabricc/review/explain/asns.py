@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 RULE = (
     "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec asks for "
-    "unique ones. ToRs begin in the middle of the block of 2^20 ASNs above the base (2^10 with a base of 64512), spines at "
-    "a sixteenth of it (shared) or a quarter (unique), cores at 0 or an eighth."
+    "unique ones. ToRs begin in the middle of the block of 2^20 ASNs above the base (2^10 with a base of 64512), "
+    "spines at a sixteenth of it (shared) or a quarter (unique), cores at 0 or an eighth."
 )
 DOCS = "fabricc docs architecture"
 _SHOWN = 4

@@ -65,6 +65,8 @@ def host_facts() -> Iterator[Facts]:
     for nic in catalog.nics.values():
         host = HOSTS["dual-port"]
         yield host_files.planned(replace(host, model=replace(host.model, nic=nic)))
+    ports = tuple(replace(port, metric=100 + port.rail) for port in HOSTS["plain"].ports)
+    yield host_files.planned(replace(HOSTS["plain"], ports=ports, network="storage", guest=True))
 
 
 def inventory(name: str) -> PlanSources:

@@ -81,8 +81,12 @@ def test_ways_out_are_valid(release: str, tmp_path: Path) -> None:
 @needs_yang
 @pytest.mark.parametrize("release", SONIC.releases)
 def test_every_model_of_the_catalog_is_valid(release: str, tmp_path: Path) -> None:
+    """All of them on the newest release, one of each family of ASICs on the others."""
+    every = {name: breakout for name, run, breakout in CASES if not run}
+    of_family = {MODELS[name].asic_family: name for name in every}
     files = []
-    for name, breakout in dict(CASES).items():
+    for name in every if release == SONIC.releases[-1] else of_family.values():
+        breakout = every[name]
         switch = replace(full_switch(MODELS[name], breakout), release=release)
         profile = switch.qos.profiles[0].name
         switch = replace(switch, ports=tuple(replace(port, profile=profile) for port in switch.ports))
