@@ -142,13 +142,16 @@ def _tor_uplinks(
             has = ports_at(tor, block.speed_gbps)
             largest = max(0, (has - tier.reserved_ports) // per_tor)
             fitting = largest_unit(spec, tor, block.speed_gbps, up_gbps, per_tor)
+            offered = ", ".join(f"{speed}G" for speed in sorted(speeds(tor)))
             raise UnfitError(
                 spec.error(
                     "FAB3006",
                     f"a ToR needs {needed} host ports at {block.speed_gbps}G; {tor.title} has {has}",
                     *spec.gpus.groups[index].path,
                     help=f"The largest number of hosts per unit without any uplink is {largest}; for "
-                    f"{tier.oversubscription}:1 it is {fitting}.",
+                    f"{tier.oversubscription}:1 it is {fitting}."
+                    if has
+                    else f"Name another model: this one has ports of {offered} alone.",
                 )
             )
         ends.append(end)

@@ -318,6 +318,11 @@ def test_overrides_of_what_does_not_exist_are_refused_with_what_does() -> None:
         ({"gpus": {"rails_per_tor": 3}}, "FAB3004", "1, 2, 4, 8"),
         ({"tors": {"uplink_gbps": 800}}, "FAB3005", "400"),
         ({"gpus": {"hosts_per_unit": 100}}, "FAB3006", "is 32"),
+        (
+            {"tors": {"model": "sn2410"}, "spines": {"model": "sn2700"}},
+            "FAB3006",
+            "ports of 25G, 50G, 100G alone",
+        ),
         ({"gpus": {"hosts_per_unit": 40}}, "FAB3007", "is 32"),
         ({"tors": {"uplinks": 30}, "spines": {"count": 16}}, "FAB3008", "15"),
         ({"addressing": {"hosts": "10.0.0.0/24"}}, "FAB3017", "/"),
