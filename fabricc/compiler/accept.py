@@ -17,16 +17,22 @@ LATER = ("FAB6", "FAB7")
 """Codes that only emitting and checking can report, so that their absence before says nothing."""
 
 
-def settled(spec: ClusterSpec, diagnostics: Iterable[Diagnostic], *, gaps: bool = True) -> list[Diagnostic]:
+def settled(
+    spec: ClusterSpec, diagnostics: Iterable[Diagnostic], *, gaps: bool = True, planned: bool = True
+) -> list[Diagnostic]:
     """The findings up to planning, accepted warnings and gaps as notes; FAB2900 for an entry that matches none.
 
-    `gaps`: whether back ends were asked what they cannot express; if not, nothing is said of accepted gaps.
+    Args:
+        spec: whose acceptances.
+        diagnostics: the findings.
+        gaps: whether back ends were asked what they cannot express; if not, nothing is said of accepted gaps.
+        planned: whether there is a plan; if not, what would match an entry may be yet to be found.
     """
     unasked = LATER if gaps else (*LATER, GAPS)
     known = softened(diagnostics, spec.accept)
     result = accepted(known, spec.accept)
     present = {d.code for d in known if d.severity is not Severity.ERROR}
-    for index, entry in enumerate(spec.accept):
+    for index, entry in enumerate(spec.accept if planned else ()):
         if entry.code not in present and not entry.code.startswith(unasked):
             message = f"no warning here has the code {entry.code}, so accepting it has no effect"
             result.append(spec.warning("FAB2900", message, "accept", index, help="Remove the entry."))

@@ -291,8 +291,7 @@ def compile_spec(
         joined = with_networks(known, fabric, catalog, repinning, sources, gaps=gaps)
         fabric, networks, lock = joined.fabric, joined.networks, replace(lock, networks=joined.locks)
         diagnostics += joined.diagnostics
-    if fabric is not None:
-        diagnostics = settled(spec, diagnostics, gaps=gaps)
+    diagnostics = settled(spec, diagnostics, gaps=gaps, planned=fabric is not None)
     overlays = [
         path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
     ]

@@ -8,6 +8,8 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
+from tests.compiler.test_network_ways_out import MARKED, STORAGE_OUT, text
+from tests.compiler.test_networks import codes, compiled
 
 SPEC = """\
 cluster: bet
@@ -63,3 +65,15 @@ def test_it_is_an_error_until_the_spec_accepts_it_with_a_reason(tmp_path: Path, 
     assert severities(tmp_path, code, "") == {Severity.ERROR}
     accept = f"accept: [{{code: {code}, reason: a lab where loss does not matter}}]"
     assert severities(tmp_path, code, accept) == {Severity.NOTE}
+
+
+def test_what_is_accepted_stays_accepted_where_a_network_cannot_be_planned(tmp_path: Path) -> None:
+    fit = text(STORAGE_OUT)
+    unfit = fit.replace(
+        "oversubscription: 2.0}\n    spines: {model: 7060", "uplinks: 40}\n    spines: {model: 7060"
+    )
+    assert codes(compiled(tmp_path, fit + MARKED)) == []
+    assert "FAB5725" in codes(compiled(tmp_path, unfit))
+    stopped = codes(compiled(tmp_path, unfit + MARKED))
+    assert stopped
+    assert "FAB5725" not in stopped
