@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from ipaddress import ip_interface, ip_network
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from fabricc.fabric import links
 from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.fabric.fabric import HostId
 from fabricc.front.planning.models import suggestion
+from fabricc.front.spec.external import Taken, own_networks
 from fabricc.front.spec.networks import hosts_of
 from fabricc.front.spec.pools import free_pool
 from fabricc.front.spec.semantics import PRIVATE_ASNS
@@ -84,6 +86,7 @@ def joined(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
 def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """What two networks of one cluster must not share: addresses, names, ASNs and ports of hosts."""
     yield from _addresses(specs, fabrics)
+    yield from _ways_out(specs, fabrics)
     yield from _asns(specs, fabrics)
     yield from _ports(specs, fabrics)
     if any(group.host_names or group.racks for group in specs[0].gpus.groups):
@@ -136,6 +139,40 @@ def _networks(spec: ClusterSpec) -> list[IPNetwork]:
 
 def _whose(fabric: Fabric) -> str:
     return f"network '{fabric.network}'" if fabric.network else "the network of the rails"
+
+
+def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+    """FAB3180: what leads out of a network is in no other, and hosts have one way to a prefix outside."""
+    names = [_whose(fabric) for fabric in fabrics]
+    linked, accepted = Taken(), dict[str, str]()
+    for spec, name in zip(specs, names, strict=True):
+        inside = Taken()
+        for other, whose in zip(specs, names, strict=True):
+            own = own_networks(other.addressing, other.management, spines=other.spines is not None)
+            for key, network in own.items() if other is not spec else ():
+                inside.add(network, f"{key} of {whose}")
+        for party in spec.external:
+            for index, link in enumerate(party.links):
+                for key, address in (("local", link.ipv4), ("local6", link.ipv6)):
+                    if address is None:
+                        continue
+                    subnet = ip_interface(address).network
+                    if found := inside.overlapping(subnet) or linked.overlapping(subnet):
+                        path = ("external", party.name, "links", index, key)
+                        help_ = "Number the link from a network that nothing of the cluster has."
+                        yield spec.error("FAB3180", f"{subnet} overlaps {found}", *path, help=help_)
+                    linked.add(subnet, f"a link of {name}")
+            for index, rule in enumerate(party.accept):
+                prefix, path = ip_network(rule.prefix), ("external", party.name, "accept", index)
+                if prefix.prefixlen and (found := inside.overlapping(prefix)):
+                    help_ = "Take prefixes that hold nothing of the cluster; a default route leads to the party too."
+                    yield spec.error(
+                        "FAB3180", f"{prefix} overlaps {found}, which is inside", *path, help=help_
+                    )
+                elif prefix.prefixlen and spec.network and accepted.setdefault(str(prefix), name) != name:
+                    help_ = "Hosts take one way to a prefix: leave it to one of the networks."
+                    message = f"{prefix} leads out of {accepted[str(prefix)]} already"
+                    yield spec.error("FAB3180", message, *path, help=help_)
 
 
 def _asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:

@@ -78,10 +78,10 @@ def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanat
 
 
 def holds(fabric: Fabric, name: str) -> bool:
-    """Whether an address, a prefix or an ASN is in the blocks of a network, or a device or port in it and none else."""
+    """Whether an address or prefix is in a network's blocks or ways out, an ASN in its block, a device or port in it."""
     with suppress(ValueError):
         network = ip_network(name, strict=False)
-        return any(network.subnet_of(pool) for pool in _pools(fabric) if pool.version == network.version)  # type: ignore[arg-type]
+        return any(network.subnet_of(block) for block in _blocks(fabric) if block.version == network.version)  # type: ignore[arg-type]
     if number := _ASN.fullmatch(name):
         return fabric.routing.asns.first <= int(number[1]) <= fabric.routing.asns.last
     device, _, port = name.partition(":")
@@ -90,10 +90,15 @@ def holds(fabric: Fabric, name: str) -> bool:
     return fabric.find(device) is not None
 
 
-def _pools(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
+def _blocks(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
     kinds = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
     pools = (getattr(fabric.addresses, kind) for kind in kinds)
-    return (ip_network(str(pool)) for pool in pools if pool is not None)
+    links = (link for outsider in fabric.external.outsiders for link in outsider.links)
+    return (
+        ip_network(str(block), strict=False)
+        for block in (*pools, *(end for link in links for end in (link.ipv4, link.ipv6)))
+        if block is not None
+    )
 
 
 def _numbered(plan: PlanSources, name: str) -> Explanation | None:
