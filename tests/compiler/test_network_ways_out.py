@@ -30,7 +30,7 @@ FRONTEND = """\
         accept: [0.0.0.0/0, {accept}]
         links:
           - {{at: frontend-spine01a, port: Ethernet32/1, speed_gbps: 400, local: {local}, peer: core-1, peer_port: e1}}
-          - {{at: frontend-spine02a, port: Ethernet32/1, speed_gbps: 400, local: 192.0.2.2/31, peer: core-2, peer_port: e}}
+          - {{at: frontend-spine02a, port: Ethernet32/1, speed_gbps: 400, local: 192.0.2.2/31, peer: c, peer_port: e}}
 """
 OUTSIDE = "198.18.0.0/16"
 

@@ -304,7 +304,7 @@ TITLES: dict[str, str] = {
     "FAB5515": "Too many equal-cost paths",
     "FAB5516": "BFD timers out of range",
     "FAB5517": "Keepalive follows the hold time",
-    "FAB5518": "Prefixes of a list overlap",
+    "FAB5518": "A prefix of a list hides another",
     "FAB5519": "Access networks of another address family",
     "FAB5520": "Certificate needed on the device",
     "FAB5521": "Account name with a meaning of its own",

@@ -78,7 +78,7 @@ def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanat
 
 
 def holds(fabric: Fabric, name: str) -> bool:
-    """Whether an address or prefix is in a network's blocks or ways out, an ASN in its block, a device or port in it."""
+    """Whether an address or prefix is in a network or a way out of it, an ASN in its block, a device or port in it."""
     with suppress(ValueError):
         network = ip_network(name, strict=False)
         return any(network.subnet_of(block) for block in _blocks(fabric) if block.version == network.version)  # type: ignore[arg-type]

@@ -255,7 +255,7 @@ def _terms(bgp: Bgp, route_map: RouteMap, communities: Mapping[str, str]) -> Ite
     yield TermView(DEFAULT_TERM, [], [REJECT])
 
 
-def _lengths(rule: PrefixRule) -> tuple[int | None, int | None]:
+def lengths(rule: PrefixRule) -> tuple[int | None, int | None]:
     """(ge, le) as Junos holds a rule: a lower bound always has an upper one."""
     if rule.ge is not None and rule.le is None:
         return rule.ge, 128 if ":" in rule.prefix else 32
@@ -264,7 +264,7 @@ def _lengths(rule: PrefixRule) -> tuple[int | None, int | None]:
 
 def _match_words(rule: PrefixRule) -> str:
     """The words after the prefix of a route filter."""
-    ge, le = _lengths(rule)
+    ge, le = lengths(rule)
     if le is None:
         return "exact"
     return f"upto /{le}" if ge is None else f"prefix-length-range /{ge}-/{le}"
@@ -306,7 +306,7 @@ def state(facts: Facts, switch: Switch) -> None:
 def _state_policy(facts: Facts, bgp: Bgp) -> None:
     for prefix_list in bgp.prefix_lists:
         for index, rule in enumerate(prefix_list.rules):
-            ge, le = _lengths(rule)
+            ge, le = lengths(rule)
             text = rule.prefix + (f" ge {ge}" if ge is not None else "")
             facts[f"prefix_list[{prefix_list.name}]/{index}"] = text + (f" le {le}" if le is not None else "")
     names = _added_communities(bgp)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from ipaddress import ip_network
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
-from fabricc.back.nos.junos.bgp import bfd_interval_ms
+from fabricc.back.nos.junos.bgp import bfd_interval_ms, lengths
 from fabricc.back.nos.junos.qos import detection, fill_levels, queue_bytes, shared_buffer
 from fabricc.back.nos.junos.words import (
     ALPHA_RANGE,
@@ -103,13 +102,20 @@ def _slower_bfd(switch: Switch) -> Iterator[dict[str, Any]]:
         yield {"bgp": bgp, "held_ms": held_ms, "detection_ms": detection_ms, "in_time": in_time}
 
 
-def _nested(prefix_list: PrefixList) -> tuple[str, str] | None:
-    """Two prefixes of the list of which the first lies within the second, or equals it."""
-    networks: list[IPv4Network | IPv6Network] = [ip_network(rule.prefix) for rule in prefix_list.rules]
-    networks.sort(key=lambda network: (int(network.network_address), network.prefixlen))
-    for outer, inner in pairwise(networks):
-        if int(inner.network_address) <= int(outer.broadcast_address):
-            return str(inner), str(outer)
+def _hidden(prefix_list: PrefixList) -> tuple[str, str] | None:
+    """A prefix of the list, and one around it that permits more there; Junos asks the inner one alone."""
+    permitted: dict[IPv4Network | IPv6Network, set[int]] = {}
+    for rule in prefix_list.rules:
+        network = ip_network(rule.prefix)
+        least, most = (length or network.prefixlen for length in lengths(rule))
+        permitted.setdefault(network, set()).update(range(least, most + 1))
+    around: list[IPv4Network | IPv6Network] = []
+    for inner in sorted(permitted, key=lambda each: (int(each.network_address), each.prefixlen)):
+        while around and int(around[-1].broadcast_address) < int(inner.network_address):
+            around.pop()
+        if around and any(each >= inner.prefixlen for each in permitted[around[-1]] - permitted[inner]):
+            return str(inner), str(around[-1])
+        around.append(inner)
     return None
 
 
@@ -264,12 +270,12 @@ LIMITS = (
     ),
     Limit(
         "FAB5518",
-        feature="prefix list {it[0]}, in which {it[1]} lies within {it[2]}",
+        feature="prefix list {it[0]}, in which {it[1]} lies within {it[2]} and permits less",
         asked=lambda switch: [
-            (each.name, *nested) for each in switch.bgp.prefix_lists if (nested := _nested(each))
+            (each.name, *hidden) for each in switch.bgp.prefix_lists if (hidden := _hidden(each))
         ],
         reason="Junos judges a route by the longest prefix of a filter list that holds it and looks at no other",
-        remedy="use pools that do not overlap",
+        remedy="use pools that do not overlap; of prefixes from outside, let the inner one go to the same length: `le`",
     ),
     limits.access_over_ipv6(
         "FAB5519",

@@ -132,6 +132,29 @@ def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
     assert reading.facts == JUNOS.planned(switch)
 
 
+@pytest.mark.parametrize(
+    ("rules", "hidden"),
+    [
+        ([("0.0.0.0/0", None, None), ("198.18.0.0/16", None, None)], ""),
+        ([("0.0.0.0/0", None, None), ("198.18.0.0/16", None, 24), ("198.18.4.0/22", None, 24)], ""),
+        ([("198.18.0.0/16", None, None), ("198.18.0.0/16", 24, 24)], ""),
+        ([("0.0.0.0/0", None, 16), ("198.18.0.0/16", None, None), ("198.18.9.0/24", None, None)], ""),
+        ([("0.0.0.0/0", None, 24), ("198.18.0.0/16", None, None)], "198.18.0.0/16 lies within 0.0.0.0/0 "),
+        ([("10.0.0.0/8", 32, 32), ("10.1.0.0/16", None, None), ("10.9.0.0/16", 32, None)], "10.1.0.0/16 lies within"),
+        ([("10.0.0.0/8", None, 24), ("10.1.0.0/16", None, 24), ("10.9.0.0/16", None, 20)], "10.9.0.0/16 lies within"),
+        ([("::/0", None, None), ("2001:db8::/32", None, 48)], ""),
+        ([("::/0", 48, None), ("2001:db8::/32", None, 48)], "2001:db8::/32 lies within ::/0 "),
+    ],
+)  # fmt: skip
+def test_a_prefix_within_another_is_refused_where_it_permits_less(
+    rules: list[tuple[str, int | None, int | None]], hidden: str
+) -> None:
+    listed = PrefixList("OUTSIDE", 6 if ":" in rules[0][0] else 4, tuple(PrefixRule(*rule) for rule in rules))
+    found = [gap.feature for gap in JUNOS.gaps(with_bgp(prefix_lists=(listed,))) if gap.code == "FAB5518"]
+    assert len(found) == bool(hidden)
+    assert all(hidden in feature for feature in found)
+
+
 @pytest.mark.parametrize(("asked", "written"), [(300, 1000), (1000, 1000), (1500, 1500), (None, None)])
 def test_bfd_is_no_faster_than_the_platform_supports(asked: int | None, written: int | None) -> None:
     switch = with_bgp(bfd_interval_ms=asked)
