@@ -127,5 +127,10 @@ def test_what_leads_out_of_one_network_leads_into_no_other(tmp_path: Path, chang
     assert said.split()[0] in stated
 
 
+def test_a_far_port_takes_the_link_of_one_network(tmp_path: Path) -> None:
+    again = STORAGE_OUT.replace("peer: f, peer_port: e0", "peer: core-1, peer_port: e1")
+    assert codes(compiled(tmp_path, text(again) + MARKED)) == ["FAB3181"]
+
+
 def test_two_networks_with_ways_of_their_own_are_planned(tmp_path: Path) -> None:
     assert codes(compiled(tmp_path, text(STORAGE_OUT) + MARKED)) == []

@@ -191,6 +191,7 @@ TITLES: dict[str, str] = {
     "FAB3170": "No word of which hosts share NVLink",
     "FAB3171": "More hosts in a rack than share NVLink",
     "FAB3180": "A way out of a network that leads into another",
+    "FAB3181": "A far port that two links lead to",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

@@ -17,7 +17,7 @@ from fabricc.fabric.shape import Slot, SwitchId
 from fabricc.front.planning.layout import breakout, cages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
@@ -47,6 +47,7 @@ def external(
     """The fabric with the spec's ways out; a link that cannot be is a finding, with a remedy that `planner` planned."""
     if not spec.external:
         return fabric
+    findings.extend(shared_ends([spec]))
     wanted = {link.at for outsider in spec.external for link in outsider.links}
     switches = {name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in wanted}
     exits: dict[str, dict[str, Exit]] = {}
@@ -90,6 +91,27 @@ def external(
     planned = replace(fabric, external=External(spec.external, exits, splits, tiers))
     findings.extend(_ways_out(spec, planned, switches))
     return planned
+
+
+def shared_ends(specs: Iterable[ClusterSpec]) -> Iterator[Diagnostic]:
+    """FAB3181: a port of an outside device is the far end of one link."""
+    taken: dict[tuple[str, str], str] = {}
+    for spec in specs:
+        for outsider in spec.external:
+            for index, link in enumerate(outsider.links):
+                far = link.peer, link.peer_port
+                if far in taken:
+                    yield spec.error(
+                        "FAB3181",
+                        f"port {link.peer_port} of {link.peer} leads to {taken[far]} already",
+                        "external",
+                        outsider.name,
+                        "links",
+                        index,
+                        "peer_port",
+                        help="Every link has a port of its own at both ends.",
+                    )
+                taken.setdefault(far, f"{link.port} of {link.at}")
 
 
 def _unknown(spec: ClusterSpec, fabric: Fabric, name: str, path: KeyPath) -> Diagnostic:

@@ -11,6 +11,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
 from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.fabric.fabric import HostId
+from fabricc.front.planning.external import shared_ends
 from fabricc.front.planning.models import suggestion
 from fabricc.front.spec.external import Taken, own_networks
 from fabricc.front.spec.networks import hosts_of
@@ -87,6 +88,7 @@ def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator
     """What two networks of one cluster must not share: addresses, names, ASNs and ports of hosts."""
     yield from _addresses(specs, fabrics)
     yield from _ways_out(specs, fabrics)
+    yield from shared_ends(specs)
     yield from _asns(specs, fabrics)
     yield from _ports(specs, fabrics)
     if any(group.host_names or group.racks for group in specs[0].gpus.groups):

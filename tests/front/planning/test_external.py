@@ -121,6 +121,13 @@ def test_what_does_not_exist_is_refused() -> None:
     )
 
 
+def test_two_links_do_not_end_at_one_far_port() -> None:
+    again = {**LINK, "at": "spine02a", "local": "192.0.2.2/31"}
+    (problem,) = [each for each in planned(with_links(LINK, again)).diagnostics if each.code == "FAB3181"]
+    assert problem.message == "port et-0/0/1 of core-1 leads to swp64 of spine01a already"
+    assert planned(with_links(LINK, {**again, "peer_port": "et-0/0/2"})).fabric is not None
+
+
 def test_a_plane_without_a_way_out_is_told() -> None:
     text = with_links(LINK, planes=2, gpus={"hosts": 8, "hosts_per_unit": 4}, spines={"reserved_ports": 4})
     assert [each for each in refusals(text) if each.startswith("FAB3083")] == [
