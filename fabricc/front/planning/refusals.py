@@ -240,3 +240,24 @@ def cores_too_small(
         "count" if asked else "model",
         help=f"Per plane, {text}.",
     )
+
+
+def no_pod(
+    spec: ClusterSpec, spine: Asked, units: int, uplinks: int, count: int | None, best: int, free: int | None
+) -> Diagnostic:
+    """No spines serve a pod of so many units. `best`: the most units that fit, `free`: spines when none are pinned."""
+    who = (
+        f"no number of {spine.model.title} spines serves"
+        if count is None
+        else "the pinned spines do not serve"
+    )
+    remedies = [f"The largest pod that fits has {plural(best, 'unit')}."] if best else []
+    if count is not None and free is not None:
+        remedies.insert(0, f"`spines.count: {free}` serves it, in place of {count}.")
+    return spec.error(
+        "FAB3010",
+        f"{who} a pod of {plural(units, 'unit')} with {uplinks} uplinks per ToR",
+        "spines",
+        "count" if count is not None and spine.tier.count else "units_per_pod",
+        help=" ".join(remedies) or "Choose a spine model with more ports.",
+    )

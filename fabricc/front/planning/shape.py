@@ -10,7 +10,7 @@ from fabricc.fabric.shape import PortLayout, Shape
 from fabricc.front.planning import topology
 from fabricc.front.planning.layout import Block, arrange, cages_for, ports_at
 from fabricc.front.planning.models import Asked, UnfitError
-from fabricc.front.planning.refusals import beyond_capacity, cores_too_small, islands, spine_too_small
+from fabricc.front.planning.refusals import beyond_capacity, cores_too_small, islands, no_pod, spine_too_small
 from fabricc.front.planning.tors import REPIN, bottom_of, link_speed
 
 if TYPE_CHECKING:
@@ -219,22 +219,10 @@ def _three_tiers(
         if found:
             break
     if found is None:
-        best = next(
-            (n for n in range(most, 0, -1) if _pod(spine, n, uplinks, count, links, bottom, core_gbps, pins)),
-            0,
-        )
-        raise UnfitError(
-            spec.error(
-                "FAB3010",
-                f"no number of {spine.model.title} spines serves a pod of {asked or units} units "
-                f"with {uplinks} uplinks per ToR",
-                "spines",
-                "units_per_pod",
-                help=f"The largest pod that fits has {best} units."
-                if best
-                else "Choose a spine model with more ports.",
-            )
-        )
+        sizes = range(most, 0, -1)
+        best = next((n for n in sizes if _pod(spine, n, uplinks, count, links, bottom, core_gbps, pins)), 0)
+        free = _pod(spine, asked or units, bottom.uplinks, None, None, bottom, core_gbps, pins)
+        raise UnfitError(no_pod(spec, spine, asked or units, uplinks, count, best, free and free[1]))
     per_pod, spines, links, spine_uplinks, up_cage = found
     pods, by_rail = -(-units // per_pod), bottom.planes.by_rail
     core_ports = ports_at(core.model, core_gbps) - core.tier.reserved_ports

@@ -112,3 +112,18 @@ def test_uplinks_that_divide_badly_are_told_with_the_number_that_takes_fewer_swi
     counts, other = result.fabric.counts(), fabric_of(spec).counts()
     assert counts["spines"] + counts["cores"] - other["spines"] - other["cores"] == int(found[2]) > 0
     assert not [d for d in planned(spec, result.lock).diagnostics if d.code == "FAB3060"]
+
+
+def test_a_pod_too_large_for_the_pinned_spines_names_a_number_that_serves_it() -> None:
+    def pod(count: int) -> dict[str, Any]:
+        spec = pods_of(10, 5, hosts_per_unit=4)
+        spec["spines"]["count"] = count
+        return spec
+
+    (refused,) = [each for each in planned(pod(2)).diagnostics if each.code == "FAB3010"]
+    assert "the pinned spines do not serve a pod of 5 units with 4 uplinks" in refused.message
+    served, most = re.findall(r"`spines.count: (\d+)`|has (\d+) units?\.", refused.help)
+    assert planned(pod(int(served[0]))).fabric is not None
+    smaller = pod(2)
+    smaller["spines"]["units_per_pod"] = int(most[1])
+    assert planned(smaller).fabric is not None
