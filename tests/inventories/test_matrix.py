@@ -19,41 +19,6 @@ BOXES = {"eos": "7060x6-64pe", "sonic": "sn5600", "frr": "linux-64x400"}
 LAB = [{"code": code, "reason": "routing is what is tried here"} for code in ("FAB5201", "FAB5202")]
 
 
-SPLIT = [{"code": "FAB5510", "reason": "routing is what is tried here"}]
-SHAPES = {
-    "one ToR": ({"hosts": 4, "rails_per_tor": 0}, None),
-    "rails of their own": ({"hosts": 8, "wiring": "rail-only"}, {"count": 2}),
-    "sets of rails": ({"hosts": 16}, {"rails": 4, "units_per_pod": 2, "count": 2, "uplink_gbps": 400}),
-}
-FIRST_USER = {
-    "name": "ops",
-    "ssh_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGZhYnJpY2MtdGVzdC1rZXktbm90LXJlYWwtMDAwMDA",
-}
-EVERY_BOX = BOXES | {"cumulus": "sn5600", "junos": "qfx5240-64od", "nxos": "9364e-sg2"}
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("nos", EVERY_BOX)
-def test_every_shape_compiles_and_is_proved(nos: str, shape: str, tmp_path: Path) -> None:
-    gpus, spines = SHAPES[shape]
-    box = {"model": EVERY_BOX[nos], "nos": nos}
-    spec = {
-        "cluster": "matrix",
-        "gpus": {"model": "dgx-h100", "hosts_per_unit": 4, **gpus},
-        "tors": box,
-        "management": {"users": [FIRST_USER]},
-        "cables": {"core": {"length_m": 40}},
-        "accept": {"frr": LAB, "junos": SPLIT}.get(nos, []),
-    }
-    if spines is not None:
-        spec["spines"] = {**box, **spines}
-        spec |= {"cores": box} if "units_per_pod" in spines else {}
-    path = tmp_path / "cluster.yaml"
-    path.write_text(json.dumps(spec, indent=1))
-    result, _ = build(path, tmp_path / "build")
-    assert [d.message for d in result.diagnostics if d.severity is Severity.ERROR] == []
-
-
 @pytest.mark.parametrize("cores", [False, True], ids=["two tiers", "three tiers"])
 @pytest.mark.parametrize("links", ["numbered", "unnumbered"])
 @pytest.mark.parametrize("family", ["ipv4", "ipv6", "dual"])
