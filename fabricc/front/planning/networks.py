@@ -160,9 +160,9 @@ def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterat
                         continue
                     subnet = ip_interface(address).network
                     if found := inside.overlapping(subnet) or linked.overlapping(subnet):
-                        path = ("external", party.name, "links", index, key)
+                        at = ("external", party.name, "links", index, key)
                         help_ = "Number the link from a network that nothing of the cluster has."
-                        yield spec.error("FAB3180", f"{subnet} overlaps {found}", *path, help=help_)
+                        yield spec.error("FAB3180", f"{subnet} overlaps {found}", *at, help=help_)
                     linked.add(subnet, f"a link of {name}")
             for index, rule in enumerate(party.accept):
                 prefix, path = ip_network(rule.prefix), ("external", party.name, "accept", index)
