@@ -277,8 +277,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
                 ports.append((switch.tier.value, switch.name, way, number, speed, number * speed))
     yield "Ports in use", ("tier", "for example", "towards", "ports", "Gb/s", "total Gb/s"), ports
     yield growth.cable_table(counts, fabric.cable_kinds)
-    names = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
-    pools = [(name, str(pool)) for name in names if (pool := getattr(fabric.addresses, name)) is not None]
+    pools = [(name, str(pool)) for name, pool in fabric.addresses.pools().items()]
     yield "Addresses", ("pool", "prefix"), pools
     bgp = [
         (s.tier.value, s.name, str(s.bgp.asn), s.bgp.router_id, len(s.bgp.sessions), s.bgp.maximum_paths)

@@ -250,9 +250,6 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
         tier.value: {"model": p.model.name, "nos": p.nos, "release": p.release}
         for tier, p in fabric.tiers.items()
     }
-    plan = fabric.addresses
-    names = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
-    pools = {name: str(pool) for name in names if (pool := getattr(plan, name)) is not None}
     first = fabric.switch(next(iter(fabric.switch_ids())))
     strides = fabric.strides
     return {
@@ -260,7 +257,7 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
         "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],
         "cluster": fabric.cluster,
         "counts": fabric.counts(),
-        "pools": pools,
+        "pools": {name: str(pool) for name, pool in fabric.addresses.pools().items()},
         **({"racks": fabric.rack_hosts()} if fabric.racks else {}),
         "shape": fabric.figures(),
         "strides": {name: getattr(strides, name) for name in strides.__slots__},

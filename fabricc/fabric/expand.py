@@ -9,6 +9,7 @@ from fabricc.base.values import shared
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.external import family_of, static_routes
+from fabricc.fabric.management import management_place
 from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Services, Switch, TierName
 from fabricc.fabric.naming import switch_name
 from fabricc.fabric.queue_pairs import queue_pairs
@@ -185,12 +186,11 @@ def _loopback(fabric: Fabric, at: SwitchId, pool: Pool) -> str:
 
 
 def _management(fabric: Fabric, at: SwitchId) -> Management:
-    pool = fabric.addresses.management
-    offset = links.management_offset(fabric, at)
+    place = management_place(fabric, at)
     return Management(
         **shared(fabric.services, Services),
-        address=f"{pool.address(offset)}/{pool.length}",
-        gateway=fabric.addresses.gateway,
+        address=f"{place.address}/{place.network.length}",
+        gateway=place.network.gateway_of(place.offset),
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import AsnBlock, Pool
     from fabricc.fabric.links import FarEnd
+    from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.model import Host, Overlay, Services, Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.shape import Attachment, CableRow, PortLayout, Shape, Strides, Unit
@@ -46,7 +47,11 @@ class TierPlan:
 
 @dataclass(frozen=True, slots=True)
 class AddressPlan:
-    """Pools; the IPv4 loopback pool always exists, for router IDs. `hosts4` and `links4` are None without IPv4."""
+    """Pools; the IPv4 loopback pool always exists, for router IDs. `hosts4` and `links4` are None without IPv4.
+
+    Attributes:
+        management: networks of management ports; a switch is in the first that takes it.
+    """
 
     hosts4: Pool | None
     links4: Pool | None
@@ -55,8 +60,13 @@ class AddressPlan:
     links6: Pool | None
     loopbacks6: Pool | None
     numbered: bool
-    management: Pool
-    gateway: str
+    management: tuple[ManagementNetwork, ...]
+
+    def pools(self) -> dict[str, Pool]:
+        """The pools by name: `hosts4`, `management`, of further such networks `management.networks[0]` and so on."""
+        names = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6")
+        found = {name: pool for name in names if (pool := getattr(self, name)) is not None}
+        return found | {each.key.removesuffix(".network"): each.pool for each in self.management}
 
 
 @dataclass(frozen=True, slots=True)

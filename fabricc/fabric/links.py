@@ -92,18 +92,6 @@ def asn(fabric: Fabric, at: SwitchId) -> int:
     return block.first + (block.cores + number(fabric, at) if unique else at.plane)
 
 
-def management_offset(fabric: Fabric, at: SwitchId) -> int:
-    """Offset in the management network: ToRs in the first half, spines in the third quarter, cores in the last."""
-    shape, bits = fabric.shape, fabric.addresses.management.bits
-    strides = fabric.strides
-    if at.tier is TOR:
-        in_unit = at.index * shape.nic_ports + at.nic_port
-        return adr.MANAGEMENT_RESERVED + at.unit * shape.tors_per_unit + in_unit
-    if at.tier is SPINE:
-        return (1 << (bits - 1)) + (at.pod * strides.spine + at.index) * strides.plane + at.plane
-    return (3 << (bits - 2)) + at.index * strides.plane + at.plane
-
-
 def layout(fabric: Fabric, at: SwitchId) -> PortLayout:
     """The port layout of a switch."""
     if at.tier is TOR:

@@ -115,6 +115,8 @@ TITLES: dict[str, str] = {
     "FAB2127": "An imported switch without its SDK file",
     "FAB2128": "Figures of an imported switch that its folder does not tell",
     "FAB2129": "Cages of an imported switch that are read from their form alone",
+    "FAB2160": "Two management networks for the same switches",
+    "FAB2161": "Subnets of a management network that cannot be",
     "FAB2900": "An acceptance without effect",
     # Planning: topology, addresses, names.
     "FAB3001": "Hosts with GPUs and different numbers of rails",
@@ -183,6 +185,7 @@ TITLES: dict[str, str] = {
     "FAB3104": "No ports for a network",
     "FAB3105": "Hosts that are not in a network",
     "FAB3110": "One network is wanted",
+    "FAB3111": "Switches in no management network",
     "FAB3120": "Too few ASNs in the block",
     "FAB3140": "No optics or cable that joins two ends",
     "FAB3141": "Children of one cage that need different modules",

@@ -7,12 +7,15 @@ from ipaddress import ip_interface, ip_network
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from netaddr import IPNetwork
+
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
 from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.fabric.fabric import HostId
 from fabricc.front.planning.external import shared_ends
 from fabricc.front.planning.models import suggestion
+from fabricc.front.spec.document import dotted
 from fabricc.front.spec.external import Taken, own_networks
 from fabricc.front.spec.networks import hosts_of
 from fabricc.front.spec.pools import free_pool
@@ -21,14 +24,11 @@ from fabricc.front.spec.semantics import PRIVATE_ASNS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from netaddr import IPNetwork
-
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
-
-_POOLS = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
 
 
 def with_hosts(
@@ -98,9 +98,8 @@ def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator
 def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     blocks = []
     for index, fabric in enumerate(fabrics):
-        for name in _POOLS:
-            unused = name.startswith("links") and not fabric.addresses.numbered
-            if (pool := getattr(fabric.addresses, name)) is not None and not unused:
+        for name, pool in fabric.addresses.pools().items():
+            if fabric.addresses.numbered or not name.startswith("links"):
                 blocks.append((pool.version, pool.first, -pool.length, index, name, pool))
     blocks.sort(key=lambda block: block[:5])
     reach: tuple[int, int, int, str] = (0, -1, 0, "")
@@ -109,12 +108,12 @@ def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Itera
         if version == reach[0] and first <= reach[1] and index != reach[2]:
             later, other = ((index, name), reach[2:]) if index > reach[2] else (reach[2:], (index, name))
             spec, path = specs[later[0]], _path(later[1])
-            mine, theirs = (_network(specs[at], _path(key)) for at, key in (later, other))
-            taken = [network for each in specs for network in _networks(each)]
+            mine, theirs = (IPNetwork(str(fabrics[at].addresses.pools()[key])) for at, key in (later, other))
+            taken = [IPNetwork(str(each)) for every in fabrics for each in every.addresses.pools().values()]
             yield spec.error(
                 "FAB3100",
-                f"{'.'.join(path)} {mine} of network '{fabrics[later[0]].network}' overlaps "
-                f"{'.'.join(_path(other[1]))} {theirs} of {_whose(fabrics[other[0]])}",
+                f"{dotted(path)} {mine} of network '{fabrics[later[0]].network}' overlaps "
+                f"{dotted(_path(other[1]))} {theirs} of {_whose(fabrics[other[0]])}",
                 *path,
                 help=free_pool(taken, mine),
             )
@@ -122,21 +121,11 @@ def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Itera
             reach = (version, last, index, name)
 
 
-def _path(name: str) -> tuple[str, str]:
-    if name == "management":
-        return name, "network"
-    return "addressing", name.removesuffix("4")
-
-
-def _network(spec: ClusterSpec, path: tuple[str, str]) -> IPNetwork:
-    section = spec.management if path[0] == "management" else spec.addressing
-    found: IPNetwork = getattr(section, path[1])
-    return found
-
-
-def _networks(spec: ClusterSpec) -> list[IPNetwork]:
-    found = [_network(spec, _path(name)) for name in _POOLS]
-    return [network for network in found if network is not None]
+def _path(name: str) -> KeyPath:
+    """Where a spec has the pool of a name, see `AddressPlan.pools`."""
+    if name.startswith("management.networks["):
+        return "management", "networks", int(name[20:-1]), "network"
+    return ("management", "network") if name == "management" else ("addressing", name.removesuffix("4"))
 
 
 def _whose(fabric: Fabric) -> str:

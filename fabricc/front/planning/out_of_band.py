@@ -1,12 +1,15 @@
-"""The out-of-band network: a gateway or a server that the spec names must not have a switch's address."""
+"""The out-of-band networks: they hold every switch, and no gateway or server that the spec names has its address."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from fabricc.fabric import links
+from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
+from fabricc.fabric.management import management_network, management_place
+from fabricc.fabric.model import TierName
+from fabricc.front.planning.models import UnfitError
 from fabricc.front.spec.document import dotted
 
 if TYPE_CHECKING:
@@ -15,35 +18,92 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.management import ManagementNetwork
+    from fabricc.front.planning.strides import NarrowSubnets
     from fabricc.front.spec.model import ClusterSpec
+
+
+def narrow_subnets(spec: ClusterSpec, narrow: NarrowSubnets, everything: str) -> Diagnostic:
+    """FAB3018: a management network that is too small for its switches; `everything` counts all of the fabric."""
+    network = narrow.network
+    path = path_of(network)
+    if network.tier is None:
+        return spec.error(
+            "FAB3018",
+            f"the management network {network.pool} is too small for {everything} "
+            "by the strides of the plan",
+            *path,
+            help=f"Use a /{narrow.length} or larger.",
+        )
+    what = plural(narrow.wanted, "ToR")
+    if network.tier is not TierName.TOR:
+        what = f"{narrow.wanted} numbers of {network.tier}s by the strides of the plan"
+    several = network.subnets > 1
+    where = f"a subnet of /{network.length} of {network.pool}" if several else str(network.pool)
+    return spec.error(
+        "FAB3018",
+        f"{dotted(path)}: {where} has {network.room} addresses for {what}",
+        *path,
+        help=f"Use {'as many subnets of ' if several else 'a '}/{narrow.length}, or larger.",
+    )
+
+
+def path_of(network: ManagementNetwork) -> KeyPath:
+    """Where the spec has a network."""
+    key = network.key.removeprefix("management.")
+    return ("management", key) if key == "network" else ("management", "networks", int(key[9:-1]))
+
+
+def refuse_unmanaged(spec: ClusterSpec, fabric: Fabric) -> None:
+    """Every switch is in a management network.
+
+    Raises:
+        UnfitError: FAB3111, with the number of those that are in none.
+    """
+    without = [at for at in fabric.switch_ids() if management_network(fabric, at) is None]
+    if not without:
+        return
+    first = without[0]
+    missing = f"tier: {first.tier}" + (f", from: {first.unit + 1}" if first.tier is TierName.TOR else "")
+    raise UnfitError(
+        spec.error(
+            "FAB3111",
+            f"{plural(len(without), 'switch')} {'is' if len(without) == 1 else 'are'} in no management "
+            f"network, {fabric.name(first)} the first",
+            "management",
+            "networks",
+            help=f"Add a network with `{missing}`, or give `network` for all that no other takes.",
+        )
+    )
 
 
 def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB3025 for each gateway or server of the management section whose address a switch has."""
-    network = fabric.addresses.management
-    named = {
-        offset: (path, text)
-        for path, text in _named(spec)
-        if 0 < (offset := _offset(text, network.first, network.version)) < 1 << network.bits
-    }
-    if not named.keys() - range(MANAGEMENT_RESERVED):
+    named: dict[str, tuple[KeyPath, str]] = {}
+    for path, text in _named(spec):
+        if any(_taken(network, text) for network in fabric.addresses.management):
+            named[text] = (path, text)
+    if not named:
         return
     for at in fabric.switch_ids():
-        if found := named.get(links.management_offset(fabric, at)):
+        place = management_place(fabric, at)
+        if found := named.get(place.address):
             path, text = found
+            subnet = place.offset // place.network.size * place.network.size
+            first, last = (place.network.pool.address(subnet + n) for n in (1, MANAGEMENT_RESERVED - 1))
             yield spec.error(
                 "FAB3025",
                 f"{dotted(path)} {text} is the management address of {fabric.name(at)}",
                 *path,
-                help=f"Keep to {network.address(1)} to {network.address(MANAGEMENT_RESERVED - 1)}, "
-                "which no switch gets, or to an address outside the network.",
+                help=f"Keep to {first} to {last}, which no switch gets, or to an address outside the network.",
             )
 
 
 def _named(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
-    """Where the spec names an address (or a name) of the out-of-band network."""
+    """Where the spec names an address (or a name) of an out-of-band network."""
     services = spec.management.services
-    yield ("management", "gateway"), str(spec.management.gateway)
+    if spec.management.gateway is not None:
+        yield ("management", "gateway"), str(spec.management.gateway)
     for service in ("ntp", "dns", "syslog"):
         for index, server in enumerate(getattr(services, service)):
             yield ("management", service, index), server
@@ -51,10 +111,12 @@ def _named(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
         yield ("management", "tacacs", "servers", index), server
 
 
-def _offset(text: str, first: int, version: int) -> int:
-    """The offset of an address in a network; -1 for a name, or an address of the other IP version."""
+def _taken(network: ManagementNetwork, text: str) -> bool:
+    """Whether an address is where a switch's could be; not for a name, or an address of the other IP version."""
     try:
         address = ip_address(text)
     except ValueError:
-        return -1
-    return int(address) - first if address.version == version else -1
+        return False
+    offset = int(address) - network.pool.first
+    inside = address.version == network.pool.version and 0 <= offset < 1 << network.pool.bits
+    return inside and offset % network.size >= MANAGEMENT_RESERVED

@@ -14,6 +14,7 @@ from fabricc.fabric.fabric import (
     Fabric,
     RoutingPlan,
 )
+from fabricc.fabric.management import ManagementNetwork
 from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Strides
@@ -25,7 +26,7 @@ from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.external import external
 from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
-from fabricc.front.planning.out_of_band import out_of_band_findings
+from fabricc.front.planning.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
 from fabricc.front.planning.pods import check_pods, numbered, pod_findings
 from fabricc.front.planning.quality import quality
 from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
@@ -125,9 +126,18 @@ def _addresses(spec: ClusterSpec) -> AddressPlan:
         links6=_pool(wanted.links6) if v6 and wanted.links6 else None,
         loopbacks6=_pool(wanted.loopbacks6) if v6 and wanted.loopbacks6 else None,
         numbered=wanted.fabric_links == "numbered",
-        management=_pool(spec.management.network),
-        gateway=str(spec.management.gateway),
+        management=_management(spec),
     )
+
+
+def _management(spec: ClusterSpec) -> tuple[ManagementNetwork, ...]:
+    """The networks of some switches, and last that of all others where the spec has one."""
+    management = spec.management
+    if management.network is None or management.gateway is None:
+        return management.networks
+    pool = _pool(management.network)
+    gateway = int(management.gateway) - pool.first
+    return (*management.networks, ManagementNetwork("management.network", pool, pool.length, gateway))
 
 
 def _in_use(plan: AddressPlan, shape: Shape) -> AddressPlan:
@@ -164,18 +174,9 @@ def _strides(
                 help=f"Use a pool of /{full - shortage.needs_bits} or larger.",
             )
         )
-    needed = stride_plan.management_shortage(strides, shape, units, addresses.management.bits)
-    if needed:
-        raise UnfitError(
-            spec.error(
-                "FAB3018",
-                f"the management network {addresses.management} is too small for "
-                f"{units * shape.tors_per_unit} ToRs and {_above(shape)} by the strides of the plan",
-                "management",
-                "network",
-                help=f"Use a /{32 - needed} or larger.",
-            )
-        )
+    if narrow := stride_plan.management_shortage(strides, shape, units, addresses.management):
+        everything = f"{units * shape.tors_per_unit} ToRs and {_above(shape)}"
+        raise UnfitError(narrow_subnets(spec, narrow, everything))
     return strides
 
 
@@ -305,6 +306,7 @@ def _assemble(
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
     )
+    refuse_unmanaged(spec, fabric)
     findings.extend(rack_findings(spec, found.units))
     findings.extend(_name_clashes(spec, fabric))
     findings.extend(out_of_band_findings(spec, fabric))

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
+from fabricc.fabric.addresses import MANAGEMENT_RESERVED
+from fabricc.fabric.model import TierName
 from fabricc.fabric.shape import Strides
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.fabric.fabric import AddressPlan
+    from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.shape import Shape
     from fabricc.front.spec.model import Routing
 
@@ -71,8 +74,7 @@ def choose(
     room = 4 * tight.unit
     every = (roomy, replace(roomy, spine=tight.spine), planes, tight)
     candidates = [replace(candidate, **kept) for candidate in every]
-    bits = plan.management.bits
-    fitting = [c for c in candidates if management_shortage(c, shape, units, bits) is None]
+    fitting = [c for c in candidates if management_shortage(c, shape, units, plan.management) is None]
 
     def fits(strides: Strides) -> bool:
         return not (asn_shortage(strides, shape, units, routing) or shortage(strides, shape, plan))
@@ -140,13 +142,60 @@ def _first(needs: Iterable[tuple[str, int, int]]) -> Shortage | None:
     )
 
 
-def management_shortage(strides: Strides, shape: Shape, units: int, bits: int) -> int | None:
-    """Bits that the management network would need when it is too small for the switches, else None."""
-    tors = 2 * (adr.MANAGEMENT_RESERVED + units * shape.tors_per_unit)
-    spines = 4 * shape.pods * strides.spine * strides.plane
-    cores = 4 * (shape.cores * strides.plane + 1)
-    needed = (max(tors, spines, cores) - 1).bit_length()
-    return needed if needed > bits else None
+@dataclass(frozen=True, slots=True)
+class NarrowSubnets:
+    """Management subnets that are too small: whose, how many switches each has to hold, and the length for that."""
+
+    network: ManagementNetwork
+    wanted: int
+    length: int
+
+
+def management_shortage(
+    strides: Strides, shape: Shape, units: int, networks: Sequence[ManagementNetwork]
+) -> NarrowSubnets | None:
+    """The first management network that is too small for its switches by these strides, or None."""
+    numbers = {
+        TierName.SPINE: shape.pods * strides.spine * strides.plane,
+        TierName.CORE: shape.cores * strides.plane,
+    }
+    for network in networks:
+        full = 32 if network.pool.version == 4 else 128
+        if network.tier is None:
+            needed = _bits_of_all(numbers, shape, units, networks)
+            if needed > network.pool.bits:
+                return NarrowSubnets(network, 0, full - needed)
+            continue
+        wanted = _wanted(network, numbers, shape, units)
+        if wanted > network.room:
+            behind = network.size - network.first_behind
+            return NarrowSubnets(
+                network, wanted, full - (MANAGEMENT_RESERVED + wanted + behind - 1).bit_length()
+            )
+    return None
+
+
+def _wanted(network: ManagementNetwork, numbers: Mapping[TierName, int], shape: Shape, units: int) -> int:
+    """ToRs, or numbers of spines or cores, that each subnet of a network has to hold."""
+    if network.tier and network.tier is not TierName.TOR:
+        each = -(-numbers[network.tier] // network.subnets)
+        return power_of_two(each) if network.subnets > 1 else each
+    last = units if network.end is None else min(units, network.end)
+    return (network.units or max(0, last - network.first)) * shape.tors_per_unit
+
+
+def _bits_of_all(
+    numbers: Mapping[TierName, int], shape: Shape, units: int, networks: Sequence[ManagementNetwork]
+) -> int:
+    """Bits of the network that has the switches of every tier that no other takes."""
+    others = [network for network in networks if network.tier is not None]
+    while units and any(network.takes(TierName.TOR, units - 1) for network in others):
+        units -= 1
+    taken = {network.tier for network in others}
+    tors = 2 * (MANAGEMENT_RESERVED + units * shape.tors_per_unit) if units else 0
+    spines = 0 if TierName.SPINE in taken else 4 * numbers[TierName.SPINE]
+    cores = 0 if TierName.CORE in taken else 4 * (numbers[TierName.CORE] + 1)
+    return (max(tors, spines, cores, 2 * MANAGEMENT_RESERVED) - 1).bit_length()
 
 
 NAMES = tuple(f.name for f in fields(Strides))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
+from fabricc.fabric.management import management_place
 from fabricc.fabric.model import Direction, TierName
 from fabricc.fabric.shape import Strides
 from fabricc.front.planning.models import UnfitError, models_of
@@ -80,7 +81,7 @@ class Numbers:
     def switch(self, at: SwitchId) -> Hashable:
         """Its number, ASN and management address."""
         fabric = self.fabric
-        return links.number(fabric, at), links.asn(fabric, at), links.management_offset(fabric, at)
+        return links.number(fabric, at), links.asn(fabric, at), management_place(fabric, at).address
 
     def host(self, unit: int, slot: int) -> Hashable:
         """None: a host has the addresses of its links alone."""

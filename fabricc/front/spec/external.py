@@ -10,7 +10,7 @@ from fabricc.fabric.external import ExternalLink, Outsider
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.fabric.routing import PrefixRule
 from fabricc.front.spec.document import dotted
-from fabricc.front.spec.pools import IPV4_POOLS, IPV6_POOLS, unused_pools
+from fabricc.front.spec.pools import IPV4_POOLS, IPV6_POOLS, management_networks, unused_pools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -115,10 +115,8 @@ def own_networks(addressing: Addressing, management: Management, *, spines: bool
         for pool in IPV4_POOLS + IPV6_POOLS
         if pool not in unused and (network := getattr(addressing, pool)) is not None
     }
-    return {
-        key: ip_network(str(each))
-        for key, each in (pools | {"management.network": management.network}).items()
-    }
+    outside = {dotted(path): network for path, network in management_networks(management).items()}
+    return {key: ip_network(str(each)) for key, each in (pools | outside).items()}
 
 
 def _check_asn(asn: int | None, base: int, path: KeyPath, findings: Findings) -> None:

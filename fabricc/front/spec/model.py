@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.external import Outsider
     from fabricc.fabric.fabric import CableKind
+    from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.model import Services
     from fabricc.front.spec.infiniband import Infiniband
 
@@ -218,11 +219,16 @@ class Cables:
 
 @dataclass(frozen=True, slots=True)
 class Management:
-    """The out-of-band network and the services on it."""
+    """The out-of-band networks and the services on them.
 
-    network: IPNetwork
-    gateway: IPAddress
+    Attributes:
+        network, gateway: of every switch that none of `networks` takes; None where these have to take all.
+    """
+
+    network: IPNetwork | None
+    gateway: IPAddress | None
     services: Services
+    networks: tuple[ManagementNetwork, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ INHERITED = ("cluster", "catalog", "accept")
 _OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit")
 """Keys of a network that the top level has not, or has in `gpus`."""
 _WIRED = (("gpus", "wiring"), ("gpus", "rails_per_tor"))
+_ADDRESSES = ("network", "gateway", "networks")
+"""Keys of `management` that a network has for itself."""
 _BLOCKS = (192, 208, 224, 240, 144, 160, 176)
 """Second octet of the /12 of 10.0.0.0/8 that the pools of each network come from; the top level's have the others."""
 
@@ -55,9 +57,7 @@ def section_of(document: Document, name: str, number: int) -> Section:
     stated: Mapping[str, Any] = document.value["networks"][name]
     value = {key: document.value[key] for key in INHERITED if key in document.value}
     value |= {key: part for key, part in stated.items() if key not in _OWN}
-    services = {
-        k: v for k, v in document.value.get("management", {}).items() if k not in ("network", "gateway")
-    }
+    services = {k: v for k, v in document.value.get("management", {}).items() if k not in _ADDRESSES}
     value["management"] = services | stated.get("management", {})
     assumptions = Assumptions()
     for path, part in _free(number, value).items():
@@ -115,7 +115,7 @@ def _moved(positions: Mapping[KeyPath, Position], name: str) -> dict[KeyPath, Po
         path: place
         for path, place in positions.items()
         if (path[:1] in inherited and path not in _WIRED)
-        or (path[:1] == ("management",) and path[1:2] not in (("network",), ("gateway",)))
+        or (path[:1] == ("management",) and path[1:2] not in tuple((k,) for k in _ADDRESSES))
     }
     for path, place in positions.items():
         if path[:2] == own:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
-from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs
+from fabricc.fabric.addresses import Pool
+from fabricc.fabric.management import ManagementNetwork
+from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs, TierName
 from fabricc.front.spec.document import dotted
+from fabricc.front.spec.management_networks import in_turn, misfit
 from fabricc.front.spec.model import Addressing, Management
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.front.spec.defaults import Assumptions
@@ -78,7 +81,16 @@ def build_management(
     raw: Mapping[str, Any], findings: Findings, assumptions: Assumptions
 ) -> Management | None:
     """The management section as values; None when an address in it is none."""
-    network = _network(raw["network"], ("management", "network"), findings)
+    further = raw.get("networks", ())
+    networks = build_networks(further, findings, assumptions)
+    written = findings.document.positions
+    everywhere = not further or any(("management", k) in written for k in ("network", "gateway"))
+    network = gateway = None
+    if everywhere:
+        network = _network(raw["network"], ("management", "network"), findings)
+        gateway = network and _gateway(raw, network, ("management",), findings, assumptions)
+    else:
+        assumptions.forget("management", "network")
     servers = {
         service: tuple(
             _server(text, ("management", service, i), findings) for i, text in enumerate(raw[service])
@@ -98,10 +110,7 @@ def build_management(
                 "name",
                 help=f"It is management.users[{first[user.name]}] already.",
             )
-    if network is None:
-        return None
-    gateway = _gateway(raw, network, findings, assumptions)
-    if gateway is None:
+    if networks is None or (everywhere and gateway is None):
         return None
     services = Services(
         **servers,
@@ -112,7 +121,33 @@ def build_management(
         gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
         lldp_interval_s=raw["lldp"]["interval_s"],
     )
-    return Management(network, gateway, services)
+    return Management(network, gateway, services, networks)
+
+
+def build_networks(
+    raw: Sequence[Mapping[str, Any]], findings: Findings, assumptions: Assumptions
+) -> tuple[ManagementNetwork, ...] | None:
+    """The networks of some switches' management ports, ToRs' with the units that they take; None when one is none."""
+    found: list[ManagementNetwork] = []
+    for index, each in enumerate(raw):
+        path = ("management", "networks", index)
+        network = _network(each["network"], (*path, "network"), findings)
+        if network is None:
+            continue
+        length, tier = each.get("prefix_length", network.prefixlen), TierName(each["tier"])
+        if wrong := misfit(each, network, length, tier):
+            message, key, remedy = wrong
+            findings.error("FAB2161", f"{dotted(path)}: {message}", *path, key, help=remedy)
+            continue
+        subnet = IPNetwork(f"{network.network}/{length}")
+        if (gateway := _gateway(each, subnet, path, findings, assumptions)) is None:
+            continue
+        pool = Pool(int(network.first), int(network.prefixlen), 4)
+        one = ManagementNetwork(
+            dotted(path), pool, length, int(gateway) - pool.first, tier, units=each.get("units", 0)
+        )
+        found.append(one)
+    return in_turn(found, raw, findings) if len(found) == len(raw) else None
 
 
 def _access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
@@ -155,14 +190,21 @@ def check_management_overlap(
     unused = unused_pools(
         {"family": addressing.family, "fabric_links": addressing.fabric_links}, spines=spines
     )
-    _check_overlaps(
-        {
-            ("management", "network"): management.network,
-            **{("addressing", pool): getattr(addressing, pool) for pool in IPV4_POOLS if pool not in unused},
-        },
-        findings,
-        only=("management", "network"),
-    )
+    own = management_networks(management)
+    pools: dict[KeyPath, IPNetwork] = {
+        ("addressing", pool): getattr(addressing, pool) for pool in IPV4_POOLS if pool not in unused
+    }
+    _check_overlaps(own | pools, findings, only=own.keys())
+
+
+def management_networks(management: Management) -> dict[KeyPath, IPNetwork]:
+    """The networks of management ports, by where the spec has them."""
+    found: dict[KeyPath, IPNetwork] = {}
+    if management.network is not None:
+        found["management", "network"] = management.network
+    for index, each in enumerate(management.networks):
+        found["management", "networks", index, "network"] = IPNetwork(str(each.pool))
+    return found
 
 
 @cache
@@ -171,7 +213,7 @@ def _networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
 
 
 def _network(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
-    name = ".".join(map(str, path))
+    name = dotted(path)
     try:
         network = IPNetwork(text)
     except (AddrFormatError, ValueError):
@@ -209,12 +251,12 @@ def _network(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
 
 
 def _check_overlaps(
-    pools: Mapping[tuple[str, str], IPNetwork | None], findings: Findings, only: KeyPath | None = None
+    pools: Mapping[KeyPath, IPNetwork | None], findings: Findings, only: Collection[KeyPath] | None = None
 ) -> None:
     named = [(path, network) for path, network in pools.items() if network is not None]
     for index, (path, network) in enumerate(named):
         for earlier_path, earlier in named[:index]:
-            if only is not None and only not in (path, earlier_path):
+            if only is not None and path not in only and earlier_path not in only:
                 continue
             if network in earlier or earlier in network:
                 # Point at the one that the file states; the other may be a default.
@@ -224,7 +266,7 @@ def _check_overlaps(
                 mine = pools[stated]
                 findings.error(
                     "FAB2032",
-                    f"{'.'.join(stated)} {mine} overlaps {'.'.join(other)} {its}",
+                    f"{dotted(stated)} {mine} overlaps {dotted(other)} {its}",
                     *stated,
                     help=free_pool([network for _, network in named], mine),
                 )
@@ -244,11 +286,12 @@ def free_pool(taken: Iterable[IPNetwork], wanted: IPNetwork | None) -> str:
 
 
 def _gateway(
-    raw: Mapping[str, Any], network: IPNetwork, findings: Findings, assumptions: Assumptions
+    raw: Mapping[str, Any], network: IPNetwork, path: KeyPath, findings: Findings, assumptions: Assumptions
 ) -> IPAddress | None:
+    """The gateway that a section names, or the first address of its network."""
     first = IPAddress(network.first + (1 if network.size > 2 else 0), network.version)
     if "gateway" not in raw:
-        assumptions.take(str(first), "management", "gateway")
+        assumptions.take(str(first), *path, "gateway")
         return first
     text = raw["gateway"]
     try:
@@ -256,19 +299,20 @@ def _gateway(
     except (AddrFormatError, ValueError):
         findings.error(
             "FAB2030",
-            f"management.gateway: '{text}' is not an address",
-            "management",
+            f"{dotted(path)}.gateway: '{text}' is not an address",
+            *path,
             "gateway",
             help=f"The first address of the network is {first}.",
         )
         return None
     outside = gateway not in network
     if outside or (network.size > 2 and gateway in (network.network, network.broadcast)):
-        why = f"outside management.network {network}" if outside else f"no host address of {network}"
+        its = "management.network " if path == ("management",) else ""
+        why = f"outside {its}{network}" if outside else f"no host address of {network}"
         findings.error(
             "FAB2036",
-            f"management.gateway {gateway} is {why}",
-            "management",
+            f"{dotted(path)}.gateway {gateway} is {why}",
+            *path,
             "gateway",
             help=f"Write {first}.",
         )

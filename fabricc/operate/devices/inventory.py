@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.base.values import dataclass
-from fabricc.fabric import links
+from fabricc.fabric.management import management_place
 from fabricc.operate.devices.connection import driver_name
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.tree import EmitError
@@ -44,7 +44,7 @@ def device(fabric: Fabric, at: SwitchId) -> Device:
     change = fabric.changes.get(name)
     nos = (change and change.nos) or tier.nos
     release = (change and change.release) or (tier.release if nos == tier.nos else "")
-    address = fabric.addresses.management.address(links.management_offset(fabric, at))
+    address = management_place(fabric, at).address
     return Device(name, at.tier.value, nos, release, address)
 
 

@@ -63,14 +63,14 @@ class Blueprint:
 
     Attributes:
         cables: from the cabling plan, lower end first.
-        gateway: address of the management network's gateway with prefix length.
+        gateways: addresses of the gateways of management networks, with prefix length.
     """
 
     cluster: str
     switches: tuple[Node, ...]
     hosts: tuple[Node, ...]
     cables: tuple[CableRow, ...]
-    gateway: str
+    gateways: tuple[str, ...]
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -86,14 +86,19 @@ def blueprint(fabric: Fabric) -> Blueprint:
         used.setdefault(cable.a_device, set()).add(cable.a_port)
         used.setdefault(cable.b_device, set()).add(cable.b_port)
     switches = [fabric.switch(at) for at in fabric.switch_ids()]
-    management = fabric.addresses
     return Blueprint(
         cluster=fabric.cluster,
         switches=tuple(switch_node(switch, used.get(switch.name, set())) for switch in switches),
         hosts=tuple(host_node(fabric.host(at)) for at in fabric.host_ids()),
         cables=cables,
-        gateway=f"{management.gateway}/{management.management.length}",
+        gateways=tuple(dict.fromkeys(_gateway(switch) for switch in switches)),
     )
+
+
+def _gateway(switch: Switch) -> str:
+    """The gateway of a switch's management subnet, with prefix length."""
+    management = switch.management
+    return f"{management.gateway}/{management.address.partition('/')[2]}"
 
 
 def swapped(plan: Blueprint, first: End, second: End) -> Blueprint:

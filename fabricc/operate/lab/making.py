@@ -46,7 +46,12 @@ def wire(
     kernel.ip_batch(f"netns add {namespace}" for namespace in ([bridge] if first else []) + new)
     if first:
         kernel.ip_batch(
-            ["link add br0 type bridge", f"addr add {plan.gateway} dev br0", "link set br0 up"], bridge
+            [
+                "link add br0 type bridge",
+                *(f"addr add {gateway} dev br0" for gateway in plan.gateways),
+                "link set br0 up",
+            ],
+            bridge,
         )
     for count, node in enumerate(nodes):
         kernel.write_sysctls(name(node.name), node.kernel)

@@ -18,7 +18,7 @@ from fabricc.review.explain.pools import (
     HOST_RULE,
     LINK_RULE,
     LOOPBACK_RULE,
-    MANAGEMENT_RULE,
+    management_rule,
     offset_in,
     pools,
 )
@@ -215,34 +215,40 @@ def _loopback(plan: PlanSources, address: Address, found: Found, where: tuple[st
 def _management(
     plan: PlanSources, address: Address, found: Found, where: tuple[str, str], named: Details
 ) -> Explanation:
-    fabric, offset = plan.fabric, int(address) - found.pool.first
-    place = coordinates.management(fabric, offset)
+    fabric, offset, rule = plan.fabric, int(address) - found.pool.first, management_rule(found)
+    network = next(each for each in fabric.addresses.management if each.key == found.key)
+    place = coordinates.management(fabric, network, offset)
     if place is None or named:
         title = ", ".join(use for use, _ in named) or "left free for gateways and servers"
         keys = [found.key, *(key for _, key in named)]
-        statement = Statement("address", str(address), MANAGEMENT_RULE, (), (), plan.all_of(keys), docs=DOCS)
+        statement = Statement("address", str(address), rule, (), (), plan.all_of(keys), docs=DOCS)
         return Explanation("address", str(address), title, (where,), (statement,))
     if place.missing:
-        return _unassigned(plan, address, found, place, (where,), MANAGEMENT_RULE)
+        return _unassigned(plan, address, found, place, (where,), rule)
     at = place.switch
-    steps = formulas.management_formulas(fabric, at)
+    steps = formulas.management_formulas(fabric, at, network)
     details = (
         ("device", fabric.name(at)),
-        ("prefix", f"{address}/{found.pool.length}"),
+        ("prefix", f"{address}/{network.length}"),
         where,
         ("coordinates", coordinates_text(place)),
     )
     names = () if at.tier is TierName.TOR else formulas.NUMBER_STRIDES[at.tier]
     origins = (*plan.all_of([found.key]), *strides(plan, *names), *identity_origins(plan, at.unit))
     title = f"management address of {fabric.name(at)}"
-    return _answer(address, title, details, MANAGEMENT_RULE, (*steps, _last(found, offset)), origins)
+    return _answer(address, title, details, rule, (*steps, _last(found, offset)), origins)
 
 
 def _named(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
     """Servers of the spec that have the address: what they are, and the key that names them."""
     management, text = plan.spec.management, str(address)
-    if text == str(management.gateway):
-        yield "default gateway of the management network", "management.gateway"
+    for network in plan.fabric.addresses.management:
+        offset = offset_in(network.pool, address)
+        if offset is not None and offset % network.size == network.gateway:
+            yield (
+                "default gateway of the management network",
+                f"{network.key.removesuffix('.network')}.gateway",
+            )
     services = management.services
     for title, kind in (("NTP server", "ntp"), ("DNS server", "dns"), ("syslog server", "syslog")):
         if text in getattr(services, kind):

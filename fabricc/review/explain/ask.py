@@ -91,14 +91,9 @@ def holds(fabric: Fabric, name: str) -> bool:
 
 
 def _blocks(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
-    kinds = ("hosts4", "links4", "loopbacks4", "hosts6", "links6", "loopbacks6", "management")
-    pools = (getattr(fabric.addresses, kind) for kind in kinds)
     links = (link for outsider in fabric.external.outsiders for link in outsider.links)
-    return (
-        ip_network(str(block), strict=False)
-        for block in (*pools, *(end for link in links for end in (link.ipv4, link.ipv6)))
-        if block is not None
-    )
+    ends = (end for link in links for end in (link.ipv4, link.ipv6) if end is not None)
+    return (ip_network(str(block), strict=False) for block in (*fabric.addresses.pools().values(), *ends))
 
 
 def _numbered(plan: PlanSources, name: str) -> Explanation | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.links import tor_id
+from fabricc.fabric.management import management_network
 from fabricc.fabric.model import TierName
 from fabricc.fabric.shape import GUEST_UNITS, SwitchId
 from fabricc.review.explain.formulas import link_pool_bits
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.management import ManagementNetwork
 
 
 class Place(NamedTuple):
@@ -116,9 +118,30 @@ def loopback(fabric: Fabric, pool: Pool, offset: int) -> Place:
     return _spine_of(fabric, offset - spines) if offset < cores else _core_of(fabric, offset - cores)
 
 
-def management(fabric: Fabric, offset: int) -> Place | None:
-    """The switch whose management address is at an offset; None for the addresses kept for gateways and servers."""
-    shape, bits = fabric.shape, fabric.addresses.management.bits
+def management(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
+    """The switch whose management address is at an offset; None for addresses that no switch can have."""
+    if network.tier is None:
+        place = _of_all_tiers(fabric, network, offset)
+        if place is None or place.missing or network is management_network(fabric, place.switch):
+            return place
+        return place._replace(missing=f"{fabric.name(place.switch)} is in another management network")
+    subnet, inside = divmod(offset, network.size)
+    number = inside - adr.MANAGEMENT_RESERVED
+    if not 0 <= number < network.room:
+        return None
+    if network.tier is not TierName.TOR:
+        find = _spine_of if network.tier is TierName.SPINE else _core_of
+        return find(fabric, subnet * network.numbers + number) if number < network.numbers else None
+    unit, in_unit = divmod(number, fabric.shape.tors_per_unit)
+    unit += network.first + subnet * network.units
+    of_subnet = network.first + (subnet + 1) * network.units if network.units else network.end
+    if of_subnet is not None and unit >= of_subnet:
+        return None
+    return _tor(fabric, unit, *divmod(in_unit, fabric.shape.nic_ports))
+
+
+def _of_all_tiers(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
+    shape, bits = fabric.shape, network.pool.bits
     half, quarter = 1 << (bits - 1), 3 << (bits - 2)
     if offset >= quarter:
         return _core_of(fabric, offset - quarter)

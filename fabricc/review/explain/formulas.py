@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
+from fabricc.fabric.management import management_offset
 from fabricc.fabric.model import TierName
 from fabricc.review.explain.model import Formula
 
 if TYPE_CHECKING:
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.shape import Strides, SwitchId
 
 _WORD = re.compile(r"[a-z][a-z_]*[a-z0-9_]*")
@@ -131,18 +133,30 @@ def loopback_formulas(fabric: Fabric, at: SwitchId, pool: Pool) -> tuple[Formula
     return number, formula("offset", "3 * 2^(bits - 2) + number", numbers, value)
 
 
-def management_formulas(fabric: Fabric, at: SwitchId) -> tuple[Formula, ...]:
-    """Offset of a switch's management address in the management network."""
-    shape, value = fabric.shape, links.management_offset(fabric, at)
+def management_formulas(fabric: Fabric, at: SwitchId, network: ManagementNetwork) -> tuple[Formula, ...]:
+    """Offset of a switch's management address in its network."""
+    shape, value = fabric.shape, management_offset(fabric, at, network)
+    numbers: Numbers = {"reserved": adr.MANAGEMENT_RESERVED}
     if at.tier is TierName.TOR:
-        numbers: Numbers = {
-            "reserved": adr.MANAGEMENT_RESERVED, "unit": at.unit, "tors_per_unit": shape.tors_per_unit,
+        numbers |= {
+            "unit": at.unit, "tors_per_unit": shape.tors_per_unit,
             "group": at.index, "nic_ports": shape.nic_ports, "nic_port": at.nic_port,
         }  # fmt: skip
-        symbols = "reserved + unit * tors_per_unit + group * nic_ports + nic_port"
+        unit, subnet = "unit", ""
+        if network.first:
+            numbers["first"], unit = network.first, "(unit - first)"
+        if network.units:
+            numbers |= {"size": network.size, "units": network.units}
+            subnet, unit = f"{unit} // units * size + ", f"{unit} % units"
+        symbols = f"{subnet}reserved + {unit} * tors_per_unit + group * nic_ports + nic_port"
         return (formula("offset", symbols, numbers, value),)
     number = number_formula(fabric, at)
-    numbers = {"number": number.value, "bits": fabric.addresses.management.bits}
+    if network.tier is not None:
+        numbers |= {"number": number.value, "size": network.size, "numbers": network.numbers}
+        return number, formula(
+            "offset", "number // numbers * size + reserved + number % numbers", numbers, value
+        )
+    numbers = {"number": number.value, "bits": network.pool.bits}
     half = "2^(bits - 1)" if at.tier is TierName.SPINE else "3 * 2^(bits - 2)"
     return number, formula("offset", f"{half} + number", numbers, value)
 

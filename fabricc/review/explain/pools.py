@@ -29,6 +29,10 @@ MANAGEMENT_RULE = (
     "The first 16 addresses of the management network are left to gateways and servers; ToRs follow in its lower "
     "half, spines in its third quarter, cores in its last."
 )
+SUBNET_RULE = (
+    "Each subnet of such a network has as many units' ToRs, or as many numbers of spines or cores. Its first 16 "
+    "addresses are left to gateways and servers; switches follow, up to the gateway where that is none of the 16."
+)
 AGGREGATE_RULE = (
     "A ToR announces the block that its host links lie in as one prefix. Nothing above it aggregates: a spine that "
     "did would attract traffic for hosts that a failed link has cut it off from."
@@ -51,7 +55,13 @@ def pools(fabric: Fabric) -> Iterator[Found]:
             if (pool := fabric.pool(kind, version)) is not None:
                 suffix = "" if version == 4 else "6"
                 yield Found(kind, pool, f"addressing.{kind}{suffix}")
-    yield Found("management", fabric.addresses.management, "management.network")
+    for network in fabric.addresses.management:
+        yield Found("management", network.pool, network.key)
+
+
+def management_rule(found: Found) -> str:
+    """The rule by which a management network gives addresses out."""
+    return MANAGEMENT_RULE if found.key == "management.network" else SUBNET_RULE
 
 
 def offset_in(pool: Pool, address: Address) -> int | None:

@@ -17,7 +17,7 @@ from fabricc.review.explain.pools import (
     HOST_RULE,
     LINK_RULE,
     LOOPBACK_RULE,
-    MANAGEMENT_RULE,
+    management_rule,
     offset_in,
     pools,
 )
@@ -69,7 +69,7 @@ def _pool(plan: PlanSources, network: Network, found: Found) -> Explanation:
         "hosts": HOST_RULE,
         "links": LINK_RULE,
         "loopbacks": LOOPBACK_RULE,
-        "management": MANAGEMENT_RULE,
+        "management": management_rule(found),
     }
     details = (("addresses", f"{network.num_addresses:,}"), ("key", found.key))
     statement = Statement(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
+from fabricc.fabric.management import management_place
 from fabricc.fabric.model import TierName
 from fabricc.front.planning.room import stride_rooms
 from fabricc.review.report.values import Section, Table
@@ -85,8 +87,10 @@ def _pool_rows(fabric: Fabric) -> Iterator[Row]:
                 if kind == "loopbacks" and version == "4" and fabric.addresses.hosts4 is None:
                     holds = "BGP router IDs of switches"
                 yield _pool_row(kind + version, holds, pool, used_addresses(fabric, kind))
-    used = used_addresses(fabric, "management")
-    yield _pool_row("management", _WORDS["management"], fabric.addresses.management, used)
+    in_network = Counter(management_place(fabric, at).network.key for at in fabric.switch_ids())
+    for network in fabric.addresses.management:
+        name = network.key.removesuffix(".network")
+        yield _pool_row(name, _WORDS["management"], network.pool, in_network[network.key])
 
 
 def _pool_row(name: str, holds: str, pool: Pool, used: int) -> Row:

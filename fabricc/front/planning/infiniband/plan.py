@@ -279,9 +279,7 @@ def _wiring(
 ) -> Fabric:
     """The Fabric's topology and names; it has no addresses, no BGP and no buffers."""
     shape = sizing.shape
-    addresses = AddressPlan(
-        None, _EVERYTHING, _EVERYTHING, None, None, None, numbered=False, management=_EVERYTHING, gateway=""
-    )
+    addresses = AddressPlan(None, _EVERYTHING, _EVERYTHING, None, None, None, numbered=False, management=())
     switches = {TierName.TOR: models.tor, TierName.SPINE: models.spine, TierName.CORE: models.core}
     layouts = [(f"tor{i}", models.tor, layout) for i, layout in enumerate(sizing.tor_layouts)]
     if models.spine:

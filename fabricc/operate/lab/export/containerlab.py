@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.compiler.rendering import rendered
+from fabricc.fabric.management import management_prefix
 from fabricc.operate.lab.blueprint import host_node, switch_node
 from fabricc.operate.lab.export.devices import HOST_IMAGE, as_yaml
 from fabricc.operate.lab.kernel import IPV6
@@ -108,10 +109,13 @@ def _port_map(found: Emulated) -> Mapping[str, str]:
 
 
 def _management(topology: Topology) -> dict[str, Any]:
-    pool, gateway = topology.fabric.addresses.management, topology.fabric.addresses.gateway
-    family = "ipv6" if ":" in gateway else "ipv4"
+    """One network of the container engine; around several subnets it has no gateway of any of them."""
+    networks = topology.fabric.addresses.management
+    around, gateway = management_prefix(networks), networks[0].gateway_of(0)
+    family = "ipv6" if ":" in around else "ipv4"
+    alone = len(networks) == networks[0].subnets == 1
     return {
         "network": f"{topology.fabric.cluster}-mgmt",
-        f"{family}-subnet": str(pool),
-        f"{family}-gw": gateway,
+        f"{family}-subnet": around,
+        **({f"{family}-gw": gateway} if alone else {}),
     }

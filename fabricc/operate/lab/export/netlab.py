@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.fabric.management import management_prefix
 from fabricc.fabric.model import Direction
 from fabricc.operate.lab.export.devices import HOST_IMAGE, as_yaml
 
@@ -55,7 +56,7 @@ def netlab(topology: Topology) -> dict[str, str]:
 
 
 def _management(topology: Topology) -> dict[str, Any]:
-    pool = str(topology.fabric.addresses.management)
+    pool = management_prefix(topology.fabric.addresses.management)
     return {"ipv6" if ":" in pool else "ipv4": pool}
 
 

@@ -1,0 +1,129 @@
+"""Management networks: which one a switch is in, and its address there, in closed form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric import links
+from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
+from fabricc.fabric.model import TierName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementNetwork:
+    """Management addresses of switches, in subnets of one length with a gateway each.
+
+    Attributes:
+        key: the spec's, such as `management.networks[0]`.
+        pool: all of it.
+        length: prefix length of each subnet.
+        gateway: its offset in each subnet.
+        tier: whose switches; None for all that no network before takes, which each have a part of the pool.
+        first, end: the units whose ToRs it takes; `end` None for all that follow.
+        units: units of one subnet; 0 for all.
+    """
+
+    key: str
+    pool: Pool
+    length: int
+    gateway: int
+    tier: TierName | None = None
+    first: int = 0
+    end: int | None = None
+    units: int = 0
+
+    def takes(self, tier: TierName, unit: int) -> bool:
+        """Whether switches of a tier, of ToRs those of a unit, are in it."""
+        if tier is not self.tier:
+            return self.tier is None
+        return tier is not TierName.TOR or (self.first <= unit and (self.end is None or unit < self.end))
+
+    @property
+    def size(self) -> int:
+        """Addresses of a subnet."""
+        return 1 << (self.pool.bits + self.pool.length - self.length)
+
+    @property
+    def room(self) -> int:
+        """Switches that a subnet holds, past the reserved addresses."""
+        return max(0, self.first_behind - MANAGEMENT_RESERVED)
+
+    @property
+    def first_behind(self) -> int:
+        """The first offset past those of switches: the gateway, where it is none of the reserved ones, or the last."""
+        return self.size - 1 if self.gateway < MANAGEMENT_RESERVED else self.gateway
+
+    @property
+    def subnets(self) -> int:
+        """How many subnets there are."""
+        return 1 << (self.length - self.pool.length)
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of spines or cores to a subnet: a power of two where there are several, as the strides are."""
+        return self.room if self.subnets == 1 else 1 << self.room.bit_length() >> 1
+
+    def gateway_of(self, offset: int) -> str:
+        """The gateway of the subnet that an offset lies in."""
+        return self.pool.address(offset // self.size * self.size + self.gateway)
+
+
+def management_prefix(networks: Sequence[ManagementNetwork]) -> str:
+    """The smallest prefix that has all networks in it."""
+    pools = [network.pool for network in networks]
+    first = min(pool.first for pool in pools)
+    bits = (first ^ max(pool.first + (1 << pool.bits) - 1 for pool in pools)).bit_length()
+    whole = pools[0].length + pools[0].bits
+    return str(Pool(first >> bits << bits, whole - bits, pools[0].version))
+
+
+class ManagementPlace(NamedTuple):
+    """The network of a switch and the offset of its address there."""
+
+    network: ManagementNetwork
+    offset: int
+
+    @property
+    def address(self) -> str:
+        """The address, without prefix length."""
+        return self.network.pool.address(self.offset)
+
+
+def management_network(fabric: Fabric, at: SwitchId) -> ManagementNetwork | None:
+    """The first network that takes a switch."""
+    return next((each for each in fabric.addresses.management if each.takes(at.tier, at.unit)), None)
+
+
+def management_place(fabric: Fabric, at: SwitchId) -> ManagementPlace:
+    """Where a switch's management address is; planning has refused a fabric with a switch that no network takes."""
+    network = management_network(fabric, at)
+    assert network is not None
+    return ManagementPlace(network, management_offset(fabric, at, network))
+
+
+def management_offset(fabric: Fabric, at: SwitchId, network: ManagementNetwork) -> int:
+    """Offset of a switch's address in the pool of its network.
+
+    In the network of all tiers ToRs are in the first half, spines in the third quarter, cores in the last. In one of
+    ToRs each subnet holds as many units, in one of spines or cores as many of their numbers.
+    """
+    if at.tier is TierName.TOR:
+        shape = fabric.shape
+        in_unit = at.index * shape.nic_ports + at.nic_port
+        unit = at.unit - network.first
+        subnet, unit = divmod(unit, network.units) if network.units else (0, unit)
+        return subnet * network.size + MANAGEMENT_RESERVED + unit * shape.tors_per_unit + in_unit
+    number = links.number(fabric, at)
+    if network.tier is None:
+        if at.tier is TierName.SPINE:
+            return (1 << (network.pool.bits - 1)) + number
+        return (3 << (network.pool.bits - 2)) + number
+    subnet, number = divmod(number, network.numbers)
+    return subnet * network.size + MANAGEMENT_RESERVED + number
