@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 def narrow_subnets(spec: ClusterSpec, narrow: NarrowSubnets, everything: str) -> Diagnostic:
     """FAB3018: a management network that is too small for its switches; `everything` counts all of the fabric."""
     network = narrow.network
-    path = path_of(network)
+    path = _path(network)
     if network.tier is None:
         return spec.error(
             "FAB3018",
-            f"the management network {network.pool} is too small for {everything} "
-            "by the strides of the plan",
+            f"the management network {network.pool} is too small for {everything} by the strides of the plan",
             *path,
             help=f"Use a /{narrow.length} or larger.",
         )
@@ -48,7 +47,7 @@ def narrow_subnets(spec: ClusterSpec, narrow: NarrowSubnets, everything: str) ->
     )
 
 
-def path_of(network: ManagementNetwork) -> KeyPath:
+def _path(network: ManagementNetwork) -> KeyPath:
     """Where the spec has a network."""
     key = network.key.removeprefix("management.")
     return ("management", key) if key == "network" else ("management", "networks", int(key[9:-1]))
