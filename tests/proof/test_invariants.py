@@ -131,6 +131,13 @@ def gateway_of_its_own(tables: dict[str, Any]) -> None:
         attributes["gwaddr"] = key.partition("|")[2].partition("/")[0]
 
 
+def taken_management_address(tables: dict[str, Any]) -> None:
+    """The address that the other ToR has, in a subnet of another length."""
+    mine, other = (f"eth0|{device(name).management.address}" for name in (TOR, OTHER_TOR))
+    ports = tables["MGMT_INTERFACE"]
+    ports[other.replace("/16", "/24")] = ports.pop(mine)
+
+
 def device(name: str) -> Switch:
     """A switch of the fabric as planned."""
     at = fabric().find(name)
@@ -155,6 +162,7 @@ CASES: list[tuple[int, str, dict[str, str], Fault]] = [
     (5, "a rail cabled to the next rack's ToR", {}, Fault(alter_host=rail_astray)),
     (6, "a loopback used twice", {}, config_db(taken_loopback)),
     (6, "a switch with the gateway's address", {}, config_db(gateway_of_its_own)),
+    (6, "a management address used twice", {}, config_db(taken_management_address)),
     (7, "two ToRs of one AS", {}, SAME_ASN),
     (7, "a public AS number", {}, text(SPINE, r"router bgp \d+", "router bgp 3320")),
     (8, "another hold time at one end", {}, text(SPINE, "timers bgp 3 9", "timers bgp 3 12")),

@@ -102,10 +102,15 @@ def _joined(seen: SwitchView) -> Iterator[Breach]:
 
 
 def packed_blocks(seen: SwitchView) -> bytes:
-    """What the switch owns: aggregates, loopbacks, the links up and out; a host link only without an aggregate."""
+    """What the switch owns: aggregates, loopbacks, the links up and out; a host link only without an aggregate.
+
+    And its management address, whatever the length of the subnet.
+    """
     facts = seen.facts
     texts = {f"bgp/aggregate[{text}]": text for text in seen.aggregates}
     texts |= {path: str(facts[path]) for path in ("loopback/ipv4", "loopback/ipv6") if path in facts}
+    if "management/address" in facts:
+        texts["management/address"] = str(facts["management/address"]).partition("/")[0]
     for link in seen.links:
         alone = link.port.direction is Direction.HOST and not seen.aggregates
         if link.port.direction in (Direction.UP, Direction.EXTERNAL) or alone:
