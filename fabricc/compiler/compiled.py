@@ -24,6 +24,7 @@ from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan
 from fabricc.front.planning.touched import touched
 from fabricc.front.spec.document import listed
+from fabricc.front.spec.identities import with_identities
 from fabricc.front.spec.load import load_spec
 from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renewed
 
@@ -255,6 +256,9 @@ def compile_spec(
     spec = read.spec
     if spec is None:
         return Compiled(path, None, None, lock_path, "", None, tuple(diagnostics), sources)
+    spec, unfit, tables = with_identities(spec, path.parent)
+    diagnostics += unfit
+    sources |= tables
     extra = [path.parent / name for name in spec.catalog_files]
     named_at = [spec.position("catalog", index) for index in range(len(extra))]
     catalog, found = load_catalog(extra, named_at)
@@ -297,7 +301,7 @@ def compile_spec(
     ]
     lock_text, inputs = (
         renewed(lock, spec.cluster, lock_before),
-        digests([path, *extra, *overlays, lock_path]),
+        digests([path, *extra, *overlays, *map(Path, tables), lock_path]),
     )
     networks = {
         name: replace(

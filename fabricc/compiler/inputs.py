@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
     from fabricc.front.spec.model import ClusterSpec
 
-LATER = frozenset({"network", "networks"})
+LATER = frozenset({"network", "networks", "identities", "given_devices", "given_links"})
 """Parts of a spec that count only where it has them, so that the digest of one without is as it was before them."""
 TEMPLATES = "templates:"
 """What the name of a template of the user's own begins with among the inputs; no file of a spec has a colon."""
@@ -38,7 +38,12 @@ def manifest_inputs(compiled: Compiled) -> dict[str, str]:
     spec = compiled.spec
     folder = str(compiled.lock_path.resolve().parent) + "/"
     overlays = (entry.file for entry in spec.overlays)
-    named = {*spec.catalog_files, *overlays, spec.infiniband and spec.infiniband.guids}
+    named = {
+        *spec.catalog_files,
+        *overlays,
+        *spec.identities.values(),
+        spec.infiniband and spec.infiniband.guids,
+    }
     files = {
         path.removeprefix(folder): digest
         for path, digest in compiled.inputs.items()

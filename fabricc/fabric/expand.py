@@ -178,11 +178,7 @@ def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
 
 
 def _loopback(fabric: Fabric, at: SwitchId, pool: Pool) -> str:
-    number = links.number(fabric, at)
-    if at.tier is TierName.TOR:
-        return pool.address(number)
-    offset = adr.spine_loopback_offset if at.tier is TierName.SPINE else adr.core_loopback_offset
-    return pool.address(offset(pool.bits, number))
+    return pool.address(links.loopback_offset(fabric, at, pool))
 
 
 def _management(fabric: Fabric, at: SwitchId) -> Management:

@@ -10,6 +10,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import expand
 from fabricc.fabric.external import External
+from fabricc.fabric.given import Identities
 from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
 from fabricc.fabric.shape import SwitchId, Wired
@@ -147,6 +148,7 @@ class Fabric:
         racks: host -> rack that it stands in, where racks have no ToR of theirs.
         domain_groups: host groups each rack of which is one NVLink domain.
         external: the ways out.
+        given: names, ASNs and addresses from outside, in the place of computed ones.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
 
@@ -182,6 +184,7 @@ class Fabric:
     racks: Mapping[str, str] = field(default_factory=dict)
     domain_groups: frozenset[int] = frozenset()
     external: External = field(default_factory=External)
+    given: Identities = field(default_factory=Identities)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import addresses as adr
+from fabricc.fabric.given import Ends
 from fabricc.fabric.model import Direction, TierName
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.shape import CableRow, SwitchId
@@ -13,10 +14,12 @@ from fabricc.fabric.shape import CableRow, SwitchId
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import PortLayout, Unit
 
 TOR, SPINE, CORE = TierName.TOR, TierName.SPINE, TierName.CORE
+_COMPUTED = Ends(None, None)
 UP, DOWN, HOST = Direction.UP, Direction.DOWN, Direction.HOST
 """Members by name alone: looked up in their class, they cost Python 3.11 a tenth of the time that a link takes."""
 
@@ -81,7 +84,9 @@ def number(fabric: Fabric, at: SwitchId) -> int:
 
 
 def asn(fabric: Fabric, at: SwitchId) -> int:
-    """The switch's ASN: each ToR its own, spines and cores shared per tier, plane and pod unless asked for unique."""
+    """The switch's ASN: given, or each ToR its own, spines and cores shared per tier, plane and pod or unique ones."""
+    if (given := fabric.given.of(at).asn) is not None:
+        return given
     block, unique = fabric.routing.asns, fabric.routing.unique_spine_asn
     if at.tier is TOR:
         return block.first + block.tors + number(fabric, at)
@@ -90,6 +95,18 @@ def asn(fabric: Fabric, at: SwitchId) -> int:
             return block.first + block.spines + number(fabric, at)
         return block.first + block.shared_spines + at.pod * fabric.strides.plane + at.plane
     return block.first + (block.cores + number(fabric, at) if unique else at.plane)
+
+
+def loopback_offset(fabric: Fabric, at: SwitchId, pool: Pool) -> int:
+    """Offset in a loopback pool: ToRs in the first half, spines in the third quarter, cores in the last, or given."""
+    given = fabric.given.of(at)
+    own = given.loopback4 if pool.version == 4 else given.loopback6
+    if own is not None:
+        return own
+    if at.tier is TOR:
+        return number(fabric, at)
+    offset = adr.spine_loopback_offset if at.tier is SPINE else adr.core_loopback_offset
+    return offset(pool.bits, number(fabric, at))
 
 
 def layout(fabric: Fabric, at: SwitchId) -> PortLayout:
@@ -173,6 +190,14 @@ class End(NamedTuple):
     peer: SwitchId
     peer_slot: int
     offset: int
+
+
+def upward(fabric: Fabric, at: SwitchId) -> Iterator[End]:
+    """The links of a switch to switches above it."""
+    if at.tier is TOR:
+        yield from uplinks(fabric, at)
+    elif at.tier is SPINE:
+        yield from _spine_up(fabric, at)
 
 
 def uplinks(fabric: Fabric, tor: SwitchId) -> Iterator[End]:
@@ -273,10 +298,11 @@ def _between(
     addresses = fabric.addresses
     numbered, up = addresses.numbered, direction is UP
     pool4, pool6 = (addresses.links4, addresses.links6) if numbered else (None, None)
-    usual = _usual_cable(fabric, kind)
+    usual, given = _usual_cable(fabric, kind), fabric.given.links
     for slot, peer, peer_slot, offset in ends:
-        remote4, local4 = pool4.pair(offset) if pool4 else (None, None)
-        remote6, local6 = pool6.pair(offset) if pool6 else (None, None)
+        own4, own6 = given.get(offset, _COMPUTED) if given else _COMPUTED
+        remote4, local4 = own4 or (pool4.pair(offset) if pool4 else (None, None))
+        remote6, local6 = own6 or (pool6.pair(offset) if pool6 else (None, None))
         if not up:
             local4, remote4, local6, remote6 = remote4, local4, remote6, local6
         near, distant = (at, slot), (peer, peer_slot)

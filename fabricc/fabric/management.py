@@ -112,8 +112,10 @@ def management_offset(fabric: Fabric, at: SwitchId, network: ManagementNetwork) 
     """Offset of a switch's address in the pool of its network.
 
     In the network of all tiers ToRs are in the first half, spines in the third quarter, cores in the last. In one of
-    ToRs each subnet holds as many units, in one of spines or cores as many of their numbers.
+    ToRs each subnet holds as many units, in one of spines or cores as many of their numbers. A given one goes before.
     """
+    if (given := fabric.given.of(at).management) is not None:
+        return given
     if at.tier is TierName.TOR:
         shape = fabric.shape
         in_unit = at.index * shape.nic_ports + at.nic_port

@@ -18,8 +18,13 @@ PLANE_LETTERS = tuple(first + second for first in ("", *ascii_lowercase) for sec
 def switch_name(fabric: Fabric, at: SwitchId) -> str:
     """`su001-tor3a`, `spine07a`, `pod2-spine07a`, `core12a`: the letter is the plane (on a ToR, the NIC port).
 
-    Before it stands the name of a further network: `storage-spine07a`.
+    Before it stands the name of a further network: `storage-spine07a`. A given name goes before all.
     """
+    return fabric.given.of(at).name or computed_name(fabric, at)
+
+
+def computed_name(fabric: Fabric, at: SwitchId) -> str:
+    """The name that a switch has by its coordinates, whatever name it is given."""
     name = _in_network(fabric, at)
     return f"{fabric.network}-{name}" if fabric.network else name
 

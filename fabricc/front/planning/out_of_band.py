@@ -78,9 +78,10 @@ def refuse_unmanaged(spec: ClusterSpec, fabric: Fabric) -> None:
 
 def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB3025 for each gateway or server of the management section whose address a switch has."""
+    reserved = 0 if fabric.given.switches else MANAGEMENT_RESERVED
     named: dict[str, tuple[KeyPath, str]] = {}
     for path, text in _named(spec):
-        if any(_taken(network, text) for network in fabric.addresses.management):
+        if any(_taken(network, text, reserved) for network in fabric.addresses.management):
             named[text] = (path, text)
     if not named:
         return
@@ -110,12 +111,12 @@ def _named(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
         yield ("management", "tacacs", "servers", index), server
 
 
-def _taken(network: ManagementNetwork, text: str) -> bool:
-    """Whether an address is where a switch's could be; not for a name, or an address of the other IP version."""
+def _taken(network: ManagementNetwork, text: str, reserved: int) -> bool:
+    """Whether an address is where a switch's could be, past the reserved ones of its subnet; not for a name, or an address of the other IP version."""
     try:
         address = ip_address(text)
     except ValueError:
         return False
     offset = int(address) - network.pool.first
     inside = address.version == network.pool.version and 0 <= offset < 1 << network.pool.bits
-    return inside and offset % network.size >= MANAGEMENT_RESERVED
+    return inside and offset % network.size >= reserved

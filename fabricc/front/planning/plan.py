@@ -24,6 +24,7 @@ from fabricc.front.planning.beside import beside_pins, refuse_unplaced
 from fabricc.front.planning.changes import changes
 from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.external import external
+from fabricc.front.planning.identities import given_devices, given_links
 from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
 from fabricc.front.planning.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
@@ -307,14 +308,15 @@ def _assemble(
         domain_groups=domain_groups(spec, models.hosts, findings),
     )
     refuse_unmanaged(spec, fabric)
-    findings.extend(rack_findings(spec, found.units))
     findings.extend(_name_clashes(spec, fabric))
+    fabric = given_devices(spec, fabric, findings)
+    findings.extend(rack_findings(spec, found.units))
     findings.extend(out_of_band_findings(spec, fabric))
     findings.extend(media_findings(spec, fabric))
     findings.extend(spine_findings(spec, fabric))
     findings.extend(ratio_findings(spec, fabric))
     findings.extend(resilience_findings(spec, fabric))
-    changed = changes(spec, fabric, naming, findings)
+    changed = given_links(spec, changes(spec, fabric, naming, findings), findings)
     return quality(spec, external(spec, changed, naming, findings, planner), findings)
 
 

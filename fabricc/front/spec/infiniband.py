@@ -34,6 +34,7 @@ MEANINGLESS = {
     "mtu": ("the InfiniBand MTU is 4096 throughout", "IPoIB has `infiniband.ipoib.mtu`."),
     "management": ("switches take their settings from the subnet manager", ""),
     "overlays": ("no switch has a file of its own", ""),
+    "identities": ("a subnet has neither ASNs nor loopbacks", ""),
     "external": ("a subnet ends at its routers, and fabricc plans none", ""),
 }
 """Sections of Ethernet fabrics -> why they mean nothing here, and what does."""

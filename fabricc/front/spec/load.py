@@ -316,6 +316,7 @@ def _assembled(
         infiniband=infiniband,
         overlays=tuple(_overlay(each) for each in fit.get("overlays", ())),
         external=external,
+        identities=dict(fit.get("identities", {})),
         positions=document.positions,
         assumptions=assumptions.in_schema_order(),
     )

@@ -12,6 +12,7 @@ from fabricc.fabric.routing import BgpSettings, LoadBalancing
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
+    from ipaddress import IPv4Address, IPv6Address
 
     from netaddr import IPAddress, IPNetwork
 
@@ -274,6 +275,39 @@ class OverlayFile:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceRow:
+    """A line of the table of devices: what a switch is given; None is as computed.
+
+    Attributes:
+        device: its computed name.
+        positions: column -> place in the file.
+    """
+
+    device: str
+    name: str | None = None
+    asn: int | None = None
+    loopback4: IPv4Address | None = None
+    loopback6: IPv6Address | None = None
+    management: IPv4Address | IPv6Address | None = None
+    positions: Mapping[str, Position] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """A line of the table of links: device and port of both ends, and their addresses; None is as computed.
+
+    Attributes:
+        positions: column -> place in the file.
+    """
+
+    a: tuple[str, str]
+    b: tuple[str, str]
+    ipv4: tuple[IPv4Address | None, IPv4Address | None] = (None, None)
+    ipv6: tuple[IPv6Address | None, IPv6Address | None] = (None, None)
+    positions: Mapping[str, Position] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Acceptance:
     """A diagnostic the user knows about, with the reason and how grave it is here: a note, a warning or an error."""
 
@@ -307,6 +341,7 @@ class ClusterSpec:
         networks: name -> spec of each further network of the same hosts, whose hosts `hosts_of` names.
         headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
         infiniband: the subnet with `fabric: infiniband`, when all that is of Ethernet has no meaning; else None.
+        identities: files of tables of identities, `devices` and `links`; what they give is in the next two.
         positions: path -> place in the file, for every mapping value and list item that the file has.
         assumptions: dotted path -> value, for every default taken, in spec order.
     """
@@ -336,6 +371,9 @@ class ClusterSpec:
     network: Network | None = None
     networks: Mapping[str, ClusterSpec] = field(default_factory=dict)
     external: tuple[Outsider, ...] = ()
+    identities: Mapping[str, str] = field(default_factory=dict)
+    given_devices: tuple[DeviceRow, ...] = ()
+    given_links: tuple[LinkRow, ...] = ()
     positions: Mapping[KeyPath, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -153,7 +153,8 @@ def copy_spec(copy: Path, spec: ClusterSpec, lock_text: str) -> None:
     origin = Path(spec.file)
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
-    for name in (origin.name, *spec.catalog_files, *(entry.file for entry in spec.overlays)):
+    overlays = (entry.file for entry in spec.overlays)
+    for name in (origin.name, *spec.catalog_files, *overlays, *spec.identities.values()):
         target = (copy / name).resolve()
         if not target.is_relative_to(copy.resolve()):
             raise LabError("FAB8014", f"the file {name} lies outside the folder of the spec")

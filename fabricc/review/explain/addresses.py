@@ -10,6 +10,7 @@ from fabricc.fabric import links
 from fabricc.fabric.links import host_links
 from fabricc.fabric.model import Direction, TierName
 from fabricc.review.explain import coordinates, formulas
+from fabricc.review.explain.given import given_address
 from fabricc.review.explain.model import Explanation, Statement
 from fabricc.review.explain.origins import strides
 from fabricc.review.explain.places import coordinates_text, identity_origins, tier_text
@@ -45,6 +46,8 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
     """
     address = ip_address(text)
     fabric = plan.fabric
+    if (own := given_address(plan, address)) is not None:
+        return own
     found = next((each for each in pools(fabric) if offset_in(each.pool, address) is not None), None)
     named = tuple(_named(plan, address))
     if found is None:
@@ -164,6 +167,9 @@ def _link_address(plan: PlanSources, address: Address, found: Found, where: tupl
         origins = plan.all_of(["addressing.fabric_links", found.key])
         statement = Statement("address", str(address), why, (), (), origins, docs=DOCS)
         return Explanation("address", str(address), "not assigned", (where,), (statement,))
+    given = fabric.given.links.get(offset & ~1)
+    if not place.missing and given and given[found.pool.version == 6]:
+        place = place._replace(missing="its link is given others")
     if place.missing:
         return _unassigned(plan, address, found, place, (where,), LINK_RULE)
     lower, link = place.switch, uplink_of(fabric, place)

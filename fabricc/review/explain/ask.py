@@ -83,7 +83,9 @@ def holds(fabric: Fabric, name: str) -> bool:
         network = ip_network(name, strict=False)
         return any(network.subnet_of(block) for block in _blocks(fabric) if block.version == network.version)  # type: ignore[arg-type]
     if number := _ASN.fullmatch(name):
-        return fabric.routing.asns.first <= int(number[1]) <= fabric.routing.asns.last
+        asn, block = int(number[1]), fabric.routing.asns
+        given = any(own.asn == asn for own in fabric.given.switches.values())
+        return given or block.first <= asn <= block.last
     device, _, port = name.partition(":")
     if device in fabric.guests:
         return re.fullmatch(rf"{fabric.network}\d+[a-z]?", port) is not None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.fabric import links
 from fabricc.fabric.model import TierName
 from fabricc.review.explain import coordinates, formulas
+from fabricc.review.explain.given import explain_given
 from fabricc.review.explain.model import Explanation, Statement
 from fabricc.review.explain.origins import strides
 from fabricc.review.explain.places import TIERS, identity_origins, switch_text
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
     from fabricc.review.explain.origins import PlanSources
 
 RULE = (
-    "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec asks for "
-    "unique ones. ToRs begin in the middle of the block of 2^20 ASNs above the base (2^10 with a base of 64512), "
+    "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec asks "
+    "for unique ones. ToRs begin in the middle of the block of 2^20 ASNs above the base (2^10 with a base of 64512), "
     "spines at a sixteenth of it (shared) or a quarter (unique), cores at 0 or an eighth."
 )
 DOCS = "fabricc docs architecture"
@@ -29,6 +31,8 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
     """Whose an ASN is."""
     fabric, subject = plan.fabric, f"AS{asn}"
     number = asn - fabric.routing.asn_base
+    if given := [at for at, own in fabric.given.switches.items() if own.asn == asn]:
+        return explain_given(plan, "asn", subject, str(asn), "asn", given)
     asns = fabric.routing.asns
     if not asns.first <= asn <= asns.last:
         block = (("block", f"{asns.first} to {asns.last}"),)
@@ -36,7 +40,9 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
         return Explanation(
             "asn", subject, "outside the block of this fabric: not assigned", block, (statement,)
         )
-    places = list(coordinates.of_asn(fabric, number))
+    every = list(coordinates.of_asn(fabric, number))
+    places = [each for each in every if each.missing or links.asn(fabric, each.switch) == asn]
+    places = places or [every[0]._replace(missing=f"{fabric.name(every[0].switch)} is given another")]
     if places[0].missing:
         tier = TIERS[places[0].tier]
         details = (

@@ -9,6 +9,7 @@ from fabricc.back.hosts.words import rule_priority
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.fabric import HostId
+from fabricc.fabric.links import loopback_offset
 from fabricc.fabric.model import Host, HostPort, TierName
 from fabricc.fabric.queue_pairs import MOST
 from fabricc.front.planning.layout import speeds
@@ -16,6 +17,7 @@ from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain import formulas
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import asn_origins
+from fabricc.review.explain.given import given_origins
 from fabricc.review.explain.origins import strides
 
 if TYPE_CHECKING:
@@ -72,8 +74,7 @@ def _loopback(version: int) -> Callable[[Subject, str, Value], Closed]:
         pool, at = subject.plan.fabric.pool("loopbacks", version), _switch(subject)
         if pool is None or at is None:
             return Closed()
-        steps = formulas.loopback_formulas(subject.plan.fabric, at, pool)
-        return _of_address(subject, pool.address(int(steps[-1].value)))
+        return _of_address(subject, pool.address(loopback_offset(subject.plan.fabric, at, pool)))
 
     return form
 
@@ -90,6 +91,8 @@ def _remote_asn(subject: Subject, path: str, _value: Value) -> Closed:
 
 
 def _asn_of(subject: Subject, at: SwitchId) -> Closed:
+    if given := given_origins(subject.plan, at, "asn"):
+        return Closed((), (), given)
     return Closed(formulas.asn_formulas(subject.plan.fabric, at), (), asn_origins(subject.plan, at))
 
 

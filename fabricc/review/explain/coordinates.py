@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import addresses as adr
+from fabricc.fabric import links
 from fabricc.fabric.links import tor_id
-from fabricc.fabric.management import management_network
+from fabricc.fabric.management import ManagementPlace, management_network, management_place
 from fabricc.fabric.model import TierName
 from fabricc.fabric.shape import GUEST_UNITS, SwitchId
 from fabricc.review.explain.formulas import link_pool_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
@@ -114,12 +115,27 @@ def loopback(fabric: Fabric, pool: Pool, offset: int) -> Place:
     """The switch whose loopback is at an offset in a loopback pool."""
     spines, cores = adr.spine_loopback_offset(pool.bits, 0), adr.core_loopback_offset(pool.bits, 0)
     if offset < spines:
-        return _tor_of(fabric, offset)
-    return _spine_of(fabric, offset - spines) if offset < cores else _core_of(fabric, offset - cores)
+        place = _tor_of(fabric, offset)
+    else:
+        place = _spine_of(fabric, offset - spines) if offset < cores else _core_of(fabric, offset - cores)
+    return _unless_given(fabric, place, lambda at: links.loopback_offset(fabric, at, pool) == offset)
+
+
+def _unless_given(fabric: Fabric, place: Place, has: Callable[[SwitchId], bool]) -> Place:
+    if place.missing or has(place.switch):
+        return place
+    return place._replace(missing=f"{fabric.name(place.switch)} is given another")
 
 
 def management(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
     """The switch whose management address is at an offset; None for addresses that no switch can have."""
+    place = _managed(fabric, network, offset)
+    return place and _unless_given(
+        fabric, place, lambda at: management_place(fabric, at) == ManagementPlace(network, offset)
+    )
+
+
+def _managed(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
     if network.tier is None:
         place = _of_all_tiers(fabric, network, offset)
         if place is None or place.missing or network is management_network(fabric, place.switch):

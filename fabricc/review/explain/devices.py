@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Direction, Host, Port, TierName
+from fabricc.fabric.naming import computed_name
 from fabricc.fabric.paths import matching
 from fabricc.front.spec.document import dotted
 from fabricc.review.explain.counts import spines, uplinks
+from fabricc.review.explain.given import given_origins
 from fabricc.review.explain.model import Explanation, Statement, SubjectError
 from fabricc.review.explain.places import TIERS, identity_origins, switch_text
 
@@ -65,6 +67,12 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
     if not isinstance(subject.at, HostId):
         plane = f", plane {switch.plane}" if switch.unit is not None else ""
         yield "coordinates", switch_text(subject.at) + plane
+        for given in given_origins(plan, subject.at, "name"):
+            line = f", line {given.position.line}" if given.position else ""
+            yield (
+                "given name",
+                f"{given.key.split()[0]}{line}; computed: {computed_name(plan.fabric, subject.at)}",
+            )
     yield "model", f"{switch.model.title}{_place(subject, '@model')}"
     yield "runs", f"{switch.nos} {switch.release}".strip() + _place(subject, "@nos")
     ways = {Direction.HOST: "to hosts", Direction.DOWN: "down", Direction.UP: "up"}

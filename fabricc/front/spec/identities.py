@@ -1,0 +1,217 @@
+"""Tables of identities from outside, CSV files that the spec names: what switches and links are given, by line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv6Address
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.document import clip
+from fabricc.base.foreign import files
+from fabricc.front.spec.model import DeviceRow, LinkRow
+from fabricc.front.spec.resources import cluster_schema
+from fabricc.front.spec.semantics import PRIVATE_ASNS, TWO_BYTE_BASES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from fabricc.front.spec.model import ClusterSpec
+
+T = TypeVar("T")
+DEVICES = ("device", "name", "asn", "loopback4", "loopback6", "management", "rack", "unit", "height")
+LINKS = ("a_device", "a_port", "b_device", "b_port", "a_ipv4", "b_ipv4", "a_ipv6", "b_ipv6")
+_PLACE = ("rack", "unit", "height")
+_LARGEST = 16 * 1024 * 1024
+_LAST_TWO_BYTE = 65_534
+
+
+class Line(NamedTuple):
+    """A line of a table: its cells by column, and the place of each."""
+
+    cells: Mapping[str, str]
+    positions: Mapping[str, Position]
+
+    @property
+    def start(self) -> Position:
+        """Its first cell."""
+        return next(iter(self.positions.values()))
+
+
+class Table(NamedTuple):
+    """The lines of a table, what is wrong with it, and its text."""
+
+    lines: tuple[Line, ...]
+    findings: tuple[Diagnostic, ...]
+    text: str
+
+
+def with_identities(spec: ClusterSpec, folder: Path) -> tuple[ClusterSpec, list[Diagnostic], dict[str, str]]:
+    """The spec, and those of its further networks, with what their tables give; findings; file -> text."""
+    findings: list[Diagnostic] = []
+    sources: dict[str, str] = {}
+
+    def filled(each: ClusterSpec) -> ClusterSpec:
+        if not each.identities:
+            return each
+        devices = _table(each, folder, "devices", DEVICES, DEVICES[:1], findings, sources)
+        links = _table(each, folder, "links", LINKS, LINKS[:4], findings, sources)
+        return replace(
+            each,
+            given_devices=tuple(_devices(devices, findings)),
+            given_links=tuple(_links(links, findings)),
+        )
+
+    whole = filled(spec)
+    if spec.networks:
+        whole = replace(whole, networks={name: filled(each) for name, each in spec.networks.items()})
+    return whole, findings, sources
+
+
+def _table(
+    spec: ClusterSpec,
+    folder: Path,
+    key: str,
+    columns: tuple[str, ...],
+    needed: tuple[str, ...],
+    findings: list[Diagnostic],
+    sources: dict[str, str],
+) -> tuple[Line, ...]:
+    if (name := spec.identities.get(key)) is None:
+        return ()
+    table = read_table(folder / name, columns, needed, spec.position("identities", key))
+    findings += table.findings
+    sources[str(folder / name)] = table.text
+    return table.lines
+
+
+def read_table(path: Path, columns: tuple[str, ...], needed: tuple[str, ...], asked_at: Position) -> Table:
+    """The lines of a CSV file whose first line names its columns, some of which it needs.
+
+    Args:
+        path: the file.
+        columns: names that columns may have.
+        needed: those that it must have.
+        asked_at: where the spec names the file.
+    """
+    try:
+        text = files.read(path, limit=_LARGEST).decode("utf-8-sig")
+        rows = list(_rows(text))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or "it is no CSV in UTF-8"
+        told = f"the table {path} cannot be read: {reason}"
+        return Table((), (_wrong("FAB2145", told, asked_at, "Its path counts from the spec's folder."),), "")
+    head = [word.strip().lower() for word in rows[0][1]] if rows else []
+    unknown = [word for word in head if word not in columns]
+    if unknown or len(set(head)) != len(head) or not set(needed) <= set(head) or len(head) == len(needed):
+        told = "the first line does not name the columns" + (f": {clip(unknown[0])!r}" if unknown else "")
+        help_ = f"It has {', '.join(needed)}, and any of {', '.join(columns[len(needed) :])}."
+        return Table((), (_wrong("FAB2146", told, Position(str(path), 1, 1), help_),), text)
+    lines = []
+    for number, row in rows[1:]:
+        if not any(row):
+            continue
+        column, positions = 1, {}
+        for word, cell in zip(head, row, strict=False):
+            positions[word] = Position(str(path), number, column)
+            column += len(cell) + 1
+        cells = {word: cell.strip() for word, cell in zip(head, row, strict=False) if cell.strip()}
+        lines.append(Line(cells, positions))
+    return Table(tuple(lines), (), text)
+
+
+def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    for row in reader:
+        yield reader.line_num, row
+
+
+def _devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[DeviceRow]:
+    first: dict[str, Line] = {}
+    for line in lines:
+        device = line.cells.get("device", "")
+        if (other := first.setdefault(device, line)) is not line or not device:
+            told = f"{device} stands in line {other.start.line} already" if device else "no device is named"
+            findings.append(_wrong("FAB2148", told, line.start, "Give each device one line."))
+            continue
+        read = _Cells(line, findings)
+        row = DeviceRow(
+            device,
+            name=read.of("name", _name, f"a name: {_NAME['patternErrorMessage']}"),
+            asn=read.of("asn", _asn, f"a private ASN: {_ASNS}"),
+            loopback4=read.of("loopback4", _ipv4, "an IPv4 address"),
+            loopback6=read.of("loopback6", _ipv6, "an IPv6 address"),
+            management=read.of("management", _address, "an address"),
+            positions=line.positions,
+        )
+        if line.cells.keys() - {"device", *_PLACE}:
+            yield row
+
+
+def _links(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[LinkRow]:
+    for line in lines:
+        read = _Cells(line, findings)
+        ends4 = read.of("a_ipv4", _ipv4, "an IPv4 address"), read.of("b_ipv4", _ipv4, "an IPv4 address")
+        ends6 = read.of("a_ipv6", _ipv6, "an IPv6 address"), read.of("b_ipv6", _ipv6, "an IPv6 address")
+        a, b = ((line.cells.get(f"{end}_device", ""), line.cells.get(f"{end}_port", "")) for end in "ab")
+        yield LinkRow(a, b, ends4, ends6, line.positions)
+
+
+class _Cells:
+    """The cells of a line as values; one that is none is a finding and counts as empty."""
+
+    def __init__(self, line: Line, findings: list[Diagnostic]) -> None:
+        self.line = line
+        self.findings = findings
+
+    def of(self, column: str, value: Callable[[str], T], wanted: str) -> T | None:
+        text = self.line.cells.get(column)
+        if text is None:
+            return None
+        try:
+            return value(text)
+        except ValueError:
+            told = f"{column} {clip(text)!r} is not {wanted.partition(':')[0]}"
+            help_ = f"Write {wanted}, or leave it empty for the computed one."
+            self.findings.append(_wrong("FAB2147", told, self.line.positions[column], help_))
+            return None
+
+
+_NAME = cluster_schema()["$defs"]["name"]
+_ASNS = f"{TWO_BYTE_BASES[0]} to {_LAST_TWO_BYTE}, or {PRIVATE_ASNS[0]} to {PRIVATE_ASNS[1]} (RFC 6996)"
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(_NAME["pattern"], text):
+        raise ValueError(text)
+    return text
+
+
+def _asn(text: str) -> int:
+    number = int(text) if re.fullmatch(r"[0-9]{1,10}", text) else 0
+    if not (TWO_BYTE_BASES[0] <= number <= _LAST_TWO_BYTE or PRIVATE_ASNS[0] <= number <= PRIVATE_ASNS[1]):
+        raise ValueError(text)
+    return number
+
+
+def _address(text: str) -> IPv4Address | IPv6Address:
+    return _ipv6(text) if ":" in text else _ipv4(text)
+
+
+def _ipv4(text: str) -> IPv4Address:
+    return IPv4Address(text.partition("/")[0])
+
+
+def _ipv6(text: str) -> IPv6Address:
+    address = IPv6Address(text.partition("/")[0])
+    if address.scope_id is not None:
+        raise ValueError(text)
+    return address
+
+
+def _wrong(code: str, message: str, at: Position, help: str) -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, message, at, help)

@@ -1,0 +1,90 @@
+"""A name, ASN or address that a table of the spec gives: whose it is, and in which line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.management import management_place
+from fabricc.fabric.naming import computed_name
+from fabricc.review.explain.model import Explanation, Origin, Source, Statement
+from fabricc.review.explain.places import switch_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from ipaddress import IPv4Address, IPv6Address
+
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.review.explain.origins import PlanSources
+
+RULE = "The spec's table of identities gives it, in the place of the computed one."
+DOCS = "fabricc docs identity"
+_USES = {
+    "asn": "ASN",
+    "loopback4": "loopback; also its BGP router ID",
+    "loopback6": "loopback",
+    "management": "management address",
+}
+
+
+def given_origins(plan: PlanSources, at: SwitchId, kind: str) -> tuple[Origin, ...]:
+    """The cell of the table that gives a switch something; none where it is computed."""
+    name = computed_name(plan.fabric, at)
+    row = next((each for each in plan.spec.given_devices if each.device == name), None)
+    if row is None or getattr(row, kind) is None:
+        return ()
+    position = row.positions[kind]
+    return (Origin(Source.SPEC, f"identities.devices {name} {kind}", "", position, plan.snippet(position)),)
+
+
+def explain_given(
+    plan: PlanSources, question: str, subject: str, value: str, kind: str, owners: Sequence[SwitchId]
+) -> Explanation:
+    """Whose a given value is; `kind` is the column of the table, `question` what was asked about."""
+    names = [plan.fabric.name(at) for at in owners]
+    origins = tuple(origin for at in owners for origin in given_origins(plan, at, kind))
+    details = (
+        ("device" if len(names) == 1 else "devices", ", ".join(names)),
+        ("use", _USES[kind]),
+        ("coordinates", "; ".join(map(switch_text, owners))),
+    )
+    statement = Statement(question, value, RULE, (), (), origins, docs=DOCS)
+    return Explanation(
+        question, subject, f"{_USES[kind].partition(';')[0]} of {', '.join(names)}", details, (statement,)
+    )
+
+
+def given_address(plan: PlanSources, address: IPv4Address | IPv6Address) -> Explanation | None:
+    """Whose an address is that a table gives; None for another."""
+    fabric, text = plan.fabric, str(address)
+    pools = fabric.addresses
+    for at, own in fabric.given.switches.items():
+        for kind, pool in (
+            ("loopback4", pools.loopbacks4),
+            ("loopback6", pools.loopbacks6),
+            ("management", management_place(fabric, at).network.pool),
+        ):
+            offset: int | None = getattr(own, kind)
+            if pool and offset is not None and pool.address(offset) == text:
+                return explain_given(plan, "address", text, text, kind, [at])
+    if not any(text in (pair or ()) for ends in fabric.given.links.values() for pair in ends):
+        return None
+    return _link(plan, text)
+
+
+def _link(plan: PlanSources, text: str) -> Explanation | None:
+    fabric = plan.fabric
+    switches = {fabric.name(at): at for at in fabric.switch_ids()}
+    switches |= {computed_name(fabric, at): at for at in switches.values()}
+    for row in plan.spec.given_links:
+        for version, ends in (("4", row.ipv4), ("6", row.ipv6)):
+            if text not in map(str, ends):
+                continue
+            own, far = (row.a, row.b) if str(ends[0]) == text else (row.b, row.a)
+            device, other = (fabric.name(switches[name]) for name in (own[0], far[0]))
+            position = row.positions[f"a_ipv{version}"]
+            origin = Origin(Source.SPEC, "identities.links", "", position, plan.snippet(position))
+            details = (("device", device), ("port", own[1]), ("far end", f"{other} {far[1]}"))
+            statement = Statement("address", text, RULE, (), (), (origin,), docs=DOCS)
+            title = f"link of {device} {own[1]} to {other} {far[1]}"
+            return Explanation("address", text, title, details, (statement,))
+    return None

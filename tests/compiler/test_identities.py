@@ -1,0 +1,134 @@
+"""Identities from tables of the spec, through everything that a build and the verbs after it do with them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from fabricc.compiler.compiled import Compiled, compile_spec
+from fabricc.compiler.inputs import manifest_inputs
+from fabricc.operate.devices import inventory
+from fabricc.review.explain.ask import explain
+from fabricc.review.explain.origins import PlanSources
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.review.explain.model import Explanation
+
+NOSES = {
+    "sonic": ("sn5600", "sonic-202505"), "eos": ("7060x6-64pe", "eos"), "cumulus": ("sn5600", "cumulus"),
+    "nxos": ("9364e-sg2", "nxos"), "junos": ("qfx5240-64od", "junos"),
+}  # fmt: skip
+DEVICES = """device,name,asn,loopback4,management,rack,unit
+su001-tor1a,leaf-r07-u42,65010,10.128.200.7,172.16.200.7,r07,42
+spine02a,spine-east,,10.128.200.8,,,
+"""
+LINKS = """a_device,a_port,b_device,b_port,a_ipv4,b_ipv4
+{up},192.0.2.1,192.0.2.0
+"""
+
+
+def compiled(folder: Path, nos: str = "eos", **more: Any) -> Compiled:
+    model, system = NOSES[nos]
+    tier = {"model": model, "nos": system}
+    spec = {
+        "cluster": "zone",
+        "gpus": {"model": "dgx-h100", "hosts": 16, "hosts_per_unit": 8},
+        "tors": tier,
+        "spines": tier | {"count": 2},
+        "priorities": {
+            "rdma": {"dscp": 26, "lossless": True},
+            "cnp": {"dscp": 48, "strict": True},
+            "default": {},
+        },
+        "addressing": {"family": "ipv4"},
+        "accept": [{"code": "FAB5513", "reason": "accounts are of no concern here"}],
+        **more,
+    }
+    path = folder / "cluster.yaml"
+    path.write_text(json.dumps(spec, indent=1))
+    return compile_spec(path)
+
+
+def with_tables(folder: Path, nos: str = "eos") -> Compiled:
+    plain = compiled(folder, nos)
+    cable = next(
+        each for each in plain.fabric.cables() if each.kind == "spine" and each.a_device == "su001-tor1a"
+    )
+    up = ",".join((cable.a_device, cable.a_port, cable.b_device, cable.b_port))
+    (folder / "devices.csv").write_text(DEVICES)
+    (folder / "links.csv").write_text(LINKS.format(up=up))
+    found = compiled(folder, nos, identities={"devices": "devices.csv", "links": "links.csv"})
+    assert found.sound, [each.message for each in found.diagnostics]
+    return found
+
+
+@pytest.mark.parametrize("nos", NOSES)
+def test_files_with_given_identities_are_proved_on_every_system(tmp_path: Path, nos: str) -> None:
+    found = with_tables(tmp_path, nos)
+    assert [each.message for each in found.proof(jobs=1) if each.severity is Severity.ERROR] == []
+    text = "\n".join(found.files(found.device("leaf-r07-u42")).values())
+    assert all(word in text for word in ("65010", "10.128.200.7", "172.16.200.7", "192.0.2.1", "spine-east"))
+
+
+def test_access_goes_to_the_given_address(tmp_path: Path) -> None:
+    devices = inventory.devices(with_tables(tmp_path).fabric)
+    assert devices["leaf-r07-u42"].address == "172.16.200.7"
+    assert "su001-tor1a" not in devices
+
+
+def asked(found: Compiled, name: str, *words: str) -> Explanation:
+    known = PlanSources(found.spec, found.fabric, found.sources, str(found.lock_path), found.lock_text)
+    return explain(known, name, words)
+
+
+@pytest.mark.parametrize(("name", "title", "line"), [
+    ("AS65010", "ASN of leaf-r07-u42", DEVICES.splitlines()[1]),
+    ("10.128.200.7", "loopback of leaf-r07-u42", DEVICES.splitlines()[1]),
+    ("10.128.200.8", "loopback of spine-east", DEVICES.splitlines()[2]),
+    ("172.16.200.7", "management address of leaf-r07-u42", DEVICES.splitlines()[1]),
+])  # fmt: skip
+def test_explain_names_the_line_that_gives_a_value(tmp_path: Path, name: str, title: str, line: str) -> None:
+    found = asked(with_tables(tmp_path), name)
+    assert found.title == title
+    (origin,) = found.statements[0].origins
+    assert origin.snippet == line
+    assert origin.position is not None
+    assert origin.position.file.endswith("devices.csv")
+
+
+def test_explain_knows_a_given_link_and_that_nobody_has_what_was_computed(tmp_path: Path) -> None:
+    before = compiled(tmp_path).fabric.switch(next(compiled(tmp_path).fabric.switch_ids()))
+    found = with_tables(tmp_path)
+    assert asked(found, "192.0.2.1").title.startswith("link of leaf-r07-u42 ")
+    up = next(session for session in before.bgp.sessions)
+    for gone in (str(before.loopback4), before.management.address.partition("/")[0], str(up.local)):
+        assert asked(found, gone).title == "not assigned"
+    assert asked(found, f"AS{before.bgp.asn}").title == "not assigned"
+
+
+def test_explain_tells_of_a_device_which_of_its_values_are_given(tmp_path: Path) -> None:
+    found = asked(with_tables(tmp_path), "leaf-r07-u42")
+    assert ("given name", "identities.devices, line 2; computed: su001-tor1a") in found.details
+    by_fact = {each.name: each for each in found.statements}
+    assert "identities.devices su001-tor1a asn" in [each.key for each in by_fact["bgp/asn"].origins]
+
+
+def test_a_changed_table_is_another_input_of_the_build(tmp_path: Path) -> None:
+    first = manifest_inputs(with_tables(tmp_path))
+    assert {"devices.csv", "links.csv"} <= first.keys()
+    (tmp_path / "devices.csv").write_text(DEVICES.replace("65010", "65011"))
+    again = manifest_inputs(compiled(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"}))
+    assert first["devices.csv"] != again["devices.csv"]
+    assert first["spec"] != again["spec"]
+
+
+def test_a_table_that_is_not_there_is_told_at_the_key_that_names_it(tmp_path: Path) -> None:
+    found = compiled(tmp_path, identities={"devices": "none.csv"})
+    (wrong,) = [each for each in found.diagnostics if each.code == "FAB2145"]
+    assert wrong.position is not None
+    assert wrong.position.file.endswith("cluster.yaml")

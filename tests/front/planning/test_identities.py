@@ -1,0 +1,255 @@
+"""Identities from outside: what tables give single switches and links, mixed with what is computed."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fabricc.fabric.model import Direction
+from fabricc.front.planning import Plan, plan
+from fabricc.front.spec.identities import with_identities
+from fabricc.front.spec.lock import EMPTY_LOCK, Lock
+from tests.front.planning.support import CATALOG, AnyNos, document, spec_of
+from tests.front.planning.test_growth import identity
+
+if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Switch
+
+SMALL = {"hosts": 64, "hosts_per_unit": 32, "capacity": 256}
+CORES = {"model": "sn5400", "nos": "frr"}
+
+
+def planned_with(
+    folder: Path, devices: str = "", links: str = "", lock: Lock = EMPTY_LOCK, **sections: Any
+) -> tuple[Plan, list[str]]:
+    """The plan of a spec with these tables, and what is said of it by code, place and message."""
+    tables = {"devices": devices, "links": links}
+    named = {key: f"{key}.csv" for key, text in tables.items() if text}
+    for key, file in named.items():
+        (folder / file).write_text(tables[key])
+    text = document(**({"gpus": SMALL} | sections), identities=named or None)
+    spec, findings, _ = with_identities(spec_of(text), folder)
+    found = plan(spec, CATALOG, lock, AnyNos())
+    told = []
+    for each in (*findings, *found.diagnostics):
+        if each.code in CODES and each.position:
+            at = each.position
+            told.append(
+                f"{Path(at.file).name}:{at.line}:{at.column} {each.code} {each.message} | {each.help}"
+            )
+    return found, told
+
+
+CODES = {f"FAB214{digit}" for digit in range(5, 10)} | {f"FAB312{digit}" for digit in range(1, 7)}
+
+
+def fabric_with(folder: Path, devices: str = "", links: str = "", **sections: Any) -> Fabric:
+    found, told = planned_with(folder, devices, links, **sections)
+    assert not told
+    assert found.fabric is not None, [d.message for d in found.diagnostics]
+    return found.fabric
+
+
+def switch(fabric: Fabric, name: str) -> Switch:
+    at = fabric.find(name)
+    assert at is not None
+    assert not isinstance(at, tuple)
+    return fabric.switch(at)
+
+
+def test_a_switch_has_what_its_line_gives_and_the_rest_as_computed(tmp_path: Path) -> None:
+    before = fabric_with(tmp_path)
+    plain = switch(before, "su001-tor1a")
+    table = (
+        "device,name,asn,loopback4,management\n"
+        "su001-tor1a,leaf-r07-u42,4210000007,10.128.255.7,172.16.200.7\n"
+        "spine01a,,,,172.16.200.1/16\n"
+    )
+    fabric = fabric_with(tmp_path, table)
+    found = switch(fabric, "leaf-r07-u42")
+    assert (found.bgp.asn, found.loopback4, found.bgp.router_id) == (
+        4210000007,
+        "10.128.255.7",
+        "10.128.255.7",
+    )
+    assert found.management.address == "172.16.200.7/16"
+    assert found.bgp.aggregates == plain.bgp.aggregates
+    assert [port.ipv4 for port in found.ports] == [port.ipv4 for port in plain.ports]
+    spine = switch(fabric, "spine01a")
+    assert spine.management.address == "172.16.200.1/16"
+    assert spine.bgp.asn == switch(before, "spine01a").bgp.asn
+
+
+def test_neighbours_hosts_and_cables_know_a_switch_by_what_it_is_given(tmp_path: Path) -> None:
+    fabric = fabric_with(tmp_path, "device,name,asn\nsu001-tor1a,leaf-1,4210000007\n")
+    spine = switch(fabric, "spine01a")
+    port = next(port for port in spine.ports if port.peer and port.peer.device == "leaf-1")
+    assert [s.remote_asn for s in spine.bgp.sessions if s.port == port.name] == [4210000007]
+    host = fabric.host(next(iter(fabric.host_ids())))
+    assert host.ports[0].peer.device == "leaf-1"
+    assert any(cable.b_device == "leaf-1" for cable in fabric.cables())
+    assert fabric.find("su001-tor1a") is None
+
+
+def test_both_ends_of_a_link_have_the_addresses_that_its_line_gives(tmp_path: Path) -> None:
+    plain = fabric_with(tmp_path)
+    tor = switch(plain, "su001-tor1a")
+    up = [port for port in tor.ports if port.direction is Direction.UP][:2]
+    rows = [
+        f"{tor.name},{up[0].name},{up[0].peer.device},{up[0].peer.port},192.0.2.1,192.0.2.0",  # type: ignore[union-attr]
+        f"{up[1].peer.device},{up[1].peer.port},{tor.name},{up[1].name},192.0.2.3,192.0.2.2",  # type: ignore[union-attr]
+    ]
+    fabric = fabric_with(
+        tmp_path, "", "a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n" + "\n".join(rows) + "\n"
+    )
+    ends = {
+        (each.name, port.name): port.ipv4
+        for each in map(fabric.switch, fabric.switch_ids())
+        for port in each.ports
+        if port.ipv4 and port.ipv4.startswith("192.0.2.")
+    }
+    assert ends == {
+        (tor.name, up[0].name): "192.0.2.1/31",
+        (up[0].peer.device, up[0].peer.port): "192.0.2.0/31",  # type: ignore[union-attr]
+        (tor.name, up[1].name): "192.0.2.2/31",
+        (up[1].peer.device, up[1].peer.port): "192.0.2.3/31",  # type: ignore[union-attr]
+    }
+    sessions = {s.port: (s.local, s.remote) for s in switch(fabric, tor.name).bgp.sessions}
+    assert sessions[up[0].name] == ("192.0.2.1", "192.0.2.0")
+    others = identity(fabric).items() ^ identity(plain).items()
+    assert {key.split()[0] for key, _ in others} == {tor.name, up[0].peer.device, up[1].peer.device}  # type: ignore[union-attr]
+
+
+def test_links_of_spines_to_cores_are_given_addresses_as_well(tmp_path: Path) -> None:
+    plain = fabric_with(tmp_path, cores=CORES)
+    spine = next(each for each in map(plain.switch, plain.switch_ids()) if each.tier == "spine")
+    port = next(port for port in spine.ports if port.direction is Direction.UP)
+    assert port.peer
+    row = f"{spine.name},{port.name},{port.peer.device},{port.peer.port},192.0.2.1,192.0.2.0\n"
+    fabric = fabric_with(tmp_path, "", "a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n" + row, cores=CORES)
+    far = {each.name: each.ipv4 for each in switch(fabric, port.peer.device).ports}
+    assert far[port.peer.port] == "192.0.2.0/31"
+
+
+REFUSED = {
+    "a switch that is not there": (
+        "device,asn\nsu001-tor9a,4210000000\n",
+        "devices.csv:2:1 FAB3121 no switch has the computed name 'su001-tor9a' | Did you mean ",
+    ),
+    "a host": ("device,asn\nsu001-host01,4210000000\n", "devices.csv:2:1 FAB3121 "),
+    "two of one ASN": (
+        "device,asn\nsu001-tor1a,4210000000\nsu001-tor2a,4210000000\n",
+        "devices.csv:3:13 FAB3122 ASN 4210000000 of su001-tor2a is that of su001-tor1a, in line 2 | "
+        "Give each one of its own.",
+    ),
+    "a ToR's ASN that spines share": (
+        "device,asn\nsu001-tor1a,4200065536\n",
+        "devices.csv:2:13 FAB3123 ASN 4200065536 of su001-tor1a is that of spine01a, computed | "
+        "Give another, or spine01a one as well.",
+    ),
+    "a name that another switch has": (
+        "device,name\nspine01a,su001-tor1a\n",
+        "devices.csv:2:10 FAB3123 name su001-tor1a of spine01a is that of su001-tor1a, computed",
+    ),
+    "a name that a host has": (
+        "device,name\nspine01a,su001-host01\n",
+        "devices.csv:2:10 FAB3123 name su001-host01 of spine01a is that of a host",
+    ),
+    "a loopback outside the pool": (
+        "device,loopback4\nspine01a,192.0.2.1\n",
+        "devices.csv:2:10 FAB3124 IPv4 loopback 192.0.2.1 of spine01a is no address for a device in",
+    ),
+    "a loopback of a family that is not there": (
+        "device,loopback6\nspine01a,2001:db8::1\n",
+        "devices.csv:2:10 FAB3124 IPv6 loopback 2001:db8::1 of spine01a has no meaning",
+    ),
+    "a management address that is the network's": (
+        "device,management\nspine01a,172.16.0.0\n",
+        "devices.csv:2:10 FAB3124 management address 172.16.0.0 of spine01a is no address for a device",
+    ),
+    "a management address that is computed": (
+        "device,management\nspine01a,172.16.0.16\n",
+        "devices.csv:2:10 FAB3123 management address 172.16.0.16 of spine01a is that of su001-tor1a, computed",
+    ),
+    "a public ASN": (
+        "device,asn\nspine01a,3320\n",
+        "devices.csv:2:10 FAB2147 asn '3320' is not a private ASN | Write a private ASN: 64512 to 65534",
+    ),
+    "a device twice": (
+        "device,asn\nspine01a,4210000000\nspine01a,4210000001\n",
+        "devices.csv:3:1 FAB2148 spine01a stands in line 2 already",
+    ),
+    "another column": ("device,colour\nspine01a,red\n", "devices.csv:1:1 FAB2146 "),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_is_refused_at_its_cell(tmp_path: Path, case: str) -> None:
+    table, expected = REFUSED[case]
+    family = {"family": "ipv4"}
+    _, told = planned_with(tmp_path, table, addressing=family)
+    assert len(told) == 1, told
+    assert told[0].startswith(expected)
+
+
+def test_swapped_identities_do_not_collide(tmp_path: Path) -> None:
+    fabric = fabric_with(tmp_path, "device,name\nspine01a,spine02a\nspine02a,spine01a\n")
+    assert len({fabric.name(at) for at in fabric.switch_ids()}) == sum(1 for _ in fabric.switch_ids())
+
+
+@pytest.mark.parametrize(("pair", "expected"), [
+    (("10.64.0.2", "10.64.0.3"), "FAB3123"),  # of the next link
+    (("10.0.0.0", "10.0.0.1"), "FAB3123"),  # of a host
+    (("192.0.2.1", "192.0.2.2"), "FAB3126"),
+    (("192.0.2.1", ""), "FAB3126"),
+])  # fmt: skip
+def test_addresses_of_a_link_are_a_pair_that_nothing_else_has(
+    tmp_path: Path, pair: tuple[str, str], expected: str
+) -> None:
+    tor = switch(fabric_with(tmp_path), "su001-tor1a")
+    up = next(port for port in tor.ports if port.direction is Direction.UP)
+    assert up.peer
+    assert up.ipv4 == "10.64.0.1/31"
+    row = f"{tor.name},{up.name},{up.peer.device},{up.peer.port},{','.join(pair)}\n"
+    _, told = planned_with(tmp_path, "", "a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n" + row)
+    assert [each.split()[1] for each in told] == [expected]
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_mixture_never_collides_and_growth_renumbers_nothing(data: st.DataObject, tmp_path: Path) -> None:
+    """Whatever part of the switches is given whatever small numbers: refused, or all different and kept by growth."""
+    plain = planned_with(tmp_path)[0]
+    assert plain.fabric is not None
+    names = [plain.fabric.name(at) for at in plain.fabric.switch_ids()]
+    chosen = data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1, max_size=6))
+    pool = plain.fabric.addresses.loopbacks4
+    lines = ["device,asn,loopback4,management"]
+    for name in chosen:
+        asn = data.draw(st.sampled_from(["", *map(str, range(4210000000, 4210000020)), "4200524288"]))
+        loopback = data.draw(st.one_of(st.just(-1), st.integers(0, 40)))
+        management = data.draw(st.one_of(st.just(-1), st.integers(16, 60)))
+        loopback4 = "" if loopback < 0 else pool.address(loopback)
+        own = "" if management < 0 else str(ip_address("172.16.0.0") + management)
+        lines.append(f"{name},{asn},{loopback4},{own}")
+    table = "\n".join(lines) + "\n"
+    found, told = planned_with(tmp_path, table)
+    assert (found.fabric is None) == bool(told)
+    if found.fabric is None:
+        return
+    switches = list(map(found.fabric.switch, found.fabric.switch_ids()))
+    for key in (lambda s: s.loopback4, lambda s: s.management.address):
+        assert len(set(map(key, switches))) == len(switches)
+    tors = [each.bgp.asn for each in switches if each.tier == "tor"]
+    assert len(tors) == len(set(tors))
+    assert not set(tors) & {s.bgp.asn for s in switches if s.tier != "tor"}
+    grown, refused = planned_with(tmp_path, table, lock=found.lock, gpus=SMALL | {"hosts": 96})
+    if not refused:
+        assert grown.fabric is not None
+        assert identity(found.fabric).items() <= identity(grown.fabric).items()
