@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
 from fabricc.catalog.names import did_you_mean
+from fabricc.front.spec.identities import DEVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 COLUMNS = ("device", "rack", "unit", "height")
 ELEVATION = ("rack", "unit", "device", "title")
 MOST_UNITS = 100
+IDENTITIES = frozenset(DEVICES) - set(COLUMNS)
 _LARGEST = 16 * 1024 * 1024
 
 
@@ -53,6 +55,9 @@ def titles(fabric: Fabric) -> dict[str, str]:
 def read_places(path: Path, known: Mapping[str, str]) -> Racks:
     """The places of a CSV file with the columns `device`, `rack` and `unit`, and `height` where one is higher than 1.
 
+    It may be the table of devices that a spec names for their identities: then a device is called by its given name,
+    and one without a rack has no place.
+
     Args:
         path: the file.
         known: the devices of the fabric.
@@ -64,7 +69,8 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
         reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"
         return Racks({}, (_wrong(path, 0, f"{path} cannot be read: {reason or error}"),))
     head = [word.strip().lower() for word in rows[0]] if rows else []
-    if set(head) not in (set(COLUMNS), set(COLUMNS[:3])) or len(set(head)) != len(head):
+    given = set(head) & IDENTITIES
+    if set(head) - given not in (set(COLUMNS), set(COLUMNS[:3])) or len(set(head)) != len(head):
         told = f"the first line is not {', '.join(COLUMNS[:3])} (and {COLUMNS[3]})"
         return Racks({}, (_wrong(path, 1, told),))
     places: dict[str, Place] = {}
@@ -74,7 +80,9 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
         if not any(row):
             continue
         cells = dict(zip(head, (cell.strip() for cell in row), strict=False))
-        device = cells.get("device", "")
+        device = cells.get("name") or cells.get("device", "")
+        if given and not cells.get("rack"):
+            continue
         place = _place(cells)
         if place is None:
             wanted = f"a rack, a unit of 1 to {MOST_UNITS} and a height that stays within"

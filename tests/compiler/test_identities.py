@@ -10,6 +10,7 @@ import pytest
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.inputs import manifest_inputs
+from fabricc.compiler.racks import Place, read_places, titles
 from fabricc.operate.devices import inventory
 from fabricc.review.explain.ask import explain
 from fabricc.review.explain.origins import PlanSources
@@ -132,3 +133,25 @@ def test_a_table_that_is_not_there_is_told_at_the_key_that_names_it(tmp_path: Pa
     (wrong,) = [each for each in found.diagnostics if each.code == "FAB2145"]
     assert wrong.position is not None
     assert wrong.position.file.endswith("cluster.yaml")
+
+
+def test_the_table_of_devices_places_them_in_racks_by_their_given_names(tmp_path: Path) -> None:
+    found = with_tables(tmp_path)
+    racks = read_places(tmp_path / "devices.csv", titles(found.fabric))
+    assert racks.places == {"leaf-r07-u42": Place("r07", 42, 1)}
+    assert {each.code for each in racks.findings} == {"FAB3143"}
+
+
+def test_two_networks_share_no_given_name(tmp_path: Path) -> None:
+    (tmp_path / "devices.csv").write_text("device,name\nspine01a,storage-spine01a\n")
+    tier = {"model": "sn4700", "nos": "sonic"}
+    storage = {
+        "tors": tier | {"oversubscription": 2.0},
+        "spines": tier | {"count": 2},
+        "priorities": {"default": {}},
+    }
+    found = compiled(tmp_path, identities={"devices": "devices.csv"}, networks={"storage": storage})
+    (wrong,) = [each for each in found.diagnostics if each.code == "FAB3101"]
+    assert wrong.message == (
+        "a switch of another network has the name of a switch of network 'storage': 'storage-spine01a'"
+    )

@@ -91,7 +91,8 @@ def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator
     yield from shared_ends(specs)
     yield from _asns(specs, fabrics)
     yield from _ports(specs, fabrics)
-    if any(group.host_names or group.racks for group in specs[0].gpus.groups):
+    named = any(group.host_names or group.racks for group in specs[0].gpus.groups)
+    if named or any(spec.given_devices for spec in specs):
         yield from _names(specs, fabrics)
 
 
@@ -169,7 +170,9 @@ def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterat
 def _asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """FAB3102: they do not meet as long as no session leaves a network."""
     for one, other in combinations(range(len(fabrics)), 2):
-        if abs(fabrics[one].routing.asn_base - fabrics[other].routing.asn_base) >= ASN_BLOCK:
+        given = any(fabrics[index].given.switches for index in (one, other))
+        far = abs(fabrics[one].routing.asn_base - fabrics[other].routing.asn_base) >= ASN_BLOCK
+        if far and not given:
             continue
         mine, theirs = (
             {links.asn(fabrics[index], at) for at in fabrics[index].switch_ids()} for index in (other, one)
@@ -215,14 +218,16 @@ def _functions(pci: Sequence[str], ports: int) -> list[str]:
 
 
 def _names(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
-    """FAB3101: a host has the name that a switch of a further network gets."""
-    hosts = {name for unit in fabrics[0].units.values() for name in unit.hosts.values()}
-    for fabric in fabrics[1:]:
-        for at in fabric.switch_ids():
-            if (name := fabric.name(at)) in hosts:
+    """FAB3101: a host, or a switch of another network, has the name that a switch of a further network gets."""
+    owners = {name: "host" for unit in fabrics[0].units.values() for name in unit.hosts.values()}
+    for fabric in fabrics:
+        names = [fabric.name(at) for at in fabric.switch_ids()]
+        for name in names if fabric.network else ():
+            if (owner := owners.get(name)) is not None:
                 yield specs[0].error(
                     "FAB3101",
-                    f"a host has the name of a switch of network '{fabric.network}': {name!r}",
+                    f"a {owner} has the name of a switch of network '{fabric.network}': {name!r}",
                     "gpus",
-                    help="Rename the host, or the network.",
+                    help="Rename the host, or the network." if owner == "host" else "Give one another name.",
                 )
+        owners |= dict.fromkeys(names, "switch of another network")
