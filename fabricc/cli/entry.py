@@ -32,9 +32,12 @@ VERBS = {
     "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",
     "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
     "catalog": "List the hardware known, or one model with its figures and sources.",
+    "import": "Make tables of identities of a NetBox that knows the fabric.",
     "docs": "List the pages of the documentation, or show one.",
     "completion": "Print the script that completes fabricc's commands in a shell.",
 }
+_MODULES = {"import": "importing"}
+"""Verbs that are no name of a module."""
 USAGE, ENVIRONMENT, INTERRUPTED, BROKEN_PIPE = 2, 3, 130, 141
 
 
@@ -49,7 +52,9 @@ class Verbs(click.Group):
         """The verb of that name."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"fabricc.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(
+            f"fabricc.cli.{_MODULES.get(cmd_name, cmd_name)}"
+        ).command
         command.short_help = VERBS[cmd_name]
         return command
 

@@ -1,0 +1,66 @@
+"""`fabricc import`: tables of identities, made of what another system knows of a fabric that stands already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabricc.cli import output
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.netbox import tables_of
+from fabricc.compiler.result import exit_status
+from fabricc.fabric.model import TierName
+from fabricc.front.spec.netbox import read_export
+from fabricc.tree.file import write_file
+
+
+@click.group()
+def command() -> None:
+    """Make tables of identities of what another system knows."""
+
+
+@command.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--spec",
+    type=click.Path(path_type=Path),
+    default="cluster.yaml",
+    show_default=True,
+    help="The spec whose switches they are.",
+)
+@click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    metavar="ROLE=TIER",
+    help="Tier (tor, spine, core) of a role whose name does not tell it; may be given several times.",
+)
+@click.option("-o", "--output", "folder", type=click.Path(path_type=Path),
+              help="Folder for devices.csv and links.csv; that of the spec otherwise.")  # fmt: skip
+def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) -> int:
+    """Write the tables of identities that PATH gives, a NetBox's lists of devices, addresses and cables as JSON."""
+    stated = dict(_role(each) for each in roles)
+    export = read_export(path)
+    output.tell(export.findings, "text", {})
+    if export.findings:
+        return exit_status(export.findings)
+    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    if compiled.planned is None:
+        output.tell(compiled.diagnostics, "text", compiled.sources)
+        return exit_status(compiled.diagnostics)
+    tables = tables_of(export, compiled.planned, stated)
+    output.tell(tables.findings, "text", {})
+    for key, text in (("devices", tables.devices), ("links", tables.links)):
+        if text:
+            target = (folder or spec.parent) / f"{key}.csv"
+            write_file(target, text.encode())
+            output.err(f"{target}: written; name it in the spec with `identities: {{{key}: {target.name}}}`")
+    return exit_status(tables.findings)
+
+
+def _role(text: str) -> tuple[str, TierName]:
+    role, _, tier = text.rpartition("=")
+    if not role or tier not in list(TierName):
+        raise click.BadParameter(f"{text!r} is not ROLE=TIER with tor, spine or core", param_hint="--role")
+    return role, TierName(tier)

@@ -1,0 +1,188 @@
+"""An export of a NetBox beside a plan: tables of identities of what has a place in it, and what has none."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from ipaddress import ip_interface, ip_network
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.text import csv_text
+from fabricc.fabric.given import Identities
+from fabricc.fabric.model import TierName
+from fabricc.front.spec.identities import DEVICES, LINKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from ipaddress import IPv4Interface, IPv6Interface
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import CableRow
+    from fabricc.front.spec.netbox import Device, End, Export
+
+_WORDS = (
+    (TierName.CORE, re.compile(r"core|super-?spine")),
+    (TierName.SPINE, re.compile(r"spine")),
+    (TierName.TOR, re.compile(r"leaf|(^|[-_ ])tor($|[-_ ])|top-of-rack")),
+)
+"""Words of roles -> tier, in the order in which they are tried."""
+_SHOWN = 10
+_DIGITS = re.compile(r"(\d+)")
+
+
+class Tables(NamedTuple):
+    """The tables as text, `links` empty where no link is given anything, and what found no place."""
+
+    devices: str
+    links: str
+    findings: tuple[Diagnostic, ...]
+
+
+def tables_of(export: Export, fabric: Fabric, roles: Mapping[str, TierName]) -> Tables:
+    """The tables of identities that an export gives a fabric.
+
+    A device is the switch or host whose computed name it has; the others of a tier are its remaining switches, both in
+    the order of their names, numbers in them by value.
+
+    Args:
+        export: what the NetBox says.
+        fabric: the plan.
+        roles: tiers of roles that their words do not tell.
+    """
+    fabric = replace(fabric, given=Identities())
+    placed, findings = _placed(export.devices, fabric, roles)
+    numbers: dict[End, dict[int, str]] = {}
+    loopbacks: dict[str, list[str]] = {}
+    for each in export.addresses:
+        if (name := placed.get(each.device)) is None or (found := _interface(each.address)) is None:
+            continue
+        numbers.setdefault((name, each.interface), {})[found.version] = each.address
+        if each.role == "loopback" or found.network.prefixlen == found.max_prefixlen:
+            loopbacks.setdefault(name, []).append(str(found.ip))
+    switches = {fabric.name(at) for at in fabric.switch_ids()}
+    rows = [
+        _row(
+            placed[each.name],
+            each,
+            loopbacks.get(placed[each.name], ()),
+            fabric,
+            placed[each.name] in switches,
+        )
+        for each in export.devices
+        if each.name in placed
+    ]
+    cables = list(fabric.cables())
+    links = [row for cable in cables if cable.kind != "host" and (row := _link(cable, numbers))]
+    findings += _cable_findings(export.cables, placed, cables)
+    told = sorted(row for row in rows if any(row[1:]))
+    return Tables(csv_text([DEVICES, *told]), csv_text([LINKS, *links]) if links else "", tuple(findings))
+
+
+def _interface(text: str) -> IPv4Interface | IPv6Interface | None:
+    try:
+        return ip_interface(text)
+    except ValueError:
+        return None
+
+
+def _placed(
+    devices: Sequence[Device], fabric: Fabric, roles: Mapping[str, TierName]
+) -> tuple[dict[str, str], list[Diagnostic]]:
+    """Name in the NetBox -> computed name, and what has no place."""
+    tiers = {fabric.name(at): at.tier for at in fabric.switch_ids()}
+    hosts = {name for unit in fabric.units.values() for name in unit.hosts.values()}
+    placed = {each.name: each.name for each in devices if each.name in tiers or each.name in hosts}
+    free: dict[TierName, list[str]] = {}
+    for name, tier in tiers.items():
+        if name not in placed:
+            free.setdefault(tier, []).append(name)
+    others: dict[TierName, list[str]] = {}
+    strangers: Counter[str] = Counter()
+    for each in devices:
+        if each.name in placed:
+            continue
+        own = roles.get(each.role) or _tier(each.role)
+        if own is not None and own in free:
+            others.setdefault(own, []).append(each.name)
+        else:
+            strangers[each.role or "none"] += 1
+    findings = [
+        _told(f"{plural(count, 'device')} of role {role!r} without a place: no tier is called so, or it is full",
+              "Name the tier with `--role ROLE=TIER` if they are its switches.")
+        for role, count in sorted(strangers.items())
+    ]  # fmt: skip
+    for tier, names in others.items():
+        ordered, room = sorted(names, key=_natural), sorted(free[tier], key=_natural)
+        placed |= dict(zip(ordered, room, strict=False))
+        if len(ordered) != len(room):
+            counts = f"{len(ordered)} devices for {plural(len(room), tier.value)}"
+            told = f"there are {counts} of the plan, taken in the order of their names"
+            findings.append(_told(told, "Compare the shape of the spec with what stands there."))
+    return placed, findings
+
+
+def _tier(role: str) -> TierName | None:
+    return next((tier for tier, words in _WORDS if words.search(role.lower())), None)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
+
+
+def _row(
+    name: str, device: Device, loopbacks: Iterable[str], fabric: Fabric, switch: bool
+) -> tuple[str, ...]:
+    """A line of the table of devices; of a host its place alone."""
+    place = (device.rack, device.unit, device.height) if device.rack and device.unit else ("", "", "")
+    if not switch:
+        return name, "", "", "", "", "", *place
+    primary = _interface(device.primary)
+    inside = primary is not None and primary.ip in ip_network(str(fabric.addresses.management))
+    management = str(primary.ip) if primary and inside else ""
+    own = [text for text in loopbacks if text != management]
+    first4, first6 = (next((text for text in own if (":" in text) is six), "") for six in (False, True))
+    given = device.name.lower() if device.name != name else ""
+    return name, given, device.asn, first4, first6, management, *place
+
+
+def _link(cable: CableRow, numbers: Mapping[End, Mapping[int, str]]) -> tuple[str, ...] | None:
+    """A line of the table of links, where both ends have an address of one block of two."""
+    ends = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
+    cells: list[str] = []
+    for version, length in ((4, 31), (6, 127)):
+        pair = [_interface(numbers.get(end, {}).get(version, "")) for end in ends]
+        blocks = {each.network for each in pair if each and each.network.prefixlen == length}
+        fits = len(blocks) == 1 and all(pair)
+        cells += [str(each.ip) if each and fits else "" for each in pair]
+    return (*ends[0], *ends[1], *cells) if any(cells) else None
+
+
+def _cable_findings(
+    found: Sequence[tuple[End, End]], placed: Mapping[str, str], cables: Iterable[CableRow]
+) -> Iterator[Diagnostic]:
+    """Cables between placed devices that the plan has otherwise."""
+    if not found:
+        return
+    planned = {frozenset({(row.a_device, row.a_port), (row.b_device, row.b_port)}) for row in cables}
+    there = {
+        frozenset({(placed[a[0]], a[1]), (placed[b[0]], b[1])})
+        for a, b in found
+        if a[0] in placed and b[0] in placed
+    }
+    for words, wrong in (
+        ("not in the plan", there - planned),
+        ("not in the NetBox", planned - there),
+    ):
+        if wrong:
+            shown = [" to ".join(" ".join(end) for end in sorted(each)) for each in wrong]
+            more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+            told = f"{plural(len(shown), 'cable')} {words}: {', '.join(sorted(shown)[:_SHOWN])}{more}"
+            help_ = "Names of interfaces are those of the operating system that the spec names."
+            yield Diagnostic("FAB2151", Severity.WARNING, told, None, help_)
+
+
+def _told(message: str, help: str) -> Diagnostic:
+    return Diagnostic("FAB2150", Severity.WARNING, message, None, help)

@@ -1,0 +1,150 @@
+"""`fabricc import netbox`: tables of identities that a build takes, of lists as the API of a NetBox gives them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+from fabricc.compiler.compiled import compile_spec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.fabric.fabric import Fabric
+    from tests.cli.conftest import Fabricc, Ran
+
+SPEC = {
+    "cluster": "zone",
+    "gpus": {"model": "dgx-h100", "hosts": 16, "hosts_per_unit": 8},
+    "tors": {"model": "7060x6-64pe", "nos": "eos"},
+    "spines": {"model": "7060x6-64pe", "nos": "eos", "count": 2},
+    "priorities": {
+        "rdma": {"dscp": 26, "lossless": True},
+        "cnp": {"dscp": 48, "strict": True},
+        "default": {},
+    },
+    "addressing": {"family": "ipv4"},
+}
+ROLES = {"tor": "gpu-leaf", "spine": "gpu-spine"}
+
+
+def imported(fabricc: Fabricc, *words: object) -> Ran:
+    return fabricc("import", "netbox", *map(str, words))
+
+
+def written(folder: Path, **more: Any) -> Path:
+    path = folder / "cluster.yaml"
+    path.write_text(json.dumps(SPEC | more))
+    return path
+
+
+def device(name: str, role: str, index: int) -> dict[str, Any]:
+    return {
+        "id": index, "name": name, "role": {"id": 1, "name": role.title(), "slug": role},
+        "device_type": {"id": 1, "model": "X", "u_height": 1.0}, "rack": {"id": 3, "name": f"r{index:02d}"},
+        "position": 40.0, "primary_ip4": {"id": 9, "address": f"172.16.100.{index}/16"},
+        "custom_fields": {"asn": 4_210_000_000 + index},
+    }  # fmt: skip
+
+
+def address(text: str, name: str, interface: str, role: str | None = None) -> dict[str, Any]:
+    return {
+        "address": text, "role": {"value": role, "label": role} if role else None,
+        "assigned_object_type": "dcim.interface",
+        "assigned_object": {"name": interface, "device": {"name": name}},
+    }  # fmt: skip
+
+
+def end(name: str, interface: str) -> list[dict[str, Any]]:
+    return [{"object_type": "dcim.interface", "object": {"name": interface, "device": {"name": name}}}]
+
+
+def export(folder: Path, fabric: Fabric) -> dict[str, str]:
+    """What a NetBox would say of the fabric under names of its own; computed name -> that name."""
+    named = {
+        fabric.name(at): f"dc1-{at.tier.value}-{number}" for number, at in enumerate(fabric.switch_ids(), 1)
+    }
+    devices = [device(named[fabric.name(at)], ROLES[at.tier.value], number)
+               for number, at in enumerate(fabric.switch_ids(), 1)]  # fmt: skip
+    devices += [device("pdu-1", "pdu", 99), device("su001-host01", "gpu-server", 98)]
+    loopbacks = [address(f"10.128.77.{number}/32", name, "Loopback0", "loopback")
+                 for number, name in enumerate(named.values(), 1)]  # fmt: skip
+    cables, links = [], []
+    spine_cables = [cable for cable in fabric.cables() if cable.kind == "spine"]
+    for number, cable in enumerate(spine_cables):
+        a, b = (named[cable.a_device], cable.a_port), (named[cable.b_device], cable.b_port)
+        cables.append({"a_terminations": end(*a), "b_terminations": end(*b)})
+        links += [
+            address(f"192.0.2.{2 * number % 256 + 1}/31", *a),
+            address(f"192.0.2.{2 * number % 256}/31", *b),
+        ]
+        if number == 3:
+            break
+    folder.mkdir()
+    for name, items in (("devices", devices), ("ip-addresses", loopbacks + links), ("cables", cables)):
+        (folder / f"{name}.json").write_text(
+            json.dumps({"count": len(items), "next": None, "results": items})
+        )
+    return named
+
+
+def test_an_export_becomes_tables_that_a_plan_takes(tmp_path: Path, fabricc: Fabricc) -> None:
+    spec = written(tmp_path)
+    plain = compile_spec(spec).fabric
+    named = export(tmp_path / "export", plain)
+    ran = imported(fabricc, tmp_path / "export", "--spec", spec)
+    assert ran.status == 0, ran.err
+    rows = {row["device"]: row for row in csv.DictReader((tmp_path / "devices.csv").open())}
+    assert rows["spine02a"] == {
+        "device": "spine02a", "name": named["spine02a"], "asn": str(4_210_000_000 + len(named)),
+        "loopback4": f"10.128.77.{len(named)}", "loopback6": "", "management": f"172.16.100.{len(named)}",
+        "rack": f"r{len(named):02d}", "unit": "40", "height": "1",
+    }  # fmt: skip
+    assert rows["su001-host01"]["rack"] == "r98"
+    assert rows["su001-host01"]["management"] == ""
+    found = compile_spec(written(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"}))
+    assert found.sound, [each.message for each in found.diagnostics]
+    assert {found.fabric.name(at) for at in found.fabric.switch_ids()} == set(named.values())
+    ports = [port for at in list(found.fabric.switch_ids())[-2:] for port in found.fabric.switch(at).ports]
+    assert sum((port.ipv4 or "").startswith("192.0.2.") for port in ports) == 4
+
+
+def test_what_has_no_place_is_told(tmp_path: Path, fabricc: Fabricc) -> None:
+    spec = written(tmp_path)
+    export(tmp_path / "export", compile_spec(spec).fabric)
+    cables = json.loads((tmp_path / "export/cables.json").read_text())["results"]
+    cables[0]["a_terminations"][0]["object"]["name"] = "Ethernet99/1"
+    (tmp_path / "export/cables.json").write_text(json.dumps(cables))
+    told = imported(fabricc, tmp_path / "export", "--spec", spec).err
+    assert "FAB2150: 1 device of role 'pdu' without a place" in told
+    assert "FAB2151: 1 cable not in the plan: " in told
+    assert "Ethernet99/1" in told
+
+
+def test_a_role_is_told_its_tier(tmp_path: Path, fabricc: Fabricc) -> None:
+    spec = written(tmp_path)
+    (tmp_path / "one.json").write_text(json.dumps({"devices": [device("box-1", "gpu-a", 1)]}))
+    told = imported(fabricc, tmp_path / "one.json", "--spec", spec).err
+    assert "role 'gpu-a'" in told
+    imported(fabricc, tmp_path / "one.json", "--spec", spec, "--role", "gpu-a=spine")
+    assert "spine01a,box-1," in (tmp_path / "devices.csv").read_text()
+    assert imported(fabricc, tmp_path / "one.json", "--role", "gpu-a=leaf").status == 2
+
+
+def test_what_is_no_export_is_refused(tmp_path: Path, fabricc: Fabricc) -> None:
+    for text in (
+        "",
+        "[",
+        "[]",
+        "{}",
+        '{"devices": 3}',
+        '{"devices": {"results": [3, {"name": []}]}}',
+        "[" * 100_000,
+    ):
+        (tmp_path / "one.json").write_text(text)
+        ran = imported(fabricc, tmp_path / "one.json", "--spec", written(tmp_path))
+        assert "Traceback" not in ran.err
+        assert ran.status in (0, 1)
+    (tmp_path / "one.json").write_text("{")
+    assert "FAB2149" in imported(fabricc, tmp_path / "one.json").err
