@@ -12,7 +12,7 @@ from fabricc.compiler.netbox import tables_of
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.model import TierName
 from fabricc.front.spec.netbox import read_export
-from fabricc.tree.file import write_file
+from fabricc.tree.file import make_folder, write_file
 
 
 @click.group()
@@ -51,6 +51,7 @@ def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) 
         return exit_status(compiled.diagnostics)
     tables = tables_of(export, compiled.planned, stated)
     output.tell(tables.findings, "text", {})
+    make_folder(folder or spec.parent)
     for key, text in (("devices", tables.devices), ("links", tables.links)):
         if text:
             target = (folder or spec.parent) / f"{key}.csv"

@@ -41,7 +41,7 @@ def manifest_inputs(compiled: Compiled) -> dict[str, str]:
     named = {
         *spec.catalog_files,
         *overlays,
-        *spec.identities.values(),
+        *spec.identity_files,
         spec.infiniband and spec.infiniband.guids,
     }
     files = {

@@ -94,9 +94,8 @@ def _named(text: bytes) -> Iterator[str]:
     if spec is None:
         return iter(())
     guids = spec.infiniband and spec.infiniband.guids
-    tables = [file for each in (spec, *spec.networks.values()) for file in each.identities.values()]
     overlays = (entry.file for entry in spec.overlays)
-    names = (*spec.catalog_files, *overlays, *tables, *((guids,) if guids else ()))
+    names = (*spec.catalog_files, *overlays, *spec.identity_files, *((guids,) if guids else ()))
     return (name for name in names if _below(name))
 
 

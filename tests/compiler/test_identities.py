@@ -155,3 +155,21 @@ def test_two_networks_share_no_given_name(tmp_path: Path) -> None:
     assert wrong.message == (
         "a switch of another network has the name of a switch of network 'storage': 'storage-spine01a'"
     )
+
+
+def test_a_given_link_keeps_out_of_the_pools_of_another_network(tmp_path: Path) -> None:
+    plain = compiled(tmp_path).fabric
+    cable = next(each for each in plain.cables() if each.kind == "spine")
+    up = ",".join((cable.a_device, cable.a_port, cable.b_device, cable.b_port))
+    (tmp_path / "links.csv").write_text(
+        f"a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n{up},10.200.0.0,10.200.0.1\n"
+    )
+    tier = {"model": "sn4700", "nos": "sonic"}
+    storage = {
+        "tors": tier | {"oversubscription": 2.0},
+        "spines": tier | {"count": 2},
+        "priorities": {"default": {}},
+    }
+    found = compiled(tmp_path, identities={"links": "links.csv"}, networks={"storage": storage})
+    (wrong,) = [each for each in found.diagnostics if each.code == "FAB3123"]
+    assert wrong.message.endswith("10.200.0.0 belongs to network 'storage'")

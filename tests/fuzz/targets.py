@@ -249,6 +249,43 @@ def _open_policy(arena: Arena, data: bytes) -> None:
         arena.fabricc("diff", other, lab / "cluster.yaml", "-j", "1", "--format", format_, *words)
 
 
+def _open_identities(arena: Arena, data: bytes) -> None:
+    lab = arena.labs["frr"]
+    arena.put(lab / "given.csv", data)
+    named = "".join(f"identities: {{{key}: given.csv}}\n" for key in [_chosen(data, "devices", "links")])
+    arena.put(lab / "named.yaml", (lab / "cluster.yaml").read_bytes() + named.encode())
+    with arena.unchanged():
+        arena.fabricc("validate", lab / "named.yaml", "--format", _chosen(data, *FORMATS))
+        arena.fabricc("plan", lab / "named.yaml", "--places", lab / "given.csv")
+
+
+def _identities(arena: Arena) -> list[bytes]:
+    cables = (arena.labs["frr"] / "build/lab/plan/cabling.csv").read_text().split("\n")
+    ends = [",".join(row.split(",")[1:5]) for row in cables if row.startswith("spine,")]
+    return [
+        b"device,name,asn,loopback4,management,rack,unit\n"
+        b"spine01a,east,4210000001,10.128.7.7,172.16.9.9,r1,3\nsu001-tor1a,,65001,,172.16.9.8/16,r1,4\n",
+        f"a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n{ends[0]},192.0.2.0,192.0.2.1\n".encode(),
+    ]
+
+
+def _open_netbox(arena: Arena, data: bytes) -> None:
+    lab = arena.labs["frr"]
+    arena.put(lab / "netbox.json", data)
+    arena.fabricc("import", "netbox", lab / "netbox.json", "--spec", lab / "cluster.yaml", "-o", arena.out)
+
+
+def _netbox(_arena: Arena) -> list[bytes]:
+    return [
+        b'{"devices": {"results": [{"name": "leaf-1", "role": {"slug": "leaf"}, "rack": {"name": "r1"},'
+        b'"position": 4.0, "primary_ip4": {"address": "172.16.9.9/16"}, "custom_fields": {"asn": 65001}}]},'
+        b'"ip-addresses": [{"address": "10.128.7.7/32", "role": {"value": "loopback"}, "assigned_object":'
+        b'{"name": "lo0", "device": {"name": "leaf-1"}}}], "cables": [{"a_terminations": [{"object":'
+        b'{"name": "swp1", "device": {"name": "leaf-1"}}}], "b_terminations": [{"object":'
+        b'{"name": "swp1", "device": {"name": "spine01a"}}}]}]}'
+    ]
+
+
 def _open_access(arena: Arena, data: bytes) -> None:
     lab = arena.labs["frr"]
     arena.put(lab / "fabricc-access.yaml", data)
@@ -699,6 +736,8 @@ TARGETS = {
         Target("template", "text", lambda _: [*_some((ROOT / "templates").glob("*/*.j2"))], _open_template, 80),
         Target("policy", "yaml", lambda _: [*map(str.encode, _examples("policy"))], _open_policy, 19),
         Target("access", "yaml", _accesses, _open_access, 43),
+        Target("identities", "text", _identities, _open_identities, 60),
+        Target("netbox", "json", _netbox, _open_netbox, 40),
         Target("guids", "yaml", _guids, _open_guids, 25),
         Target("ibnetdiscover", "text", _topologies, _open_found, 31),
         Target("manifest", "json", lambda arena: [(tree / "manifest.json").read_bytes() for tree in _trees(arena)],

@@ -198,5 +198,5 @@ def test_the_kinds_are_those_that_the_product_opens() -> None:
 
     assert {f"config:{name}" for name in nos.names()} <= TARGETS.keys() | {"config:openconfig"}
     schema = json.loads((Path(__file__).parents[2] / "schemas/cluster.schema.json").read_text())
-    named = {key for key in ("catalog", "overlays", "policy") if key in schema["properties"]}
-    assert named == {"catalog", "overlays", "policy"}
+    named = {key for key in ("catalog", "overlays", "policy", "identities") if key in schema["properties"]}
+    assert named == {"catalog", "overlays", "policy", "identities"}

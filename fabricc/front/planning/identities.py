@@ -83,7 +83,8 @@ def _given(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnost
                 if pool
                 else "has no meaning: there is no such pool"
             )
-            help_ = "Filters and gateways go by that block: widen it, or give an address in it."
+            inside = "Filters and gateways go by that block: widen it, or give an address in it."
+            help_ = inside if pool else "Leave it empty, or let `addressing.family` have both."
             findings.append(
                 _error("FAB3124", f"{KINDS[kind]} {address} of {row.device} {why}", row, kind, help_)
             )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from netaddr import IPNetwork
 
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
 from fabricc.fabric.addresses import ASN_BLOCK
@@ -24,7 +25,6 @@ from fabricc.front.spec.semantics import PRIVATE_ASNS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.fabric import Fabric
@@ -89,6 +89,7 @@ def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator
     yield from _addresses(specs, fabrics)
     yield from _ways_out(specs, fabrics)
     yield from shared_ends(specs)
+    yield from _given_links(specs, fabrics)
     yield from _asns(specs, fabrics)
     yield from _ports(specs, fabrics)
     named = any(group.host_names or group.racks for group in specs[0].gpus.groups)
@@ -120,6 +121,35 @@ def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Itera
             )
         if version != reach[0] or last > reach[1]:
             reach = (version, last, index, name)
+
+
+def _given_links(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+    """FAB3122 and FAB3123: a given link has addresses that another network gives, or computes from its pools."""
+    owners: dict[int, int] = {}
+    for index, spec in enumerate(specs):
+        others = [
+            (at, pool)
+            for at, fabric in enumerate(fabrics)
+            for pool in fabric.addresses.pools().values()
+            if at != index
+        ]
+        for row in spec.given_links:
+            for column, ends in (("a_ipv4", row.ipv4), ("a_ipv6", row.ipv6)):
+                if ends[0] is None or ends[1] is None:
+                    continue
+                first, version = min(int(ends[0]), int(ends[1])), ends[0].version
+                inside = (
+                    at
+                    for at, pool in others
+                    if pool.version == version and first - pool.first in range(1 << pool.bits)
+                )
+                given = owners.setdefault(first, index)
+                owner = given if given != index else next(inside, None)
+                if owner is not None:
+                    told = f"{' '.join(row.a)}: {ends[0]} belongs to {_whose(fabrics[owner])}"
+                    code = "FAB3122" if given != index else "FAB3123"
+                    help_ = "Give a block that no other network has."
+                    yield Diagnostic(code, Severity.ERROR, told, row.positions[column], help_)
 
 
 def _path(name: str) -> KeyPath:

@@ -377,6 +377,11 @@ class ClusterSpec:
     positions: Mapping[KeyPath, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def identity_files(self) -> tuple[str, ...]:
+        """The tables of identities that it names, those of further networks too."""
+        return tuple(file for each in (self, *self.networks.values()) for file in each.identities.values())
+
     def position(self, *path: str | int) -> Position:
         """The place of a value, or of the nearest enclosing one that the file has."""
         for length in range(len(path), 0, -1):

@@ -154,7 +154,7 @@ def copy_spec(copy: Path, spec: ClusterSpec, lock_text: str) -> None:
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
     overlays = (entry.file for entry in spec.overlays)
-    for name in (origin.name, *spec.catalog_files, *overlays, *spec.identities.values()):
+    for name in (origin.name, *spec.catalog_files, *overlays, *spec.identity_files):
         target = (copy / name).resolve()
         if not target.is_relative_to(copy.resolve()):
             raise LabError("FAB8014", f"the file {name} lies outside the folder of the spec")
