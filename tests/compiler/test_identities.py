@@ -116,7 +116,15 @@ def test_explain_tells_of_a_device_which_of_its_values_are_given(tmp_path: Path)
     found = asked(with_tables(tmp_path), "leaf-r07-u42")
     assert ("given name", "identities.devices, line 2; computed: su001-tor1a") in found.details
     by_fact = {each.name: each for each in found.statements}
-    assert "identities.devices su001-tor1a asn" in [each.key for each in by_fact["bgp/asn"].origins]
+    for fact, column in (
+        ("bgp/asn", "asn"),
+        ("system/hostname", "name"),
+        ("loopback/ipv4", "loopback4"),
+        ("management/address", "management"),
+    ):
+        (origin,) = by_fact[fact].origins
+        assert origin.key == f"identities.devices su001-tor1a {column}"
+        assert not by_fact[fact].formulas
 
 
 def test_a_changed_table_is_another_input_of_the_build(tmp_path: Path) -> None:

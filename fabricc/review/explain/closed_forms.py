@@ -79,6 +79,11 @@ def _loopback(version: int) -> Callable[[Subject, str, Value], Closed]:
     return form
 
 
+def _name(subject: Subject, _path: str, _value: Value) -> Closed:
+    at = _switch(subject)
+    return Closed((), (), given_origins(subject.plan, at, "name")) if at else Closed()
+
+
 def _asn(subject: Subject, _path: str, _value: Value) -> Closed:
     at = _switch(subject)
     return _asn_of(subject, at) if at else Closed()
@@ -288,6 +293,7 @@ FORMS: dict[str, Callable[[Subject, str, Value], Closed]] = {
     "loopback4": _loopback(4),
     "loopback6": _loopback(6),
     "management": _management,
+    "name": _name,
     "maximum_paths": _maximum_paths,
     "maximum_prefixes": _maximum_prefixes,
     "own_prefix": _own_prefix,

@@ -12,6 +12,7 @@ from fabricc.fabric.model import Host
 from fabricc.fabric.paths import matching
 from fabricc.front.planning.quality import worksheets
 from fabricc.review.explain.closed_forms import Closed, closed_form
+from fabricc.review.explain.given import DOCS, RULE, TABLES
 from fabricc.review.explain.model import Origin, Source, Statement
 from fabricc.review.explain.origins import catalog_origin
 
@@ -56,6 +57,8 @@ class Explainer:
         if rule is None:
             return Statement(path, shown, _UNRULED, planned=off, waist=held, also=also)
         closed = closed_form(rule.formula, subject, path, value or "") if rule.formula else Closed()
+        if given := tuple(each for each in closed.origins if each.key.startswith(TABLES)):
+            return Statement(path, shown, RULE, (), (), given, off, held, also, DOCS)
         steps = (*closed.steps, *self._steps(rule, subject, path))
         words = subject.words(path)
         text = rule.text.format_map(words)

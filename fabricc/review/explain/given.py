@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 RULE = "The spec's table of identities gives it, in the place of the computed one."
 DOCS = "fabricc docs identity"
+TABLES = "identities."
+"""What the keys of origins in the tables begin with."""
 _USES = {
     "asn": "ASN",
     "loopback4": "loopback; also its BGP router ID",
@@ -33,7 +35,7 @@ def given_origins(plan: PlanSources, at: SwitchId, kind: str) -> tuple[Origin, .
     if row is None or getattr(row, kind) is None:
         return ()
     position = row.positions[kind]
-    return (Origin(Source.SPEC, f"identities.devices {name} {kind}", "", position, plan.snippet(position)),)
+    return (Origin(Source.SPEC, f"{TABLES}devices {name} {kind}", "", position, plan.snippet(position)),)
 
 
 def explain_given(
@@ -82,7 +84,7 @@ def _link(plan: PlanSources, text: str) -> Explanation | None:
             own, far = (row.a, row.b) if str(ends[0]) == text else (row.b, row.a)
             device, other = (fabric.name(switches[name]) for name in (own[0], far[0]))
             position = row.positions[f"a_ipv{version}"]
-            origin = Origin(Source.SPEC, "identities.links", "", position, plan.snippet(position))
+            origin = Origin(Source.SPEC, f"{TABLES}links", "", position, plan.snippet(position))
             details = (("device", device), ("port", own[1]), ("far end", f"{other} {far[1]}"))
             statement = Statement("address", text, RULE, (), (), (origin,), docs=DOCS)
             title = f"link of {device} {own[1]} to {other} {far[1]}"
