@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.documents.document import clip
 from fabricc.base.foreign.text import csv_text
 from fabricc.fabric.given import Identities
 from fabricc.fabric.model import TierName
@@ -30,6 +31,7 @@ _WORDS = (
 )
 """Words of roles -> tier, in the order in which they are tried."""
 _SHOWN = 10
+_LONGEST = 200
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -110,7 +112,7 @@ def _placed(
         else:
             strangers[each.role or "none"] += 1
     findings = [
-        _told(f"{plural(count, 'device')} of role {role!r} without a place: no tier is called so, or it is full",
+        _told(f"{plural(count, 'device')} of role {clip(role)!r} without a place: no tier is called so, or it is full",
               "Name the tier with `--role ROLE=TIER` if they are its switches.")
         for role, count in sorted(strangers.items())
     ]  # fmt: skip
@@ -140,8 +142,8 @@ def _row(
     if not switch:
         return name, "", "", "", "", "", *place
     primary = _interface(device.primary)
-    inside = primary is not None and primary.ip in ip_network(str(fabric.addresses.management))
-    management = str(primary.ip) if primary and inside else ""
+    networks = [ip_network(str(each.pool)) for each in fabric.addresses.management]
+    management = str(primary.ip) if primary and any(primary.ip in each for each in networks) else ""
     own = [text for text in loopbacks if text != management]
     first4, first6 = (next((text for text in own if (":" in text) is six), "") for six in (False, True))
     given = device.name.lower() if device.name != name else ""
@@ -177,7 +179,7 @@ def _cable_findings(
         ("not in the NetBox", planned - there),
     ):
         if wrong:
-            shown = [" to ".join(" ".join(end) for end in sorted(each)) for each in wrong]
+            shown = [clip(" to ".join(" ".join(end) for end in sorted(each)), _LONGEST) for each in wrong]
             more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
             told = f"{plural(len(shown), 'cable')} {words}: {', '.join(sorted(shown)[:_SHOWN])}{more}"
             help_ = "Names of interfaces are those of the operating system that the spec names."

@@ -75,8 +75,8 @@ def _given(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnost
     ):
         address: Address | None = getattr(row, kind)
         offsets[kind] = None if address is None else _offset(pool, address)
-        inside = (offsets[kind] or 0) % out_of_band.size
-        unusable = kind == "management" and inside in (0, out_of_band.size - 1)
+        within = (offsets[kind] or 0) % out_of_band.size
+        unusable = kind == "management" and within in (0, out_of_band.size - 1)
         if address is not None and (offsets[kind] is None or unusable):
             why = (
                 f"is no address for a device in {key} {pool}"

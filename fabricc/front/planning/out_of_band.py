@@ -112,7 +112,10 @@ def _named(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _taken(network: ManagementNetwork, text: str, reserved: int) -> bool:
-    """Whether an address is where a switch's could be, past the reserved ones of its subnet; not for a name, or an address of the other IP version."""
+    """Whether an address is where a switch's could be, past the reserved ones of its subnet.
+
+    Not for a name, or an address of the other IP version.
+    """
     try:
         address = ip_address(text)
     except ValueError:

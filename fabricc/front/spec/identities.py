@@ -135,7 +135,11 @@ def _devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[De
     for line in lines:
         device = line.cells.get("device", "")
         if (other := first.setdefault(device, line)) is not line or not device:
-            told = f"{device} stands in line {other.start.line} already" if device else "no device is named"
+            told = (
+                f"{clip(device)} stands in line {other.start.line} already"
+                if device
+                else "no device is named"
+            )
             findings.append(_wrong("FAB2148", told, line.start, "Give each device one line."))
             continue
         read = _Cells(line, findings)

@@ -253,3 +253,20 @@ def test_a_mixture_never_collides_and_growth_renumbers_nothing(data: st.DataObje
     if not refused:
         assert grown.fabric is not None
         assert identity(found.fabric).items() <= identity(grown.fabric).items()
+
+
+def test_a_given_management_address_is_in_the_network_of_its_switch(tmp_path: Path) -> None:
+    """Where there are several management networks, each switch answers behind the gateway of its own."""
+    several = {"network": "172.16.0.0/16", "networks": [{"network": "172.20.0.0/16", "tier": "spine"}]}
+    found = fabric_with(tmp_path, "device,management\nspine01a,172.20.9.9\n", management=several)
+    assert switch(found, "spine01a").management.address == "172.20.9.9/16"
+    _, told = planned_with(tmp_path, "device,management\nspine01a,172.16.9.9\n", management=several)
+    assert [each.split(" | ")[0] for each in told] == [
+        "devices.csv:2:10 FAB3124 management address 172.16.9.9 of spine01a is no address for a device in "
+        "management.networks[0] 172.20.0.0/16"
+    ]
+
+
+def test_a_gateway_is_no_given_management_address(tmp_path: Path) -> None:
+    found, _ = planned_with(tmp_path, "device,management\nspine01a,172.16.0.1\n")
+    assert "FAB3025" in {each.code for each in found.diagnostics}
