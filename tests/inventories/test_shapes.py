@@ -93,6 +93,12 @@ def spec_of(nos: str, shape: str) -> dict[str, Any]:
     return found
 
 
+def written(folder: Path, nos: str, shape: str) -> Path:
+    path = folder / "cluster.yaml"
+    path.write_text(json.dumps(spec_of(nos, shape)))
+    return path
+
+
 def way_out(nos: str, at: str, local: str) -> dict[str, Any]:
     """A link at the last cage of a switch, undivided."""
     model = load_catalog()[0].switches[BOXES[nos]]
@@ -126,9 +132,7 @@ def listed(text: str) -> Iterator[str]:
 @pytest.mark.parametrize("nos", BOXES)
 def test_it_is_built_proved_cabled_labelled_and_told_to_jobs(nos: str, shape: str, tmp_path: Path) -> None:
     spec = spec_of(nos, shape)
-    path = tmp_path / "cluster.yaml"
-    path.write_text(json.dumps(spec))
-    compiled = compile_spec(path)
+    compiled = compile_spec(written(tmp_path, nos, shape))
     assert [each.message for each in compiled.diagnostics if each.severity is Severity.ERROR] == []
     result = compiled.write(tmp_path / "build", jobs=1)
     assert [each.message for each in result.diagnostics if each.severity is Severity.ERROR] == []

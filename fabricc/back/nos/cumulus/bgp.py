@@ -468,7 +468,7 @@ class _Bgp(File):
             for hop, scope in entries(route, "via").items()
         }
         kinds = {hop: hop if hop == BLACKHOLE else f"ipv{6 if ':' in hop else 4}-address" for hop in hops}
-        if hops == kinds and (BLACKHOLE not in hops or len(hops) == 1):
+        if hops and hops == kinds and (BLACKHOLE not in hops or len(hops) == 1):
             self.put(
                 f"static_route[{prefix}]", static_text(hop for hop in hops if hop != BLACKHOLE), route.line
             )
