@@ -84,6 +84,9 @@ ROWS = [
     # the table has 16,384 endpoints on 768 switches of eight planes, and 65,536 on 5,120 of three tiers
     ("MPFT", DEEPSEEK, superpod(2048, gpus={"wiring": "rail-only"}), 512, 256, 0, 16384, 16384, 0),
     ("FT3", DEEPSEEK, superpod(8192, cores={"model": "sn5400", "nos": "frr"}), 2048, 2048, 1024, 65536, 65536, 65536),
+    # the comparison has 16,384 GPUs in three tiers; the counts are those of 64-port switches at full bandwidth
+    ("T29", HPN + ", table 1", superpod(2048, cores={"model": "sn5400", "nos": "frr"}),
+     512, 512, 256, 16384, 16384, 16384),
     ("T12 by rail", NV_B300, b300(512, wiring="rail-only"), 128, 64, 0, 4096, 4096, 0),
     ("T13 by rail", NV_B300, b300(1024, wiring="rail-only"), 256, 128, 0, 8192, 8192, 0),
 ]  # fmt: skip
@@ -193,3 +196,23 @@ def test_an_astral_pod_has_64k_gpus_and_equal_bandwidth_in_every_tier() -> None:
     assert counts["spine_cables"] == counts["core_cables"] == 65_536
     assert counts["host_cables"] * 200 == counts["spine_cables"] * 400
     assert fabric_of(astral(65 * 128)).shape.pods == 2
+
+
+@pytest.mark.parametrize(
+    ("host", "box", "ports"),
+    [("dgx-a100", "7060dx5-64s", 400), ("hgx-8gpu", "sn5600", 800)],
+    ids=["T27 MegaScale, NSDI 2024", "T28 Barre"],
+)
+def test_groups_of_64_servers_on_8_tors_in_three_tiers_of_equal_bandwidth(
+    host: str, box: str, ports: int
+) -> None:
+    """A switch port is two NICs' cables: 32 ports down to 64 servers, 32 up, 512 NICs a group, over 10,000 GPUs."""
+    tier = {"model": box, "nos": "frr"}
+    gpus = {"model": host, "hosts": 1280, "hosts_per_unit": 64}
+    fabric = fabric_of(document(gpus=gpus, tors=tier, spines=tier, cores=tier))
+    counts, tor = fabric.counts(), fabric.tor_layouts[0]
+    assert counts["gpus"] == counts["host_cables"] == 20 * 512 > 10_000
+    assert (counts["tors"], counts["spine_cables"]) == (20 * 8, 20 * 256)
+    assert counts["core_cables"] == counts["spine_cables"]
+    assert len({tor.slots[slot].cage for slot in tor.down}) == len(tor.up) == 32
+    assert {tor.slots[slot].speed_gbps for slot in tor.up} == {ports}
