@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from math import ceil
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.joining import fits, reach_of
 from fabricc.catalog.optics import lane_gbps
 from fabricc.catalog.reach import reaches
+from fabricc.compiler.materials import Joint
 from fabricc.compiler.racks import spot
 
 if TYPE_CHECKING:
@@ -47,7 +49,8 @@ def bill_rows(found: Materials, spares: Fraction) -> Iterator[tuple[object, ...]
 
 def label_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[object, ...]]:
     """Two labels for each link, the lower end first; a cable is called by its lower end, so that no name moves."""
-    for row, modules, cable in found.joints:
+    outside = (Joint(row, (None, None), None) for row in found.outside)
+    for row, modules, cable in chain(found.joints, outside):
         lower, upper = (row.a_device, row.a_port), (row.b_device, row.b_port)
         bought = (cable.title, cable.number) if cable else ("", "")
         for end, near, far, module in (("a", lower, upper, modules[0]), ("b", upper, lower, modules[1])):

@@ -81,12 +81,14 @@ class Materials:
         joints: every link in the order of the cabling plan.
         lacking: links that nothing joins, by what they have in common.
         torn: kind of link -> cages whose children need different modules.
+        outside: links that leave the fabric; what joins their ends is not known, as the far one is not.
     """
 
     bill: Counter[Item] = field(default_factory=Counter)
     joints: list[Joint] = field(default_factory=list)
     lacking: Counter[Lack] = field(default_factory=Counter)
     torn: Counter[str] = field(default_factory=Counter)
+    outside: list[CableRow] = field(default_factory=list)
 
 
 def materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
@@ -118,6 +120,7 @@ def materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
             found.joints.append(Joint(row, (None, None), None))
             continue
         found.joints.append(_joint(row, lower, upper, way, metres, found, counted, inserted))
+    found.outside += [way.link.cable for exits in fabric.external.exits.values() for way in exits.values()]
     return found
 
 
@@ -129,6 +132,7 @@ def together(parts: Iterable[Materials]) -> Materials:
         whole.joints += part.joints
         whole.lacking += part.lacking
         whole.torn += part.torn
+        whole.outside += part.outside
     return whole
 
 

@@ -13,14 +13,13 @@ from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
 from fabricc.fabric.links import cable_rows
 from fabricc.fabric.model import Direction, TierName
-from fabricc.fabric.shape import CableRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.shape import PortLayout, SwitchId
+    from fabricc.fabric.shape import CableRow, PortLayout, SwitchId
     from fabricc.front.planning.quality import Sheet
 
 ADDRESSES = ("device", "interface", "family", "address", "peer", "peer_interface")
@@ -222,9 +221,7 @@ def _cables(fabric: Fabric, at: SwitchId) -> Iterator[CableRow]:
     exits = fabric.external.at(fabric.name(at)) if fabric.external.exits else {}
     for port in fabric.switch(at).ports if exits else ():
         if port.name in exits:
-            link = exits[port.name].link
-            ends = (link.at, link.port, link.peer, link.peer_port)
-            yield CableRow(*ends, link.speed_gbps, link.medium, link.cable_m, "external")
+            yield exits[port.name].link.cable
 
 
 def cabling_rows(fabric: Fabric) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.routing import PrefixRule, StaticRoute
+from fabricc.fabric.shape import CableRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,6 +42,12 @@ class ExternalLink:
     remote4: str | None
     ipv6: str | None
     remote6: str | None
+
+    @property
+    def cable(self) -> CableRow:
+        """Its row of the cabling plan, the switch's end first."""
+        ends = (self.at, self.port, self.peer, self.peer_port)
+        return CableRow(*ends, self.speed_gbps, self.medium, self.cable_m, "external")
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,7 +285,7 @@ class SwitchId:
 
 @dataclass(frozen=True, slots=True)
 class CableRow:
-    """One cable of the cabling plan; `a` is the lower end. `kind` is `host`, `spine` or `core`."""
+    """One cable of the cabling plan; `a` is the lower end. `kind` is `host`, `spine`, `core` or `external`."""
 
     a_device: str
     a_port: str
