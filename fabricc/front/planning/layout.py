@@ -53,14 +53,19 @@ def ports_at(model: SwitchModel, speed_gbps: int) -> int:
 
 def cages_for(model: SwitchModel, block: Block, start: int = 0) -> int | None:
     """Position after the last cage that a block needs when it starts at cage position `start`; None if it runs out."""
-    left, position = block.count, start
+    left, position = block.count, 0
     if left <= 0:
         return start
-    for position, (_, group) in enumerate(cages(model)):
-        if position >= start and (use := breakout(group, block.speed_gbps)):
-            left -= use.children
-            if left <= 0:
-                return position + 1
+    for group in model.cages:
+        if not group.fabric:
+            continue
+        first = max(start - position, 0)
+        if group.count > first and (use := breakout(group, block.speed_gbps)):
+            needed = -(-left // use.children)
+            if needed <= group.count - first:
+                return position + first + needed
+            left -= (group.count - first) * use.children
+        position += group.count
     return None
 
 

@@ -8,7 +8,7 @@ from fabricc.base.values import dataclass
 from fabricc.front.planning import topology
 from fabricc.front.planning.attachments import attachments, leader, refuse_apart
 from fabricc.front.planning.beside import CrowdedError, placed_beside, remedied
-from fabricc.front.planning.layout import Block, arrange, cages_for, ports_at, speeds
+from fabricc.front.planning.layout import Block, cages_for, ports_at, speeds
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.planes import planes_of
 from fabricc.front.planning.units import units_of
@@ -216,7 +216,8 @@ def largest_unit(spec: ClusterSpec, tor: SwitchModel, speed: int, up_gbps: int, 
         uplinks = spec.tors.uplinks or topology.uplinks_needed(
             links * speed, spec.tors.oversubscription or 1.0, up_gbps
         )
-        if arrange(tor, Block(speed, links + spec.tors.reserved_ports), Block(up_gbps, uplinks)):
+        end = cages_for(tor, Block(speed, links + spec.tors.reserved_ports))
+        if end is not None and cages_for(tor, Block(up_gbps, uplinks), end) is not None:
             return hosts
     return 0
 
