@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from io import StringIO
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.resolver import VersionedResolver
 from yaml import YAMLError as ScanError
@@ -17,6 +19,7 @@ from fabricc.base.documents.reader import parse_yaml
 from fabricc.front.spec.trivia import put_back, taken_out
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from fabricc.base.documents.document import Document, KeyPath
@@ -37,7 +40,7 @@ def canonical(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
     keys, quotes, numbers as written and anchors stay. The result is read again: unless it holds the same value and
     the same comments it is refused with FAB0041. Laying out the result changes nothing more.
     """
-    plain = _TRAILING.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+    plain = _plain(text)
     document = parse_yaml(plain, file)
     if not document.usable or any(d.severity is Severity.ERROR for d in document.diagnostics):
         return text, document.diagnostics
@@ -63,6 +66,28 @@ def _whole(text: str, document: Document) -> str | None:
     return whole if same and _comments(whole) == _comments(text) else None
 
 
+def edited(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
+    """A YAML text, which can be read, in its canonical layout with other values; comments stay with what stays.
+
+    Args:
+        text: the text.
+        file: what it is called.
+        changes: path -> value, a mapping of plain values, or None for a key that goes; the path above it is there.
+    """
+    plain = _plain(text)
+    before = parse_yaml(plain, file).positions
+    trivia = taken_out(plain, before)
+    bare = _laid_out(trivia.text, trivia.opened, changes)
+    after = parse_yaml(bare, file).positions
+    trivia.above = {path: found for path, found in trivia.above.items() if path in after}
+    trivia.beside = {path: found for path, found in trivia.beside.items() if path in after}
+    return put_back(trivia, bare, {path: at for path, at in before.items() if path in after}, after)
+
+
+def _plain(text: str) -> str:
+    return _TRAILING.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+
+
 def first_difference(before: str, after: str) -> int:
     """The first line, from 1, at which two texts differ."""
     old, new = before.splitlines(), after.splitlines()
@@ -85,8 +110,10 @@ def _comments(text: str) -> Counter[str]:
     return Counter(comment.rstrip() for comment in _COMMENT.findall(text))
 
 
-def _laid_out(text: str, opened: AbstractSet[KeyPath]) -> str:
-    """The text, which has neither comments nor blank lines, laid out."""
+def _laid_out(
+    text: str, opened: AbstractSet[KeyPath], changes: Mapping[KeyPath, object] = MappingProxyType({})
+) -> str:
+    """The text, which has neither comments nor blank lines, laid out, with other values where they are given."""
 
     class AsWritten(VersionedResolver):
         """Takes every plain scalar for text, so that it is written as it was read."""
@@ -103,9 +130,25 @@ def _laid_out(text: str, opened: AbstractSet[KeyPath]) -> str:
     yaml.indent(mapping=_INDENT, sequence=2 * _INDENT, offset=_INDENT)
     out = StringIO()
     tree = yaml.load(text)
+    for path, value in changes.items():
+        _change(tree, path, value)
     _unfold(tree, (), 0, opened)
     yaml.dump(tree, out)
     return out.getvalue()
+
+
+def _change(node: Any, path: KeyPath, value: object) -> None:
+    """Write a value into a tree in which every plain scalar is text."""
+    for part in path[:-1]:
+        node = node[part]
+    if value is None:
+        node.pop(path[-1], None)
+    elif isinstance(value, dict):
+        section = CommentedMap((key, str(each)) for key, each in value.items())
+        section.fa.set_flow_style()
+        node[path[-1]] = section
+    else:
+        node[path[-1]] = str(value)
 
 
 def _unfold(node: Any, path: KeyPath, column: int, opened: AbstractSet[KeyPath]) -> None:
