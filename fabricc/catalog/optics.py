@@ -204,6 +204,15 @@ def host_ends(model: HostModel) -> tuple[End, ...]:
     return ()
 
 
+def cage_of(model: HostModel, ends: tuple[End, ...], nic: int, on_nic: int) -> tuple[str, int]:
+    """Which cage a port of a NIC is in, and which of its children it is."""
+    for number, rails in enumerate(model.cages):
+        if nic in rails:
+            return f"cage{number}", rails.index(nic)
+    children = ends[0].use.children if ends else 1
+    return f"{nic}.{on_nic // children}", on_nic % children
+
+
 def _flat(form: str) -> str:
     """The form on a NIC, where the heat sink is the card's."""
     return "osfp-rhs" if form == "osfp" else form

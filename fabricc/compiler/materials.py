@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from fabricc.base.values import dataclass
 from fabricc.catalog.joining import fits, number_of, part_for, shortest
 from fabricc.catalog.model import Breakout
-from fabricc.catalog.optics import End, cage_form, host_ends, plugs
+from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, plugs
 from fabricc.fabric import links
 from fabricc.fabric.naming import host_port_name
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
     from fabricc.catalog.joining import Fit
-    from fabricc.catalog.model import HostModel, SwitchModel
+    from fabricc.catalog.model import SwitchModel
     from fabricc.catalog.optics import Assembly, Part, Transceiver
-    from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import CableRow
+    from fabricc.fabric.fabric import CableKind, Fabric
+    from fabricc.fabric.shape import CableRow, Slot
+    from fabricc.front.planning.figures import Ends
 
 Line = TypeVar("Line", bound="Hashable")
 
@@ -136,6 +137,43 @@ def together(parts: Iterable[Materials]) -> Materials:
     return whole
 
 
+def of_kind(
+    kind: str, lower: tuple[End, ...], upper: tuple[End, ...], cable: CableKind, ends: Ends
+) -> Counter[Item]:
+    """What all links of a kind are made of where they are alike, without walking over them.
+
+    Args:
+        kind: of the links.
+        lower: what the cages at the lower ends may be.
+        upper: the same at the upper ends.
+        cable: what lies between them.
+        ends: how many links and cages there are.
+    """
+    both = [found[0].use.children if found else 1 for found in (lower, upper)]
+    alone = max(both) == 1 or ends.lower == ends.upper == ends.links // max(both)
+    way = _way(lower, upper, cable.medium, cable.length_m, alone)
+    if way is None:
+        return Counter({Item("missing", kind, cable.medium, length_m=cable.length_m): ends.links})
+    fit, near, far = way
+    heads = ends.upper if fit.split > 0 else ends.lower
+    if fit.cable is not None:
+        return Counter({_cable(fit.cable, fit.split, near, far, cable.length_m, kind): heads})
+    bill: Counter[Item] = Counter()
+    for module, end, cages in ((fit.near, near, ends.lower), (fit.far, far, ends.upper)):
+        if module is not None:
+            bill[_module(module, end, cable.length_m, kind)] += cages
+    head = fit.far if fit.split > 0 else fit.near
+    fibres = heads * len(head.connectors) if fit.split and head is not None else fit.per_child * ends.links
+    bill[_fibre(fit, near, far, cable.length_m, kind)] += fibres
+    return bill
+
+
+def port_end(model: SwitchModel, slot: Slot, protocol: str = "ethernet") -> End:
+    """A port of a switch as one end of a link."""
+    form = _forms(model)[slot.cage]
+    return End(form, Breakout(slot.children, slot.speed_gbps, slot.lanes), model.vendor, protocol)
+
+
 def _first(ends: tuple[End, ...]) -> End | None:
     return ends[0] if ends else None
 
@@ -184,18 +222,9 @@ def _host_sides(fabric: Fabric, protocol: str, bill: Counter[Item]) -> dict[tupl
         if name not in fabric.guests:
             bill[Item("host", "host", model.title, model.vendor)] += 1
         for port, nic, on_nic in ports[unit.group]:
-            cage, child = _cage_of(model, ends[unit.group], nic, on_nic)
+            cage, child = cage_of(model, ends[unit.group], nic, on_nic)
             sides[name, port] = Side(Plug(name, f"{fabric.network}{cage}"), child, ends[unit.group], "host")
     return sides
-
-
-def _cage_of(model: HostModel, ends: tuple[End, ...], nic: int, on_nic: int) -> tuple[str, int]:
-    """Which cage a port of a NIC is in, and which of its children it is."""
-    for number, rails in enumerate(model.cages):
-        if nic in rails:
-            return f"cage{number}", rails.index(nic)
-    children = ends[0].use.children if ends else 1
-    return f"{nic}.{on_nic // children}", on_nic % children
 
 
 def _way(

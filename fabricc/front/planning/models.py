@@ -34,6 +34,12 @@ class Models:
     spine: SwitchModel | None
     core: SwitchModel | None
 
+    @property
+    def switches(self) -> dict[TierName, SwitchModel]:
+        """By tier, of those that there are."""
+        tiers = (TierName.TOR, self.tor), (TierName.SPINE, self.spine), (TierName.CORE, self.core)
+        return {tier: model for tier, model in tiers if model is not None}
+
 
 class Asked(NamedTuple):
     """A tier above the ToRs as the spec asks for it, and its model."""

@@ -45,7 +45,7 @@ def islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Di
                 replace(wanted, gpus=replace(spec.gpus, groups=(changed,))),
                 -(-group.hosts // per_unit),
             )
-        if layer := _joined(wanted, known, units):
+        if layer := joined(wanted, known, units):
             keys = f"`gpus.hosts_per_unit: {per_unit}` and " if per_unit != group.hosts_per_unit else ""
             remedies.append(
                 f"{keys}`spines: {{model: {tier.model}, nos: …}}` joins {plural(units, 'unit')} by "
@@ -62,7 +62,7 @@ def islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Di
     )
 
 
-def _joined(spec: ClusterSpec, models: Models, units: int) -> topology.SpineLayer | None:
+def joined(spec: ClusterSpec, models: Models, units: int) -> topology.SpineLayer | None:
     """The spines of a spec with so many units, or None where they cannot be."""
     if models.spine is None or spec.spines is None:
         return None
@@ -119,7 +119,7 @@ def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: Bottom, tors: i
         return ""
     units = tors // bottom.sides
     apart = replace(spec, gpus=replace(spec.gpus, rails_apart=True))
-    layer = _joined(apart, models, units)
+    layer = joined(apart, models, units)
     return f"`wiring: rail-only` fits: per rail {units} ToRs and {layer.count} spines." if layer else ""
 
 

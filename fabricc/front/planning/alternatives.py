@@ -1,0 +1,384 @@
+"""Other shapes for the same hosts: unit size, switch models, tiers, planes and ratio, those first that none betters.
+
+Closed forms size every candidate, and tell what it takes and gives. Of those that no other betters each is planned; one
+that the planner refuses is dropped, and what it hid is looked at again. So few are planned, and all that are listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import TierName
+from fabricc.front.planning.attachments import attachments, splits
+from fabricc.front.planning.figures import Filled, figures, filled, forwarded
+from fabricc.front.planning.layout import ports_at, speeds
+from fabricc.front.planning.models import Models, UnfitError, models_of, nos_release
+from fabricc.front.planning.refusals import joined
+from fabricc.front.planning.shape import size
+from fabricc.front.planning.tors import largest_unit, link_speed
+from fabricc.front.planning.units import capacity_units
+from fabricc.front.planning.uplinks import spread
+from fabricc.front.spec.gpus import ALL_RAILS
+from fabricc.front.spec.lock import EMPTY_LOCK
+from fabricc.front.spec.model import NosChoice, Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from fractions import Fraction
+
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.catalog.model import Catalog, SwitchModel
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import Attachment
+    from fabricc.front.planning.figures import Figures, Sized
+    from fabricc.front.planning.models import Naming
+    from fabricc.front.spec.model import ClusterSpec
+
+    Changes = dict[KeyPath, object]
+    """Path of a key -> what a spec says there instead; None where the key goes."""
+    Measures = tuple[Fraction | int, ...]
+    Price = Callable[["Candidate"], Fraction | None]
+    """What a candidate costs; None where that is not known."""
+
+RATIOS = (1.0, 2.0)
+"""Oversubscription of ToRs that is tried beside the spec's own."""
+PLANES = (1, 2, 4, 8)
+_KEYS = ("model", "nos", "oversubscription", "count", "uplinks", "units_per_pod", "uplink_gbps", "n_minus_1")
+"""Of a tier, as a spec names them, what an alternative may say otherwise."""
+LARGEST_TOR = 2
+"""Times the bandwidth of the spec's ToR that another may have: chassis stand at the end of a row, not in a rack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A shape in closed form.
+
+    Attributes:
+        spec: what says it. `changes`: what of the given spec that changes.
+        models, sized, figures: what it is made of, and how much.
+        own: of models that the spec names.
+        fabric: its plan, where there is one already.
+    """
+
+    spec: ClusterSpec
+    changes: Changes
+    models: Models
+    sized: Sized
+    figures: Figures
+    own: bool
+    fabric: Fabric | None = None
+
+    def judged(self, price: Fraction | None = None) -> Measures:
+        """What it is judged by."""
+        return criteria(self.figures, sum(group.hosts for group in self.spec.gpus.groups), price)
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A shape that was planned."""
+
+    candidate: Candidate
+    fabric: Fabric
+
+
+class Alternatives(NamedTuple):
+    """The shapes worth a look, and how many more there are: that others better, and that have no price."""
+
+    best: tuple[Alternative, ...]
+    bettered: int
+    unpriced: int
+
+
+class _Switches(NamedTuple):
+    """The model of ToRs and that of all tiers above, with the systems they run."""
+
+    tor: SwitchModel
+    above: SwitchModel
+    tor_nos: NosChoice
+    above_nos: NosChoice
+
+
+def alternatives(
+    found: Iterable[Candidate], planner: Callable[[ClusterSpec], Fabric | None], price: Price | None = None
+) -> Alternatives:
+    """Those that no other betters, and those of the spec's own models that no other of these betters, each planned.
+
+    Args:
+        found: what there is to choose from.
+        planner: the fabric of a spec, as a new one; None where there is none, or where it could not be built.
+        price: where cost counts, what a shape costs.
+    """
+    costs = [(each, price(each) if price else None) for each in found]
+    known = [(each.judged(cost), each) for each, cost in costs if not price or cost is not None]
+    pool = dict(
+        enumerate(sorted(known, key=lambda entry: (entry[0], entry[1].figures.cut, -entry[1].figures.room)))
+    )
+    planned: dict[int, Fabric] = {}
+    while True:
+        own = {at: measures for at, (measures, each) in pool.items() if each.own}
+        front = sorted({*best({at: measures for at, (measures, _) in pool.items()}), *best(own)})
+        for at in front:
+            each = pool[at][1]
+            fabric = planned.get(at) or each.fabric or planner(each.spec)
+            if fabric is not None:
+                planned[at] = fabric
+        if all(at in planned for at in front):
+            listed = tuple(Alternative(pool[at][1], planned[at]) for at in front)
+            return Alternatives(listed, len(pool) - len(front), len(costs) - len(known))
+        pool = {at: entry for at, entry in pool.items() if at in planned or at not in front}
+
+
+def criteria(found: Figures, hosts: int, price: Fraction | None = None) -> Measures:
+    """What a shape is judged by, less is better: ratio, cost, optics, cables, GPUs that a loss cuts off, and less room.
+
+    The cost is the price, or where none is given the switches and what they forward together. What decides nothing by
+    itself counts in steps: the ratio in quarters, GPUs cut off and room for growth in doublings.
+    """
+    cost = (found.boxes, found.switch_gbps) if price is None else (price, 0)
+    room = (found.room // hosts).bit_length()
+    return ceil(4 * found.ratio), *cost, found.optics, found.cables, found.cut.bit_length(), -room
+
+
+def betters(one: Measures, other: Measures) -> bool:
+    """Whether one is no worse than the other in anything, and better in something."""
+    return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
+
+
+def best(measures: Mapping[int, Measures]) -> list[int]:
+    """The keys, which are in the order of the measures, of those that none betters; of equal ones the first."""
+    front: list[int] = []
+    for at, mine in measures.items():
+        if not any(measures[other] == mine or betters(measures[other], mine) for other in front):
+            front.append(at)
+    return front
+
+
+def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
+    """The shape that a spec has."""
+    switches = {tier: each.model for tier, each in fabric.tiers.items()}
+    models = Models(fabric.host_models, *map(switches.get, TierName))  # type: ignore[arg-type]
+    units = [
+        Filled(unit.coordinate, unit.group, len(unit.hosts)) for unit in fabric.units.values() if unit.hosts
+    ]
+    counted = figures(spec, models.hosts, fabric.attachments, switches, fabric, fabric.tor_links, units)
+    return Candidate(spec, {}, models, fabric, counted, own=True, fabric=fabric)
+
+
+def candidates(
+    spec: ClusterSpec,
+    catalog: Catalog,
+    naming: Naming,
+    apart: Collection[str] = (),
+) -> Iterator[Candidate]:
+    """Every sensible shape for the hosts of a spec that closed forms can size; none unless they are `wired_alike`.
+
+    Args:
+        spec: the spec.
+        catalog: the models that there are.
+        naming: what is to be known of network operating systems.
+        apart: models that stand for themselves; of others with the same ports one does for all.
+
+    Raises:
+        UnfitError: the catalog lacks a model that the spec names.
+    """
+    models = models_of(spec, catalog)
+    named = {model.name for model in models.switches.values()}
+    seen: set[tuple[object, ...]] = set()
+    for planes in _planes(spec, models):
+        for chosen in _switches(spec, models, catalog, naming, planes, apart):
+            known = Models(models.hosts, chosen.tor, chosen.above, chosen.above)
+            for tiers, ratio in product((1, 2, 3), _ratios(spec)):
+                wanted, changes = _with_switches(spec, chosen, tiers, planes, ratio)
+                for per_unit in _unit_sizes(wanted, known):
+                    sized, more = _with_units(wanted, per_unit)
+                    found = _candidate(sized, changes | more, known, catalog, named)
+                    if found is None:
+                        continue
+                    key = (chosen.tor.name, chosen.above.name if tiers > 1 else "", found.sized.shape)
+                    if key not in seen:
+                        seen.add(key)
+                        yield found
+
+
+def wired_alike(attached: Sequence[Attachment]) -> bool:
+    """Whether the hosts of all groups are on every rail of units of their own, which is what closed forms count."""
+    first = attached[0]
+    wiring = first.rails, first.nic_ports, first.rails_per_tor
+    return all(
+        (each.rails, each.nic_ports, each.rails_per_tor) == wiring and each.sets == 1 and each.beside is None
+        for each in attached
+    )
+
+
+def _candidate(
+    spec: ClusterSpec, changes: Changes, known: Models, catalog: Catalog, named: AbstractSet[str]
+) -> Candidate | None:
+    """The shape of a spec, or None where there is none."""
+    models = replace(
+        known, spine=known.spine if spec.spines else None, core=known.core if spec.cores else None
+    )
+    units = tuple(filled(spec))
+    if spec.spines is None and len(units) > 1:
+        return None
+    try:
+        attached = attachments(spec, models)
+        wanted = max(len(units), capacity_units(spec, models.hosts, attached))
+        if not wired_alike(attached) or (spec.spines and not spec.cores and not joined(spec, models, wanted)):
+            return None
+        sized = size(spec, models, len(units), wanted, {}, catalog)
+    except UnfitError:
+        return None
+    links = spread(spec, sized, EMPTY_LOCK).links if spec.spines else (0,) * len(models.hosts)
+    counted = figures(spec, models.hosts, attached, models.switches, sized, links, units)
+    used = {model.name for model in models.switches.values()}
+    return Candidate(spec, changes, models, sized, counted, used <= named)
+
+
+def _switches(
+    spec: ClusterSpec, models: Models, catalog: Catalog, naming: Naming, planes: int, apart: Collection[str]
+) -> Iterator[_Switches]:
+    """The spec's own models, then one model for all tiers, then its ToRs below another model of the same system."""
+    wished = spec.spines or spec.tors
+    own = _Switches(models.tor, models.spine or models.tor, spec.tors.nos, wished.nos)
+    yield own
+    slowest = min(_host_gbps(models, planes), default=0)
+    for model in _distinct(catalog, own.tor, spec.tors.nos.name, slowest, apart):
+        if (system := _system(spec, naming, spec.tors.nos, model)) is None:
+            continue
+        if forwarded(model) <= LARGEST_TOR * forwarded(own.tor):
+            yield _Switches(model, model, system, system)
+        if system.name == spec.tors.nos.name:
+            yield _Switches(own.tor, model, spec.tors.nos, system)
+
+
+def ports(model: SwitchModel, slowest: int = 0) -> tuple[tuple[int, int], ...]:
+    """(speed, ports) of a model, of speeds that count."""
+    return tuple((speed, ports_at(model, speed)) for speed in sorted(speeds(model)) if speed >= slowest)
+
+
+def alike(model: SwitchModel, catalog: Catalog) -> tuple[str, ...]:
+    """Other models with as many ports of every speed."""
+    switches = ((name, catalog.switches[name]) for name in catalog.switches)
+    return tuple(name for name, other in switches if name != model.name and ports(other) == ports(model))
+
+
+def _distinct(
+    catalog: Catalog, own: SwitchModel, nos: str, slowest: int, apart: Collection[str]
+) -> Iterator[SwitchModel]:
+    """One of all models with the same ports, none slower: the spec's own, else of its maker or its system."""
+    found: dict[tuple[object, ...], SwitchModel] = {}
+    fastest = max(speeds(own))
+    switches = [own, *(catalog.switches[name] for name in catalog.switches if name != own.name)]
+    for model in sorted(switches, key=lambda each: (each.vendor != own.vendor, nos not in each.nos)):
+        if model.nos and max(speeds(model), default=0) >= fastest:
+            found.setdefault((model.name,) if model.name in apart else ports(model, slowest), model)
+    yield from found.values()
+
+
+def _system(spec: ClusterSpec, naming: Naming, wished: NosChoice, model: SwitchModel) -> NosChoice | None:
+    """What runs on a model: as the spec names it, of another release, or the first of the catalog's."""
+    others = (NosChoice(name, None) for name in (wished.name, *model.nos) if name in naming.names())
+    choices = (wished, *others)
+    return next((each for each in choices if nos_release(spec, naming, each, model, [], "tors")), None)
+
+
+def _host_gbps(models: Models, planes: int) -> Iterator[int]:
+    """Speeds of the ports of NICs that are spread over so many planes."""
+    for model in models.hosts:
+        yield from (speed for count, speed in splits(model).items() if count % planes == 0)
+
+
+def _planes(spec: ClusterSpec, models: Models) -> Iterator[int]:
+    """Numbers of planes that the ports of every NIC can be spread over, the spec's own first."""
+    for planes in dict.fromkeys((spec.planes, *PLANES)):
+        if all(any(count % planes == 0 for count in splits(model)) for model in models.hosts):
+            yield planes
+
+
+def _ratios(spec: ClusterSpec) -> tuple[float, ...]:
+    return tuple(dict.fromkeys((spec.tors.oversubscription or 1.0, *RATIOS)))
+
+
+def _with_switches(
+    spec: ClusterSpec, chosen: _Switches, tiers: int, planes: int, ratio: float
+) -> tuple[ClusterSpec, Changes]:
+    """The spec with these models and tiers, without the counts that it pins for others."""
+    tors = replace(spec.tors, model=chosen.tor.name, nos=chosen.tor_nos, oversubscription=ratio, uplinks=None)
+    spines, cores = (
+        replace(
+            old or Tier(chosen.above.name, chosen.above_nos),
+            model=chosen.above.name, nos=chosen.above_nos, count=None, uplinks=None, units_per_pod=None, pods=(),
+        )
+        for old in (spec.spines, spec.cores)
+    )  # fmt: skip
+    if tiers == 3:
+        spines = replace(spines, oversubscription=spines.oversubscription or 1.0)
+    else:
+        spines = replace(spines, oversubscription=None, uplink_gbps=None, n_minus_1=False)
+    if tiers == 1:
+        tors = replace(tors, oversubscription=None, uplink_gbps=None, n_minus_1=False)
+    above = spines if tiers > 1 else None, cores if tiers > 2 else None
+    changes: Changes = {("planes",): planes} if planes != spec.planes else {}
+    sections = ("tors", spec.tors, tors), ("spines", spec.spines, above[0]), ("cores", spec.cores, above[1])
+    for key, old, new in sections:
+        changes |= _changed(key, old, new)
+    return replace(spec, tors=tors, spines=above[0], cores=above[1], planes=planes), changes
+
+
+def _changed(key: str, old: Tier | None, new: Tier | None) -> Iterator[tuple[KeyPath, object]]:
+    """What a section says otherwise."""
+    if new is None or old is None:
+        if new is not old:
+            yield (key,), new and {"model": new.model, "nos": _word(new.nos)}
+        return
+    for name in _KEYS:
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield (key, name), _word(after) if isinstance(after, NosChoice) else after or None
+
+
+def _word(nos: NosChoice) -> str:
+    return f"{nos.name}-{nos.release}" if nos.release else nos.name
+
+
+def _unit_sizes(spec: ClusterSpec, models: Models) -> Iterator[int]:
+    """Hosts of a unit: the spec's own, the most that fit, powers of two, and as many as fill the last unit best."""
+    group, *others = spec.gpus.groups
+    if others or (*group.path, "racks") in spec.positions:
+        yield group.hosts_per_unit
+        return
+    if spec.spines is None:
+        yield group.hosts
+        return
+    try:
+        attached = attachments(spec, models)[0]
+        up_gbps = link_speed(spec, models.tor, models.spine or models.tor, spec.tors.uplink_gbps, "tors")
+    except UnfitError:
+        return
+    most = largest_unit(spec, models.tor, attached.gbps, up_gbps, attached.rails_per_tor)
+    if most := min(most, group.hosts):
+        power = 1 << most.bit_length() - 1
+        even = -(-group.hosts // -(-group.hosts // most))
+        sizes = (group.hosts_per_unit, most, power, even)
+        yield from dict.fromkeys(each for each in sizes if 0 < each <= most)
+
+
+def _with_units(spec: ClusterSpec, per_unit: int) -> tuple[ClusterSpec, Changes]:
+    """The spec with units of so many hosts; without spines all are behind one ToR."""
+    group, *others = spec.gpus.groups
+    gpus = spec.gpus
+    changes: Changes = {}
+    if spec.spines is None and not gpus.rails_apart and gpus.rails_per_tor != ALL_RAILS:
+        gpus = replace(gpus, rails_per_tor=ALL_RAILS)
+        changes["gpus", "rails_per_tor"] = ALL_RAILS
+    if per_unit != group.hosts_per_unit:
+        groups = (replace(group, hosts_per_unit=per_unit), *others)
+        gpus = replace(gpus, groups=groups)
+        key = "hosts_per_rack" if (*group.path, "hosts_per_rack") in spec.positions else "hosts_per_unit"
+        changes[*group.path, key] = per_unit
+    return replace(spec, gpus=gpus), changes

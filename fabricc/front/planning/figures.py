@@ -1,0 +1,256 @@
+"""What a shape takes and gives, in closed form: switches, optics, cables, idle ports, room, ratio, GPUs cut off."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from fabricc.catalog.joining import FIBRES
+from fabricc.catalog.optics import cage_of, host_ends
+from fabricc.fabric.model import TierName
+from fabricc.front.planning.layout import ports_at, speeds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.catalog.model import HostModel, SwitchModel
+    from fabricc.fabric.fabric import CableKind
+    from fabricc.fabric.shape import Attachment, PortLayout, Shape
+    from fabricc.front.spec.model import ClusterSpec
+
+
+class Sized(Protocol):
+    """A shape with the layouts that realise it: of a plan, or before there is one."""
+
+    @property
+    def shape(self) -> Shape:
+        """The counts."""
+        ...
+
+    @property
+    def tor_layouts(self) -> tuple[PortLayout, ...]:
+        """By host group."""
+        ...
+
+    @property
+    def spine_layout(self) -> PortLayout:
+        """Of every spine."""
+        ...
+
+    @property
+    def core_layout(self) -> PortLayout | None:
+        """Of every core."""
+        ...
+
+
+class Filled(NamedTuple):
+    """A unit with hosts: its coordinate, its host group, and how many hosts there are."""
+
+    coordinate: int
+    group: int
+    hosts: int
+
+
+class Ends(NamedTuple):
+    """Links of one kind, and the cages that they are plugged into at their lower and upper ends."""
+
+    links: int
+    lower: int
+    upper: int
+
+
+class Figures(NamedTuple):
+    """What a shape takes and gives.
+
+    Attributes:
+        switches: by tier, ToRs first. `switch_gbps`: what the ports of all of them carry together.
+        ends: kind of link -> its links and cages.
+        optics: cages with a transceiver: those of links over fibre.
+        idle: ports of switches without a link.
+        room: hosts until a tier is full.
+        ratio: Gb/s of the hosts over those that reach the top, of full units and pods; 1 at the least.
+        cut: GPUs without a port once one part is lost.
+    """
+
+    switches: Mapping[TierName, int]
+    switch_gbps: int
+    ends: Mapping[str, Ends]
+    optics: int
+    idle: int
+    room: int
+    ratio: Fraction
+    cut: int
+
+    @property
+    def boxes(self) -> int:
+        """Switches of all tiers."""
+        return sum(self.switches.values())
+
+    @property
+    def cables(self) -> int:
+        """Links of all kinds."""
+        return sum(each.links for each in self.ends.values())
+
+
+def figures(
+    spec: ClusterSpec,
+    hosts: Sequence[HostModel],
+    attached: Sequence[Attachment],
+    models: Mapping[TierName, SwitchModel],
+    sized: Sized,
+    links: Sequence[int],
+    units: Sequence[Filled],
+) -> Figures:
+    """The figures of a shape.
+
+    Args:
+        spec: the spec that has it.
+        hosts: host group index -> model.
+        attached: likewise, how its hosts are attached.
+        models: of the switches of each tier.
+        sized: the shape.
+        links: host group index -> links of its ToRs to each spine.
+        units: those that there are.
+    """
+    shape = sized.shape
+    switches = {TierName.TOR: len(units) * shape.tors_per_unit}
+    if shape.spines:
+        switches[TierName.SPINE] = shape.pods * shape.planes * shape.spines
+    if shape.cores:
+        switches[TierName.CORE] = shape.port_planes * shape.cores
+    layouts = {TierName.SPINE: sized.spine_layout, TierName.CORE: sized.core_layout}
+    ports = sum(shape.tors_per_unit * len(sized.tor_layouts[unit.group].slots) for unit in units)
+    ports += sum(
+        count * len(layout.slots) for tier, count in switches.items() if (layout := layouts.get(tier))
+    )
+    ends = {"host": _host_ends(hosts, attached, sized, units)}
+    if shape.spines:
+        ends["spine"] = _spine_ends(sized, links, units)
+    if shape.cores and sized.core_layout is not None:
+        into = shape.pods * shape.rail_planes * shape.spines_per_core_group * shape.links_per_core
+        ends["core"] = Ends(
+            switches[TierName.SPINE] * shape.spine_uplinks,
+            switches[TierName.SPINE] * _cages(sized.spine_layout, sized.spine_layout.up),
+            switches[TierName.CORE] * _cages(sized.core_layout, sized.core_layout.down[:into]),
+        )
+    kinds: Mapping[str, CableKind] = {kind: getattr(spec.cables, kind) for kind in ends}
+    taken = ends["host"].links + 2 * sum(each.links for kind, each in ends.items() if kind != "host")
+    return Figures(
+        switches=switches,
+        switch_gbps=sum(count * forwarded(models[tier]) for tier, count in switches.items()),
+        ends=ends,
+        optics=sum(each.lower + each.upper for kind, each in ends.items() if kinds[kind].medium in FIBRES),
+        idle=ports - taken,
+        room=_room(spec, models[TierName.TOR], sized, units),
+        ratio=_ratio(sized),
+        cut=max(_cut(hosts[unit.group], shape, unit.hosts) for unit in units),
+    )
+
+
+def forwarded(model: SwitchModel) -> int:
+    """What the ports of a switch carry together at the speed that gives most, Gb/s."""
+    return max((speed * ports_at(model, speed) for speed in speeds(model)), default=0)
+
+
+def _cages(layout: PortLayout, used: Iterable[int]) -> int:
+    return len({layout.slots[slot].cage for slot in used})
+
+
+def _host_ends(
+    hosts: Sequence[HostModel], attached: Sequence[Attachment], sized: Sized, units: Sequence[Filled]
+) -> Ends:
+    shape, links, lower, upper = sized.shape, 0, 0, 0
+    for (group, count), number in Counter((unit.group, unit.hosts) for unit in units).items():
+        model, layout = hosts[group], sized.tor_layouts[group]
+        ends = host_ends(model)
+        nics = {
+            cage_of(model, ends, *attached[group].nic(rail, port))[0]
+            for rail in range(shape.rails)
+            for port in range(shape.nic_ports)
+        }
+        links += number * count * shape.rails * shape.nic_ports
+        lower += number * count * len(nics)
+        upper += number * shape.tors_per_unit * _cages(layout, layout.down[: count * shape.rails_per_tor])
+    return Ends(links, lower, upper)
+
+
+def _spine_ends(sized: Sized, links: Sequence[int], units: Sequence[Filled]) -> Ends:
+    shape, total, lower = sized.shape, 0, 0
+    parallel, sides = shape.links_per_spine, shape.tors_per_unit_plane
+    pods: dict[int, set[int]] = {}
+    for unit in units:
+        cables, up = links[unit.group], sized.tor_layouts[unit.group].up
+        used = [up[spine * parallel + cable] for spine in range(shape.spines) for cable in range(cables)]
+        total += shape.tors_per_unit * len(used)
+        lower += shape.tors_per_unit * _cages(sized.tor_layouts[unit.group], used)
+        pod, place = divmod(unit.coordinate, shape.units_per_pod)
+        first = place * sides * parallel
+        pods.setdefault(pod, set()).update(
+            sized.spine_layout.down[first + side * parallel + cable]
+            for side in range(sides)
+            for cable in range(cables)
+        )
+    upper = sum(_cages(sized.spine_layout, used) for used in pods.values()) * shape.planes * shape.spines
+    return Ends(total, lower, upper)
+
+
+def _room(spec: ClusterSpec, tor: SwitchModel, sized: Sized, units: Sequence[Filled]) -> int:
+    """Hosts until a tier is full: units that exist filled up, and further ones of the smallest group."""
+    shape, groups = sized.shape, spec.gpus.groups
+    if not shape.spines:
+        gbps = sized.tor_layouts[0].slots[sized.tor_layouts[0].down[0]].speed_gbps
+        return (ports_at(tor, gbps) - spec.tors.reserved_ports) // shape.rails_per_tor
+    present = sum(groups[unit.group].hosts_per_unit for unit in units)
+    smallest = min(group.hosts_per_unit for group in groups)
+    last = max(unit.coordinate for unit in units) + 1
+    return present + (capacity(sized) - last) * smallest
+
+
+def _ratio(sized: Sized) -> Fraction:
+    shape, found = sized.shape, Fraction(1)
+    if shape.spines:
+        down = max(_gbps(layout) for layout in sized.tor_layouts)
+        found *= max(Fraction(1), Fraction(down, shape.uplinks * shape.uplink_gbps))
+    if shape.cores:
+        up = shape.spine_uplinks * shape.core_link_gbps
+        found *= max(Fraction(1), Fraction(_gbps(sized.spine_layout), up))
+    return found
+
+
+def _gbps(layout: PortLayout) -> int:
+    """Bandwidth of the ports down without those kept free, Gb/s."""
+    served = layout.down[: len(layout.down) - layout.reserved]
+    return sum(layout.slots[slot].speed_gbps for slot in served)
+
+
+def _cut(model: HostModel, shape: Shape, hosts: int) -> int:
+    """GPUs without a port once a ToR is lost, or a NIC where each has several ports."""
+    shared = bool(model.gpus) and shape.rails > model.gpus and shape.rails % model.gpus == 0
+    nics, weight = (
+        (shape.rails // model.gpus, Fraction(1)) if shared else (1, Fraction(model.gpus, shape.rails))
+    )
+    if shape.nic_ports > 1:
+        return ceil(weight) if nics == 1 else 0
+    return ceil(hosts * (shape.rails_per_tor // nics) * weight)
+
+
+def capacity(sized: Sized) -> int:
+    """Units that the switches above the ToRs have ports for."""
+    shape, core = sized.shape, sized.core_layout
+    if not shape.cores or core is None:
+        return shape.units_per_pod
+    per_pod = shape.rail_planes * shape.spines_per_core_group * shape.links_per_core
+    return len(core.down) // per_pod * shape.units_per_pod
+
+
+def filled(spec: ClusterSpec) -> Iterator[Filled]:
+    """The units of a new fabric, in their order."""
+    coordinate = 0
+    for index, group in enumerate(spec.gpus.groups):
+        racks = [len(names) or group.hosts_per_unit for names in group.racks.values()]
+        whole, rest = divmod(group.hosts, group.hosts_per_unit)
+        for hosts in racks or [group.hosts_per_unit] * whole + [rest] * bool(rest):
+            yield Filled(coordinate, index, hosts)
+            coordinate += 1

@@ -1,0 +1,165 @@
+"""Other shapes for the same hosts: closed forms are what the planner plans, and what is listed no other betters."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.compiler.materials import materials
+from fabricc.front.planning import plan
+from fabricc.front.planning.alternatives import alternatives, betters, candidates, own_shape
+from fabricc.front.spec.canonical import edited
+from fabricc.front.spec.load import read_spec
+from fabricc.front.spec.lock import EMPTY_LOCK
+from fabricc.review.report.failures import failures
+from tests.front.planning.support import CATALOG, AnyNos, document, spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning.alternatives import Candidate
+    from fabricc.front.spec.model import ClusterSpec
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "one unit": {"gpus": {"hosts": 6, "hosts_per_unit": 8}},
+    "a last unit in part": {"gpus": {"hosts": 50, "hosts_per_unit": 16}},
+    "two ports to a NIC": {"gpus": {"model": "hgx-2x200", "hosts": 40, "hosts_per_unit": 16}},
+    "room declared": {"gpus": {"hosts": 48, "hosts_per_unit": 16, "capacity": 200}},
+    "three tiers": {"gpus": {"hosts": 72, "hosts_per_unit": 8}, "cores": {"model": "sn5400", "nos": "frr"}},
+    "racks": {"gpus": {"wiring": "rack", "hosts": None, "hosts_per_unit": None, "racks": 9, "hosts_per_rack": 2}},
+    "no spines": {"gpus": {"hosts": 4, "hosts_per_unit": 8, "rails_per_tor": 0}, "spines": None},
+    "two groups": {
+        "gpus": {"model": None, "hosts": None, "hosts_per_unit": None, "groups": [
+            {"name": "old", "model": "dgx-a100", "hosts": 20, "hosts_per_unit": 8},
+            {"name": "new", "model": "dgx-a100", "hosts": 9, "hosts_per_unit": 4},
+        ]},
+    },
+    "counts pinned": {"tors": {"uplinks": 32}, "spines": {"count": 32}},
+}  # fmt: skip
+
+
+def planner(spec: ClusterSpec) -> Fabric | None:
+    return plan(spec, CATALOG, EMPTY_LOCK, AnyNos()).fabric
+
+
+def found(spec: ClusterSpec, text: dict[str, Any]) -> list[Candidate]:
+    """Candidates of a few models, so that all of them can be planned."""
+    few = replace(
+        CATALOG, switches={name: CATALOG.switches[name] for name in ("sn5400", "sn5600", "sn4700", "7808r3")}
+    )
+    return list(candidates(spec, few, AnyNos()))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_is_listed_is_what_brute_force_finds(name: str) -> None:
+    text = document(**SHAPES[name])
+    pool = found(spec_of(text), text)
+    listed = alternatives(pool, planner)
+    assert listed.best
+    built = [each for each in pool if planner(each.spec) is not None]
+    assert_best(listed.best, built)
+    assert len(listed.best) + listed.bettered <= len(pool)
+
+
+def assert_best(listed: Any, built: list[Candidate]) -> None:
+    """The listed measures are those of the candidates that no other of all, or of the spec's own models, betters."""
+
+    def front(among: list[Candidate]) -> set[Any]:
+        measures = {each.judged() for each in among}
+        return {mine for mine in measures if not any(betters(other, mine) for other in measures)}
+
+    mine = [each for each in built if each.own]
+    assert {each.candidate.judged() for each in listed} == front(built) | front(mine)
+
+
+@pytest.mark.parametrize("refuses", [2, 3, 5])
+def test_what_a_refused_shape_hid_is_listed(refuses: int) -> None:
+    text = document(**SHAPES["a last unit in part"])
+    pool = found(spec_of(text), text)
+
+    def allowed(spec: ClusterSpec) -> bool:
+        return (len(spec.tors.model) + spec.planes + spec.gpus.groups[0].hosts_per_unit) % refuses != 0
+
+    picky: Callable[[ClusterSpec], Fabric | None] = lambda spec: planner(spec) if allowed(spec) else None  # noqa: E731
+    listed = alternatives(pool, picky)
+    assert_best(listed.best, [each for each in pool if picky(each.spec) is not None])
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_closed_forms_are_what_is_planned(name: str) -> None:
+    text = document(**SHAPES[name])
+    for each in found(spec_of(text), text):
+        if (fabric := planner(each.spec)) is None:
+            continue
+        figures, counts = each.figures, fabric.counts()
+        assert own_shape(each.spec, fabric).figures == figures
+        assert {tier.value + "s": count for tier, count in figures.switches.items()} == {
+            key: counts[key] for key in ("tors", "spines", "cores") if counts[key]
+        }
+        assert {kind: ends.links for kind, ends in figures.ends.items()} == {
+            kind: counts[f"{kind}_cables"] for kind in ("host", "spine", "core") if counts[f"{kind}_cables"]
+        }
+        assert figures.cut == max(lost.gpus_cut for lost in failures(fabric, hashed=False) if lost.device)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_optics_and_idle_ports_are_those_of_the_devices(name: str) -> None:
+    fibre = {"medium": "smf", "length_m": 40}
+    text = document(**SHAPES[name], cables={"host": fibre, "spine": fibre, "core": fibre})
+    for each in found(spec_of(text), text)[::9]:
+        if (fabric := planner(each.spec)) is None:
+            continue
+        idle = sum(not port.peer for at in fabric.switch_ids() for port in fabric.switch(at).ports)
+        assert each.figures.idle == idle
+        bought = materials(fabric)
+        if not bought.lacking and not bought.torn:
+            modules = sum(number for item, number in bought.bill.items() if item.item == "transceiver")
+            assert each.figures.optics == modules
+
+
+@pytest.mark.parametrize("name", ["one unit", "a last unit in part", "two ports to a NIC", "three tiers"])
+def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
+    text = document(**SHAPES[name])
+    for each in found(spec_of(text), text)[::3]:
+        first = plan(each.spec, CATALOG, EMPTY_LOCK, AnyNos())
+        if first.fabric is None or len(each.figures.switches) == 1:
+            continue
+        group = each.spec.gpus.groups[0]
+
+        def with_hosts(hosts: int, each: Candidate = each, group: Any = group) -> Fabric | None:
+            spec = replace(each.spec, gpus=replace(each.spec.gpus, groups=(replace(group, hosts=hosts),)))
+            assert each.models.spine is not None
+            counts = each.sized.shape
+            pinned = {"links_per_spine": counts.links_per_spine}
+            if counts.cores:
+                pinned |= {"units_per_pod": counts.units_per_pod, "links_per_core": counts.links_per_core,
+                           "spines_per_core_group": counts.spines_per_core_group}  # fmt: skip
+            grown = replace(EMPTY_LOCK, strides=pinned)
+            return plan(spec, CATALOG, grown, AnyNos()).fabric
+
+        room = each.figures.room
+        full = with_hosts(room)
+        if full is None:  # pools are smaller than that
+            continue
+        assert full.shape.spines == each.sized.shape.spines
+        assert full.shape.cores == each.sized.shape.cores
+        assert with_hosts(room + 1) is None
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
+    text = document(**SHAPES[name])
+    for each in alternatives(found(spec_of(text), text), planner).best:
+        changed = edited(json.dumps(text, indent=1), "spec.yaml", each.candidate.changes)
+        again = read_spec(changed.encode(), "spec.yaml")
+        assert again.spec is not None, [d.message for d in again.diagnostics]
+        fabric = planner(again.spec)
+        assert fabric is not None
+        assert (fabric.shape, fabric.counts()) == (each.fabric.shape, each.fabric.counts())
+        assert {tier: plan_.model.name for tier, plan_ in fabric.tiers.items()} == {
+            tier: plan_.model.name for tier, plan_ in each.fabric.tiers.items()
+        }
