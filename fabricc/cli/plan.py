@@ -63,6 +63,12 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
               help="Write what stands in every unit of every rack of --places into FILE, .csv.")  # fmt: skip
 @click.option("--spares", type=options.Share(), default="0%", show_default=True,
               help="Spare optics and cables on the bill, rounded up for each line.")  # fmt: skip
+@click.option("--alternatives", is_flag=True,
+              help="Show other shapes for the same hosts instead, those that no other betters.")  # fmt: skip
+@click.option("--prices", "prices_file", type=options.PATH, metavar="FILE",
+              help="Prices for --alternatives: a .csv with item, a model or part number, and price.")  # fmt: skip
+@click.option("--write", "write", type=(click.IntRange(1), options.PATH), metavar="SHAPE FILE",
+              help="Write the shape of that number of --alternatives as a spec into FILE.")  # fmt: skip
 @repin_option(
     "Plan with the fewest numbers of fabricc.lock changed that the spec has outgrown, or with just KEY."
 )
@@ -77,9 +83,16 @@ def command(
     places_file: Path | None,
     elevations_file: Path | None,
     spares: Fraction,
+    alternatives: bool,
+    prices_file: Path | None,
+    write: tuple[int, Path] | None,
     repin: tuple[str, ...] | None,
 ) -> int:
     """Show what SPEC becomes, without writing a configuration."""
+    if not alternatives and (prices_file or write):
+        raise click.UsageError(f"{'--prices' if prices_file else '--write'} needs --alternatives.")
+    if alternatives and (qos or any((csv_folder, picture, bom_file, labels_file, elevations_file))):
+        raise click.UsageError("--alternatives shows no plan: --write a shape, and ask for the rest of that.")
     for option, file, *endings in (
         ("--plot", picture, ".svg", ".png"), ("--bom", bom_file, ".csv", ".xlsx"),
         ("--labels", labels_file, ".csv"), ("--elevations", elevations_file, ".csv"),
@@ -88,7 +101,11 @@ def command(
             ends = "neither in " if len(endings) > 1 else "not in "
             raise click.BadParameter(f"{file} ends {ends}{' nor in '.join(endings)}", param_hint=option)
     wanted = bill.Wanted(bom_file, labels_file, elevations_file, places_file, spares)
-    compiled = compile_spec(spec, repin=repin)
+    compiled = compile_spec(spec, repin=repin, ethernet_only=alternatives)
+    if alternatives:
+        from fabricc.cli.alternatives import Wish, show  # few plans are asked for them
+
+        return show(compiled, Wish(prices_file, write), format_)
     if compiled.infiniband is not None:
         from fabricc.cli.plan_infiniband import show_plan  # no fabric of Ethernet needs it
 

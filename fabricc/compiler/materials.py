@@ -138,7 +138,7 @@ def together(parts: Iterable[Materials]) -> Materials:
 
 
 def of_kind(
-    kind: str, lower: tuple[End, ...], upper: tuple[End, ...], cable: CableKind, ends: Ends
+    kind: str, lower: tuple[End, ...], upper: tuple[End, ...], cable: CableKind, ends: Ends, parallel: int
 ) -> Counter[Item]:
     """What all links of a kind are made of where they are alike, without walking over them.
 
@@ -148,9 +148,9 @@ def of_kind(
         upper: the same at the upper ends.
         cable: what lies between them.
         ends: how many links and cages there are.
+        parallel: neighbouring links between the same two devices.
     """
-    both = [found[0].use.children if found else 1 for found in (lower, upper)]
-    alone = max(both) == 1 or ends.lower == ends.upper == ends.links // max(both)
+    alone = parallel % max(found[0].use.children if found else 1 for found in (lower, upper)) == 0
     way = _way(lower, upper, cable.medium, cable.length_m, alone)
     if way is None:
         return Counter({Item("missing", kind, cable.medium, length_m=cable.length_m): ends.links})

@@ -1,0 +1,230 @@
+"""`fabricc plan --alternatives`: other shapes for the same hosts as a table or JSON, and one of them as a spec."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from fabricc.base.diagnostics import FindingsError
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.screen import Line
+from fabricc.base.foreign.text import json_document
+from fabricc.catalog.load import load_catalog
+from fabricc.cli import output
+from fabricc.compiler.buildable import buildable
+from fabricc.compiler.naming import Naming
+from fabricc.compiler.prices import read_prices
+from fabricc.compiler.result import exit_status
+from fabricc.front.planning.alternatives import (
+    Alternatives,
+    alike,
+    alternatives,
+    betters,
+    candidates,
+    own_shape,
+    wired_alike,
+)
+from fabricc.front.planning.models import UnfitError
+from fabricc.front.spec.canonical import edited
+from fabricc.front.spec.document import dotted
+from fabricc.front.spec.load import read_spec
+from fabricc.review.report.failures import failures, hardest_single
+from fabricc.review.report.wording import percent, ratio
+from fabricc.tree.file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.foreign.text import Rendered
+    from fabricc.catalog.model import Catalog
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.prices import Prices
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning.alternatives import Alternative, Candidate
+    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.review.report.failure import Failure
+
+HEAD = (
+    "shape", "switches", "of each tier", "model", "hosts of a unit", "planes", "ratio", "optics", "cables",
+    "idle ports", "GPUs cut", "bandwidth left", "room, hosts",
+)  # fmt: skip
+
+
+class Wish(NamedTuple):
+    """What was asked for: the file with prices, and the number of a shape with the file to write it into."""
+
+    prices: Path | None
+    write: tuple[int, Path] | None
+
+
+class Row(NamedTuple):
+    """A shape that is shown: its number, 0 for that of the spec where it is none of the best, and what betters it."""
+
+    number: int
+    shape: Candidate
+    fabric: Fabric
+    price: Fraction | None
+    bettered_by: int = 0
+
+    @property
+    def own(self) -> bool:
+        """Whether it is that of the spec."""
+        return self.shape.fabric is not None
+
+
+def show(compiled: Compiled, wish: Wish, format_: str) -> int:
+    """Print the shapes, and write out the one that was asked for.
+
+    Raises:
+        click.BadParameter: there is no shape of that number.
+        FindingsError: FAB3163, the text of the spec does not take the changes.
+        EmitError: the file cannot be written.
+    """
+    spec, told = compiled.loaded, list(compiled.diagnostics)
+    if spec is None or spec.infiniband is not None:
+        output.tell(told, format_, compiled.sources)
+        return exit_status(told)
+    catalog, _ = load_catalog([compiled.path.parent / name for name in spec.catalog_files])
+    prices = read_prices(wish.prices, catalog) if wish.prices else None
+    planner = partial(buildable, folder=compiled.path.parent, catalog=catalog)
+    text, found = compiled.sources[str(compiled.path)], Alternatives((), 0, 0)
+    rows: tuple[Row, ...] = ()
+    told += prices.findings if prices else ()
+    if prices is None or not exit_status(prices.findings):
+        own = None
+        if compiled.planned is not None and not wired_alike(compiled.planned.attachments):
+            help_ = "Vary the spec by hand, or list the shapes of one with the hosts that have GPUs alone."
+            message = (
+                "hosts beside others, or on fewer ToRs than a unit has: their other shapes are not listed"
+            )
+            told.append(spec.warning("FAB3164", message, "gpus", help=help_))
+        elif compiled.planned is not None:
+            own = own_shape(spec, compiled.planned)
+        try:
+            others = candidates(spec, catalog, Naming(), prices.known if prices else ())
+            sized = [*([own] if own else ()), *others]
+        except UnfitError:  # among the findings already
+            sized = []
+        found = alternatives(sized, planner, prices.of if prices else None)
+        told += prices.lacking(each.candidate for each in found.best) if prices else ()
+        rows = _rows(found, own, prices)
+    if format_ == "json":
+        output.document(_json(rows, found, catalog, told))
+    else:
+        output.tell(told, "text", compiled.sources)
+        output.show(_shown(spec.cluster, rows, found, priced=prices is not None))
+    if wish.write is not None and exit_status(prices.findings if prices else ()) == 0:
+        number, file = wish.write
+        if not 1 <= number <= len(found.best):
+            raise click.BadParameter(f"there are shapes 1 to {len(found.best)}", param_hint="--write")
+        write_file(file, written(text, found.best[number - 1], planner).encode())
+        output.err(str(file))
+    return exit_status(told)
+
+
+def written(text: str, wanted: Alternative, planner: Callable[[ClusterSpec], Fabric | None]) -> str:
+    """The text of the spec with the shape that is wanted, read and planned again.
+
+    Raises:
+        FindingsError: FAB3163, it does not come out as that shape.
+    """
+    changed = edited(text, wanted.candidate.spec.file, wanted.candidate.changes)
+    spec = read_spec(changed.encode(), wanted.candidate.spec.file).spec
+    fabric = planner(spec) if spec else None
+    if fabric is None or (fabric.shape, fabric.counts()) != (wanted.fabric.shape, wanted.fabric.counts()):
+        keys = ", ".join(f"`{dotted(path)}: {value}`" for path, value in wanted.candidate.changes.items())
+        message = "the spec does not take this shape where other keys hang on those that change"
+        raise FindingsError("FAB3163", message, f"Write it by hand: {keys}.")
+    return changed
+
+
+def _rows(found: Alternatives, own: Candidate | None, prices: Prices | None) -> tuple[Row, ...]:
+    """The shapes in their order; that of the spec last where it is none of the best."""
+
+    def price(shape: Candidate) -> Fraction | None:
+        return prices.of(shape) if prices else None
+
+    rows = [
+        Row(at, each.candidate, each.fabric, price(each.candidate)) for at, each in enumerate(found.best, 1)
+    ]
+    if own is not None and own.fabric is not None and not any(row.own for row in rows):
+        mine = own.judged(price(own))
+        better = (row.number for row in rows if betters(row.shape.judged(row.price), mine))
+        rows.append(Row(0, own, own.fabric, price(own), next(better, 0)))
+    return tuple(rows)
+
+
+def _worst(fabric: Fabric) -> tuple[Failure | None, Fraction]:
+    """The single part whose loss is the hardest, and the bandwidth that the loss of any one leaves at the least."""
+    lost = failures(fabric, hashed=False)
+    return hardest_single(lost), min((each.bisection for each in lost if each.device), default=Fraction(1))
+
+
+def _shown(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bool) -> Iterator[Line]:
+    if not rows:
+        yield Line("No shape to show.")
+        return
+    yield Line(f"{cluster}: shapes for the same hosts", "bold")
+    head = (*HEAD, "price") if priced else HEAD
+    table = [tuple(head), *(_cells(row)[: len(head)] for row in rows)]
+    yield from map(Line, output.columns(table))
+    told = f"Not listed: {plural(found.bettered, 'shape')} that one of these betters"
+    yield Line(f"{told}, and {found.unpriced} with a switch without a price." if priced else f"{told}.")
+    yield Line("Power is not compared: the catalog has no figures for it.")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    figures, fabric = row.shape.figures, row.fabric
+    name = f"{row.number or ''}{' ' if row.number else ''}{'spec' if row.own else ''}"
+    name += f", bettered by {row.bettered_by}" if row.bettered_by else ""
+    models = dict.fromkeys(each.model.name for each in fabric.tiers.values())
+    return (
+        name, f"{figures.boxes:,}", " + ".join(f"{count:,}" for count in figures.switches.values()), ", ".join(models),
+        f"{fabric.shape.hosts_per_unit:,}", f"{fabric.shape.planes}", ratio(figures.ratio), f"{figures.optics:,}",
+        f"{figures.cables:,}", f"{figures.idle:,}", f"{figures.cut:,}", percent(_worst(fabric)[1]), f"{figures.room:,}",
+        "-" if row.price is None else f"{float(row.price):,.0f}",
+    )  # fmt: skip
+
+
+def _json(rows: Sequence[Row], found: Alternatives, catalog: Catalog, told: Sequence[Diagnostic]) -> Rendered:
+    findings = [dataclasses.asdict(each) for each in told]
+    shapes = [_shape(row, catalog) for row in rows]
+    rest = {"bettered": found.bettered, "unpriced": found.unpriced, "findings": findings}
+    return json_document({"alternatives": shapes, **rest}, sort_keys=True)
+
+
+def _shape(row: Row, catalog: Catalog) -> dict[str, object]:
+    figures, shape = row.shape.figures, row.fabric.shape
+    hardest, left = _worst(row.fabric)
+    return {
+        "number": row.number,
+        "spec": row.own,
+        "bettered_by": row.bettered_by or None,
+        "changes": {dotted(path): value for path, value in row.shape.changes.items()},
+        "tiers": [
+            {
+                "tier": tier.value, "switches": figures.switches[tier], "model": each.model.name,
+                "nos": f"{each.nos} {each.release}".strip(), "same_ports": alike(each.model, catalog),
+            }
+            for tier, each in row.fabric.tiers.items()
+        ],
+        "hosts_per_unit": shape.hosts_per_unit,
+        "planes": shape.planes,
+        "ratio": float(figures.ratio),
+        "switches": figures.boxes,
+        "optics": figures.optics,
+        "cables": {kind: ends.links for kind, ends in figures.ends.items()},
+        "idle_ports": figures.idle,
+        "hardest_failure": hardest and hardest.part,
+        "gpus_cut": figures.cut,
+        "bandwidth_left": float(left),
+        "room_hosts": figures.room,
+        "power_w": None,
+        "price": None if row.price is None else float(row.price),
+    }  # fmt: skip

@@ -1,0 +1,27 @@
+"""Whether a spec that nobody wrote down can be built: planned as a new fabric, and expressed by every system in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.compiler.accept import settled
+from fabricc.compiler.naming import Naming
+from fabricc.compiler.overlays import completed
+from fabricc.front.planning import plan
+from fabricc.front.spec.lock import EMPTY_LOCK
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.catalog.model import Catalog
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric | None:
+    """The fabric of a spec, or None where there is an error; `folder` is what its overlays are found from."""
+    planned = plan(spec, catalog, EMPTY_LOCK, Naming())
+    fabric, unfit = completed(spec, folder, planned.fabric, {}, gaps=True)
+    found = settled(spec, [*planned.diagnostics, *unfit])
+    return None if any(each.severity is Severity.ERROR for each in found) else fabric

@@ -1,0 +1,244 @@
+"""`fabricc plan --alternatives`: what it prints, what it writes, and what it says of prices."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.catalog.load import load_catalog
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.materials import materials
+from fabricc.compiler.prices import Prices, link_parts
+from fabricc.front.planning.alternatives import own_shape
+from tests.cli.conftest import SPEC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Ran
+
+    Fabricc = Callable[..., Ran]
+
+INVENTORIES = Path(__file__).parents[2] / "inventories"
+DOCUMENTED = re.findall(
+    r"GPUs: `gpus: (.*?)`.*?\n```\n(.*?)```",
+    (Path(__file__).parents[2] / "docs" / "plan.md").read_text(),
+    re.DOTALL,
+)
+POD = """\
+# 1,024 GPUs.
+cluster: pod
+gpus: {model: dgx-b200, hosts: 128, hosts_per_unit: 32}   # SU
+tors: {model: sn5400, nos: sonic}
+spines: {model: sn5400, nos: sonic}
+priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
+"""
+FAST = POD.replace("sn5400", "sn5600")
+
+
+def shapes(fabricc: Fabricc, *arguments: str, spec: str = "cluster.yaml") -> dict[str, Any]:
+    ran = fabricc("plan", spec, "--alternatives", "--format", "json", *arguments)
+    return json.loads(ran.out)  # type: ignore[no-any-return]
+
+
+def test_the_shape_of_the_spec_is_marked(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "cluster.yaml").write_text(POD)
+    ran = fabricc("plan", "cluster.yaml", "--alternatives")
+    assert ran.status == 0
+    (own,) = [line for line in ran.out.splitlines() if "spec" in line]
+    assert own.split()[1:] == [
+        "spec", "48", "32", "+", "16", "sn5400", "32", "1", "1:1", "2,048", "2,048", "0", "32", "93.75", "%", "128",
+    ]  # fmt: skip
+    assert "shapes that one of these betters" in ran.out
+    assert "the catalog has no figures" in ran.out
+
+
+def test_every_shape_that_is_listed_is_written_as_a_spec_that_builds(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "cluster.yaml").write_text(POD)
+    told = shapes(fabricc)
+    (repo / "other").mkdir()
+    file = repo / "other" / "cluster.yaml"
+    for shape in told["alternatives"]:
+        number = str(shape["number"])
+        assert fabricc("plan", "cluster.yaml", "--alternatives", "--write", number, str(file)).status == 0
+        text = file.read_text()
+        assert text.startswith("# 1,024 GPUs.\ncluster: pod\n")
+        assert "# SU" in text
+        compiled = compile_spec(file)
+        assert compiled.sound, compiled.diagnostics
+        counts = compiled.fabric.counts()
+        assert {f"{tier['tier']}s": tier["switches"] for tier in shape["tiers"]} == {
+            key: counts[key] for key in ("tors", "spines", "cores") if counts[key]
+        }
+        assert shape["cables"] == {kind: counts[f"{kind}_cables"] for kind in shape["cables"]}
+        assert (counts["gpus"], compiled.fabric.shape.planes) == (1024, shape["planes"])
+    assert len(told["alternatives"]) > 5
+
+
+def test_a_spec_that_cannot_be_has_alternatives(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "cluster.yaml").write_text(POD.replace("hosts: 128", "hosts: 512"))
+    ran = fabricc("plan", "cluster.yaml", "--alternatives", "--write", "1", "other.yaml")
+    assert (ran.status, "FAB3009" in ran.err) == (1, True)
+    assert not any("spec" in line for line in ran.out.splitlines())
+    assert compile_spec(repo / "other.yaml").sound
+
+
+def test_a_number_that_is_not_listed_is_bad_usage(repo: Path, fabricc: Fabricc) -> None:
+    ran = fabricc("plan", "cluster.yaml", "--alternatives", "--write", "999", "other.yaml")
+    assert ran.status == 2
+    assert "there are shapes 1 to " in ran.err
+    assert not (repo / "other.yaml").exists()
+    for option in (("--prices", "p.csv"), ("--write", "1", "other.yaml")):
+        assert fabricc("plan", "cluster.yaml", *option).status == 2
+
+
+def test_a_text_that_does_not_take_a_shape_is_not_written(repo: Path, fabricc: Fabricc) -> None:
+    shared = "tors: &tier {model: sn5400, nos: sonic}\nspines: *tier\n"
+    tiers = POD[POD.index("tors:") : POD.index("priorities:")]
+    (repo / "cluster.yaml").write_text(POD.replace(tiers, shared))
+    told = {shape["number"]: shape["changes"] for shape in shapes(fabricc)["alternatives"]}
+    mixed = next(
+        n for n, changes in told.items() if "spines.model" in changes and "tors.model" not in changes
+    )
+    ran = fabricc("plan", "cluster.yaml", "--alternatives", "--write", str(mixed), "other.yaml")
+    assert (ran.status, "FAB3163" in ran.err) == (1, True)
+    assert not (repo / "other.yaml").exists()
+
+
+def test_prices_decide_instead_of_counts(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "cluster.yaml").write_text(POD)
+    (repo / "prices.csv").write_text("model,price\nsn5400,10000\nsn5600,90000.50\n\nnh-4010,1\n")
+    told = shapes(fabricc, "--prices", "prices.csv")
+    assert [each["code"] for each in told["findings"] if each["code"].startswith("FAB316")] == ["FAB3162"]
+    assert told["unpriced"] > 0
+    each = {"sn5400": 10000, "sn5600": 90000.5, "nh-4010": 1}
+    for shape in told["alternatives"]:
+        assert shape["price"] == sum(each[tier["model"]] * tier["switches"] for tier in shape["tiers"])
+    assert any(tier["model"] == "nh-4010" for shape in told["alternatives"] for tier in shape["tiers"])
+    assert (
+        "price"
+        in fabricc("plan", "cluster.yaml", "--alternatives", "--prices", "prices.csv").out.splitlines()[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "told"),
+    [
+        ("", 1, "the first line is not item,price"),
+        ("sn5400,1\n", 1, "the first line is not item,price"),
+        ("item,price\nsn5400,ten\n", 2, "sn5400 has no price"),
+        ("item,price\n\nsn5400,-1\n", 3, "sn5400 has no price"),
+        ("item,price\nsn5400,NaN\n", 2, "sn5400 has no price"),
+        ("item,price\nsn5400,1e40\n", 2, "sn5400 has no price"),
+        ("item,price\nsn5400\n", 2, "sn5400 has no price"),
+        ("item,price\n,5\n", 2, "this line has no price"),
+        ("item,price\nsn5400,1,000\n", 2, "sn5400 has no price"),
+        ("item,price\nsn5400,1\nsn5600,2\nsn5400,1\n", 4, "'sn5400' has two prices"),
+        ("item,price\nsn5400,\"1\n", 1, "prices.csv cannot be read: it is no CSV in UTF-8"),
+    ],
+)  # fmt: skip
+def test_a_bad_table_of_prices_is_told_by_line(
+    repo: Path, fabricc: Fabricc, table: str, line: int, told: str
+) -> None:
+    (repo / "prices.csv").write_text(table)
+    ran = fabricc(
+        "plan", "cluster.yaml", "--alternatives", "--prices", "prices.csv", "--write", "1", "o.yaml"
+    )
+    assert ran.status == 1
+    assert f"prices.csv:{line}:" in ran.err
+    assert f"FAB3160: {told}" in ran.err
+    assert not (repo / "o.yaml").exists()
+
+
+def test_a_price_of_nothing_known_is_told(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "prices.csv").write_text("part,price\nlinux-16x100,5\nlinux-16x10,5\n")
+    ran = fabricc("plan", "cluster.yaml", "--alternatives", "--prices", "prices.csv")
+    assert "prices.csv:3:" in ran.err
+    assert "FAB3161: the catalog has no model or part 'linux-16x10'" in ran.err
+    assert "`linux-16x100`" in ran.err
+
+
+def test_a_table_that_is_not_there_is_told(repo: Path, fabricc: Fabricc) -> None:
+    ran = fabricc("plan", "cluster.yaml", "--alternatives", "--prices", "none.csv")
+    assert (ran.status, "FAB3160" in ran.err) == (1, True)
+
+
+def test_infiniband_has_none(fabricc: Fabricc) -> None:
+    ran = fabricc("plan", str(INVENTORIES / "quantum2-512" / "cluster.yaml"), "--alternatives")
+    assert (ran.status, "FAB5817" in ran.err, ran.out) == (1, True, "")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [SPEC, POD, FAST, POD.replace("hosts: 128", "hosts: 30"),
+     POD.replace("dgx-b200", "hgx-2x200").replace("}   #", ", wiring: rail}   #"), POD + "planes: 2\n",
+     POD + "cables: {host: {medium: smf, length_m: 30}, spine: {medium: mmf, length_m: 30}}\n",
+     FAST + "cables: {host: {medium: dac, length_m: 2}, spine: {medium: aoc, length_m: 20}}\n",
+     FAST.replace("32}", "8, wiring: rack, rails_per_tor: 0}") + "cables: {host: {medium: aec, length_m: 2}}\n"],
+)  # fmt: skip
+def test_what_links_are_made_of_is_what_the_bill_has(tmp_path: Path, spec: str) -> None:
+    (tmp_path / "cluster.yaml").write_text(spec)
+    compiled = compile_spec(tmp_path / "cluster.yaml")
+    shape = own_shape(compiled.spec, compiled.fabric)
+    bill = {
+        item: n for item, n in materials(compiled.fabric).bill.items() if item.item not in ("switch", "host")
+    }
+
+    def by_part(lines: Any) -> dict[tuple[str, ...], int]:
+        found: dict[tuple[str, ...], int] = {}
+        for item, number in lines.items():
+            key = item.item, item.title, item.vendor, item.number
+            found[key] = found.get(key, 0) + number
+        return found
+
+    assert by_part(link_parts(shape)) == by_part(bill)
+    catalog, _ = load_catalog()
+    prices = dict.fromkeys((*catalog.switches, *(item.number for item in bill if item.number)), 3)
+    switches = sum(shape.figures.switches.values())
+    parts = sum(number for item, number in bill.items() if item.number)
+    assert Prices(prices, "", ()).of(shape) == 3 * (switches + parts)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "rest", "model", "published"),
+    [
+        ("{model: dgx-b200, hosts: 128, hosts_per_unit: 32}", "", "sn5400", (32, 16, 0)),
+        ("{model: dgx-b300, hosts: 512, hosts_per_unit: 64}", "planes: 2", "sn5600", (128, 64, 0)),
+        (
+            "{model: dgx-h100, hosts: 3072, hosts_per_unit: 32}", "cores: {model: sn5600, nos: sonic}", "sn5600",
+            (768, 384, 256),
+        ),
+    ],
+)  # fmt: skip
+def test_tables_of_the_documentation_are_what_is_printed(
+    repo: Path, fabricc: Fabricc, gpus: str, rest: str, model: str, published: tuple[int, ...]
+) -> None:
+    """Of the spec's own models alone: others come and go with the catalog."""
+    text = POD.replace("{model: dgx-b200, hosts: 128, hosts_per_unit: 32}", gpus).replace("sn5400", model)
+    (repo / "cluster.yaml").write_text(f"{text}{rest}\n")
+
+    def rows(lines: str) -> set[tuple[str, ...]]:
+        cells = (re.split(r"  +", line.strip())[1:] for line in lines.splitlines())
+        return {tuple(row) for row in cells if len(row) == 12 and row[2] == model and row[5] == "1:1"}
+
+    (shown,) = (block for block in DOCUMENTED if block[0] == gpus)
+    assert rows(shown[1]) == rows(fabricc("plan", "cluster.yaml", "--alternatives").out)
+    assert any(row[1] == " + ".join(str(count) for count in published if count) for row in rows(shown[1]))
+
+
+def test_hosts_beside_others_have_none_and_that_is_said(repo: Path, fabricc: Fabricc) -> None:
+    groups = """\
+gpus:
+  groups:
+    - {name: gpu, model: dgx-b200, hosts: 16, hosts_per_unit: 8}
+    - {name: login, model: cpu-2x100, hosts: 4, hosts_per_unit: 2, beside: gpu}
+"""
+    own = POD[POD.index("gpus:") : POD.index("tors:")]
+    (repo / "cluster.yaml").write_text(POD.replace(own, groups))
+    assert compile_spec(repo / "cluster.yaml").sound
+    ran = fabricc("plan", "cluster.yaml", "--alternatives")
+    assert (ran.status, "FAB3164" in ran.err, "No shape to show." in ran.out) == (0, True, True)
