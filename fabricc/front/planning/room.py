@@ -66,7 +66,8 @@ def port_rooms(fabric: Fabric) -> Iterator[Room]:
     yield Room("units_per_pod", "units of the last pod", last, shape.units_per_pod)
     spine = fabric.spine_layout
     yield Room("spine_up_cage", "cages of a spine before its uplinks", _down_cages(spine), _up_cage(spine))
-    pods = len(fabric.core_layout.down) // (shape.spines_per_core_group * shape.links_per_core)
+    of_a_pod = shape.rail_planes * shape.spines_per_core_group * shape.links_per_core
+    pods = len(fabric.core_layout.down) // of_a_pod
     yield Room("links_per_core", "pods that the cores have ports for", shape.pods, pods)
 
 

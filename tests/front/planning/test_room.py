@@ -8,7 +8,7 @@ import pytest
 
 from fabricc.front.planning.room import full, rooms
 from tests.front.planning.support import document, fabric_of, planned, spec_of
-from tests.front.planning.test_growth import ZONES
+from tests.front.planning.test_growth import SETS, ZONES
 
 PLAIN = document(gpus={"hosts": 32, "hosts_per_unit": 8, "rails_per_tor": 4})
 PODS = {**ZONES, "gpus": {key: value for key, value in ZONES["gpus"].items() if key != "capacity"}}
@@ -56,6 +56,17 @@ def test_pods_that_are_full_are_told() -> None:
     almost = planned(text, first.lock)
     assert almost.fabric is not None
     assert list(full(spec_of(text), almost.fabric, rooms(almost.fabric), pinned=True)) == []
+
+
+def test_cores_that_join_sets_of_rails_have_a_port_for_every_set_of_a_pod() -> None:
+    first = planned(SETS)
+    assert first.fabric is not None
+    shape, pods = first.fabric.shape, {room.pin: room.room for room in rooms(first.fabric)}["links_per_core"]
+    grown = {**SETS, "gpus": {key: value for key, value in SETS["gpus"].items() if key != "capacity"}}
+    grown["gpus"] |= {"hosts": pods * shape.units_per_pod * shape.hosts_per_unit}
+    assert planned(grown, first.lock).fabric is not None
+    grown["gpus"] |= {"hosts": grown["gpus"]["hosts"] + 1}
+    assert planned(grown, first.lock).fabric is None
 
 
 def test_a_capacity_that_is_declared_and_reached_is_no_warning() -> None:
