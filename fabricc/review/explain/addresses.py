@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
 from fabricc.fabric.links import host_links
 from fabricc.fabric.model import Direction, TierName
-from fabricc.review.explain import coordinates, formulas
+from fabricc.review.explain import coordinates, formulas, parties
 from fabricc.review.explain.given import given_address
 from fabricc.review.explain.model import Explanation, Statement
 from fabricc.review.explain.origins import strides
@@ -68,24 +68,19 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
 
 def _external(plan: PlanSources, address: Address) -> Explanation | None:
     """An end of a link out of the fabric; None for another address."""
-    for device, exits in plan.fabric.external.exits.items():
-        for port, (outsider, link) in exits.items():
-            for own, far in ((link.ipv4, link.remote4), (link.ipv6, link.remote6)):
-                if own is None or far is None or address not in (ip_interface(own).ip, ip_address(far)):
-                    continue
-                ends = ((device, port), (link.peer, link.peer_port))
-                near, other = ends if address == ip_interface(own).ip else reversed(ends)
-                details = (
-                    ("device", near[0]),
-                    ("port", near[1]),
-                    ("far end", " ".join(other)),
-                    ("prefix", str(ip_interface(own).network)),
-                )
-                rule = "The spec's `external` states the addresses of links that leave the fabric."
-                origins = plan.all_of([f"external.{outsider.name}"])
-                return _answer(
-                    address, f"link to {outsider.name}, outside the fabric", details, rule, (), origins
-                )
+    for end in parties.ends(plan.fabric):
+        if end.address == address:
+            details = (
+                ("device", end.near[0]),
+                ("port", end.near[1]),
+                ("far end", " ".join(end.far)),
+                ("prefix", str(end.own.network)),
+            )
+            title, origins = (
+                f"link to {end.party}, outside the fabric",
+                plan.all_of([f"external.{end.party}"]),
+            )
+            return _answer(address, title, details, parties.RULE, (), origins)
     return None
 
 

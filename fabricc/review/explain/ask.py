@@ -19,6 +19,7 @@ from fabricc.review.explain.asns import explain_asn
 from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.model import SubjectError
+from fabricc.review.explain.parties import explain_party, party_of
 from fabricc.review.explain.prefixes import explain_prefix
 from fabricc.review.explain.subject import Subject
 
@@ -45,7 +46,7 @@ def subject_of(plan: PlanSources, at: DeviceId) -> Subject:
 
 
 def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanation:
-    """What is known of a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`.
+    """What is known of a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`, an outside party.
 
     Args:
         plan: the plan.
@@ -63,6 +64,8 @@ def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanat
         owner = dict(named.details)
         device, port = owner.get("device", ""), owner.get("port", "")
     at = plan.fabric.find(device)
+    if at is None and not words and (party := party_of(plan.fabric, name)) is not None:
+        return explain_party(plan, party)
     if at is None:
         raise _nothing(plan, name) if named is None else _no_device(named)
     subject = subject_of(plan, at)
@@ -89,7 +92,7 @@ def holds(fabric: Fabric, name: str) -> bool:
     device, _, port = name.partition(":")
     if device in fabric.guests:
         return re.fullmatch(rf"{fabric.network}\d+[a-z]?", port) is not None
-    return fabric.find(device) is not None
+    return fabric.find(device) is not None or party_of(fabric, name) is not None
 
 
 def _blocks(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
@@ -127,6 +130,7 @@ def _names(plan: PlanSources) -> Iterator[str]:
     yield from (fabric.name(at) for at in fabric.switch_ids())
     for unit in fabric.units.values():
         yield from unit.hosts.values()
+    yield from (party.name for party in fabric.external.outsiders)
 
 
 def _no_port(subject: Subject, port: str) -> SubjectError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
 from fabricc.fabric.model import TierName
-from fabricc.review.explain import coordinates, formulas
+from fabricc.review.explain import coordinates, formulas, parties
 from fabricc.review.explain.given import explain_given
 from fabricc.review.explain.model import Explanation, Statement
 from fabricc.review.explain.origins import strides
@@ -37,6 +37,13 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
     if not asns.first <= asn <= asns.last:
         block = (("block", f"{asns.first} to {asns.last}"),)
         statement = Statement("asn", str(asn), RULE, (), (), plan.all_of(_KEYS), docs=DOCS)
+        names = [party.name for party in fabric.external.outsiders if party.asn == asn]
+        if names:
+            origins = plan.all_of(f"external.{name}" for name in names)
+            statement = Statement("asn", str(asn), parties.RULE, (), (), origins, docs=parties.DOCS)
+            return Explanation(
+                "asn", subject, f"ASN of {_listed(names)}, outside the fabric", (), (statement,)
+            )
         return Explanation(
             "asn", subject, "outside the block of this fabric: not assigned", block, (statement,)
         )

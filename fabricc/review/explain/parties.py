@@ -1,0 +1,69 @@
+"""Outside parties: what one is routed by, what leads to it, and over which links."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_interface
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.review.explain.model import Explanation, Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
+
+    from fabricc.fabric.external import Outsider
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.review.explain.origins import PlanSources
+
+RULE = "The spec's `external` states the party, its links and their addresses."
+DOCS = "fabricc docs external"
+
+
+class End(NamedTuple):
+    """One end of a link that leaves the fabric, the device and port there, and those at the other end."""
+
+    address: IPv4Address | IPv6Address
+    own: IPv4Interface | IPv6Interface
+    near: tuple[str, str]
+    far: tuple[str, str]
+    party: str
+
+
+def ends(fabric: Fabric) -> Iterator[End]:
+    """Both ends of every address of every link that leaves the fabric."""
+    for device, exits in fabric.external.exits.items():
+        for port, (party, link) in exits.items():
+            here, there = (device, port), (link.peer, link.peer_port)
+            for text, remote in ((link.ipv4, link.remote4), (link.ipv6, link.remote6)):
+                if text is not None and remote is not None:
+                    own = ip_interface(text)
+                    yield End(own.ip, own, here, there, party.name)
+                    yield End(ip_address(remote), own, there, here, party.name)
+
+
+def party_of(fabric: Fabric, name: str) -> Outsider | None:
+    """The outside party of that name."""
+    return next((party for party in fabric.external.outsiders if party.name == name), None)
+
+
+def explain_party(plan: PlanSources, party: Outsider) -> Explanation:
+    """What is known of an outside party."""
+    routed = "static routes" if party.asn is None else f"BGP with AS{party.asn}"
+    accepted = (rule.prefix + (f" le {rule.le}" if rule.le else "") for rule in party.accept)
+    treated = "lossless" if party.lossless else "by its DSCP" if party.trusted else "the default class"
+    links = (
+        f"{link.at} {link.port} to {link.peer} {link.peer_port}, {link.speed_gbps}G, "
+        + ", ".join(each for each in (link.ipv4, link.ipv6) if each)
+        for link in party.links
+    )
+    details = (
+        ("routed by", routed),
+        ("leads to it", ", ".join(accepted)),
+        ("at most", f"{party.maximum_prefixes:,} prefixes of a session and family"),
+        ("arriving", treated),
+        ("MTU", f"{party.mtu} bytes (IP)"),
+        *(("link", link) for link in links),
+    )
+    key = f"external.{party.name}"
+    statement = Statement(key, routed, RULE, (), (), plan.all_of([key]), docs=DOCS)
+    return Explanation("party", party.name, "outside the fabric", details, (statement,))

@@ -1,0 +1,71 @@
+"""Outside parties as subjects: by name, by AS number, and by the addresses of their links, in any network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.cli.explain import _known, _of_any
+from fabricc.compiler.compiled import compile_spec
+from fabricc.review.explain.ask import explain
+from fabricc.review.explain.model import SubjectError
+from tests.outward import compiled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NETWORKS = """\
+cluster: zone
+gpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 4}
+tors: {model: sn5600, nos: sonic}
+spines: {model: sn5600, nos: sonic}
+networks:
+  frontend:
+    tors: {model: sn4700, nos: frr}
+    spines: {model: sn4700, nos: frr, reserved_ports: 2}
+    priorities: {default: {}}
+    external:
+      dc-core:
+        asn: 64999
+        links:
+          - {at: frontend-spine01a, port: swp32, speed_gbps: 400, peer: core-1, peer_port: e1, local: 192.0.2.0/31}
+"""
+
+
+def test_a_party_is_told_by_its_name() -> None:
+    told = explain(_known(compiled("frr")), "dc-core")
+    assert (told.kind, told.subject) == ("party", "dc-core")
+    assert dict(told.details)["routed by"] == "BGP with AS64999"
+    assert dict(told.details)["leads to it"] == "0.0.0.0/0, 203.0.113.0/24 le 28"
+    assert [text for key, text in told.details if key == "link"] == [
+        "spine01a swp32 to core-1 et-0/0/1, 400G, 192.0.2.0/31",
+        "spine02a swp32 to core-2 et-0/0/1, 400G, 192.0.2.2/31",
+    ]
+    assert told.statements[0].origins
+    assert "secret" not in repr(told).lower()
+
+
+def test_one_without_bgp_has_static_routes() -> None:
+    told = explain(_known(compiled("frr")), "filer")
+    assert dict(told.details)["routed by"] == "static routes"
+    assert dict(told.details)["MTU"] == "9000 bytes (IP)"
+
+
+def test_an_as_number_of_a_party_is_not_unknown() -> None:
+    plan = _known(compiled("frr"))
+    assert explain(plan, "AS64999").title == "ASN of dc-core, outside the fabric"
+    assert "not assigned" in explain(plan, "AS64998").title
+
+
+def test_nobody_is_a_party_of_another_name() -> None:
+    with pytest.raises(SubjectError, match="dc-cor"):
+        explain(_known(compiled("frr")), "dc-cor")
+
+
+def test_a_party_and_its_links_are_found_in_the_network_that_has_them(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(NETWORKS)
+    found = compile_spec(tmp_path / "cluster.yaml")
+    assert dict(_of_any(found, "192.0.2.1", ()).details)["device"] == "core-1"
+    assert dict(_of_any(found, "192.0.2.0", ()).details)["device"] == "frontend-spine01a"
+    assert _of_any(found, "dc-core", ()).kind == "party"
