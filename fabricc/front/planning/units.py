@@ -38,7 +38,7 @@ class Identities:
     @property
     def guests(self) -> int:
         """Units beside others, up to the highest coordinate that was ever given."""
-        return max((number - GUEST_UNITS + 1 for number in self.locked_units.values()), default=0)
+        return max((0, *(number - GUEST_UNITS + 1 for number in self.locked_units.values())))
 
 
 @dataclass(slots=True)

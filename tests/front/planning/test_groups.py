@@ -307,3 +307,24 @@ def test_hosts_with_gpus_that_come_after_others_are_refused_with_a_lock_of_these
     refused = planned(mixed(COMPUTE, compute=cpu), lock)
     assert [d.code for d in refused.diagnostics] == ["FAB3071"]
     assert planned(mixed(COMPUTE, compute=cpu)).fabric is not None
+
+
+@pytest.mark.parametrize("length", range(16, 28))
+def test_a_pool_holds_the_units_of_all_groups_or_is_refused(length: int) -> None:
+    """As many numbers as there are units, of one group or of two, and the pool that is asked for holds them."""
+    groups = [{"name": name, "model": "dgx-h100", "hosts": 3, "hosts_per_unit": 1} for name in ("one", "two")]
+    addressing = {"hosts": f"10.0.0.0/{length}"}
+    several = mixed(groups[1], compute=groups[0], addressing=addressing)
+    whole = document(gpus={"model": "dgx-h100", "hosts": 6, "hosts_per_unit": 1}, addressing=addressing)
+    for text in (several, whole):
+        found = planned(text)
+        if found.fabric is None:
+            (wrong,) = found.diagnostics
+            assert wrong.code == "FAB3017"
+            wider = deepcopy(text) | {
+                "addressing": {"hosts": f"10.0.0.0/{wrong.help.partition('/')[2].split()[0]}"}
+            }
+            assert planned(wider).fabric is not None
+        else:
+            assert found.fabric.strides.unit >= found.fabric.present == 6
+    assert (planned(several).fabric is None) == (planned(whole).fabric is None)
