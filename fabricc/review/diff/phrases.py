@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _ROLES = {
     "host": "host port", "up": "up-link", "down": "down-link", "rail": "rail", "unused": "unused port",
-    "other": "session",
+    "external": "external port", "other": "session",
 }  # fmt: skip
 _MOST = 4
 _INDEXED = re.compile(r"(queue|class)\[(\d+)\]")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB
 _PLAN = re.compile(r"plan/([a-z]+)/fabric\.json")
 _TIERS = ("tor", "spine", "core")
-_RANK = {"host": 0, "spine": 1, "core": 2}
+_RANK = {"host": 0, "spine": 1, "core": 2, "external": 3}
 Cable = tuple[str, str, str, str, int, str]
 """(own port, role, peer, peer port, length in metres, medium)"""
 
@@ -190,6 +190,10 @@ def _devices(
     lower = {"host": "host", "spine": "tor", "core": "spine"}
     for row in sorted(rows, key=lambda r: _RANK[r["kind"]]):
         near, far = row["a_device"], row["b_device"]
+        if row["kind"] == "external":
+            way = (row["a_port"], "external", far, row["b_port"], int(row["length_m"]), row["medium"])
+            cables.setdefault(near, []).append(way)
+            continue
         kinds[near] = lower[row["kind"]]
         kinds[far] = _TIERS[_RANK[row["kind"]]]
         length, medium = int(row["length_m"]), row["medium"]

@@ -8,6 +8,7 @@ import pytest
 
 from fabricc.compiler.driver import build
 from fabricc.proof.tree import TreeError
+from tests.outward import spec_text
 from tests.review.diff.conftest import compared
 
 if TYPE_CHECKING:
@@ -48,6 +49,23 @@ def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> 
     assert not compared(tree, spec).differs
     assert not compared(spec, tree).differs
     assert not compared(tree, tree).differs
+
+
+def test_trees_with_ways_out_compare_like_specs(tmp_path: Path) -> None:
+    specs = []
+    for folder, device in (("base", "core-2"), ("head", "core-9")):
+        specs.append(tmp_path / folder / "cluster.yaml")
+        specs[-1].parent.mkdir()
+        specs[-1].write_text(spec_text("frr").replace("peer: core-2", f"peer: {device}"))
+    trees = [built(spec) for spec in specs]
+    assert not compared(trees[0], specs[0]).differs
+    of_specs, of_trees = compared(*specs), compared(*trees)
+    told = [
+        {(g.kind, g.devices, g.impact, g.sessions, g.lines) for g in each.groups}
+        for each in (of_specs, of_trees)
+    ]
+    assert told[0] == told[1]
+    assert of_trees.differs
 
 
 def test_only_hosts_with_gpus_count_in_trees_and_in_specs(bench: Bench) -> None:
