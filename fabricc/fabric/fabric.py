@@ -316,7 +316,7 @@ class Fabric:
     @property
     def even(self) -> bool:
         """Whether ToRs of all host groups have as many uplinks."""
-        return len({self.tor_links[unit.group] for unit in self.places()}) < 2
+        return len({self.tor_links[unit.group] for unit in self.places() if unit.border is None}) < 2
 
     def uplinks(self, group: int) -> int:
         """Uplinks of a ToR of a host group."""
@@ -334,7 +334,10 @@ class Fabric:
         found: dict[str, object] = {name: getattr(self.shape, name) for name in self.shape.__slots__}
         if self.shape.rail_planes == 1:
             del found["rail_planes"]
-        return found if self.even else {**found, "links_per_spine_of_groups": list(self.tor_links)}
+        links = [
+            each for each, attached in zip(self.tor_links, self.attachments, strict=True) if attached.slots
+        ]
+        return found if self.even else {**found, "links_per_spine_of_groups": links}
 
     def counts(self) -> dict[str, int]:
         """Totals: devices, GPUs, cables of each kind; hosts without GPUs, also in `hosts`, where there are any."""
@@ -346,7 +349,7 @@ class Fabric:
         return {
             "gpus": sum(count * self.host_models[group].gpus for count, group in sizes),
             "hosts": sum(count for count, _ in sizes),
-            "units": sum(1 for _ in self.places()),
+            "units": sum(unit.border is None for unit in self.places()),
             "tors": tors.total(),
             "spines": spines,
             "cores": shape.port_planes * shape.cores,

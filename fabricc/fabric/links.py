@@ -148,6 +148,8 @@ def links(fabric: Fabric, at: SwitchId) -> Iterator[Link]:
 def served(fabric: Fabric, tor: SwitchId) -> Iterator[tuple[Unit, list[int], range]]:
     """What a ToR serves: of its own unit, and of those beside it, the slots with hosts and the rails."""
     own = fabric.units[tor.unit]
+    if own.border is not None:
+        return
     for unit in (own, *(fabric.units[guest] for guest in own.guests)):
         slots, rails = fabric.attachments[unit.group].served(tor.index, tor.nic_port)
         present = [slot for slot in unit.hosts if slot in slots]

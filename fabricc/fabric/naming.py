@@ -16,7 +16,9 @@ PLANE_LETTERS = tuple(first + second for first in ("", *ascii_lowercase) for sec
 
 
 def switch_name(fabric: Fabric, at: SwitchId) -> str:
-    """`su001-tor3a`, `spine07a`, `pod2-spine07a`, `core12a`: the letter is the plane (on a ToR, the NIC port).
+    """`su001-tor3a`, `spine07a`, `pod2-spine07a`, `core12a`, `border01a`: the letter is the plane.
+
+    On a ToR with hosts it is the NIC port.
 
     Before it stands the name of a further network: `storage-spine07a`. A given name goes before all.
     """
@@ -31,7 +33,10 @@ def computed_name(fabric: Fabric, at: SwitchId) -> str:
 
 def _in_network(fabric: Fabric, at: SwitchId) -> str:
     if at.tier is TierName.TOR:
-        return f"{fabric.units[at.unit].name}-tor{at.index + 1}{PLANE_LETTERS[at.nic_port]}"
+        unit = fabric.units[at.unit]
+        if unit.border is not None:
+            return f"border{unit.border + at.index + 1:02d}{PLANE_LETTERS[at.plane]}"
+        return f"{unit.name}-tor{at.index + 1}{PLANE_LETTERS[at.nic_port]}"
     letter = PLANE_LETTERS[at.plane]
     if at.tier is TierName.CORE:
         return f"core{at.index + 1:02d}{letter}"

@@ -53,6 +53,7 @@ class Unit:
         hosts: slot -> host name, in slot order; a slot without a host is absent.
         beside: coordinate of the unit whose ToRs serve these hosts, or None for ToRs of its own.
         guests: coordinates of the units whose hosts are on its ToRs too.
+        border: of a unit of border leaves, which has no hosts, how many come before it in a plane; else None.
     """
 
     coordinate: int
@@ -61,6 +62,7 @@ class Unit:
     hosts: dict[int, str]
     beside: int | None = None
     guests: tuple[int, ...] = ()
+    border: int | None = None
 
     @property
     def home(self) -> int:

@@ -185,6 +185,8 @@ TITLES: dict[str, str] = {
     "FAB3082": "An external link of a speed that the switch lacks",
     "FAB3083": "A plane without a way out",
     "FAB3084": "A way out over a single switch",
+    "FAB3088": "More links of a border leaf to a spine than spines keep ports for",
+    "FAB3089": "Border leaves beside spines by rail",
     "FAB3100": "Two networks with the same addresses",
     "FAB3101": "A host with the name of another network's switch",
     "FAB3102": "Two networks with the same ASNs",

@@ -21,6 +21,7 @@ from fabricc.fabric.shape import Strides
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.attachments import attachments, refuse_renumbering
 from fabricc.front.planning.beside import beside_pins, refuse_unplaced
+from fabricc.front.planning.border import border_units, with_border, with_leaves
 from fabricc.front.planning.changes import changes
 from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.external import external
@@ -89,7 +90,8 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         refuse_renumbering(spec, models, lock, attached)
         capacity = capacity_units(spec, models.hosts, attached)
         width = digits(spec, attached, capacity, lock.strides)
-        found = identities(spec, lock.units, lock.hosts, width, attached, lock.strides.get("units_per_pod"))
+        leaves, per_pod = border_units(spec, models.hosts, attached), lock.strides.get("units_per_pod")
+        found = identities(spec, lock.units, lock.hosts, width, attached, per_pod, leaves)
         refuse_unplaced(spec, attached, found)
         check_joined(spec, models, found.places, lock.strides)
         check_pods(spec, models, catalog, found, lock)
@@ -103,6 +105,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         uplinks = spread(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
         used = _in_use(addresses, sizing.shape)
+        sizing = with_border(spec, models, sizing)
         fabric = _assemble(
             spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, findings,
             lambda other: plan(other, catalog, lock, naming).fabric,
@@ -278,7 +281,7 @@ def _assemble(
     findings: list[Diagnostic],
     planner: Planner,
 ) -> Fabric:
-    fabric = Fabric(
+    hosts_alone = Fabric(
         cluster=spec.cluster,
         shape=sizing.shape,
         strides=strides,
@@ -307,6 +310,7 @@ def _assemble(
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
     )
+    fabric = with_leaves(spec, models, hosts_alone)
     refuse_unmanaged(spec, fabric)
     findings.extend(_name_clashes(spec, fabric))
     fabric = given_devices(spec, fabric, findings)

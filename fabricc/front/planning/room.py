@@ -55,7 +55,7 @@ def stride_rooms(fabric: Fabric) -> Iterator[Room]:
 def port_rooms(fabric: Fabric) -> Iterator[Room]:
     """The room that cabling pins leave on the ports of each tier."""
     shape, present = fabric.shape, fabric.present
-    busiest = max(fabric.tor_layouts, key=_down_cages)
+    busiest = max((layout for layout in fabric.tor_layouts if layout.down), key=_down_cages)
     yield Room("tor_up_cage", "cages of a ToR before its uplinks", _down_cages(busiest), _up_cage(busiest))
     if not shape.spines:
         return

@@ -11,6 +11,7 @@ from fabricc.fabric import links
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import Direction, TierName
 from fabricc.fabric.shape import Strides
+from fabricc.front.planning.border import border_units, with_border, with_leaves
 from fabricc.front.planning.models import UnfitError, models_of
 from fabricc.front.planning.shape import size
 from fabricc.front.planning.strides import NAMES
@@ -95,14 +96,15 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
     """
     models = models_of(spec, catalog)
     try:
-        sizing = size(spec, models, 1, 1, lock.strides, catalog)
+        sizing = with_border(spec, models, size(spec, models, 1, 1, lock.strides, catalog))
     except UnfitError:
         return None
     strides = Strides(**{name: lock.strides.get(name, getattr(after.strides, name)) for name in NAMES})
     room = min(sizing.capacity_units, lock.strides.get("unit", sizing.capacity_units))
     attached, pod_stride = sizing.bottom.attached, lock.strides.get("units_per_pod")
     width = digits(spec, attached, capacity_units(spec, models.hosts, attached), lock.strides)
-    known = identities(spec, lock.units, lock.hosts, width, attached, pod_stride).units
+    leaves = border_units(spec, models.hosts, attached)
+    known = identities(spec, lock.units, lock.hosts, width, attached, pod_stride, leaves).units
     slots = lock.strides.get("host", sizing.shape.hosts_per_unit)
     units = {
         coordinate: replace(
@@ -115,8 +117,9 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
         if unit.home < room
     }
     pods = -(-(max((unit.home for unit in units.values()), default=0) + 1) // sizing.shape.units_per_pod)
-    return replace(
+    before = replace(
         after,
+        host_models=models.hosts,
         shape=replace(sizing.shape, pods=pods),
         strides=strides,
         units=units,
@@ -126,6 +129,7 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
         spine_layout=sizing.spine_layout,
         core_layout=sizing.core_layout,
     )
+    return with_leaves(spec, models, before)
 
 
 def touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric | None) -> Touched:

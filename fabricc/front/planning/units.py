@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.shape import GUEST_UNITS, Unit
+from fabricc.front.planning.border import border_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.shape import Attachment
     from fabricc.front.spec.model import ClusterSpec, HostGroup
+
+
+BORDER = "tors.border"
+"""What the lock calls the units of border leaves, as no host group can be called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,8 @@ def capacity_units(spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequ
     present = {index: units_of(spec.gpus.groups[index], attached[index].slots) for index in own}
     room = sum(count * attached[index].slots for index, count in present.items())
     step = min(attached[index].slots for index in ([i for i in own if hosts[i].gpus] or own))
-    return sum(present.values()) - (-max(0, spec.gpus.capacity - room) // step)
+    leaves = len(border_units(spec, hosts, attached))
+    return sum(present.values()) + leaves - (-max(0, spec.gpus.capacity - room) // step)
 
 
 def units_of(group: HostGroup, slots: int) -> int:
@@ -167,19 +173,21 @@ def identities(
     width: Digits,
     attached: Sequence[Attachment],
     pod_stride: int | None = None,
+    border: Sequence[int] = (),
 ) -> Identities:
     """Give every unit and host of the spec its coordinate.
 
     A single group of counted hosts needs no memory: unit n has coordinate n. Everything named, and every unit
     of several groups or of listed pods, is remembered, also after it left the spec, so that its numbers are not given
-    to another. `pod_stride`: coordinates of a pod as the lock pins them.
+    to another. `pod_stride`: coordinates of a pod as the lock pins them. `border`: border leaves per plane of each of
+    their units, which come after those of hosts.
     """
     groups = spec.gpus.groups
     listed = spec.spines.pods if spec.spines else ()
     memory = _Memory(
         dict(locked_units),
         dict(locked_hosts),
-        every_unit=len(groups) > 1 or bool(locked_units) or bool(listed),
+        every_unit=len(groups) > 1 or bool(locked_units) or bool(listed) or bool(border),
         prefix="su" if spec.gpus.wiring == "rail" else "rack",
         width=width,
         pods=Pods(listed, pod_stride or max(listed, default=1)),
@@ -197,6 +205,10 @@ def identities(
             _named(group, index, memory, found, slots)
         else:
             _counted(group, index, memory, found, slots)
+    for number in range(len(border)):
+        coordinate = memory.unit(f"{BORDER}/{number}", named=True)
+        before = sum(border[:number])
+        found[coordinate] = Unit(coordinate, f"border{number + 1}", len(groups) + number, {}, border=before)
     for index, group in enumerate(groups):
         if group.beside is not None:
             _beside(group, index, memory, found, attached[index])

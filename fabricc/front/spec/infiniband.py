@@ -138,6 +138,9 @@ def _ethernet_keys(value: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     for tier in ("tors", "spines", "cores"):
         if "nos" in _mapping(value.get(tier)):
             yield (tier, "nos"), "the subnet manager configures switches"
+    for key in ("border", "border_links"):
+        if key in _mapping(value.get("tors")):
+            yield ("tors", key), "a subnet ends at its routers, and fabricc plans none"
     for name, part in _mapping(value.get("priorities")).items():
         for key, why in CLASS_KEYS.items():
             if key in _mapping(part):

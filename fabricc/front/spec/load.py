@@ -348,6 +348,8 @@ def _tier(raw: Mapping[str, Any]) -> Tier:
         n_minus_1=raw.get("n_minus_1", False),
         rails=raw.get("rails"),
         pods=pods,
+        border=raw.get("border", 0),
+        border_links=raw.get("border_links", 1),
     )
 
 

@@ -99,6 +99,7 @@ class Tier:
         n_minus_1: `oversubscription` has to hold with any one switch of the tier above lost, too.
         rails: rails that share a set of spines, or None for all of them.
         pods: units of each pod where the spec lists them; `units_per_pod` is then the most.
+        border: border leaves per plane, each with `border_links` links to every spine.
     """
 
     model: str
@@ -112,6 +113,8 @@ class Tier:
     n_minus_1: bool = False
     rails: int | None = None
     pods: tuple[int, ...] = ()
+    border: int = 0
+    border_links: int = 1
 
 
 @dataclass(frozen=True, slots=True)

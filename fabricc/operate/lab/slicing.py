@@ -19,13 +19,19 @@ _PODS, _UNITS_PER_POD, _SPINES, _CORES = 2, 2, 2, 2
 
 
 def sliced(fabric: Fabric, units: int) -> Fabric:
-    """The first `units` units with every spine and core they reach, so that widths stay as planned.
+    """The first `units` units and all border leaves, with every spine and core, so that widths stay as planned.
 
     Raises:
         LabError: FAB8011, the fabric has not as many.
     """
     _require(fabric, units)
-    return _of_units(fabric, [unit.coordinate for unit in fabric.places()][:units])
+    border = [unit.coordinate for unit in fabric.places() if unit.border is not None]
+    return _of_units(fabric, sorted([*_serving(fabric)[:units], *border]))
+
+
+def _serving(fabric: Fabric) -> list[int]:
+    """The units whose ToRs have hosts."""
+    return [unit.coordinate for unit in fabric.places() if unit.border is None]
 
 
 def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
@@ -44,7 +50,7 @@ def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
     kept = _spread(fabric)
     if units is not None:
         _require(fabric, units)
-        places = [unit.coordinate for unit in fabric.places()]
+        places = _serving(fabric)
         others = [at for at in places if at // fabric.shape.units_per_pod < _PODS and at not in kept]
         kept = [*kept, *others][:units]
         if len(kept) < units:
@@ -56,7 +62,7 @@ def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
 def _spread(fabric: Fabric) -> list[int]:
     """The first units of the first pods in turn, and the first of each host group that is missing then."""
     by_pod: dict[int, list[int]] = {}
-    for at in (unit.coordinate for unit in fabric.places()):
+    for at in _serving(fabric):
         by_pod.setdefault(at // fabric.shape.units_per_pod, []).append(at)
     pods = [found[:_UNITS_PER_POD] for pod, found in sorted(by_pod.items()) if pod < _PODS]
     kept = [at for turn in zip_longest(*pods) for at in turn if at is not None]

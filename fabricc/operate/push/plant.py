@@ -68,7 +68,9 @@ def _uplinks(fabric: Fabric, at: SwitchId) -> int:
 
 
 def _redundancy(fabric: Fabric, at: SwitchId) -> str:
-    """ToRs that serve the same NICs: one for each port of a NIC."""
+    """ToRs that serve the same NICs, one for each port of a NIC; border leaves of a plane, which lead outside."""
+    if at.tier is TierName.TOR and fabric.units[at.unit].border is not None:
+        return f"border of plane {PLANE_LETTERS[at.plane]}"
     if at.tier is TierName.TOR and fabric.shape.nic_ports > 1:
         return f"{fabric.units[at.unit].name} {at.index}"
     return ""

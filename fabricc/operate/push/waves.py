@@ -28,7 +28,8 @@ class Member:
         tier: 0 ToR, 1 spine, 2 core.
         platform: the first of each platform and tier goes alone, as a canary.
         disruptive: whether traffic notices the change; such a switch is drained, and out of service.
-        redundancy: the set of which only one may be out, `""` for none: ToRs that serve the same NICs.
+        redundancy: the set of which only one may be out, `""` for none: ToRs that serve the same NICs,
+            border leaves of a plane.
         carries: resource (a rail, a plane's tier) -> weight that is lost with this switch.
         below: lower switch -> parallel links to it.
     """

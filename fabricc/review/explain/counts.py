@@ -25,6 +25,7 @@ _SPINES = (
     "Every ToR has the same number of links to every spine, so the count is the smallest divisor of a ToR's uplinks "
     "that gives the spines ports enough."
 )
+_BORDER = "A border leaf has the links to every spine that `tors.border_links` states, one by default."
 _NO_SPINES = (
     "The spec has no spines: a ToR leads to its hosts alone, and keeps its other ports for what comes later."
 )
@@ -39,6 +40,10 @@ def uplinks(plan: PlanSources, group: int = 0) -> Statement:
     own, count = fabric.tor_links[group], fabric.uplinks(group)
     numbers: Numbers = {"spines": shape.spines, "links_per_spine": own}
     closed = formula("uplinks", "spines * links_per_spine", numbers, count)
+    if not fabric.attachments[group].slots:
+        keys = ("tors.border", "tors.border_links", "tors.uplink_gbps", "spines.count")
+        name, origins = "uplinks of a border leaf", plan.all_of(keys)
+        return Statement(name, str(count), _BORDER, (closed,), (), origins, docs="fabricc docs external")
     keys = ("tors.oversubscription", "tors.uplinks", "tors.uplink_gbps", "spines.count")
     origins = (*plan.all_of(keys), plan.lock_origin("stride links_per_spine", shape.links_per_spine))
     rows, rule = tuple(_ratio(plan, group)), _UPLINKS
@@ -58,7 +63,7 @@ def uplinks(plan: PlanSources, group: int = 0) -> Statement:
 def _ratio(plan: PlanSources, group: int) -> Iterator[Row]:
     fabric, tier = plan.fabric, plan.spec.tors
     own = fabric.tor_links[group] < fabric.shape.links_per_spine
-    layouts = (fabric.tor_layouts[group],) if own else fabric.tor_layouts
+    layouts = [fabric.tor_layouts[group]] if own else [each for each in fabric.tor_layouts if each.down]
     down = max((len(each.down) - each.reserved) * each.slots[each.down[0]].speed_gbps for each in layouts)
     of = "" if own else ", of the busiest ToR"
     yield Row("to hosts, with every slot taken", down, "Gb/s", f"host ports * speed{of}")

@@ -166,6 +166,8 @@ def _owner(fabric: Fabric, name: str) -> str:
     group = name.removeprefix(TierName.TOR.value)
     if name == TierName.TOR.value:
         return "ToR"
+    if group.isdecimal() and not fabric.attachments[int(group)].slots:
+        return "border leaf"
     return f"ToR of {fabric.host_models[int(group)].title}" if group.isdecimal() else name
 
 

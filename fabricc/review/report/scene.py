@@ -124,7 +124,8 @@ def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Itera
         yield f"and {plural(len(found) - 2, 'other kind')}"
     shape = fabric.shape
     if kind == "host" and found:
-        each = sorted({attached.rails * attached.nic_ports for attached in fabric.attachments}, reverse=True)
+        serving = (attached for attached in fabric.attachments if attached.slots)
+        each = sorted({attached.rails * attached.nic_ports for attached in serving}, reverse=True)
         yield f"{' or '.join(map(str, each))} per host"
     if kind == "spine" and found:
         most, *fewer = (f"{shape.spines * links} per ToR, {links} per spine" for links in _tor_links(fabric))
@@ -136,8 +137,9 @@ def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Itera
 
 
 def _tor_links(fabric: Fabric) -> list[int]:
-    """Links of a ToR to each spine: the numbers that there are, the largest first."""
-    return sorted({fabric.tor_links[group] for group in fabric.groups().values()}, reverse=True)
+    """Links of a ToR with hosts to each spine: the numbers that there are, the largest first."""
+    serving = (unit.group for unit in fabric.units.values() if unit.border is None)
+    return sorted({fabric.tor_links[group] for group in serving}, reverse=True)
 
 
 def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
@@ -166,7 +168,12 @@ def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
         spines = "ToRs and spines" if shape.spines else "ToRs"
         meet = "rails of different planes meet in the hosts alone" if shape.rails_apart else "cores join them"
         yield f"{those} {verb} {spines} of their own, {shape.planes} planes in all; {meet}."
-    yield _uplinks_in_words(fabric, counts["tors"])
+    leaves = [unit for unit in fabric.places() if unit.border is not None]
+    border = sum(1 for unit in leaves for _ in fabric.tor_ids(unit.coordinate))
+    yield _uplinks_in_words(fabric, counts["tors"] - border)
+    if leaves:
+        each = f"{plural(fabric.uplinks(leaves[0].group), 'uplink')} of {shape.uplink_gbps}G"
+        yield f"{plural(border, 'ToR')} at the border without hosts, {each} each, for links that leave the fabric."
     if shape.cores:
         yield (
             f"{plural(shape.pods, 'pod')} of up to {plural(shape.units_per_pod, 'unit')}; each spine has "
@@ -191,7 +198,8 @@ def _uplinks_in_words(fabric: Fabric, tors: int) -> str:
         f"{plural(shape.spines * links, 'uplink')} of {shape.uplink_gbps}G, {links} to each"
         for links in _tor_links(fabric)
     )
-    numbers = {sum(1 for _ in fabric.tor_ids(unit.coordinate)) for unit in fabric.places()}
+    serving = [unit.coordinate for unit in fabric.places() if unit.border is None]
+    numbers = {sum(1 for _ in fabric.tor_ids(unit)) for unit in serving}
     of_unit = " or ".join(map(str, sorted(numbers, reverse=True)))
     return (
         f"{plural(tors, 'ToR')}, {of_unit} in each unit; a ToR has {each} "

@@ -126,7 +126,7 @@ def _ports(kind: Kind, ways: tuple[Direction, ...]) -> str:
 
 def _unit_rows(fabric: Fabric) -> Iterator[Row]:
     alike: dict[tuple[int, int, int], list[str]] = {}
-    for unit in fabric.units.values():
+    for unit in (each for each in fabric.units.values() if each.border is None):
         tors = sum(1 for _ in fabric.tor_ids(unit.home))
         alike.setdefault((unit.group, len(unit.hosts), tors), []).append(unit.name)
     for (group, hosts, tors), names in sorted(alike.items(), key=lambda each: (each[0][0], -each[0][1])):
@@ -141,7 +141,7 @@ def _pod_table(fabric: Fabric) -> Table:
     gpus: dict[int, int] = {}
     for unit in fabric.units.values():
         pod = unit.home // shape.units_per_pod
-        units[pod] = units.get(pod, 0) + (unit.beside is None)
+        units[pod] = units.get(pod, 0) + (unit.beside is None and unit.border is None)
         gpus[pod] = gpus.get(pod, 0) + len(unit.hosts) * fabric.host_models[unit.group].gpus
     alike: dict[tuple[int, int], list[int]] = {}
     for pod in sorted(units):

@@ -1,0 +1,84 @@
+"""Border leaves: ToRs without hosts, for links that leave the fabric.
+
+They fill units of their own, as many to a unit and plane as a host's rails have ToRs, and have the ASNs, loopbacks,
+spine ports and link addresses of those ToRs; of the hosts pool they have nothing. The lock pins their units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.shape import Attachment
+from fabricc.front.planning.attachments import leader
+from fabricc.front.planning.layout import Block, arrange
+from fabricc.front.planning.models import UnfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.catalog.model import HostModel
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning.models import Models
+    from fabricc.front.planning.shape import Sizing
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def border_units(
+    spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequence[Attachment]
+) -> tuple[int, ...]:
+    """Border leaves per plane of each of their units."""
+    each = attached[leader(hosts, range(len(hosts)))].tors
+    return tuple(min(each, spec.tors.border - first) for first in range(0, spec.tors.border, each))
+
+
+def with_border(spec: ClusterSpec, models: Models, sizing: Sizing) -> Sizing:
+    """The shape with a layout for the border leaves of each of their units, after those of the host groups.
+
+    Raises:
+        UnfitError: FAB3088, more links to a spine than there are positions; FAB3089, spines by rail.
+    """
+    shape, leaves = sizing.shape, border_units(spec, models.hosts, sizing.bottom.attached)
+    if not leaves:
+        return sizing
+    if spec.tors.border_links > shape.links_per_spine:
+        raise UnfitError(
+            spec.error(
+                "FAB3088",
+                f"a border leaf is to have {plural(spec.tors.border_links, 'link')} to each spine; spines keep "
+                f"ports for {shape.links_per_spine} to each ToR",
+                *("tors", "border_links"),
+                help=f"Write `border_links: {shape.links_per_spine}`.",
+            )
+        )
+    if shape.rail_planes > 1:
+        raise UnfitError(
+            spec.error(
+                "FAB3089",
+                "a border leaf joins all rails, and each set of spines is of some rails alone",
+                *("tors", "border"),
+                help="Remove it, and lead out from spines or cores.",
+            )
+        )
+    up = Block(shape.uplink_gbps, shape.uplinks)
+    layout = arrange(models.tor, Block(shape.uplink_gbps, 0), up, sizing.tor_up_cage)
+    assert layout is not None
+    return replace(sizing, tor_layouts=sizing.tor_layouts + (layout,) * len(leaves))
+
+
+def with_leaves(spec: ClusterSpec, models: Models, fabric: Fabric) -> Fabric:
+    """The fabric with what its host groups have, for the units of border leaves too."""
+    shape, leaves = fabric.shape, border_units(spec, models.hosts, fabric.attachments)
+    attached = tuple(
+        Attachment(count, shape.port_planes, 1, shape.uplink_gbps, shape.port_planes, slots=0, hosts=1)
+        for count in leaves
+    )
+    return replace(
+        fabric,
+        host_models=fabric.host_models + fabric.host_models[:1] * len(leaves),
+        attachments=fabric.attachments + attached,
+        host_systems=fabric.host_systems + fabric.host_systems[:1] * len(leaves),
+        host_classes=fabric.host_classes + fabric.host_classes[:1] * len(leaves),
+        tor_links=fabric.tor_links + (spec.tors.border_links,) * len(leaves),
+    )

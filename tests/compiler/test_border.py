@@ -1,0 +1,225 @@
+"""Border leaves: ToRs without hosts that carry the ways out, on every system and in every shape."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from fabricc.cli.explain import _known
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.materials import materials
+from fabricc.compiler.recheck import check_tree
+from fabricc.fabric.model import Direction, TierName
+from fabricc.operate.lab.slicing import sampled, sliced
+from fabricc.operate.push.impact import Effect, Impact
+from fabricc.operate.push.plant import plant
+from fabricc.operate.push.waves import plan
+from fabricc.review.explain.ask import explain, subject_of
+from fabricc.review.explain.facts import Explainer
+from fabricc.review.report.page import html
+from tests.outward import MODELS, spec_text
+
+if TYPE_CHECKING:
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.model import Switch
+
+BORDER = ("border01a", "border02a")
+
+
+def text_of(nos: str, *, leaves: int = 2, hosts: int = 2) -> str:
+    """The spec of `tests.outward` whose spines' links out are at border leaves."""
+    text = spec_text(nos).replace("at: spine0", "at: border0").replace("racks: 2", f"racks: {hosts}")
+    return text.replace("reserved_ports: 2}", f"reserved_ports: 2, border: {leaves}}}", 1)
+
+
+def plain(nos: str, hosts: int = 2) -> str:
+    """The same without any way out."""
+    text = text_of(nos, hosts=hosts).partition("external:")[0]
+    return text.replace(", border: 2", "")
+
+
+def of(folder: Path, text: str) -> Compiled:
+    (folder / "cluster.yaml").write_text(text)
+    found = compile_spec(folder / "cluster.yaml", gaps=False)
+    (folder / "fabricc.lock").write_text(found.lock_text)
+    return found
+
+
+@cache
+def compiled(nos: str) -> Compiled:
+    with TemporaryDirectory() as folder:
+        return of(Path(folder), text_of(nos))
+
+
+def switches(found: Compiled) -> dict[str, Switch]:
+    return {switch.name: switch for switch in found.switches()}
+
+
+def identities(found: Compiled) -> dict[str, object]:
+    """What identifies a device: number, addresses of loopback and management, and ports with their far ends."""
+    fabric, all_ = found.fabric, {}
+    for switch in found.switches():
+        ports = {
+            (p.name, p.ipv4): p.peer for p in switch.ports if p.direction is not Direction.EXTERNAL and p.peer
+        }
+        all_[switch.name] = (switch.loopback4, switch.management.address, switch.bgp.asn, ports)
+    for host in map(fabric.host, fabric.host_ids()):
+        all_[host.name] = {(p.name, p.ipv4): p.peer for p in host.ports}
+    return all_
+
+
+@pytest.mark.parametrize("nos", MODELS)
+def test_border_leaves_are_tors_with_uplinks_and_links_out_alone(nos: str) -> None:
+    found = switches(compiled(nos))
+    for name in BORDER:
+        leaf = found[name]
+        ways = {port.direction for port in leaf.ports if port.peer}
+        assert (leaf.tier, ways) == (TierName.TOR, {Direction.UP, Direction.EXTERNAL})
+        assert sorted(p.peer.device for p in leaf.ports if p.peer and p.direction is Direction.UP) == [
+            "spine01a",
+            "spine02a",
+        ]
+        assert leaf.bgp.aggregates == ()
+        assert leaf.loopback4
+    assert compiled(nos).fabric.counts()["tors"] == 4
+    assert compiled(nos).fabric.counts()["units"] == 2
+
+
+@pytest.mark.parametrize("nos", MODELS)
+def test_a_fabric_with_border_leaves_is_proved(nos: str, tmp_path: Path) -> None:
+    found = of(tmp_path, text_of(nos))
+    result = found.write(tmp_path / "build", jobs=1)
+    assert [
+        d for d in result.diagnostics if d.severity is Severity.ERROR and not d.code.startswith("FAB5")
+    ] == []
+    assert result.tree is not None
+    counts = found.fabric.counts()
+    checked, _ = check_tree(result.tree, found.path, jobs=1)
+    assert checked.links == sum(counts[f"{kind}_cables"] for kind in ("host", "spine"))
+    for path in sorted((result.tree / "switches" / BORDER[0]).iterdir()):
+        text = path.read_text()
+        if "64999" in text:
+            path.write_text(re.sub(r"\b64999\b", "64998", text))
+    checked, _ = check_tree(result.tree, found.path, jobs=1)
+    assert "FAB6208" in {d.code for d in checked.diagnostics} or [
+        d for d in checked.diagnostics if d.severity is Severity.ERROR
+    ]
+
+
+def test_they_change_nothing_that_is_there_and_neither_does_growth(tmp_path: Path) -> None:
+    known = identities(of(tmp_path, plain("frr", 2)))
+    spines = {name for name in known if name.startswith("spine")}
+    for hosts, leaves in ((2, 2), (3, 2), (3, 3)):
+        now = identities(of(tmp_path, text_of("frr", hosts=hosts, leaves=leaves)))
+        for name, before in known.items():
+            if name not in spines:
+                assert now[name] == before, name
+                continue
+            assert now[name][:3] == before[:3]
+            assert before[3].items() <= now[name][3].items()
+        assert known.keys() < now.keys()
+        known = now
+    of(tmp_path, plain("frr", 3))
+    again = identities(of(tmp_path, text_of("frr", hosts=3, leaves=3)))
+    assert again == known
+    addresses = [address for each in known.values() if isinstance(each, tuple) for address in each[:2]]
+    assert len(addresses) == len({*addresses})
+
+
+def test_hosts_have_the_files_that_they_have_without(tmp_path: Path) -> None:
+    one, other = of(tmp_path, plain("frr")), of(tmp_path, text_of("frr"))
+    for at in one.fabric.host_ids():
+        assert one.fabric.host(at).ports == other.fabric.host(at).ports
+
+
+@pytest.mark.parametrize("nos", ["frr", "eos"])
+def test_every_fact_of_a_border_leaf_is_explained(nos: str) -> None:
+    found = compiled(nos)
+    plan, leaf = _known(found), switches(found)[BORDER[1]]
+    subject = subject_of(plan, found.fabric.find(BORDER[1]))
+    explainer = Explainer(plan)
+    assert all(explainer.fact(subject, path).rule for path in subject.planned)
+    assert explain(plan, BORDER[1]).statements[0].name
+    own = [leaf.loopback4, leaf.management.address.partition("/")[0], f"AS{leaf.bgp.asn}"]
+    own += [port.ipv4.partition("/")[0] for port in leaf.ports if port.ipv4]
+    assert len(own) == 6
+    for name in own:
+        assert BORDER[1] in repr(explain(plan, name)), name
+
+
+def test_reports_bills_and_labs_know_them() -> None:
+    found = compiled("frr")
+    assert "2 ToRs at the border without hosts, 2 uplinks of 400G each" in str(html(found))
+    assert {
+        item.role: count for item, count in materials(found.fabric).bill.items() if item.item == "switch"
+    } == {
+        "tor": 4,
+        "spine": 2,
+    }
+    for part in (sliced(found.fabric, 1), sampled(found.fabric)):
+        names = {part.name(at) for at in part.switch_ids()}
+        assert {*BORDER} < names
+        assert all(part.switch(at).ports for at in part.switch_ids())
+    assert len({name for name in map(part.name, part.switch_ids()) if "tor" in name}) == 2
+
+
+def test_a_push_takes_one_border_leaf_of_a_plane_at_a_time() -> None:
+    fabric = compiled("frr").fabric
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    effects = dict.fromkeys(places, Effect("frr", Impact.RELOAD))
+    waves = [wave.members for wave in plan(plant(fabric, places, effects), Fraction(0))]
+    assert {name for wave in waves for name in wave} == places.keys()
+    assert all(len({*BORDER} & {*wave}) < 2 for wave in waves)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("border: 2", "border: 2, border_links: 9", "FAB3088"),
+        (r"spines: .*\n", "", "FAB3050"),
+        ("count: 2", "count: 2, rails: 1", "FAB3089"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, old: str, new: str, code: str) -> None:
+    text = text_of("frr")
+    if code == "FAB3089":
+        text = text.replace("wiring: rack", "wiring: rail").replace(
+            "racks: 2, hosts_per_rack: 1", "hosts: 4, hosts_per_unit: 2"
+        )
+    (tmp_path / "cluster.yaml").write_text(re.sub(old, new, text))
+    found = compile_spec(tmp_path / "cluster.yaml", gaps=False)
+    wrong = [each for each in found.diagnostics if each.severity is Severity.ERROR]
+    assert code in {each.code for each in wrong}
+    assert all(each.help for each in wrong if each.code == code)
+
+
+@pytest.mark.parametrize("planes", [1, 2])
+@pytest.mark.parametrize("cores", [False, True])
+def test_every_plane_has_as_many_in_two_tiers_and_in_three(tmp_path: Path, planes: int, cores: bool) -> None:
+    tier = "{model: sn5600, nos: frr}"
+    text = f"""\
+cluster: planes
+gpus: {{model: dgx-h100, hosts: 24, hosts_per_unit: 8}}
+planes: {planes}
+tors: {{model: sn5600, nos: frr, border: 9}}
+spines: {tier}
+{f"cores: {tier}" if cores else ""}
+"""
+    found = of(tmp_path, text)
+    assert [d for d in found.diagnostics if d.severity is Severity.ERROR] == []
+    leaves = [switch for name, switch in switches(found).items() if name.startswith("border")]
+    assert {leaf.plane for leaf in leaves} == {*range(planes)}
+    assert len(leaves) == 9 * planes == len({leaf.name for leaf in leaves})
+    for leaf in leaves:
+        spines = [port.peer.device for port in leaf.ports if port.peer]
+        assert len(spines) == found.fabric.shape.spines
+        assert all(name.endswith(leaf.name[-1]) for name in spines)
+    result = found.write(tmp_path / "build", jobs=1)
+    assert [d for d in result.diagnostics if d.severity is Severity.ERROR and d.code > "FAB6"] == []
