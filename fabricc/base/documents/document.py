@@ -56,7 +56,7 @@ class Document:
 
 
 def clip(text: str, longest: int = LONGEST_SHOWN) -> str:
-    """Text safe and short enough for a message: control characters escaped, the end cut off."""
+    """Text safe and short enough for a message: control characters and hard blanks escaped, the end cut off."""
     if len(text) > longest:
         text = text[: longest - 1] + "…"
-    return visible(text)
+    return visible(text).replace("\u00a0", r"\xa0")

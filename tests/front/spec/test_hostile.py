@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
@@ -240,5 +240,6 @@ def test_no_edit_of_a_valid_spec_makes_it_raise(source: bytes, edits: list[tuple
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200))
+@example("\u00a0".encode())
 def test_no_bytes_make_it_raise(source: bytes) -> None:
     check_told(read_spec(source, "cluster.yaml"), source)
