@@ -47,10 +47,8 @@ class Bought(NamedTuple):
     findings: tuple[Diagnostic, ...]
 
 
-def bought(
-    wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str
-) -> Bought | None:
-    """What was asked for, of all networks of the cluster; None where nobody asks.
+def bought(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str) -> Bought:
+    """What was asked for, of all networks of the cluster.
 
     Args:
         wanted: what was asked for.
@@ -62,8 +60,6 @@ def bought(
     """
     if wanted.elevations is not None and wanted.places is None:
         raise click.UsageError("--elevations needs --places, a table of where devices stand.")
-    if not any(wanted[:4]):
-        return None
     found = [materials(fabric, protocol) for _, _, fabric in networks]
     told = [
         replace(each, message=f"{label}{each.message}")

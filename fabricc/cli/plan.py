@@ -14,7 +14,7 @@ import click
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import csv_text, json_document
-from fabricc.cli import bill, growth, options, output
+from fabricc.cli import growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.compiler import tables
 from fabricc.compiler.compiled import compile_spec
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.text import Rendered
+    from fabricc.cli.bill import Bought, Wanted
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.quality import Sheet
@@ -100,7 +101,11 @@ def command(
         if file is not None and file.suffix not in endings:
             ends = "neither in " if len(endings) > 1 else "not in "
             raise click.BadParameter(f"{file} ends {ends}{' nor in '.join(endings)}", param_hint=option)
-    wanted = bill.Wanted(bom_file, labels_file, elevations_file, places_file, spares)
+    wanted: Wanted | None = None
+    if bom_file or labels_file or elevations_file or places_file:
+        from fabricc.cli import bill  # optics and racks, which few plans are asked for
+
+        wanted = bill.Wanted(bom_file, labels_file, elevations_file, places_file, spares)
     compiled = compile_spec(spec, repin=repin, ethernet_only=alternatives)
     if alternatives:
         from fabricc.cli.alternatives import Wish, show  # few plans are asked for them
@@ -114,12 +119,12 @@ def command(
     planned = [(part, part.planned) for part in parts if part.planned is not None]
     found = (*compiled.diagnostics, *chain.from_iterable(map(_full, parts)))
     sheets = {_name(part): _sheets(part) for part in parts} if qos or picture or csv_folder else {}
-    bought: bill.Bought | None = None
-    if compiled.planned is not None:
+    bought: Bought | None = None
+    if wanted is not None and compiled.planned is not None:
         bought = bill.bought(
             wanted, [(_label(part), part.spec, fabric) for part, fabric in planned], "ethernet"
         )
-    found = (*found, *bought.findings) if bought else found
+        found = (*found, *bought.findings)
     if format_ == "json":
         output.document(_json(compiled, found, sheets if qos else None))
     else:
@@ -143,7 +148,7 @@ def command(
             folder = csv_folder / _name(part)
             names = _write_csv(fabric, sheets[_name(part)], folder)
             output.err(f"{folder}: {', '.join(names)}")
-    if bought is not None:
+    if wanted is not None and bought is not None:
         bill.write(wanted, bought)
     return exit_status(found)
 

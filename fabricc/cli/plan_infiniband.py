@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def show_plan(
-    compiled: Compiled, format_: str, csv_folder: Path | None, wanted: Wanted, *, ethernet_only: bool
+    compiled: Compiled, format_: str, csv_folder: Path | None, wanted: Wanted | None, *, ethernet_only: bool
 ) -> int:
     """Show the plan of an InfiniBand spec; the exit status.
 
@@ -41,7 +41,7 @@ def show_plan(
         compiled: the spec, with its subnets.
         format_: `text` or `json`.
         csv_folder: where to write the tables too, or None.
-        wanted: what was asked for those who buy and cable.
+        wanted: what was asked for those who buy and cable, or None.
         ethernet_only: whether worksheets or pictures of lossless Ethernet were asked for.
 
     Raises:
@@ -56,7 +56,7 @@ def show_plan(
         *compiled.diagnostics,
         *full(spec, ib.wiring, rooms(ib), pinned=compiled.lock_before is not None),
     )
-    bought = bill.bought(wanted, [("", spec, ib.wiring)], "infiniband")
+    bought = bill.bought(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None
     found = (*found, *bought.findings) if bought else found
     if format_ == "json":
         output.document(_json(ib, compiled, found))
@@ -70,7 +70,7 @@ def show_plan(
             write_file(csv_folder / name, text.encode())
         names = [name for name, _ in files]
         output.err(f"{csv_folder}: {', '.join(names)}")
-    if bought is not None:
+    if wanted is not None and bought is not None:
         bill.write(wanted, bought)
     return exit_status(found)
 
