@@ -69,8 +69,9 @@ def test_no_worker_outlives_its_parent(how: int) -> None:
         "list(spread(2, 4, work))\n"
     )
     parent = subprocess.Popen(
-        [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+        [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in the background, and inherited
+    )  # fmt: skip
     assert parent.stdout is not None
     pids = [int(parent.stdout.readline()) for _ in range(2)]
     parent.send_signal(how)

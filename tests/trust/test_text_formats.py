@@ -219,7 +219,11 @@ def test_csv_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> No
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.lists(anything | st.integers(), min_size=2, max_size=2), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(anything | st.integers(-(2**53), 2**53), min_size=2, max_size=2), min_size=1, max_size=4
+    )
+)
 @example([[each, 1] for each in FORMULAS])
 def test_a_workbook_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> None:
     openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed: no workbooks here")
