@@ -237,6 +237,10 @@ def _unquoted(token: str) -> str:
     return token if token[0] != '"' or len(token) < 2 else _ESCAPE.sub(r"\1", token[1:-1])
 
 
+_BREAKS = dict.fromkeys(map(ord, "\r\x85\u2028\u2029"), " ")
+"""Breaks of YAML 1.1 (section 5.4) that end no line elsewhere: line numbers are those of the text."""
+
+
 def structured(text: str) -> Tree:
     """YAML, and JSON as a part of it: a key is a word, a scalar the last word, and items of a list stand side by side.
 
@@ -247,7 +251,7 @@ def structured(text: str) -> Tree:
     import yaml
 
     try:
-        composed = compose(text)
+        composed = compose(text.translate(_BREAKS))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         return Tree((), [(min(line, text.count("\n") + 1), "no structured text from here on")])

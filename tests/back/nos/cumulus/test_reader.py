@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fabricc.back.nos.cumulus import CUMULUS
@@ -191,6 +191,8 @@ def test_no_damage_makes_it_fail(data: st.DataObject) -> None:
 
 
 @given(texts(KEYS))
+@example("\x85:: ")
+@example("a: 1\rb: 2")
 def test_no_arbitrary_text_makes_it_fail(text: str) -> None:
     CUMULUS.read({FILE: text})
 
