@@ -13,7 +13,7 @@ import click
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import options, output
 from fabricc.cli.words import labs, nodes, targets
-from fabricc.operate.lab import demands, faults, growth, lifecycle, observe, report
+from fabricc.operate.lab import demands, faults, growth, lifecycle, logins, observe, report
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export as write
 from fabricc.operate.lab.failure import LabError
@@ -56,6 +56,7 @@ def _open(name: str | None, folder: Path | None) -> Lab:
 @click.option(
     "--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT", help="Miswire: exchange the cables at two ports."
 )
+@click.option("--ssh", is_flag=True, help="Let `push` and `verify` log in to the switches: a rehearsal.")
 def up(
     spec: Path,
     units: int | None,
@@ -63,10 +64,18 @@ def up(
     network: str | None,
     state: Path | None,
     swap: tuple[str, str] | None,
+    ssh: bool,
 ) -> int:
     """Boot the fabric of SPEC: every switch a box with FRR, every host a namespace, every cable a veth pair."""
-    lab, _ = _boot(spec, units, sample, network, state, swap)
-    output.out(f"Next: `fabricc lab test -l {lab.record.cluster}` compares it with its plan.")
+    lab, _ = _boot(spec, units, sample, network, state, swap, ssh=ssh)
+    where = f"--state {state}" if state else f"-l {lab.record.cluster}"
+    output.out(f"Next: `fabricc lab test {where}` compares it with its plan.")
+    if ssh:
+        access = lab.folder / logins.FOLDER / logins.ACCESS
+        output.out(
+            f"Or: `fabricc lab exec {where} management fabricc push build/{lab.record.cluster} --access {access}`, "
+            "as to a fabric."
+        )
     return 0
 
 
@@ -77,12 +86,21 @@ def _boot(
     part: str | None,
     state: Path | None,
     swap: tuple[str, str] | None = None,
+    *,
+    ssh: bool = False,
 ) -> tuple[Lab, Network]:
     begin = time.monotonic()
     with output.progress() as bar:
         ends = (_end(swap[0]), _end(swap[1])) if swap else None
         lab, source = lifecycle.up(
-            spec, state, units=units, sample=sample, network=part, swap=ends, progress=bar or _in_lines()
+            spec,
+            state,
+            units=units,
+            sample=sample,
+            network=part,
+            swap=ends,
+            ssh=ssh,
+            progress=bar or _in_lines(),
         )
     for sentence in source.differences:
         output.err(f"note: {sentence}")
@@ -224,11 +242,19 @@ def test(
 @_where
 @options.spec_argument
 @units_option
-def grow(name: str | None, state: Path | None, spec: Path, units: int | None) -> int:
+@click.option(
+    "--cable", is_flag=True, help="Only wire and boot what is new: the old switches are `push`'s to change."
+)
+def grow(name: str | None, state: Path | None, spec: Path, units: int | None, cable: bool) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
     lab = _open(name, state)
     with states.locked(lab.folder):
         step = growth.plan_step(network_of(lab), spec, units)
+        if cable:
+            growth.cable(step)
+            joined = len(step.after.lab.nodes) - len(lab.nodes)
+            output.out(f"{lab.record.cluster}: {plural(joined, 'new node')} wired and booted")
+            return 0
         trial = trial_of(step.after.lab)
         trial.events.append(growth.grow(step, trial))
         compare_steady(step.after, trial)

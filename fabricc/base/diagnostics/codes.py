@@ -521,6 +521,7 @@ TITLES: dict[str, str] = {
     "FAB8016": "The planned state was not reached",
     "FAB8017": "Not a growth of the lab",
     "FAB8018": "No image is known that runs a NOS",
+    "FAB8019": "A lab for logins needs switches of FRR",
     # The review of a change.
     "FAB9001": "A change that traffic does not notice",
     "FAB9002": "A change that resets BGP sessions",

@@ -23,29 +23,10 @@ from napalm.base.exceptions import (
 from fabricc.operate.drivers import linux_views
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
+from fabricc.operate.drivers.frr_files import FILES, MAIN
 from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import redacted
 
-MAIN = "frr.conf"
-FILES = {
-    "sysctl.conf": ("/etc/sysctl.d/90-fabricc.conf", "sysctl -q -e -p {path}"),
-    "hostname": ("/etc/hostname", "hostname -F {path}"),
-    "resolv.conf": ("/etc/resolv.conf", ""),
-    "timesyncd.conf": (
-        "/etc/systemd/timesyncd.conf.d/fabricc.conf",
-        "systemctl try-restart systemd-timesyncd",
-    ),
-    "rsyslog.conf": ("/etc/rsyslog.d/90-fabricc.conf", "systemctl try-restart rsyslog"),
-    "lldpd.conf": ("/etc/lldpd.d/fabricc.conf", "systemctl try-restart lldpd"),
-    "nftables.conf": (
-        "/etc/nftables.conf",
-        "if [ -e {path} ]; then nft -f {path}; else nft 'add table inet fabricc; delete table inet fabricc'; fi",
-    ),
-    "daemons": ("/etc/frr/daemons", "/usr/lib/frr/frrinit.sh reload"),
-    "interfaces": ("/etc/network/interfaces", "ifreload -a"),
-    MAIN: ("/etc/frr/frr.conf", ""),
-}
-"""File of a candidate -> where it lies on the switch, and the shell command after which the switch obeys it."""
 _START = "import sys;exec(compile(sys.stdin.buffer.read(int(sys.argv[1])),'napalm-frr','exec'),{'__name__':'__main__'})"
 _MOVING = ("committing", "reverting")
 

@@ -7,7 +7,7 @@ that the lab runs what is deployed and not what was meant.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
@@ -49,12 +49,16 @@ class Node:
         kernel: kernel settings inside its namespace.
         commands: `ip` commands inside its namespace, in order, once its ports exist.
         files: what a switch boots from; empty for a host.
+        management: address of a switch's management port.
+        speeds: port -> planned Gb/s, of a switch.
     """
 
     name: str
     kernel: Mapping[str, int]
     commands: tuple[str, ...]
     files: Mapping[str, str]
+    management: str = ""
+    speeds: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,14 @@ def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node
         commands.append(f"link set {port} mtu {facts[f'interface[{port}]/mtu']}")
         if facts[f"interface[{port}]/enabled"] == "true":
             commands.append(f"link set {port} up")
-    return Node(switch.name, _kernel(facts) | _SWITCH_QUIET, tuple(commands), files)
+    return Node(
+        switch.name,
+        _kernel(facts) | _SWITCH_QUIET,
+        tuple(commands),
+        files,
+        switch.management.address.partition("/")[0],
+        {port.name: port.speed_gbps for port in switch.ports if port.name in used},
+    )
 
 
 def _management_commands(facts: Facts) -> Iterator[str]:

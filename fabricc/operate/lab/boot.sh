@@ -3,13 +3,54 @@
 set -u
 box=$1
 hostname "$(cat "$box/etc/hostname")"
+root=
+own() {
+    # A folder of the machine as this box sees it: what is written stays in the box's memory.
+    mkdir -p "$box/private/over$1" "$box/private/work$1" "$root$1"
+    mount -t overlay overlay -o "lowerdir=$1,upperdir=$box/private/over$1,workdir=$box/private/work$1" "$root$1"
+}
+if [ -d "$box/root" ]; then
+    # A switch that can be logged in to has a root file system of its own, and of the kernel's settings the network's.
+    root=$box/private/root
+    mount -t tmpfs -o size=64m tmpfs "$box/private"
+    mkdir "$box/private/over" "$box/private/work" "$root"
+    mount -t overlay overlay -o "lowerdir=/,upperdir=$box/private/over,workdir=$box/private/work" "$root"
+    for place in /boot /etc /home /opt /root /srv /usr /var; do
+        mountpoint -q "$place" && own "$place"
+    done
+    mount -t proc proc "$root/proc"
+    mount --bind "$root/proc/sys" "$root/proc/sys"
+    mount -o remount,bind,ro "$root/proc/sys"
+    mount --bind /proc/sys/net "$root/proc/sys/net"
+    mount --bind /sys "$root/sys"
+    mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+    mkdir "$root/dev/pts" "$root/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$root/dev/pts"
+    mount -t tmpfs tmpfs "$root/dev/shm"
+    ln -s pts/ptmx "$root/dev/ptmx"
+    ln -s /proc/self/fd "$root/dev/fd"
+    for device in null zero full random urandom tty; do
+        : > "$root/dev/$device"
+        mount --bind "/dev/$device" "$root/dev/$device"
+    done
+    sed -i "s/^root:[^:]*:/root:*:/" "$root/etc/shadow"
+    cp -R "$box/root/." "$root/"
+fi
 # The folder of the box may itself lie below /run or /tmp, so these two are covered last.
-mount --bind "$box/etc/frr" /etc/frr
-mount --bind "$box/etc/hosts" /etc/hosts
-mount --bind "$box/log" /var/log
-mount --bind "$box/vartmp" /var/tmp
-mount --bind "$box/tmp" /tmp
-mount -t tmpfs -o size=16m tmpfs /run
+mount --bind "$box/etc/frr" "$root/etc/frr"
+mount --bind "$box/etc/hosts" "$root/etc/hosts"
+mount --bind "$box/log" "$root/var/log"
+mount --bind "$box/vartmp" "$root/var/tmp"
+mount --bind "$box/tmp" "$root/tmp"
+mount -t tmpfs -o size=16m tmpfs "$root/run"
+if [ "$root" ]; then
+    cd "$root" || exit 1
+    mkdir -p run/old
+    pivot_root . run/old
+    umount -l /run/old
+    rmdir /run/old
+    cd / || exit 1
+fi
 mkdir -p /run/frr /run/lab
 chown frr:frr /run/frr
 
@@ -35,6 +76,10 @@ if [ -e /etc/frr/lldp.conf ]; then
     mkdir -p /run/lldpd
     chown _lldpd:_lldpd /run/lldpd
     lldpd -I '*,!eth0' -O /etc/frr/lldp.conf > /var/log/lldpd.log 2>&1
+fi
+if [ "$root" ]; then
+    mkdir -p /run/sshd
+    /usr/sbin/sshd -f /etc/fabricc-lab/sshd_config -E /var/log/sshd.log
 fi
 touch /run/lab/ready
 while :; do

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.lock_file import LOCK_NAME
-from fabricc.operate.lab import demands, faults, kernel, lifecycle, making, observe, scenarios, state
+from fabricc.operate.lab import demands, faults, kernel, lifecycle, logins, making, observe, scenarios, state
 from fabricc.operate.lab.agreement import Event
 from fabricc.operate.lab.blueprint import blueprint
 from fabricc.operate.lab.failure import LabError
@@ -114,6 +114,18 @@ def grow(step: Step, trial: Trial) -> Event:
     return Event(name, "no loss", settled, outage, None, None)
 
 
+def cable(step: Step) -> None:
+    """Wire and boot what is new, and leave what is old to a push.
+
+    Raises:
+        LabError: FAB8010, a new switch did not take its configuration.
+    """
+    lab = step.after.lab
+    state.save(lab.folder, lab.record)
+    _join(replace(step, reloaded=()))
+    _adopt(lab)
+
+
 def _join(step: Step) -> None:
     """Wire and boot what is new, then reload what is old and changes."""
     lab, old = step.after.lab, step.before.lab.record
@@ -126,10 +138,13 @@ def _join(step: Step) -> None:
         if ends not in had
     ]  # fmt: skip
     making.wire(lab, nodes, cables, step.plan)
-    _open_ports(
-        step, known, {(c.a_device, c.a_port) for c in cables} | {(c.b_device, c.b_port) for c in cables}
-    )
+    ends = lifecycle.ends(cables)
+    _open_ports(step, known, set(ends))
+    if lab.record.ssh:
+        logins.prepare(lab, step.plan.switches)
     making.boot(lab, [node for node in nodes if node.files])
+    if lab.record.ssh:
+        logins.tell_speeds(lab, step.plan.switches, ends)
     files = {node.name: node.files for node in step.plan.switches}
     for switch in step.reloaded:
         lab.reload(switch, files[switch]["frr.conf"])

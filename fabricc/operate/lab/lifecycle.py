@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos
 from fabricc.base.foreign import files
 from fabricc.compiler.lock_file import LOCK_NAME
-from fabricc.operate.lab import demands, kernel, lldp, state
+from fabricc.operate.lab import demands, kernel, lldp, logins, state
 from fabricc.operate.lab.blueprint import blueprint, swapped
 from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.lab_fabric import read_source
+from fabricc.operate.lab.lab_fabric import FRR, read_source
 from fabricc.operate.lab.making import boot, wire
 from fabricc.operate.lab.running import Lab
 
@@ -64,6 +64,7 @@ def up(
     sample: bool = False,
     network: str | None = None,
     swap: tuple[End, End] | None = None,
+    ssh: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Lab, LabFabric]:
     """Boot a fabric and return once every switch has loaded its configuration.
@@ -75,6 +76,7 @@ def up(
         sample: boot a sample, with a part of the spines and cores.
         network: the one to boot, where there are several.
         swap: exchange the far ends of the cables at these two ports: a deliberate miswire.
+        ssh: let switches be logged in to, each in a root file system of its own.
         progress: called with what is being done, how much is done, and how much there is.
 
     Raises:
@@ -83,9 +85,13 @@ def up(
     """
     demands.require_root()
     demands.require_programs()
+    if ssh:
+        logins.require_sshd()
     frr = demands.frr_version()
     source = read_source(spec, units, known_release(frr), sample=sample, network=network)
     differences = [*source.differences, *([] if lldp.installed() else [_NO_LLDP])]
+    if ssh:
+        differences += _require_own_system(source, network, known_release(frr))
     if sentence := demands.strain(source.fabric):
         differences.append(sentence)
     demands.require_room(source.fabric)
@@ -103,7 +109,7 @@ def up(
                 f"a lab is in {folder}",
                 "Take it down first with `fabricc lab down`, or use --state.",
             )
-        record = replace(_record(plan, source, folder, frr), network=network)
+        record = replace(_record(plan, source, folder, frr), network=network, ssh=ssh)
         taken = [name for name in record.namespaces if (kernel.NAMESPACES / name).exists()]
         if taken:
             raise LabError("FAB8007", f"namespaces of these names exist: {', '.join(taken[:3])}")
@@ -112,8 +118,12 @@ def up(
         try:
             copy_spec(folder / state.SPEC, source.compiled.spec, source.compiled.lock_text)
             wire(lab, plan.nodes, plan.cables, plan, progress)
+            if ssh:
+                logins.prepare(lab, plan.switches)
             _supervise(folder)
             boot(lab, plan.switches, progress)
+            if ssh:
+                logins.tell_speeds(lab, plan.switches, ends(plan.cables))
         except BaseException:
             _remove(lab)
             raise
@@ -137,6 +147,31 @@ def _record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> state
         sample=source.sample,
         lldp=lldp.installed(),
     )
+
+
+def _require_own_system(source: LabFabric, network: str | None, release: str) -> list[str]:
+    """What a push to the lab finds other than the lab booted.
+
+    Raises:
+        LabError: FAB8019, a switch is of another system than FRR: no driver of that system has anybody to speak to.
+    """
+    tiers = source.compiled.of_network(network).fabric.tiers.values()
+    if others := sorted({plan.nos for plan in tiers} - {FRR}):
+        raise LabError(
+            "FAB8019",
+            f"switches of {', '.join(others)} run FRR in the lab, and `push` would speak to {others[0]}",
+            f"Rehearse with a copy of the spec that says `nos: {FRR}-{release}` in every tier.",
+        )
+    other = sorted({plan.release for plan in tiers} - {release})
+    return [
+        f"the spec says FRR {one}, and {release} runs: a push sends lines of {one}, which it may refuse"
+        for one in other
+    ]
+
+
+def ends(cables: Iterable[CableRow]) -> list[tuple[str, str]]:
+    """Device and port of both ends of cables."""
+    return [end for c in cables for end in ((c.a_device, c.a_port), (c.b_device, c.b_port))]
 
 
 def cable_ends(cables: Iterable[CableRow]) -> tuple[tuple[str, str, str, str], ...]:

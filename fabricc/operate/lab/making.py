@@ -9,7 +9,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from fabricc.operate.lab import kernel
+from fabricc.operate.lab import kernel, logins
 from fabricc.operate.lab.blueprint import MANAGEMENT_NODE, MANAGEMENT_PORT
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.supervisor import WANTED
@@ -110,7 +110,7 @@ def _furnish(lab: Lab, node: Node) -> None:
     (box / "etc" / "hostname").write_text(node.files["hostname"])
     (box / "etc" / "hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
     files = {
-        "frr.conf": node.files["frr.conf"],
+        "frr.conf": logins.filled(lab, node.files["frr.conf"]),
         "daemons": node.files["daemons"],
         "vtysh.conf": "service integrated-vtysh-config\n",
         "overlay.conf": "".join(f"{line}\n" for line in lab.record.overlay),
@@ -122,4 +122,6 @@ def _furnish(lab: Lab, node: Node) -> None:
         file.write_text(text)
         file.chmod(0o644 if name == "lldp.conf" else 0o640)  # lldpcli reads it without root's rights
         os.chown(file, owner.pw_uid, owner.pw_gid)
+    if lab.record.ssh:
+        logins.furnish(lab, node)
     (box / WANTED).write_text(lab.record.namespace(node.name))

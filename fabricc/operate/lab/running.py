@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.operate.lab import kernel, state, vty
+from fabricc.operate.lab import kernel, logins, state, vty
+from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.supervisor import READY, UNSHARE
 
@@ -90,7 +91,7 @@ class Lab:
         Raises:
             LabError: FAB8011, no such node; FAB8012, it does not run.
         """
-        if node in self.record.hosts:
+        if node in (*self.record.hosts, MANAGEMENT_NODE):
             return ["ip", "netns", "exec", self.record.namespace(node)]
         if node not in self.record.switches:
             raise LabError("FAB8011", f"no node is named {node!r}", _near(node, self.nodes))
@@ -137,7 +138,7 @@ class Lab:
         return [line.rstrip() for line in ran.stdout.splitlines() if line.strip(" =")]
 
     def _put(self, switch: str, configuration: str) -> None:
-        text = with_overlay(configuration, self.record.overlay)
+        text = with_overlay(logins.filled(self, configuration), self.record.overlay)
         (self.box(switch) / "etc" / "frr" / CANDIDATE).write_text(text)
 
     def memory_kib(self) -> dict[str, int]:

@@ -38,6 +38,7 @@ class Record:
         frr: version of FRR that runs.
         boot_s: seconds until the planned state was reached; None before.
         lldp: whether the switches run lldpd.
+        ssh: whether they can be logged in to.
     """
 
     cluster: str
@@ -55,6 +56,7 @@ class Record:
     sample: bool = False
     lldp: bool = False
     network: str | None = None
+    ssh: bool = False
 
     def namespace(self, node: str) -> str:
         """Name of a node's network namespace."""

@@ -1,4 +1,4 @@
-"""A lab whose switches can be logged in to: sshd in every box, host keys known, and the push run beside them."""
+"""A lab whose switches can be logged in to, and the push run beside them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from fabricc.operate.lab import growth, lifecycle, observe, state
+from fabricc.operate.lab import growth, lifecycle, logins, observe
 from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
 from fabricc.operate.lab.making import management_port
 from fabricc.operate.lab.steady import Network
@@ -22,37 +23,14 @@ from tests.operate.lab import specs
 from tests.operate.push.network import SIMULATED, built
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from fabricc.operate.lab.running import Lab
     from fabricc.operate.push.built_tree import BuiltTree
 
-LEFT_ALONE = (
-    "interfaces",
-    "hostname",
-    "sysctl.conf",
-    "daemons",
-    "resolv.conf",
-    "timesyncd.conf",
-    "rsyslog.conf",
-    "lldpd.conf",
-)
-"""Files outside a box's own /etc/frr: those of the machine must not change."""
-SSHD = """\
-ListenAddress {address}
-HostKey /etc/frr/ssh/host
-AuthorizedKeysFile /etc/frr/ssh/authorized_keys
-PermitRootLogin prohibit-password
-PasswordAuthentication no
-UsePAM no
-StrictModes no
-PidFile /run/sshd.pid
-"""
-PRIVATE = "/etc/frr/napalm"
-OPEN = (
-    f"mkdir -p /run/sshd {PRIVATE}; mount -t tmpfs -o size=8m tmpfs {PRIVATE}; "
-    "/usr/sbin/sshd -f /etc/frr/ssh/sshd_config"
-)
+PRIVATE = "/var/lib/napalm-frr"
+"""The driver's folder: here a small file system of its own, for tests of a full disk."""
+SMALL = f"mkdir -m 700 -p {PRIVATE}; mount -t tmpfs -o size=8m,mode=700 tmpfs {PRIVATE}"
 
 
 @dataclass
@@ -74,10 +52,11 @@ class Live:
         spec = specs.two_tiers(folder / "spec", hosts)
         spec.write_text(spec.read_text().replace("nos: frr", "nos: frr-8.4"))
         source = built(spec, folder / "out")
-        lab, planned = lifecycle.up(spec, folder / "lab")
+        lab, planned = lifecycle.up(spec, folder / "lab", ssh=True)
         live = Live(folder, spec, spec.read_text(), source, Network.of(lab, planned.fabric))
         live.settle()
-        live._open_doors()
+        live._small_disks(source.devices)
+        live.access()
         return live
 
     def settle(self) -> None:
@@ -88,56 +67,29 @@ class Live:
         """More units: what is new is wired and booted, what was there before runs on as it did."""
         self.spec.write_text(re.sub("hosts: [0-9]+", f"hosts: {hosts}", self.text, count=1))
         self.source = built(self.spec, self.folder / "out")
-        step = growth.plan_step(self.network, self.spec, None)
         known = set(self.lab.record.switches)
-        state.save(step.after.lab.folder, step.after.lab.record)
-        growth._join(replace(step, reloaded=()))
+        step = growth.plan_step(self.network, self.spec, None)
+        growth.cable(step)
         self.network = step.after
-        for name in self.source.devices:
-            if name not in known:
-                self.open_door(name)
+        self._small_disks(name for name in self.source.devices if name not in known)
 
-    def _open_doors(self) -> None:
-        _keygen(self.folder / "key")
-        for name in self.source.devices:
-            self.open_door(name)
-        self.access()
-
-    def open_door(self, name: str) -> None:
-        """Start a switch's sshd, and know its host key; the driver's folder is a small file system of its own."""
-        place, address = self.doors(name), self.source.devices[name].address
-        place.mkdir()
-        _keygen(place / "host")
-        (place / "authorized_keys").write_text((self.folder / "key.pub").read_text())
-        (place / "sshd_config").write_text(SSHD.format(address=address))
-        with (self.folder / "known_hosts").open("a") as known:
-            known.write(f"{address} {' '.join((place / 'host.pub').read_text().split()[:2])}\n")
-        ran = self.lab.run(name, ["sh", "-c", OPEN])
-        assert ran.returncode == 0, ran.stderr
+    def _small_disks(self, names: Iterable[str]) -> None:
+        for name in names:
+            ran = self.lab.run(name, ["sh", "-c", SMALL])
+            assert ran.returncode == 0, ran.stderr
 
     def doors(self, name: str) -> Path:
-        """The folder of a switch's sshd."""
-        return self.lab.box(name) / "etc" / "frr" / "ssh"
+        """The folder of a switch's sshd, as this machine sees it."""
+        return Path(f"/proc/{self.lab.process(name)}/root/etc/fabricc-lab")
 
     def access(self, timeout_s: int = 20, devices: dict[str, Any] | None = None) -> None:
-        """Write the access file; exceptions by device have the options of all besides their own."""
-        options = {
-            "system_host_keys": False,
-            "private_dir": PRIVATE,
-            "files": dict.fromkeys(LEFT_ALONE),
-        }
+        """Write the access file: the lab's own, with exceptions by device."""
+        stated = yaml.safe_load((self.lab.folder / logins.FOLDER / logins.ACCESS).read_text())
         own = {
-            name: {**entry, "options": {**options, **entry["options"]}}
+            name: {**entry, "options": {**stated["options"], **entry["options"]}}
             for name, entry in (devices or {}).items()
         }
-        stated = {
-            "username": "root",
-            "ssh_key": str(self.folder / "key"),
-            "known_hosts": str(self.folder / "known_hosts"),
-            "timeout_s": timeout_s,
-            "options": options,
-            "devices": own,
-        }
+        stated |= {"timeout_s": timeout_s, "devices": own}
         (self.spec.parent / "fabricc-access.yaml").write_text(yaml.safe_dump(stated))
 
     def edit(self, lines: str) -> None:
@@ -196,7 +148,3 @@ class Live:
     def runs(self, name: str) -> str:
         """The running configuration, past the push."""
         return self.lab.run(name, ["vtysh", "-c", "show running-config"]).stdout
-
-
-def _keygen(path: Path) -> None:
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)], check=True)

@@ -1,0 +1,24 @@
+"""Where the files of an FRR switch lie on it, and what makes it obey them."""
+
+from __future__ import annotations
+
+MAIN = "frr.conf"
+FILES = {
+    "sysctl.conf": ("/etc/sysctl.d/90-fabricc.conf", "sysctl -q -e -p {path}"),
+    "hostname": ("/etc/hostname", "hostname -F {path}"),
+    "resolv.conf": ("/etc/resolv.conf", ""),
+    "timesyncd.conf": (
+        "/etc/systemd/timesyncd.conf.d/fabricc.conf",
+        "systemctl try-restart systemd-timesyncd",
+    ),
+    "rsyslog.conf": ("/etc/rsyslog.d/90-fabricc.conf", "systemctl try-restart rsyslog"),
+    "lldpd.conf": ("/etc/lldpd.d/fabricc.conf", "systemctl try-restart lldpd"),
+    "nftables.conf": (
+        "/etc/nftables.conf",
+        "if [ -e {path} ]; then nft -f {path}; else nft 'add table inet fabricc; delete table inet fabricc'; fi",
+    ),
+    "daemons": ("/etc/frr/daemons", "/usr/lib/frr/frrinit.sh reload"),
+    "interfaces": ("/etc/network/interfaces", "ifreload -a"),
+    MAIN: ("/etc/frr/frr.conf", ""),
+}
+"""File of a candidate -> where it lies on the switch, and the shell command after which the switch obeys it."""

@@ -1,0 +1,138 @@
+"""Logins of a lab's switches: an sshd in each, files where the driver looks for them, and an access file."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import subprocess
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.operate.drivers.frr_files import FILES
+from fabricc.operate.lab.failure import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.operate.lab.blueprint import Node
+    from fabricc.operate.lab.running import Lab
+
+FOLDER = "ssh"
+"""Below the state folder: the key, host keys that are known, values of secrets, and the access file."""
+ACCESS = "fabricc-access.yaml"
+_KEY, _KNOWN, _SECRETS = "key", "known_hosts", "secrets"
+_PLACE = "etc/fabricc-lab"
+_MBIT = 1000
+_REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z0-9-]+)")
+_SSHD = """\
+ListenAddress {address}
+HostKey /{place}/host
+AuthorizedKeysFile /{place}/authorized_keys
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+UsePAM no
+PidFile /run/sshd.pid
+"""
+_ACTIVATE = {
+    "daemons": "",
+    "interfaces": "",
+    "lldpd.conf": "if [ -S /run/lldpd.socket ]; then lldpcli -c {path}; fi",
+    "rsyslog.conf": "",
+    "timesyncd.conf": "",
+}
+"""What a box has no systemd and no ifupdown2 for is written and not activated."""
+
+
+def require_sshd() -> None:
+    """Raise FAB8002 when the programs of a login are missing."""
+    if missing := [name for name in ("sshd", "ssh-keygen", "mountpoint") if shutil.which(name) is None]:
+        raise LabError(
+            "FAB8002",
+            f"not installed: {', '.join(missing)}",
+            "On Debian or Ubuntu: apt-get install openssh-server util-linux",
+        )
+
+
+def prepare(lab: Lab, nodes: Iterable[Node]) -> None:
+    """Make the key, a value for each secret that switches name, and the access file."""
+    folder = lab.folder / FOLDER
+    (folder / _SECRETS).mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    if not (folder / _KEY).exists():
+        _keygen(folder / _KEY)
+    for name in {name for node in nodes for text in node.files.values() for name in _REFERENCE.findall(text)}:
+        place = folder / _SECRETS / name
+        if not place.exists():
+            place.touch(mode=0o600)
+            place.write_text(secrets.token_hex(16))
+    stated = {
+        "username": "root",
+        "ssh_key": str(folder / _KEY),
+        "known_hosts": str(folder / _KNOWN),
+        "options": {"system_host_keys": False, "activate": _ACTIVATE},
+        "secrets": {place.name: {"file": str(place)} for place in sorted((folder / _SECRETS).iterdir())},
+    }
+    (folder / ACCESS).write_text(yaml.safe_dump({key: value for key, value in stated.items() if value}))
+
+
+def filled(lab: Lab, text: str) -> str:
+    """A text with the lab's values in place of references to secrets; as it is where nobody logs in."""
+    return _REFERENCE.sub(partial(_value, lab.folder / FOLDER / _SECRETS), text)
+
+
+def _value(folder: Path, found: re.Match[str]) -> str:
+    place = folder / found[1]
+    return place.read_text() if place.exists() else found[0]
+
+
+def furnish(lab: Lab, node: Node) -> None:
+    """What a switch finds in its root besides what the machine has: its files at their places, and its sshd's."""
+    folder, box = lab.folder / FOLDER, lab.box(node.name)
+    (box / "private").mkdir()
+    root = box / "root"
+    for name, (path, _) in FILES.items():
+        if name in node.files and not path.startswith("/etc/frr/"):
+            place = root / path.lstrip("/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(filled(lab, node.files[name]))
+    doors = root / _PLACE
+    doors.mkdir(parents=True)
+    _keygen(doors / "host")
+    shutil.copy(folder / f"{_KEY}.pub", doors / "authorized_keys")
+    (doors / "sshd_config").write_text(_SSHD.format(address=node.management, place=_PLACE))
+    kind, key = (doors / "host.pub").read_text().split()[:2]
+    with (folder / _KNOWN).open("a") as known:
+        known.write(f"{node.management} {kind} {key}\n")
+
+
+def tell_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]]) -> None:
+    """Let ports tell their planned speed: a veth pair has none of its own.
+
+    Args:
+        lab: where they are.
+        nodes: switches that run.
+        ports: device and port of those that are new.
+    """
+    wanted: dict[str, list[str]] = {}
+    for device, port in ports:
+        wanted.setdefault(device, []).append(port)
+    for node in nodes:
+        lines = []
+        for port in wanted.get(node.name, ()):
+            file = f"/run/lab/speed-{port}"
+            lines += [
+                f"echo {node.speeds[port] * _MBIT} > {file}",
+                f"mount --bind {file} /sys/class/net/{port}/speed",
+            ]
+        if lines and (ran := lab.run(node.name, ["sh", "-ec", "\n".join(lines)])).returncode:
+            raise LabError("FAB8009", f"{node.name}: {ran.stderr.strip()}")
+
+
+def _keygen(path: Path) -> None:
+    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+    subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
