@@ -14,6 +14,7 @@ from fabricc.catalog.model import (
     HostModel,
     HostPorts,
     Limits,
+    ManagementPorts,
     NicCage,
     NicModel,
     Pools,
@@ -169,6 +170,9 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
     if "nvlink_domain" in raw:
         value["nvlink_domain"] = raw["nvlink_domain"]["value"]
         sources["nvlink_domain"] = citation(raw["nvlink_domain"])
+    if "management" in raw:
+        value["management"] = ManagementPorts(**figures(raw["management"]))
+        sources["management"] = citation(raw["management"])
     value["gpu_vendor"] = raw.get("gpu_vendor", "nvidia") if value["gpus"] else "none"
     if "cages" in raw:
         value["form_factor"] = raw["cages"]["form_factor"]
@@ -176,8 +180,8 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
         sources["form_factor"] = sources["cages"] = citation(raw["cages"])
     networks = {}
     for network, part in raw.get("networks", {}).items():
-        figures = {key: part[key] for key in ("nics", "ports_per_nic", "port_gbps")}
-        networks[network] = HostPorts(find_nic(part["nic"]), **figures, pci=tuple(part.get("pci", ())))
+        counts = {key: part[key] for key in ("nics", "ports_per_nic", "port_gbps")}
+        networks[network] = HostPorts(find_nic(part["nic"]), **counts, pci=tuple(part.get("pci", ())))
         sources[f"networks.{network}"] = citation(part)
     return HostModel(
         name=name,

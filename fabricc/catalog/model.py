@@ -283,6 +283,21 @@ class HostPorts:
 
 
 @dataclass(frozen=True, slots=True)
+class ManagementPorts:
+    """Out-of-band ports of a host.
+
+    Attributes:
+        bmc: of its BMC, 0 or 1.
+        nic: of its own, behind `management_interface`, 0 or 1.
+        dpus: DPUs with a port that their BMC and their own system share.
+    """
+
+    bmc: int = 1
+    nic: int = 0
+    dpus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class HostModel:
     """A server; in one with GPUs NIC i is rail i and serves GPU i (or the GPUs of its share).
 
@@ -297,6 +312,7 @@ class HostModel:
         form_factor, cages: of cages that NICs share, and the rails of each; empty where every NIC has its own.
         networks: name such as `storage` -> ports for that network.
         nvlink_domain: GPUs that one NVLink domain joins, of the hosts of a rack; 0 where it ends with the host.
+        management: its out-of-band ports; a BMC's where the catalog says nothing.
     """
 
     name: str
@@ -314,6 +330,7 @@ class HostModel:
     cages: tuple[tuple[int, ...], ...] = ()
     networks: Mapping[str, HostPorts] = field(default_factory=dict)
     nvlink_domain: int = 0
+    management: ManagementPorts = field(default_factory=ManagementPorts)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property

@@ -16,7 +16,7 @@ from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import csv_text, json_document
 from fabricc.cli import growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
-from fabricc.compiler import tables
+from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
 from fabricc.compiler.tables import counted_hosts
@@ -267,7 +267,10 @@ def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[st
     for name, head, rows in parts:
         texts = chain([csv_text([tuple(head)])], tables.in_chunks(rows))
         write_file(folder / name, (text.encode() for text in texts))
-    return [name for name, _, _ in parts]
+    further = dict(out_of_band.texts(fabric))
+    for name, text in further.items():
+        write_file(folder / name, text.encode())
+    return [*(name for name, _, _ in parts), *further]
 
 
 def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
@@ -301,6 +304,8 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     yield growth.cable_table(counts, fabric.cable_kinds)
     pools = [(name, str(pool)) for name, pool in fabric.addresses.pools().items()]
     yield "Addresses", ("pool", "prefix"), pools
+    if found := out_of_band.summary_rows(fabric):
+        yield "Out of band", ("what", "number", "model"), found
     bgp = [
         (s.tier.value, s.name, str(s.bgp.asn), s.bgp.router_id, len(s.bgp.sessions), s.bgp.maximum_paths)
         for s in samples

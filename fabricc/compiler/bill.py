@@ -11,12 +11,14 @@ from fabricc.catalog.optics import lane_gbps
 from fabricc.catalog.reach import reaches
 from fabricc.compiler.materials import Joint
 from fabricc.compiler.racks import spot
+from fabricc.front.spec.document import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from fractions import Fraction
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.joining import Fit
     from fabricc.catalog.optics import End
     from fabricc.compiler.materials import Lack, Materials
@@ -65,27 +67,32 @@ def label_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[
 def _line(port: tuple[str, str], place: tuple[str, int | str]) -> str:
     """`A01 U42 su001-tor1a Ethernet0`, without the place where there is none."""
     rack, unit = place
-    return " ".join((f"{rack} U{unit}", *port) if rack else port)
+    return " ".join(filter(None, (f"{rack} U{unit}" if rack else "", *port)))
 
 
 def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnostic]:
     """FAB3140 for links that nothing in the catalog joins, FAB3141 for cages that one module cannot serve."""
     for lack, number in found.lacking.items():
+        path = _path(lack.kind)
         yield spec.warning(
             "FAB3140",
-            f"cables.{lack.kind}: {number:,} of {lack.medium}, {lack.metres} m: {_why(lack)}",
-            "cables",
-            lack.kind,
+            f"{dotted(path)}: {number:,} of {lack.medium}, {lack.metres} m: {_why(lack)}",
+            *path,
             help=_instead(lack),
         )
     for kind, number in found.torn.items():
+        path = _path(kind)
         yield spec.warning(
             "FAB3141",
-            f"cables.{kind}: {number:,} cages whose children need different modules",
-            "cables",
-            kind,
+            f"{dotted(path)}: {number:,} cages whose children need different modules",
+            *path,
             help="Give the cables of one cage one medium and lengths that one module serves.",
         )
+
+
+def _path(kind: str) -> KeyPath:
+    """Where the spec has the cables of a kind."""
+    return ("management", "switches", "uplink") if kind.startswith("management") else ("cables", kind)
 
 
 def _found(lack: Lack, medium: str) -> Sequence[Fit]:

@@ -22,6 +22,7 @@ from fabricc.compiler.rendering import rendered
 from fabricc.compiler.repinning import Repinning
 from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan
+from fabricc.front.planning.endpoints import asks, with_out_of_band
 from fabricc.front.planning.touched import touched
 from fabricc.front.spec.document import listed
 from fabricc.front.spec.identities import with_identities
@@ -288,13 +289,18 @@ def compile_spec(
     diagnostics += [*planned.diagnostics, *repinning.told(repinned)]
     fabric, unfit = completed(spec, path.parent, planned.fabric, sources, gaps=gaps)
     diagnostics += unfit
-    lock, networks = replace(planned.lock, networks=lock.networks), {}
+    lock, networks = replace(planned.lock, networks=lock.networks, switches=lock.switches), {}
     if fabric is not None and spec.networks:
         from fabricc.compiler.networks import with_networks  # no cluster of one network needs it
 
         joined = with_networks(known, fabric, catalog, repinning, sources, gaps=gaps)
         fabric, networks, lock = joined.fabric, joined.networks, replace(lock, networks=joined.locks)
         diagnostics += joined.diagnostics
+    if fabric is not None and asks(spec, *spec.networks.values()):
+        specs = [spec, *(each.spec for each in networks.values())]
+        whole = with_out_of_band(specs, fabric, catalog, lock.switches, Naming())
+        fabric, lock = whole.fabric, replace(lock, switches=whole.numbers)
+        diagnostics += whole.diagnostics
     diagnostics = settled(spec, diagnostics, gaps=gaps, planned=fabric is not None)
     overlays = [
         path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays

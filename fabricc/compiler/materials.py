@@ -10,11 +10,11 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.joining import fits, number_of, part_for, shortest
 from fabricc.catalog.model import Breakout
 from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, plugs
-from fabricc.fabric import links
+from fabricc.fabric import links, out_of_band
 from fabricc.fabric.naming import host_port_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.catalog.joining import Fit
     from fabricc.catalog.model import SwitchModel
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from fabricc.front.planning.figures import Ends
 
 Line = TypeVar("Line", bound="Hashable")
+
+
+_COPPER = "copper Cat 5e or better, RJ45 to RJ45"
+_COPPER_SOURCE = "IEEE 802.3, clause 40 (1000BASE-T: 100 m over Category 5e)"
 
 
 class Plug(NamedTuple):
@@ -100,6 +104,38 @@ def materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
     wired = [
         (row, sides[row.a_device, row.a_port], sides[row.b_device, row.b_port]) for row in fabric.cables()
     ]
+    wired += _management(fabric, found)
+    _join(wired, found)
+    found.outside += [way.link.cable for exits in fabric.external.exits.values() for way in exits.values()]
+    return found
+
+
+def _management(fabric: Fabric, found: Materials) -> Iterator[tuple[CableRow, Side, Side]]:
+    """The links between management switches; these go on the bill, and so do the copper cables to devices."""
+    if (switches := fabric.out_of_band.switches) is None:
+        return
+    models = dict.fromkeys(switches.numbers, switches.bank.model)
+    if switches.aggregation is not None:
+        models |= dict.fromkeys(switches.aggregates, switches.aggregation.model)
+    for model in models.values():
+        found.bill[Item("switch", "management", model.title, model.vendor)] += 1
+    for row, lower, upper in out_of_band.cables(fabric):
+        if lower is None:
+            cable = Item("cable", row.kind, _COPPER, length_m=row.length_m, source=_COPPER_SOURCE)
+            found.bill[cable] += 1
+            found.joints.append(Joint(row, (None, None), cable))
+        elif upper is None:
+            found.outside.append(row)
+        else:
+            yield row, _side(models, row.a_device, lower), _side(models, row.b_device, upper)
+
+
+def _side(models: Mapping[str, SwitchModel], name: str, port: out_of_band.Port) -> Side:
+    return Side(Plug(name, str(port.slot.cage)), 0, (port_end(models[name], port.slot),), "management")
+
+
+def _join(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) -> None:
+    """Find what each link is made of, and count it."""
     peers: dict[Plug, set[Plug]] = {}
     needed: dict[Plug, int] = {}
     for row, lower, upper in wired:
@@ -121,8 +157,6 @@ def materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
             found.joints.append(Joint(row, (None, None), None))
             continue
         found.joints.append(_joint(row, lower, upper, way, metres, found, counted, inserted))
-    found.outside += [way.link.cable for exits in fabric.external.exits.values() for way in exits.values()]
-    return found
 
 
 def together(parts: Iterable[Materials]) -> Materials:

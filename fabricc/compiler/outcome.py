@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
-from fabricc.compiler import tables
+from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.device import Work
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.incremental.ledger import Ledger
@@ -16,6 +16,7 @@ from fabricc.compiler.tables import Fragments
 from fabricc.compiler.workers import spread
 from fabricc.front.planning.quality import worksheets
 from fabricc.proof.invariants import Census
+from fabricc.proof.invariants.prefixes import endpoint_blocks
 from fabricc.proof.links import Meeting, broken_findings
 
 if TYPE_CHECKING:
@@ -35,10 +36,15 @@ _DETAILED = 200
 
 @dataclass(slots=True)
 class Outcome:
-    """Runs the work over all pieces and keeps what they bring, in the fabric's order where order shows."""
+    """Runs the work over all pieces and keeps what they bring, in the fabric's order where order shows.
+
+    Attributes:
+        endpoints: a tree's table of out-of-band addresses; None for that of the plan.
+    """
 
     work: Work
     jobs: int
+    endpoints: str | None = None
     written: list[Written] = field(default_factory=list)
     findings: Grouped = field(default_factory=Grouped)
     meeting: Meeting = field(default_factory=Meeting)
@@ -103,6 +109,9 @@ class Outcome:
             self.findings.add(broken_findings(wrong, ends))
         if self.work.check:
             fabric = self.work.fabric
+            text = out_of_band.address_text(fabric) if self.endpoints is None else self.endpoints
+            file = f"{_folder(fabric)}/{out_of_band.ADDRESS_FILE}"
+            self.census.endpoints = list(endpoint_blocks(text, file))
             counts, wired = fabric.counts(), fabric.wired()
             self.findings.add(self.census.findings(counts, wired, fabric.groups(), declared))
         return list(self.findings.diagnostics(tree))
@@ -136,6 +145,8 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     yield f"{folder}/fabric.json", tables.json_text(summary)
     yield f"{folder}/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
     yield f"{folder}/worksheet.json", tables.json_text(tables.worksheet_summary(sheets))
+    for name, text in out_of_band.texts(fabric):
+        yield f"{folder}/{name}", text
 
 
 def _folder(fabric: Fabric) -> str:

@@ -47,6 +47,10 @@ class Racks(NamedTuple):
 def titles(fabric: Fabric) -> dict[str, str]:
     """What every device is: name -> title of its model."""
     found = {fabric.name(at): fabric.tiers[at.tier].model.title for at in fabric.switch_ids()}
+    if switches := fabric.out_of_band.switches:
+        found |= dict.fromkeys(switches.numbers, switches.bank.model.title)
+        if switches.aggregation is not None:
+            found |= dict.fromkeys(switches.aggregates, switches.aggregation.model.title)
     for unit in fabric.units.values():
         found |= dict.fromkeys(unit.hosts.values(), fabric.host_models[unit.group].title)
     return found

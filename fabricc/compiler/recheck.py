@@ -10,6 +10,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.device import Work, job_count, pieces_of
 from fabricc.compiler.finding import find_spec
 from fabricc.compiler.inputs import TEMPLATES, manifest_inputs
+from fabricc.compiler.out_of_band import ADDRESS_FILE
 from fabricc.compiler.outcome import Outcome
 from fabricc.compiler.quoting import tree_texts
 from fabricc.compiler.result import BuildResult
@@ -89,7 +90,8 @@ def _checked(
     for part in (compiled, *compiled.networks.values()):
         workers = job_count(part.fabric, jobs)
         work = Work(part.fabric, pieces_of(part.fabric, workers), None, files, altered=altered)
-        outcome = Outcome(work, workers)
+        table = "" if part.fabric.network else files.text(f"plan/{ADDRESS_FILE}")
+        outcome = Outcome(work, workers, table)
         try:
             outcome.run(progress, "devices read back")
             found += outcome.diagnostics(str(tree), declared_ratios(part.spec))

@@ -12,6 +12,7 @@ from fabricc.fabric import expand
 from fabricc.fabric.external import External
 from fabricc.fabric.given import Identities
 from fabricc.fabric.model import TierName
+from fabricc.fabric.out_of_band import OutOfBand
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
 from fabricc.fabric.shape import SwitchId, Wired
 
@@ -149,6 +150,7 @@ class Fabric:
         domain_groups: host groups each rack of which is one NVLink domain.
         external: the ways out.
         given: names, ASNs and addresses from outside, in the place of computed ones.
+        out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
 
@@ -185,6 +187,7 @@ class Fabric:
     domain_groups: frozenset[int] = frozenset()
     external: External = field(default_factory=External)
     given: Identities = field(default_factory=Identities)
+    out_of_band: OutOfBand = field(default_factory=OutOfBand)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
@@ -16,34 +17,48 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import SwitchId
 
 
+class Beyond(StrEnum):
+    """What has management addresses and is no switch of the fabric."""
+
+    HOST = "host"
+    OOB = "oob"
+
+
+IN_UNITS = (TierName.TOR, Beyond.HOST)
+"""What is in units, and may be in networks by them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ManagementNetwork:
-    """Management addresses of switches, in subnets of one length with a gateway each.
+    """Management addresses of switches, or of BMCs and DPUs, in subnets of one length with a gateway each.
 
     Attributes:
         key: the spec's, such as `management.networks[0]`.
         pool: all of it.
         length: prefix length of each subnet.
         gateway: its offset in each subnet.
-        tier: whose switches; None for all that no network before takes, which each have a part of the pool.
-        first, end: the units whose ToRs it takes; `end` None for all that follow.
+        tier: whose switches, or what else; None for all switches that no network before takes, which each have a
+            part of the pool.
+        first, end: the units whose ToRs or hosts it takes; `end` None for all that follow.
         units: units of one subnet; 0 for all.
+        per_host: addresses that each host has, in a network of hosts.
     """
 
     key: str
     pool: Pool
     length: int
     gateway: int
-    tier: TierName | None = None
+    tier: TierName | Beyond | None = None
     first: int = 0
     end: int | None = None
     units: int = 0
+    per_host: int = 0
 
-    def takes(self, tier: TierName, unit: int) -> bool:
-        """Whether switches of a tier, of ToRs those of a unit, are in it."""
+    def takes(self, tier: TierName | Beyond, unit: int) -> bool:
+        """Whether switches of a tier, or hosts, are in it; of ToRs and hosts those of a unit."""
         if tier is not self.tier:
-            return self.tier is None
-        return tier is not TierName.TOR or (self.first <= unit and (self.end is None or unit < self.end))
+            return self.tier is None and tier in tuple(TierName)
+        return tier not in IN_UNITS or (self.first <= unit and (self.end is None or unit < self.end))
 
     @property
     def size(self) -> int:
@@ -67,7 +82,7 @@ class ManagementNetwork:
 
     @property
     def numbers(self) -> int:
-        """Numbers of spines or cores to a subnet: a power of two where there are several, as the strides are."""
+        """Numbers of spines, cores or management switches to a subnet: of several a power of two, as strides are."""
         return self.room if self.subnets == 1 else 1 << self.room.bit_length() >> 1
 
     def gateway_of(self, offset: int) -> str:
@@ -76,8 +91,8 @@ class ManagementNetwork:
 
 
 def management_prefix(networks: Sequence[ManagementNetwork]) -> str:
-    """The smallest prefix that has all networks in it."""
-    pools = [network.pool for network in networks]
+    """The smallest prefix that has all networks of switches of the fabric in it."""
+    pools = [network.pool for network in networks if not isinstance(network.tier, Beyond)]
     first = min(pool.first for pool in pools)
     bits = (first ^ max(pool.first + (1 << pool.bits) - 1 for pool in pools)).bit_length()
     whole = pools[0].length + pools[0].bits

@@ -125,3 +125,9 @@ class DeviceFiles:
             with suppress(OSError):
                 texts[name] = self._folder.read(f"{folder}/{name}").decode(errors="replace")
         return texts
+
+    def text(self, path: str) -> str:
+        """The text of a file of no device; "" for what is missing, a link or too large."""
+        with suppress(OSError):
+            return self._folder.read(path).decode(errors="replace")
+        return ""

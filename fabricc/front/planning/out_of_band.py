@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def narrow_subnets(spec: ClusterSpec, narrow: NarrowSubnets, everything: str) -> Diagnostic:
     """FAB3018: a management network that is too small for its switches; `everything` counts all of the fabric."""
     network = narrow.network
-    path = _path(network)
+    path = network_path(network)
     if network.tier is None:
         return spec.error(
             "FAB3018",
@@ -47,8 +47,8 @@ def narrow_subnets(spec: ClusterSpec, narrow: NarrowSubnets, everything: str) ->
     )
 
 
-def _path(network: ManagementNetwork) -> KeyPath:
-    """Where the spec has a network."""
+def network_path(network: ManagementNetwork) -> KeyPath:
+    """Where the spec has a management network."""
     key = network.key.removeprefix("management.")
     return ("management", key) if key == "network" else ("management", "networks", int(key[9:-1]))
 
@@ -80,7 +80,7 @@ def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnost
     """FAB3025 for each gateway or server of the management section whose address a switch has."""
     reserved = 0 if fabric.given.switches else MANAGEMENT_RESERVED
     named: dict[str, tuple[KeyPath, str]] = {}
-    for path, text in _named(spec):
+    for path, text in named_addresses(spec):
         if any(_taken(network, text, reserved) for network in fabric.addresses.management):
             named[text] = (path, text)
     if not named:
@@ -99,7 +99,7 @@ def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnost
             )
 
 
-def _named(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
+def named_addresses(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
     """Where the spec names an address (or a name) of an out-of-band network."""
     services = spec.management.services
     if spec.management.gateway is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
+from fabricc.fabric.management import Beyond
 from fabricc.fabric.model import TierName
 from fabricc.fabric.shape import Strides
 
@@ -155,11 +156,13 @@ def management_shortage(
     strides: Strides, shape: Shape, units: int, networks: Sequence[ManagementNetwork]
 ) -> NarrowSubnets | None:
     """The first management network that is too small for its switches by these strides, or None."""
-    numbers = {
+    numbers: dict[TierName | Beyond, int] = {
         TierName.SPINE: shape.pods * strides.spine * strides.plane,
         TierName.CORE: shape.cores * strides.plane,
     }
     for network in networks:
+        if isinstance(network.tier, Beyond):
+            continue
         full = 32 if network.pool.version == 4 else 128
         if network.tier is None:
             needed = _bits_of_all(numbers, shape, units, networks)
@@ -175,7 +178,9 @@ def management_shortage(
     return None
 
 
-def _wanted(network: ManagementNetwork, numbers: Mapping[TierName, int], shape: Shape, units: int) -> int:
+def _wanted(
+    network: ManagementNetwork, numbers: Mapping[TierName | Beyond, int], shape: Shape, units: int
+) -> int:
     """ToRs, or numbers of spines or cores, that each subnet of a network has to hold."""
     if network.tier and network.tier is not TierName.TOR:
         each = -(-numbers[network.tier] // network.subnets)
@@ -185,7 +190,7 @@ def _wanted(network: ManagementNetwork, numbers: Mapping[TierName, int], shape: 
 
 
 def _bits_of_all(
-    numbers: Mapping[TierName, int], shape: Shape, units: int, networks: Sequence[ManagementNetwork]
+    numbers: Mapping[TierName | Beyond, int], shape: Shape, units: int, networks: Sequence[ManagementNetwork]
 ) -> int:
     """Bits of the network that has the switches of every tier that no other takes."""
     others = [network for network in networks if network.tier is not None]

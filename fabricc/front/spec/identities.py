@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
-from fabricc.front.spec.model import DeviceRow, LinkRow
+from fabricc.front.spec.model import DeviceRow, LinkRow, ManagementRow
 from fabricc.front.spec.resources import cluster_schema
 from fabricc.front.spec.semantics import PRIVATE_ASNS, TWO_BYTE_BASES
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DEVICES = ("device", "name", "asn", "loopback4", "loopback6", "management", "rack", "unit", "height")
 LINKS = ("a_device", "a_port", "b_device", "b_port", "a_ipv4", "b_ipv4", "a_ipv6", "b_ipv6")
+MANAGEMENT = ("device", "port", "address")
 _PLACE = ("rack", "unit", "height")
 _LARGEST = 16 * 1024 * 1024
 _LAST_TWO_BYTE = 65_534
@@ -60,10 +61,17 @@ def with_identities(spec: ClusterSpec, folder: Path) -> tuple[ClusterSpec, list[
             return each
         devices = _table(each, folder, "devices", DEVICES, DEVICES[:1], findings, sources)
         links = _table(each, folder, "links", LINKS, LINKS[:4], findings, sources)
+        management = _table(each, folder, "management", MANAGEMENT, MANAGEMENT[:2], findings, sources)
         return replace(
             each,
             given_devices=tuple(_devices(devices, findings)),
             given_links=tuple(_links(links, findings)),
+            given_management=tuple(_management(management, findings)),
+            given_racks={
+                line.cells.get("name", line.cells["device"]): line.cells["rack"]
+                for line in devices
+                if {"device", "rack"} <= line.cells.keys()
+            },
         )
 
     whole = filled(spec)
@@ -163,6 +171,19 @@ def _links(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[Link
         ends6 = read.of("a_ipv6", _ipv6, "an IPv6 address"), read.of("b_ipv6", _ipv6, "an IPv6 address")
         a, b = ((line.cells.get(f"{end}_device", ""), line.cells.get(f"{end}_port", "")) for end in "ab")
         yield LinkRow(a, b, ends4, ends6, line.positions)
+
+
+def _management(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[ManagementRow]:
+    first: dict[tuple[str, str], Line] = {}
+    for line in lines:
+        whose = line.cells.get("device", ""), line.cells.get("port", "")
+        if (other := first.setdefault(whose, line)) is not line:
+            told = f"{clip(' '.join(whose))} stands in line {other.start.line} already"
+            findings.append(_wrong("FAB2148", told, line.start, "Give each port one line."))
+            continue
+        address = _Cells(line, findings).of("address", _ipv4, "an IPv4 address")
+        if address is not None:
+            yield ManagementRow(*whose, address, line.positions)
 
 
 class _Cells:

@@ -327,18 +327,13 @@ def _ratio(number: float | None) -> Fraction | None:
     return None if number is None else Fraction(str(number))
 
 
-def _nos(text: str) -> NosChoice:
-    name, _, release = text.partition("-")
-    return NosChoice(name, release or None)
-
-
 def _tier(raw: Mapping[str, Any]) -> Tier:
     ratio = raw.get("oversubscription")
     per_pod = raw.get("units_per_pod")
     pods = tuple(per_pod) if isinstance(per_pod, list) else ()
     return Tier(
         model=raw["model"],
-        nos=_nos(raw.get("nos", "")),
+        nos=NosChoice.of(raw.get("nos", "")),
         oversubscription=None if ratio is None else float(ratio),
         count=raw.get("count"),
         uplinks=raw.get("uplinks"),
@@ -382,4 +377,6 @@ def _override(raw: Mapping[str, Any]) -> Override:
         port: PortOverride(values.get("cable_m"), values.get("medium"), values["shutdown"])
         for port, values in sorted(raw["ports"].items())
     }
-    return Override(_nos(raw["nos"]) if "nos" in raw else None, raw["drain"], raw.get("cable_m"), ports)
+    return Override(
+        NosChoice.of(raw["nos"]) if "nos" in raw else None, raw["drain"], raw.get("cable_m"), ports
+    )

@@ -17,7 +17,7 @@ VERSION = 1
 KEY = r"[a-z0-9][a-z0-9_./-]{0,127}"
 NUMBER = r"0|[1-9][0-9]{0,9}"
 CLUSTER = re.compile(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
-LINE = re.compile(rf"(?:(stride|unit) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER}))")
+LINE = re.compile(rf"(?:(stride|unit|switch) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER}))")
 NETWORK = re.compile(rf"network ([a-z]{{1,10}}) (?:({NUMBER})|(.*))")
 """A further network of the hosts: its number, or an item of its own."""
 HEADER = """\
@@ -38,6 +38,7 @@ class Lock:
         strides: name of a stride -> its value.
         units: key of a unit or rack -> its coordinate.
         hosts: host name -> (coordinate of its unit, slot in the unit).
+        switches: management switch -> its number.
         cluster: whose numbers these are; empty in locks of releases that did not say.
         networks: name of a further network of the hosts -> its numbers, also after it left the spec.
         number: of a further network, from 1; 0 for the network that the top level of the spec describes.
@@ -49,6 +50,7 @@ class Lock:
     cluster: str = ""
     networks: Mapping[str, Lock] = field(default_factory=dict)
     number: int = 0
+    switches: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -76,6 +78,7 @@ def _items(lock: Lock) -> list[str]:
     lines = [f"stride {name} {value}" for name, value in sorted(lock.strides.items())]
     lines += [f"unit {key} {coordinate}" for key, coordinate in sorted(lock.units.items())]
     lines += [f"host {name} {unit} {slot}" for name, (unit, slot) in sorted(lock.hosts.items())]
+    lines += [f"switch {name} {number}" for name, number in sorted(lock.switches.items())]
     for line in lines:
         if not LINE.fullmatch(line):
             raise ValueError(f"not an item of a lock: {line!r}")
@@ -120,6 +123,7 @@ class _Reader:
         self.strides: dict[str, int] = {}
         self.units: dict[str, int] = {}
         self.hosts: dict[str, tuple[int, int]] = {}
+        self.switches: dict[str, int] = {}
         self.lines: dict[tuple[str, str], int] = {}
         self.owners: dict[tuple[int, ...], str] = {}
         self.networks: dict[str, _Reader] = {}
@@ -145,9 +149,9 @@ class _Reader:
                     "FAB0030",
                     f"not a line of a lock: {clip(line)}",
                     number,
-                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N` and `host NAME UNIT SLOT`, and with "
-                    "`network NAME` before them, or a number after it, those of a further network; restore it from "
-                    "Git.",
+                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N`, `host NAME UNIT SLOT` and "
+                    "`switch NAME N`, and with `network NAME` before them, or a number after it, those of a further "
+                    "network; restore it from Git.",
                 )
         if not versions:
             self._report("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
@@ -163,7 +167,7 @@ class _Reader:
 
     def _lock(self) -> Lock:
         networks = {name: each._lock() for name, each in self.networks.items() if each.number}
-        return Lock(self.strides, self.units, self.hosts, self.cluster, networks, self.number)
+        return Lock(self.strides, self.units, self.hosts, self.cluster, networks, self.number, self.switches)
 
     def _network(self, match: re.Match[str], number: int) -> bool:
         """Take a line about a further network; whether it is one."""
@@ -233,6 +237,9 @@ class _Reader:
             return
         if kind == "stride":
             self._stride(key, int(match[3]), number)
+        elif kind == "switch":
+            self.switches[key] = int(match[3])
+            self._own((-1, self.switches[key]), kind, key, number)
         elif kind == "unit":
             self.units[key] = int(match[3])
             self._own((self.units[key],), kind, key, number)
@@ -258,11 +265,11 @@ class _Reader:
         """Two branches that both added something gave it the same coordinate."""
         owner = self.owners.setdefault(coordinate, key)
         if owner != key:
-            where = (
-                f"coordinate {coordinate[0]}"
-                if kind == "unit"
-                else f"unit {coordinate[0]} slot {coordinate[1]}"
-            )
+            where = {
+                "unit": f"coordinate {coordinate[0]}",
+                "host": f"unit {coordinate[0]} slot {coordinate[-1]}",
+                "switch": f"number {coordinate[-1]}",
+            }[kind]
             self._report(
                 "FAB0034",
                 f"{kind} '{clip(key)}' and {kind} '{clip(owner)}' (line {self.lines[kind, owner]}) share {where}",

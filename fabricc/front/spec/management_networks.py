@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fabricc.fabric.management import IN_UNITS, Beyond
 from fabricc.fabric.model import TierName
 
 if TYPE_CHECKING:
@@ -17,30 +18,40 @@ if TYPE_CHECKING:
 
 
 def misfit(
-    raw: Mapping[str, Any], network: IPNetwork, length: int, tier: TierName
+    raw: Mapping[str, Any], network: IPNetwork, length: int, tier: TierName | Beyond
 ) -> tuple[str, str, str] | None:
     """What of a network's keys does not go together: why, the key and a remedy."""
     if length < network.prefixlen:
         remedy = f"Write {network.prefixlen} or more, or leave it out for one subnet."
         return f"{network} has no subnets of /{length}", "prefix_length", remedy
-    if tier is not TierName.TOR:
+    if tier is not Beyond.HOST and "per_host" in raw:
+        return "`per_host` is of networks with `tier: host`", "per_host", "Remove it."
+    if tier not in IN_UNITS:
         if key := next((key for key in ("from", "units") if key in raw), None):
-            return f"{tier}s are in no unit, so `{key}` says nothing", key, "Remove it."
+            return f"{_whose(tier)} are in no unit, so `{key}` says nothing", key, "Remove it."
     elif length > network.prefixlen and "units" not in raw:
-        remedy = "Add `units`: how many units' ToRs share a subnet."
+        remedy = f"Add `units`: how many units' {_whose(tier)} share a subnet."
         return f"nothing says which units a /{length} holds", "prefix_length", remedy
     return None
+
+
+def _whose(tier: TierName | Beyond | None) -> str:
+    """`ToRs`, `spines`, `hosts`, `management switches`."""
+    named: dict[TierName | Beyond | None, str] = {TierName.TOR: "ToRs", Beyond.OOB: "management switches"}
+    return named.get(tier, f"{tier}s")
 
 
 def in_turn(
     networks: Sequence[ManagementNetwork], raw: Sequence[Mapping[str, Any]], findings: Findings
 ) -> tuple[ManagementNetwork, ...]:
-    """The networks, those of ToRs with the units that each takes: from where it says, or where the one before ends.
+    """The networks, those of ToRs and hosts with the units that each takes.
+
+    They begin where the spec says, or where the one before ends.
 
     FAB2160 for each that takes what another has.
     """
     found: list[ManagementNetwork] = []
-    last: dict[TierName | None, int] = {}
+    last: dict[TierName | Beyond | None, int] = {}
     for index, (network, section) in enumerate(zip(networks, raw, strict=True)):
         before = found[last[network.tier]] if network.tier in last else None
         first = section["from"] - 1 if "from" in section else before.end if before else 0
@@ -61,12 +72,11 @@ def _clash(
     network: ManagementNetwork, before: ManagementNetwork, first: int | None
 ) -> tuple[str, str] | None:
     """Why a network cannot follow another of its tier, and a remedy; None where it begins behind that one."""
-    if network.tier is not TierName.TOR:
-        remedy = (
-            f"Keep one network of {network.tier}s, cut into subnets by `prefix_length` where it has to be."
-        )
-        return f"{network.key}: {before.key} has all {network.tier}s", remedy
-    message = f"{network.key} takes ToRs of units that {before.key} has"
+    whose = _whose(network.tier)
+    if network.tier not in IN_UNITS:
+        remedy = f"Keep one network of {whose}, cut into subnets by `prefix_length` where it has to be."
+        return f"{network.key}: {before.key} has all {whose}", remedy
+    message = f"{network.key} takes {whose} of units that {before.key} has"
     if first is None:
         return message, "Say in `units` how many units that one holds."
     free = before.first + 1 if before.end is None else before.end

@@ -84,6 +84,12 @@ class NosChoice:
     name: str
     release: str | None
 
+    @staticmethod
+    def of(text: str) -> NosChoice:
+        """As a spec writes it: `sonic-202505`, or `sonic`."""
+        name, _, release = text.partition("-")
+        return NosChoice(name, release or None)
+
 
 @dataclass(frozen=True, slots=True)
 class Tier:
@@ -222,17 +228,54 @@ class Cables:
 
 
 @dataclass(frozen=True, slots=True)
+class ManagementTier:
+    """Management switches as the spec asks for them, or those that aggregate them.
+
+    Attributes:
+        count: of each rack or unit, None for as many as its ports need; of an aggregation all there are.
+        uplinks: of each, or None for one to each device that it can lead to.
+    """
+
+    model: str
+    nos: NosChoice | None
+    count: int | None
+    uplinks: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementWish:
+    """The management switches that the spec asks for.
+
+    Attributes:
+        by_unit: one place to a unit, though racks are known.
+        row: the place of spines and cores that no table places.
+        outside: devices that the topmost of them lead to.
+        cable: to devices. `uplink`: between management switches.
+    """
+
+    tier: ManagementTier
+    aggregation: ManagementTier | None
+    by_unit: bool
+    row: str
+    outside: tuple[str, ...]
+    cable: CableKind
+    uplink: CableKind
+
+
+@dataclass(frozen=True, slots=True)
 class Management:
     """The out-of-band networks and the services on them.
 
     Attributes:
         network, gateway: of every switch that none of `networks` takes; None where these have to take all.
+        switches: None where the out-of-band switches are not planned.
     """
 
     network: IPNetwork | None
     gateway: IPAddress | None
     services: Services
     networks: tuple[ManagementNetwork, ...] = ()
+    switches: ManagementWish | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +354,21 @@ class LinkRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ManagementRow:
+    """A line of the table of management addresses: what a host's endpoint, or a management switch, is given.
+
+    Attributes:
+        device, port: as the table of out-of-band addresses has them.
+        positions: column -> place in the file.
+    """
+
+    device: str
+    port: str
+    address: IPv4Address
+    positions: Mapping[str, Position] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Acceptance:
     """A diagnostic the user knows about, with the reason and how grave it is here: a note, a warning or an error."""
 
@@ -344,7 +402,9 @@ class ClusterSpec:
         networks: name -> spec of each further network of the same hosts, whose hosts `hosts_of` names.
         headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
         infiniband: the subnet with `fabric: infiniband`, when all that is of Ethernet has no meaning; else None.
-        identities: files of tables of identities, `devices` and `links`; what they give is in the next two.
+        identities: files of tables of identities, `devices`, `links` and `management`; what they give is in the next
+            four.
+        given_racks: device -> rack that it stands in.
         positions: path -> place in the file, for every mapping value and list item that the file has.
         assumptions: dotted path -> value, for every default taken, in spec order.
     """
@@ -377,6 +437,8 @@ class ClusterSpec:
     identities: Mapping[str, str] = field(default_factory=dict)
     given_devices: tuple[DeviceRow, ...] = ()
     given_links: tuple[LinkRow, ...] = ()
+    given_management: tuple[ManagementRow, ...] = ()
+    given_racks: Mapping[str, str] = field(default_factory=dict)
     positions: Mapping[KeyPath, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

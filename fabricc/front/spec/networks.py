@@ -25,7 +25,7 @@ INHERITED = ("cluster", "catalog", "accept")
 _OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit")
 """Keys of a network that the top level has not, or has in `gpus`."""
 _WIRED = (("gpus", "wiring"), ("gpus", "rails_per_tor"))
-_ADDRESSES = ("network", "gateway", "networks")
+_ADDRESSES = ("network", "gateway", "networks", "switches")
 """Keys of `management` that a network has for itself."""
 _BLOCKS = (192, 208, 224, 240, 144, 160, 176)
 """Second octet of the /12 of 10.0.0.0/8 that the pools of each network come from; the top level's have the others."""

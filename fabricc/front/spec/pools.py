@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.management import ManagementNetwork
+from fabricc.fabric.management import Beyond, ManagementNetwork
 from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs, TierName
 from fabricc.front.spec.document import dotted
 from fabricc.front.spec.management_networks import in_turn, misfit
+from fabricc.front.spec.management_switches import build_switches
 from fabricc.front.spec.model import Addressing, Management
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc
 SPECIAL = ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/8", "fe80::/10", "ff00::/8")
 IPV4_POOLS = ("hosts", "links", "loopbacks")
 IPV6_POOLS = ("hosts6", "links6", "loopbacks6")
+PER_HOST = 8  # a BMC, the host's own port and three DPUs
 
 
 def build_addressing(raw: Mapping[str, Any], findings: Findings, *, spines: bool) -> Addressing | None:
@@ -84,7 +86,8 @@ def build_management(
     further = raw.get("networks", ())
     networks = build_networks(further, findings, assumptions)
     written = findings.document.positions
-    everywhere = not further or any(("management", k) in written for k in ("network", "gateway"))
+    of_switches = any(each["tier"] not in tuple(Beyond) for each in further)
+    everywhere = not of_switches or any(("management", k) in written for k in ("network", "gateway"))
     network = gateway = None
     if everywhere:
         network = _network(raw["network"], ("management", "network"), findings)
@@ -121,7 +124,8 @@ def build_management(
         gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
         lldp_interval_s=raw["lldp"]["interval_s"],
     )
-    return Management(network, gateway, services, networks)
+    switches = build_switches(raw["switches"]) if "switches" in raw else None
+    return Management(network, gateway, services, networks, switches)
 
 
 def build_networks(
@@ -134,7 +138,7 @@ def build_networks(
         network = _network(each["network"], (*path, "network"), findings)
         if network is None:
             continue
-        length, tier = each.get("prefix_length", network.prefixlen), TierName(each["tier"])
+        length, tier = each.get("prefix_length", network.prefixlen), _tier(each["tier"])
         if wrong := misfit(each, network, length, tier):
             message, key, remedy = wrong
             findings.error("FAB2161", f"{dotted(path)}: {message}", *path, key, help=remedy)
@@ -143,11 +147,17 @@ def build_networks(
         if (gateway := _gateway(each, subnet, path, findings, assumptions)) is None:
             continue
         pool = Pool(int(network.first), int(network.prefixlen), 4)
+        per_host = each.get("per_host", PER_HOST) if tier is Beyond.HOST else 0
         one = ManagementNetwork(
-            dotted(path), pool, length, int(gateway) - pool.first, tier, units=each.get("units", 0)
-        )
+            dotted(path), pool, length, int(gateway) - pool.first, tier,
+            units=each.get("units", 0), per_host=per_host,
+        )  # fmt: skip
         found.append(one)
     return in_turn(found, raw, findings) if len(found) == len(raw) else None
+
+
+def _tier(text: str) -> TierName | Beyond:
+    return Beyond(text) if text in tuple(Beyond) else TierName(text)
 
 
 def _access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:

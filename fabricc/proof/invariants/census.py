@@ -30,6 +30,7 @@ class Census:
 
     Attributes:
         contracts: those of hosts.
+        endpoints: owner, file and packed blocks of every management address that is no switch's of the fabric.
     """
 
     switches: list[SwitchDigest] = field(default_factory=list)
@@ -40,6 +41,7 @@ class Census:
     host_ports: int = 0
     largest_host: tuple[int, str, str, int] = (0, "", "", 0)
     shortest_timeout: tuple[int, str, str, int] = (0, "", "", 0)
+    endpoints: list[tuple[str, str, bytes]] = field(default_factory=list)
 
     def add(self, survey: Survey) -> None:
         """Take in what one process saw; the order does not matter."""
@@ -160,13 +162,19 @@ def _counts(whole: Whole) -> Iterator[Finding]:
     return clos.counts(whole.switches, census.hosts, census.host_ports, whole.planned)
 
 
+def _owned_blocks(whole: Whole) -> Iterator[tuple[str, str, bytes]]:
+    """Of switches, BMCs, DPUs and management switches: owner, file, packed blocks."""
+    yield from ((s.name, s.file, s.blocks) for s in whole.switches)
+    yield from whole.census.endpoints
+
+
 RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Finding]]], ...] = (
     (frozenset({"tier", "plane", "pod", "unit", "above"}), lambda w: clos.degrees(w.switches, w.groups)),
     (frozenset({"tier", "above", "below", "host_links"}), _counts),
     (frozenset(), lambda w: clos.oversubscription(w.switches, w.declared)),
     (frozenset({"tier", "plane", "pod", "above"}), lambda w: clos.planes(w.switches)),
     (frozenset({"name"}), lambda w: clos.rails(w.switches, w.census.landings, w.wired)),
-    (frozenset({"blocks"}), lambda w: overlaps((s.name, s.file, s.blocks) for s in w.switches)),
+    (frozenset({"blocks"}), lambda w: overlaps(_owned_blocks(w))),
     (frozenset({"tier", "asn"}), lambda w: _repeated_asns(w.switches)),
     (frozenset({"asn", "outer_asns"}), lambda w: _outer_asns(w.switches)),
     (

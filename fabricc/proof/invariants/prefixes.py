@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import socket
 import struct
 from typing import TYPE_CHECKING, NamedTuple
@@ -120,6 +121,14 @@ def packed_blocks(seen: SwitchView) -> bytes:
     found = [(text, seen.place(path)[1]) for path, text in texts.items()]
     blocks = [(mine, line) for text, line in found if (mine := block(text))]
     return b"".join(_BLOCK.pack(b.family, b.first.to_bytes(16), b.length, line) for b, line in blocks)
+
+
+def endpoint_blocks(text: str, file: str) -> Iterator[tuple[str, str, bytes]]:
+    """Owner, file and packed block of every line of the table of out-of-band addresses, read back from its text."""
+    for line, cells in enumerate(csv.reader(text.splitlines()), start=1):
+        if line > 1 and len(cells) > 2 and (mine := block(cells[2].partition("/")[0])):
+            packed = _BLOCK.pack(mine.family, mine.first.to_bytes(16), mine.length, line)
+            yield f"{cells[0]} {cells[1]}", file, packed
 
 
 def blocks_of(packed: bytes) -> list[Block]:

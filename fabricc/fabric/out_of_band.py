@@ -1,0 +1,325 @@
+"""The out-of-band network itself: addresses of BMCs and DPUs, and the switches that its cables lead to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.addresses import MANAGEMENT_RESERVED
+from fabricc.fabric.management import Beyond, ManagementPlace
+from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import GUEST_UNITS, CableRow, Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.catalog.model import HostModel, SwitchModel
+    from fabricc.fabric.fabric import CableKind, Fabric
+    from fabricc.fabric.management import ManagementNetwork
+    from fabricc.fabric.shape import Unit
+
+MANAGEMENT_PORT = "management"
+"""What a switch's own management port is called in tables, whatever its system calls it."""
+MOST_AGGREGATES = 16
+"""Numbers kept for aggregation switches; the others follow."""
+
+
+class Endpoint(NamedTuple):
+    """What of a host has a management address: its name, its number in the host's block, the port of its cable."""
+
+    name: str
+    number: int
+    port: str
+
+
+def endpoints(model: HostModel) -> tuple[Endpoint, ...]:
+    """What of a host has management addresses; a DPU has two behind one port, its BMC's and its own."""
+    ports, nic = model.management, model.management_interface
+    return (
+        *([Endpoint(nic, 0, nic)] if ports.nic else ()),
+        *([Endpoint("bmc", 1, "bmc")] if ports.bmc else ()),
+        *(
+            Endpoint(f"dpu{dpu}-{end}", 2 + 2 * dpu + index, f"dpu{dpu}")
+            for dpu in range(ports.dpus)
+            for index, end in enumerate(("bmc", "oob"))
+        ),
+    )
+
+
+def host_ports(model: HostModel) -> tuple[str, ...]:
+    """The management ports of a host that are cabled."""
+    return tuple(dict.fromkeys(each.port for each in endpoints(model)))
+
+
+class Port(NamedTuple):
+    """A port of a management switch."""
+
+    name: str
+    slot: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """A model of management switches: the ports that lead down, and those that lead up."""
+
+    model: SwitchModel
+    down: tuple[Port, ...]
+    up: tuple[Port, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementSwitches:
+    """The management switches.
+
+    Attributes:
+        numbers: switch in a rack -> its number, pinned in the lock; address and uplinks follow from it.
+        aggregates: the aggregation switches.
+        outside: devices that the topmost of them lead to, in turn.
+        cable, uplink: cables to devices, and between management switches.
+        by_unit: one place to a unit, though racks are known.
+        row: the place of spines and cores that no table places.
+    """
+
+    bank: Bank
+    aggregation: Bank | None
+    numbers: Mapping[str, int]
+    aggregates: tuple[str, ...]
+    outside: tuple[str, ...]
+    cable: CableKind
+    uplink: CableKind
+    by_unit: bool
+    row: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, those of the aggregation first."""
+        return (*self.aggregates, *self.numbers)
+
+    def number(self, name: str) -> int:
+        """The number of a switch among all."""
+        if name in self.numbers:
+            return MOST_AGGREGATES + self.numbers[name]
+        return self.aggregates.index(name)
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfBand:
+    """What of the out-of-band network follows from no coordinate.
+
+    Attributes:
+        racks: device -> rack, of those that a table places.
+        given: (device, endpoint) -> offset of its address in its network, of those that a table gives one.
+        switches: None where none are planned.
+    """
+
+    racks: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    switches: ManagementSwitches | None = None
+
+
+def host_network(fabric: Fabric, home: int) -> ManagementNetwork | None:
+    """The network of the BMCs and DPUs of the hosts on a unit's ToRs."""
+    return next((each for each in fabric.addresses.management if each.takes(Beyond.HOST, home)), None)
+
+
+def switch_network(fabric: Fabric) -> ManagementNetwork | None:
+    """The network of the management switches."""
+    return next((each for each in fabric.addresses.management if each.tier is Beyond.OOB), None)
+
+
+def host_block(fabric: Fabric, network: ManagementNetwork) -> int:
+    """Addresses of the hosts of a unit."""
+    return fabric.strides.host * network.per_host
+
+
+def unit_place(fabric: Fabric, network: ManagementNetwork, unit: Unit) -> tuple[int, int]:
+    """The subnet of a unit's hosts, and their block there; units beside others count from the last block down."""
+    if unit.beside is None:
+        at = unit.coordinate - network.first
+        return divmod(at, network.units) if network.units else (0, at)
+    each = max(1, network.room // host_block(fabric, network))
+    return divmod(network.subnets * each - 1 - (unit.coordinate - GUEST_UNITS), each)
+
+
+def endpoint_place(fabric: Fabric, unit: Unit, slot: int, number: int) -> ManagementPlace | None:
+    """Where a host has the address of an endpoint by its coordinates; None in no network."""
+    if (network := host_network(fabric, unit.home)) is None:
+        return None
+    subnet, block = unit_place(fabric, network, unit)
+    inside = block * host_block(fabric, network) + slot * network.per_host + number
+    return ManagementPlace(network, subnet * network.size + MANAGEMENT_RESERVED + inside)
+
+
+def switch_place(fabric: Fabric, switches: ManagementSwitches, name: str) -> ManagementPlace | None:
+    """Where a management switch has its address by its number; None in no network."""
+    if (network := switch_network(fabric)) is None:
+        return None
+    subnet, number = divmod(switches.number(name), network.numbers)
+    return ManagementPlace(network, subnet * network.size + MANAGEMENT_RESERVED + number)
+
+
+class Owner(NamedTuple):
+    """A management address that is no fabric switch's: whose it is, and whether a table gives it."""
+
+    device: str
+    endpoint: str
+    place: ManagementPlace
+    given: bool = False
+
+
+def owners(fabric: Fabric) -> Iterator[Owner]:
+    """Every management address beside those of the fabric's switches: of management switches, then of hosts."""
+    given = fabric.out_of_band.given
+
+    def owner(device: str, endpoint: str, place: ManagementPlace) -> Owner:
+        if (offset := given.get((device, endpoint))) is None:
+            return Owner(device, endpoint, place)
+        return Owner(device, endpoint, place._replace(offset=offset), True)
+
+    if switches := fabric.out_of_band.switches:
+        for name in switches.names:
+            if place := switch_place(fabric, switches, name):
+                yield owner(name, MANAGEMENT_PORT, place)
+    if not any(each.tier is Beyond.HOST for each in fabric.addresses.management):
+        return
+    found = [endpoints(model) for model in fabric.host_models]
+    for unit in fabric.units.values():
+        for slot, host in unit.hosts.items():
+            for endpoint in found[unit.group]:
+                if place := endpoint_place(fabric, unit, slot, endpoint.number):
+                    yield owner(host, endpoint.name, place)
+
+
+class Socket(NamedTuple):
+    """A management port of a device."""
+
+    device: str
+    port: str
+
+
+@dataclass(slots=True)
+class Site:
+    """A rack or unit: management ports of its switches in order, and of its hosts by position.
+
+    Attributes:
+        room: positions that are kept for the hosts of a unit.
+    """
+
+    switches: list[Socket] = field(default_factory=list)
+    hosts: dict[int, Socket] = field(default_factory=dict)
+    room: int = 0
+
+    def seats(self, ports: int) -> Iterator[tuple[int, int, Socket]]:
+        """Number of the switch, of its port, and what is cabled to it, where each switch has so many ports.
+
+        Hosts take ports from the first on, in the order of their positions, and the switches of the fabric from the
+        last port down, so that neither moves the other before a switch is full.
+        """
+        for index, socket in enumerate(self.switches):
+            turn, back = divmod(index, ports)
+            yield turn, ports - 1 - back, socket
+        full, taken = divmod(len(self.switches), ports)
+        for position, socket in self.hosts.items():
+            turn, port = divmod(position - (ports - taken), ports)
+            yield (full, position, socket) if turn < 0 else (full + 1 + turn, port, socket)
+
+    def needed(self, ports: int) -> int:
+        """Switches that it takes."""
+        return 1 + max((turn for turn, _, _ in self.seats(ports)), default=-1)
+
+
+def sites(fabric: Fabric, by_unit: bool, row: str) -> dict[str, Site]:
+    """Every rack or unit that management ports are in, by name, in the order of units."""
+    found: dict[str, Site] = {}
+    racks: Mapping[str, str] = {} if by_unit else {**fabric.racks, **fabric.out_of_band.racks}
+    homes = {
+        host: fabric.units[unit.home].name for unit in fabric.units.values() for host in unit.hosts.values()
+    }
+
+    def site(name: str) -> Site:
+        return found.setdefault(slug(name), Site())
+
+    for network in (fabric, *fabric.networks):
+        for at in network.switch_ids():
+            name, place = network.name(at), row
+            if at.tier is TierName.TOR and (hosts := network.units[at.unit].hosts):
+                place = homes[next(iter(hosts.values()))]
+            site(racks.get(name, place)).switches.append(Socket(name, MANAGEMENT_PORT))
+    ports = [host_ports(model) for model in fabric.host_models]
+    racked: list[tuple[str, int, str]] = []
+    for unit in fabric.units.values():
+        if not unit.hosts:
+            continue
+        home, each = fabric.units[unit.home].name, len(ports[unit.group])
+        own = site(home)
+        start = own.room
+        own.room += fabric.attachments[unit.group].slots * each
+        for slot, host in unit.hosts.items():
+            if slug(racks.get(host, home)) != slug(home):
+                racked.append((racks[host], unit.group, host))
+                continue
+            for index, port in enumerate(ports[unit.group]):
+                own.hosts[start + slot * each + index] = Socket(host, port)
+    for rack, group, host in racked:
+        here = site(rack)
+        start = max((here.room - 1, *here.hosts)) + 1
+        here.hosts |= {start + index: Socket(host, port) for index, port in enumerate(ports[group])}
+    return {name: each for name, each in found.items() if each.switches or each.hosts}
+
+
+def slug(name: str) -> str:
+    """A rack's name as part of a device's: lower-case letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "rack"
+
+
+def switch_name(place: str, index: int) -> str:
+    """`oob-a01-1`: the first management switch of a rack or unit."""
+    return f"oob-{place}-{index + 1}"
+
+
+def aggregate_name(index: int) -> str:
+    """`oob-agg1`: an aggregation switch of the out-of-band network."""
+    return f"oob-agg{index + 1}"
+
+
+class Cable(NamedTuple):
+    """A cable of the out-of-band network, and the slots of its ends; None at a device's management port."""
+
+    row: CableRow
+    lower: Port | None
+    upper: Port | None
+
+
+def cables(fabric: Fabric) -> Iterator[Cable]:
+    """Every cable of the out-of-band network: to devices, then between management switches, then out."""
+    if (planned := fabric.out_of_band.switches) is None:
+        return
+    down, cable = planned.bank.down, planned.cable
+    for place, site in sites(fabric, planned.by_unit, planned.row).items():
+        for turn, port, socket in sorted(site.seats(len(down))):
+            upper = down[port]
+            ends = (*socket, switch_name(place, turn), upper.name)
+            row = CableRow(*ends, upper.slot.speed_gbps, cable.medium, cable.length_m, "management")
+            yield Cable(row, None, upper)
+    above, uplink = planned.aggregation, planned.uplink
+    if above is not None:
+        every = len(planned.aggregates)
+        each = -(-len(planned.bank.up) // every)
+        for name, number in planned.numbers.items():
+            for index, lower in enumerate(planned.bank.up):
+                upper = above.down[number * each + index // every]
+                ends = (name, lower.name, planned.aggregates[index % every], upper.name)
+                row = CableRow(
+                    *ends, lower.slot.speed_gbps, uplink.medium, uplink.length_m, "management-uplink"
+                )
+                yield Cable(row, lower, upper)
+    top, names = (above, planned.aggregates) if above else (planned.bank, tuple(planned.numbers))
+    for name in names if planned.outside else ():
+        for index, lower in enumerate(top.up):
+            ends = (name, lower.name, planned.outside[index % len(planned.outside)], "")
+            row = CableRow(
+                *ends, lower.slot.speed_gbps, uplink.medium, uplink.length_m, "management-external"
+            )
+            yield Cable(row, lower, None)
