@@ -25,6 +25,8 @@ from fabricc.compiler.out_of_band import ADDRESS_FILE, CABLING_FILE, texts
 from fabricc.compiler.racks import read_places, titles
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.out_of_band import cables, owners
+from fabricc.review.explain.addresses import explain_address
+from tests.review.explain.support import known_of_front
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -393,6 +395,29 @@ def test_growth_renumbers_no_bmc_no_dpu_and_no_management_switch(steps: list[str
             joined = far_ends(found.fabric)
             assert {key: joined[key] for key in cabled} == cabled
             before, cabled = after, joined
+
+
+def explained(found: Compiled, address: str) -> tuple[str, dict[str, str], list[str]]:
+    """Title, details, and where the inputs stand, of what is told of an address."""
+    told = explain_address(known_of_front(found), address)
+    return told.title, dict(told.details), [each.key for each in told.statements[0].origins]
+
+
+def test_an_address_is_explained_as_whose_bmc_dpu_or_switch_it_is(tmp_path: Path) -> None:
+    found = compiled(tmp_path, spec(identities={"management": "bmcs.csv"}), bmcs=GIVEN)
+    title, details, origins = explained(found, "172.24.0.29")
+    assert (title, details["cable"]) == ("dpu1-oob of su001-host02", "dpu1 to oob-su001-1 8")
+    assert origins == ["management.networks[0]", "stride host"]
+    title, _, origins = explained(found, "172.23.0.33")
+    assert (title, origins[-1]) == ("management switch oob-su002-1", "switch oob-su002-1")
+    title, _, origins = explained(found, "172.24.9.10")
+    assert (title, origins) == (
+        "dpu0-oob of su001-host02",
+        ["identities.management su001-host02 dpu0-oob"],
+    )
+    assert explained(found, "172.24.0.17")[0] == "not assigned"
+    for each in owners(found.fabric):
+        assert explained(found, each.place.address)[1]["device"] == each.device
 
 
 def test_two_equal_addresses_are_found_in_the_files_whoever_has_them(tmp_path: Path) -> None:

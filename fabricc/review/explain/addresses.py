@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
 from fabricc.fabric.links import host_links
+from fabricc.fabric.management import Beyond
 from fabricc.fabric.model import Direction, TierName
 from fabricc.review.explain import coordinates, formulas, parties
 from fabricc.review.explain.given import given_address
 from fabricc.review.explain.model import Explanation, Statement
 from fabricc.review.explain.origins import strides
+from fabricc.review.explain.out_of_band import explain_endpoint
 from fabricc.review.explain.places import coordinates_text, identity_origins, tier_text
 from fabricc.review.explain.pools import (
     DOCS,
@@ -216,8 +218,11 @@ def _loopback(plan: PlanSources, address: Address, found: Found, where: tuple[st
 def _management(
     plan: PlanSources, address: Address, found: Found, where: tuple[str, str], named: Details
 ) -> Explanation:
-    fabric, offset, rule = plan.fabric, int(address) - found.pool.first, management_rule(found)
+    fabric, offset = plan.fabric, int(address) - found.pool.first
     network = next(each for each in fabric.addresses.management if each.key == found.key)
+    if isinstance(network.tier, Beyond):
+        return explain_endpoint(plan, address, found, network, named, (where,))
+    rule = management_rule(fabric, found)
     place = coordinates.management(fabric, network, offset)
     if place is None or named:
         title = ", ".join(use for use, _ in named) or "left free for gateways and servers"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.fabric.management import Beyond
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from ipaddress import IPv4Address, IPv6Address
@@ -33,6 +35,14 @@ SUBNET_RULE = (
     "Each subnet of such a network has as many units' ToRs, or as many numbers of spines or cores. Its first 16 "
     "addresses are left to gateways and servers; switches follow, up to the gateway where that is none of the 16."
 )
+ENDPOINT_RULE = (
+    "Each unit has a block of its network in the order of units, those beside others from the end on, and in it each "
+    "host as many addresses by its slot: its own port, its BMC, then the BMC and the system of each DPU."
+)
+OOB_RULE = (
+    "The first 16 addresses of the network are left to gateways and servers, the next 16 are the aggregation's; "
+    "management switches follow by their numbers in the lock."
+)
 AGGREGATE_RULE = (
     "A ToR announces the block that its host links lie in as one prefix. Nothing above it aggregates: a spine that "
     "did would attract traffic for hosts that a failed link has cut it off from."
@@ -59,8 +69,11 @@ def pools(fabric: Fabric) -> Iterator[Found]:
         yield Found("management", network.pool, network.key)
 
 
-def management_rule(found: Found) -> str:
+def management_rule(fabric: Fabric, found: Found) -> str:
     """The rule by which a management network gives addresses out."""
+    network = next((each for each in fabric.addresses.management if each.key == found.key), None)
+    if network is not None and isinstance(network.tier, Beyond):
+        return ENDPOINT_RULE if network.tier is Beyond.HOST else OOB_RULE
     return MANAGEMENT_RULE if found.key == "management.network" else SUBNET_RULE
 
 

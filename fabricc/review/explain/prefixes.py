@@ -69,7 +69,7 @@ def _pool(plan: PlanSources, network: Network, found: Found) -> Explanation:
         "hosts": HOST_RULE,
         "links": LINK_RULE,
         "loopbacks": LOOPBACK_RULE,
-        "management": management_rule(found),
+        "management": management_rule(plan.fabric, found),
     }
     details = (("addresses", f"{network.num_addresses:,}"), ("key", found.key))
     statement = Statement(

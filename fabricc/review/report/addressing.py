@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
-from fabricc.fabric.management import management_place
+from fabricc.fabric.management import Beyond, management_place
 from fabricc.fabric.model import TierName
+from fabricc.fabric.out_of_band import owners
 from fabricc.front.planning.room import stride_rooms
 from fabricc.review.report.values import Section, Table
 from fabricc.review.report.wording import NONE, percent
@@ -25,6 +26,10 @@ _WORDS = {
     "links": "links between switches, both ends",
     "loopbacks": "loopbacks of switches",
     "management": "management ports of switches",
+}
+_BEYOND: dict[TierName | Beyond | None, str] = {
+    Beyond.HOST: "BMCs, DPUs and own ports of hosts",
+    Beyond.OOB: "management switches",
 }
 _LARGE_BITS = 40  # beyond these many host bits a count says less than a power of two
 
@@ -88,9 +93,11 @@ def _pool_rows(fabric: Fabric) -> Iterator[Row]:
                     holds = "BGP router IDs of switches"
                 yield _pool_row(kind + version, holds, pool, used_addresses(fabric, kind))
     in_network = Counter(management_place(fabric, at).network.key for at in fabric.switch_ids())
+    in_network += Counter(each.place.network.key for each in owners(fabric))
     for network in fabric.addresses.management:
         name = network.key.removesuffix(".network")
-        yield _pool_row(name, _WORDS["management"], network.pool, in_network[network.key])
+        holds = _BEYOND.get(network.tier, _WORDS["management"])
+        yield _pool_row(name, holds, network.pool, in_network[network.key])
 
 
 def _pool_row(name: str, holds: str, pool: Pool, used: int) -> Row:

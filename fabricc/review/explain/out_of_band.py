@@ -1,0 +1,128 @@
+"""An address of the out-of-band network that is no fabric switch's: whose BMC, DPU or management switch has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.addresses import MANAGEMENT_RESERVED
+from fabricc.fabric.fabric import HostId
+from fabricc.fabric.management import Beyond
+from fabricc.fabric.out_of_band import cables, endpoints, host_block, owners, unit_place
+from fabricc.review.explain import formulas
+from fabricc.review.explain.given import RULE, TABLES
+from fabricc.review.explain.model import Explanation, Origin, Source, Statement
+from fabricc.review.explain.origins import strides
+from fabricc.review.explain.places import identity_origins
+from fabricc.review.explain.pools import DOCS, management_rule
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.management import ManagementNetwork
+    from fabricc.fabric.out_of_band import Owner
+    from fabricc.review.explain.model import Formula
+    from fabricc.review.explain.origins import PlanSources
+    from fabricc.review.explain.pools import Found
+
+    Address = IPv4Address | IPv6Address
+    Details = tuple[tuple[str, str], ...]
+
+
+def explain_endpoint(
+    plan: PlanSources,
+    address: Address,
+    found: Found,
+    network: ManagementNetwork,
+    named: Details,
+    where: Details,
+) -> Explanation:
+    """Whose an address is in a network of hosts or of management switches.
+
+    Args:
+        plan: the plan.
+        address: what is asked about.
+        found: its pool, as it is listed.
+        network: that pool.
+        named: gateways and servers of the spec that have it, with their keys.
+        where: what is told of any address of the pool.
+    """
+    text, offset = str(address), int(address) - network.pool.first
+    rule = management_rule(plan.fabric, found)
+    of_network = (each for each in owners(plan.fabric) if each.place.network is network)
+    owner = next((each for each in of_network if each.place.offset == offset), None)
+    if owner is None:
+        free = offset % network.size < MANAGEMENT_RESERVED
+        title = ", ".join(use for use, _ in named) or (
+            "left free for gateways and servers" if free else "not assigned"
+        )
+        origins = plan.all_of([found.key, *(key for _, key in named)])
+        return Explanation(
+            "address", text, title, where, (Statement("address", text, rule, (), (), origins, docs=DOCS),)
+        )
+    details = [
+        ("device", owner.device),
+        ("port", owner.endpoint),
+        ("prefix", f"{text}/{network.length}"),
+        *where,
+    ]
+    if cable := _cable(plan.fabric, owner):
+        details.insert(2, ("cable", cable))
+    title = (
+        f"{owner.endpoint} of {owner.device}"
+        if network.tier is Beyond.HOST
+        else f"management switch {owner.device}"
+    )
+    if owner.given:
+        given = Statement("address", text, RULE, (), (), _cell(plan, owner), docs="fabricc docs identity")
+        return Explanation("address", text, title, tuple(details), (given,))
+    at = plan.fabric.find(owner.device)
+    steps: tuple[Formula, ...]
+    if isinstance(at, HostId):
+        steps = (_host_formula(plan.fabric, network, at, owner),)
+        origins = (
+            *plan.all_of([found.key]),
+            *strides(plan, "host"),
+            *identity_origins(plan, at.unit, at.slot),
+        )
+    else:
+        switches = plan.fabric.out_of_band.switches
+        number = switches.numbers.get(owner.device) if switches else None
+        pins = () if number is None else (plan.lock_origin(f"switch {owner.device}", number),)
+        steps, origins = (), (*plan.all_of([found.key, "management.switches"]), *pins)
+    last = formulas.address_formula(network.pool, offset)
+    statement = Statement("address", text, rule, (*steps, last), (), origins, docs=DOCS)
+    return Explanation("address", text, title, tuple(details), (statement,))
+
+
+def _cable(fabric: Fabric, owner: Owner) -> str:
+    """Where the cable of its port leads to, in words; "" where none is planned."""
+    port, at = owner.endpoint, fabric.find(owner.device)
+    if isinstance(at, HostId):
+        found = endpoints(fabric.host_models[fabric.units[at.unit].group])
+        port = next(each.port for each in found if each.name == owner.endpoint)
+    rows = (row for row, _, _ in cables(fabric) if (row.a_device, row.a_port) == (owner.device, port))
+    return next((f"{port} to {row.b_device} {row.b_port}" for row in rows), "")
+
+
+def _host_formula(fabric: Fabric, network: ManagementNetwork, at: HostId, owner: Owner) -> Formula:
+    """Offset of a host's endpoint in its network."""
+    unit = fabric.units[at.unit]
+    subnet, block = unit_place(fabric, network, unit)
+    found = endpoints(fabric.host_models[unit.group])
+    number = next(each.number for each in found if each.name == owner.endpoint)
+    numbers: formulas.Numbers = {
+        "subnet": subnet, "size": network.size, "reserved": MANAGEMENT_RESERVED, "block": block,
+        "addresses": host_block(fabric, network), "slot": at.slot, "per_host": network.per_host, "number": number,
+    }  # fmt: skip
+    symbols = "subnet * size + reserved + block * addresses + slot * per_host + number"
+    return formulas.formula("offset", symbols, numbers, owner.place.offset)
+
+
+def _cell(plan: PlanSources, owner: Owner) -> tuple[Origin, ...]:
+    """The cell of the table that gives an address."""
+    rows = plan.spec.given_management
+    row = next(each for each in rows if (each.device, each.port) == (owner.device, owner.endpoint))
+    position = row.positions["address"]
+    key = f"{TABLES}management {row.device} {row.port}"
+    return (Origin(Source.SPEC, key, "", position, plan.snippet(position)),)
