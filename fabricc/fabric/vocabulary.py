@@ -88,12 +88,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What applying a change does: how grave it is, why, who says so, and whether links or BGP go down with it."""
+    """What applying a change does: how grave it is, why, and who says so.
+
+    Attributes:
+        down: whether links or BGP go down with it.
+        beyond: whether what is lost lies outside the fabric, so that draining the device does not help.
+    """
 
     impact: str
     why: str
     source: str
     down: bool
+    beyond: bool
 
 
 class Vocabulary:
@@ -190,7 +196,8 @@ class Vocabulary:
                 known.setdefault(name, []).append(row)
         for name, row in document.get("impacts", {}).items():
             why = row.get("why") or self.impacts[name].why
-            self.impacts[name] = Consequence(row["impact"], why, row["source"], row.get("down", False))
+            flags = row.get("down", False), row.get("beyond", False)
+            self.impacts[name] = Consequence(row["impact"], why, row["source"], *flags)
         self._reasons |= document.get("reasons", {})
         self.themes += document.get("themes", ())
 

@@ -105,7 +105,7 @@ def _view(device: Device, platform: str, facts: Facts, cables: list[tuple[str, s
 
 def _why(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
     for statement in statements:
-        operated = operation(statement.subject, statement.op, statement.after)
+        operated = operation(statement.subject, statement.op, statement.before, statement.after)
         found = verdict(statement.subject, operated, nos)
         if found.impact is impact:
             return f"{statement.subject}: {found.why}"

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.impact import operation, row_of, verdict
+from fabricc.review.diff.impact import OUTSIDE, operation, row_of, verdict
 from fabricc.review.diff.model import DeviceDiff, Impact, Renumbering, Statement
 from fabricc.review.diff.names import fold
 from fabricc.review.diff.redact import is_secret
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fabricc.review.diff.model import Link, Rail
     from fabricc.review.diff.view import DeviceView
 
+_LIST = "prefix_list["
 _LAST_KEY = re.compile(r"\[[^]]*\]$")
 
 Occurrence = tuple[str, str, "Value | None", "Value | None"]
@@ -73,7 +74,7 @@ def _same_place(base: DeviceView, old: str, head: DeviceView, new: str) -> bool:
 
 
 def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Occurrence]:
-    old, new = base.facts, head.facts
+    old, new = _unordered(base), _unordered(head)
     if layouts[0] == layouts[1] and base.sessions == head.sessions:
         shared = {path for path, value in old.items() if new.get(path) == value}
         old = {path: value for path, value in old.items() if path not in shared}
@@ -89,6 +90,20 @@ def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Oc
         if replaced and (first is None or second is None or "hardware" in row_of(subject, head.nos).tags):
             continue
         yield identity, subject, first, second
+
+
+def _unordered(view: DeviceView) -> Facts:
+    """The facts, with entries of prefix lists by their network where their order says nothing."""
+    lists = [path for path in view.facts if path.startswith(_LIST) and "set" in row_of(path, view.nos).tags]
+    if not lists:
+        return view.facts
+    facts = dict(view.facts)
+    for path in lists:
+        value = facts.pop(path)
+        name, _, place = path.partition("]/")
+        if place.isdigit():
+            facts[f"{name}{OUTSIDE}{str(value).partition(' ')[0]}]"] = value
+    return facts
 
 
 def _placed(
@@ -139,6 +154,7 @@ class _Builder:
         self.lost: tuple[set[str], set[str]] = (set(), set())
         self.down: tuple[set[str], set[str]] = (set(), set())
         self.whole = False
+        self.cut = False
         self.restarts = False
         self.links: dict[tuple[str, str], list[str]] = {}
 
@@ -149,7 +165,7 @@ class _Builder:
         else:
             self._state(identity, subject, op, before, after)
         self._number(subject, op)
-        self._disturb(identity, subject, operation(subject, op, after))
+        self._disturb(identity, subject, operation(subject, op, before, after))
 
     def _state(self, identity: str, subject: str, op: str, before: Value | None, after: Value | None) -> None:
         shown, secret, own = _nature(subject, self.head.nos)
@@ -185,6 +201,9 @@ class _Builder:
         if impact < Impact.SESSION_RESET:
             return
         word, _, _ = subject.partition("[")
+        self.cut = self.cut or found.beyond
+        if found.beyond and self.head.kind != "host":
+            return
         if word in ("interface", "session", "link") and impact < Impact.RELOAD:
             side = 0 if word == "link" and op == "-" else 1
             port = self.layouts[side].get(identity.partition(" ")[0])
@@ -198,7 +217,7 @@ class _Builder:
 
     def _reach(self) -> dict[Rail, Fraction]:
         """Rails that lose service: those behind the whole device, or behind the ports disturbed."""
-        if self.whole:
+        if self.whole or self.cut:
             return self.head.reach()
         found: dict[Rail, Fraction] = {}
         for view, ports in zip((self.base, self.head), self.lost, strict=True):

@@ -66,7 +66,7 @@ def _group(diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Se
 
 
 def _verdict(statement: Statement, nos: str) -> Verdict:
-    op = operation(statement.subject, statement.op, statement.after)
+    op = operation(statement.subject, statement.op, statement.before, statement.after)
     return verdict(statement.subject, op, nos)
 
 

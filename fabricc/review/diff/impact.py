@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from fabricc.review.diff.model import Impact, Verdict
 if TYPE_CHECKING:
     from fabricc.fabric.vocabulary import Row, Vocabulary
 
+OUTSIDE = "]/entry["
+"""What tells an entry of a prefix list by its network; its place says nothing where every entry permits."""
 _RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
 
 
@@ -26,9 +29,16 @@ def row_of(subject: str, nos: str) -> Row:
     return vocabulary(nos).row(subject.replace("session[", "bgp/neighbor[", 1))
 
 
-def operation(subject: str, op: str, after: object) -> str:
-    """The operation as rules see it: a port that is switched on is one more, not a changed one."""
+def operation(subject: str, op: str, before: object, after: object) -> str:
+    """The operation as rules see it: a port that is switched on is one more, and so is a prefix that holds more."""
+    if op == "~" and OUTSIDE in subject:
+        return "+" if _longest(str(after)) > _longest(str(before)) else "-"
     return "+" if op == "~" and subject.endswith("]/enabled") and after == "true" else op
+
+
+def _longest(rule: str) -> int:
+    """Length of the longest prefix that an entry of a prefix list lets in."""
+    return int(re.split(r"/| le ", rule)[-1])
 
 
 @cache
@@ -41,4 +51,4 @@ def verdict(subject: str, op: str, nos: str) -> Verdict:
         name = "idle"
     found = vocabulary(nos).impacts[name]
     impact = Impact[found.impact.upper().replace("-", "_")]
-    return Verdict(impact, found.why, found.source, found.down or impact in _RESETS)
+    return Verdict(impact, found.why, found.source, found.down or impact in _RESETS, found.beyond)

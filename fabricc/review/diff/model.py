@@ -53,13 +53,15 @@ class Statement(NamedTuple):
 class Verdict(NamedTuple):
     """The impact of a statement, why, and where that is from (`assumed` when nobody documents it).
 
-    `down` says that links or the BGP process go down, and sessions with them.
+    `down` says that links or the BGP process go down, and sessions with them; `beyond` that what is lost lies outside,
+    whether the device is drained or not.
     """
 
     impact: Impact
     why: str
     source: str
     down: bool
+    beyond: bool
 
 
 @dataclass(slots=True)

@@ -1,0 +1,95 @@
+"""Prefixes outside that come and go: what comes is hitless, what goes is a loss of what was reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.review.diff import wording
+from fabricc.review.diff.impact import verdict
+from fabricc.review.diff.model import Impact
+from tests.outward import MODELS, spec_text
+from tests.review.diff.conftest import compared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.review.diff.model import Review
+
+MARKED = "{code: FAB5725, reason: the far end clears code points}"
+ACCEPTED = "[0.0.0.0/0, 203.0.113.0/24 le 28]"
+
+
+def reviewed(folder: Path, nos: str, accept: str, before: str = ACCEPTED) -> Review:
+    """What becomes of the fabric when the party that BGP leads to is accepted with other prefixes."""
+    paths = []
+    for side, prefixes in (("base", before), ("head", accept)):
+        path = folder / side / "cluster.yaml"
+        path.parent.mkdir()
+        path.write_text(
+            spec_text(nos).replace(ACCEPTED, prefixes).replace("accept: [{", f"accept: [{MARKED}, {{")
+        )
+        paths.append(path)
+    return compared(paths[0], paths[1])
+
+
+def told(review: Review) -> set[tuple[str, str, str | None, str | None]]:
+    """Every statement: its subject, operation and values."""
+    return {tuple(line.statement) for group in review.groups for line in group.lines}
+
+
+@pytest.mark.parametrize("nos", MODELS)
+def test_a_prefix_more_is_a_route_more_on_every_host_and_disturbs_none(tmp_path: Path, nos: str) -> None:
+    review = reviewed(tmp_path, nos, "[0.0.0.0/0, 198.18.0.0/16, 203.0.113.0/24 le 28]")
+    assert (review.impact, review.risk, review.gpus_affected) == (Impact.HITLESS, "low", 0)
+    assert {group.kind for group in review.groups} == {"tor", "spine", "host"}
+    assert {(s[1], s[2], s[3]) for s in told(review)} == {("+", None, "198.18.0.0/16"), ("+", None, None)}
+    assert wording.drain_steps(review) == ["Nothing to drain: no traffic that runs today is touched."]
+
+
+@pytest.mark.parametrize("nos", MODELS)
+def test_a_prefix_that_leaves_is_lost_to_every_host(tmp_path: Path, nos: str) -> None:
+    review = reviewed(tmp_path, nos, "[0.0.0.0/0]")
+    assert (review.impact, review.risk, review.gpus_affected) == (Impact.TRAFFIC_LOSS, "high", 16)
+    assert {(s[1], s[2]) for s in told(review)} == {("-", "203.0.113.0/24 le 28"), ("-", None)}
+    (step,) = wording.drain_steps(review)
+    assert step.startswith("Drain jobs from 2 hosts first")
+
+
+@pytest.mark.parametrize("nos", MODELS)
+def test_a_default_route_that_leaves_is_lost_too_though_no_host_has_it(tmp_path: Path, nos: str) -> None:
+    review = reviewed(tmp_path, nos, "[203.0.113.0/24 le 28]")
+    assert (review.impact, review.risk, review.gpus_affected) == (Impact.TRAFFIC_LOSS, "high", 16)
+    assert {group.kind for group in review.groups} == {"tor", "spine"}
+    assert {(s[1], s[2]) for s in told(review)} == {("-", "0.0.0.0/0")}
+    assert not review.sessions
+    assert not any("one at a time" in step for step in wording.drain_steps(review))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "impact"),
+    [
+        ("203.0.113.0/24", "203.0.113.0/24 le 28", Impact.HITLESS),
+        ("203.0.113.0/24 le 26", "203.0.113.0/24 le 28", Impact.HITLESS),
+        ("203.0.113.0/24 le 28", "203.0.113.0/24 le 26", Impact.TRAFFIC_LOSS),
+        ("203.0.113.0/24 le 28", "203.0.113.0/24", Impact.TRAFFIC_LOSS),
+    ],
+)
+def test_longer_prefixes_in_it_count_as_they_come_or_go(
+    tmp_path: Path, before: str, after: str, impact: Impact
+) -> None:
+    review = reviewed(tmp_path, "frr", f"[0.0.0.0/0, {after}]", f"[0.0.0.0/0, {before}]")
+    assert review.impact is impact
+    assert {(s[1], s[2], s[3]) for s in told(review)} == {("~", before, after)}
+
+
+def test_the_order_of_accepted_prefixes_says_nothing(tmp_path: Path) -> None:
+    review = reviewed(tmp_path, "frr", "[203.0.113.0/24 le 28, 0.0.0.0/0]")
+    assert review.impact <= Impact.HITLESS
+    assert all("prefix_list" not in subject for subject, *_ in told(review))
+
+
+def test_a_route_to_other_next_hops_is_still_what_it_was() -> None:
+    assert verdict("interface[rail]/route[10.0.0.0/10]", "~", "host").impact is Impact.TRAFFIC_LOSS
+    assert verdict("interface[rail]/route[10.0.0.0/10]", "-", "host").impact is Impact.TRAFFIC_LOSS
