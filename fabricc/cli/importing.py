@@ -39,12 +39,17 @@ def command() -> None:
 @click.option("-o", "--output", "folder", type=click.Path(path_type=Path),
               help="Folder for devices.csv and links.csv; that of the spec otherwise.")  # fmt: skip
 def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) -> int:
-    """Write the tables of identities that PATH gives, a NetBox's lists of devices, addresses and cables as JSON."""
+    """Write the tables of identities that PATH gives, a NetBox's devices, addresses and cables as JSON or CSV."""
     stated = dict(_role(each) for each in roles)
     export = read_export(path)
     output.tell(export.findings, "text", {})
-    if export.findings:
+    if not export.devices:
         return exit_status(export.findings)
+    targets = {key: (folder or spec.parent) / f"{key}.csv" for key in ("devices", "links")}
+    if own := sorted(
+        {each.resolve() for each in targets.values()} & {each.resolve() for each in export.files}
+    ):
+        raise click.UsageError(f"{own[0]} is of the export itself: name another folder with -o")
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if compiled.planned is None:
         output.tell(compiled.diagnostics, "text", compiled.sources)
@@ -52,9 +57,8 @@ def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) 
     tables = tables_of(export, compiled.planned, stated)
     output.tell(tables.findings, "text", {})
     make_folder(folder or spec.parent)
-    for key, text in (("devices", tables.devices), ("links", tables.links)):
-        if text:
-            target = (folder or spec.parent) / f"{key}.csv"
+    for key, target in targets.items():
+        if text := getattr(tables, key):
             write_file(target, text.encode())
             output.err(f"{target}: written; name it in the spec with `identities: {{{key}: {target.name}}}`")
     return exit_status(tables.findings)

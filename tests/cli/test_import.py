@@ -6,6 +6,8 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from fabricc.compiler.compiled import compile_spec
 
 if TYPE_CHECKING:
@@ -110,6 +112,135 @@ def test_an_export_becomes_tables_that_a_plan_takes(tmp_path: Path, fabricc: Fab
     assert sum((port.ipv4 or "").startswith("192.0.2.") for port in ports) == 4
 
 
+LABELS = {
+    "devices": (
+        "Name",
+        "Status",
+        "Role",
+        "Rack",
+        "Position",
+        "U Height",
+        "IP Address",
+        "IPv4 Address",
+        "asn",
+    ),
+    "ip-addresses": ("IP Address", "VRF", "Status", "Role", "Interface", "Parent"),
+    "cables": ("ID", "Termination A", "Termination B", "Device A", "Device B"),
+}
+"""Labels of NetBox's own tables (v4.6: dcim/tables/devices.py and cables.py, ipam/tables/ip.py)."""
+
+
+def as_csv(folder: Path, delimiter: str = ",") -> Path:
+    """The tables that a NetBox exports of the lists of a folder, under the names that it proposes."""
+    lists = {name: json.loads((folder / f"{name}.json").read_text())["results"] for name in LABELS}
+    rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in LABELS}
+    for each in lists["devices"]:
+        main, role = each["primary_ip4"]["address"], each["role"]["slug"].replace("-", " ").title()
+        place = (
+            f"{each['rack']['name']} (F-{each['id']})",
+            f"{each['position']:g}",
+            f"{each['device_type']['u_height']:g}",
+        )
+        rows["devices"].append(
+            (each["name"], "Active", role, *place, main, main, each["custom_fields"]["asn"])
+        )
+    for each in lists["ip-addresses"]:
+        on, role = each["assigned_object"], (each["role"] or {"label": ""})["label"].title()
+        rows["ip-addresses"].append(
+            (each["address"], "", "Active", role, f"{on['name']} (up, 1)", f"{on['device']['name']} (A-17)")
+        )
+    for number, each in enumerate(lists["cables"]):
+        (a,), (b,) = each["a_terminations"], each["b_terminations"]
+        ends = (
+            a["object"]["name"],
+            b["object"]["name"],
+            a["object"]["device"]["name"],
+            b["object"]["device"]["name"],
+        )
+        rows["cables"].append((number, *ends))
+    found = folder.with_name("csv")
+    found.mkdir()
+    for name, table in rows.items():
+        file = found / f"netbox_{name.replace('ip-addresses', 'IP addresses')}.csv"
+        with file.open("w", encoding="utf-8-sig", newline="") as out:
+            csv.writer(out, delimiter=delimiter).writerows([LABELS[name], *table])
+    racks = "".join(f"{each['rack']['name']},F-{each['id']},42U\n" for each in lists["devices"])
+    (found / "netbox_racks.csv").write_text("Name,Facility ID,Height\n" + racks)
+    return found
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
+def test_tables_in_csv_say_what_the_lists_of_the_api_say(
+    tmp_path: Path, fabricc: Fabricc, delimiter: str
+) -> None:
+    spec = written(tmp_path)
+    export(tmp_path / "export", compile_spec(spec).fabric)
+    told = []
+    for name, folder in (("a", tmp_path / "export"), ("b", as_csv(tmp_path / "export", delimiter))):
+        ran = imported(fabricc, folder, "--spec", spec, "-o", tmp_path / name)
+        assert ran.status == 0, ran.err
+        told.append(ran.err.replace(f"/{name}/", "/"))
+        tables = [(tmp_path / name / f"{each}.csv").read_text() for each in ("devices", "links")]
+        assert [table.count("\n") for table in tables] == [
+            sum(1 for _ in compile_spec(spec).fabric.switch_ids()) + 2,
+            5,
+        ]
+        told += tables
+    assert told[:3] == told[3:]
+
+
+def test_interfaces_stand_in_for_addresses_and_cables(tmp_path: Path, fabricc: Fabricc) -> None:
+    spec = written(tmp_path)
+    cable = next(each for each in compile_spec(spec).fabric.cables() if each.kind == "spine")
+    near, far = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
+    (tmp_path / "netbox_devices.csv").write_text(f"Name,Role\n{near[0]},Leaf\n{far[0]},Spine\n")
+    rows = [
+        f'{port},{device},"192.0.2.{number}/31,2001:db8::{number}/127",{peer} > {peer_port}'
+        for number, ((device, port), (peer, peer_port)) in enumerate(((near, far), (far, near)))
+    ]
+    rows.append(f'Ethernet50/1,{near[0]},,"{far[0]} > Ethernet50/1, {far[0]} > Ethernet51/1"')
+    (tmp_path / "netbox_interfaces.csv").write_text(
+        "\n".join(["Name,Device,IP Addresses,Link Peers", *rows]) + "\n"
+    )
+    told = imported(fabricc, tmp_path, "--spec", spec).err
+    assert "not in the plan" not in told
+    assert "not in the NetBox" in told
+    (row,) = csv.DictReader((tmp_path / "links.csv").open())
+    assert (row["a_ipv4"], row["b_ipv4"], row["b_ipv6"]) == ("192.0.2.0", "192.0.2.1", "2001:db8::1")
+
+
+def test_columns_and_lists_that_are_not_there_are_told(tmp_path: Path, fabricc: Fabricc) -> None:
+    """The current view of NetBox's defaults shows neither positions of devices nor whose an address is."""
+    spec = written(tmp_path)
+    here = tmp_path / "export"
+    here.mkdir()
+    (here / "netbox_devices.csv").write_text("Name,Status,Rack,Role,IP Address\nspine01a,Active,r1,Spine,\n")
+    (here / "netbox_IP addresses.csv").write_text(
+        "IP Address,VRF,Status,Role\n10.0.0.1/32,Global,Active,Loopback\n"
+    )
+    told = imported(fabricc, here, "--spec", spec).err
+    assert "FAB3270: netbox_devices.csv has no column 'position'" in told
+    assert "FAB3270: netbox_IP addresses.csv has no column 'parent', 'interface'" in told
+    assert "FAB3271: there is no list of cables" in told
+    (here / "netbox_devices.csv").write_text("Nom,Statut\nspine01a,Actif\n")
+    ran = imported(fabricc, here, "--spec", spec)
+    assert "FAB2149" in ran.err
+    assert ran.status == 1
+
+
+def test_tables_do_not_take_the_place_of_the_export(tmp_path: Path, fabricc: Fabricc) -> None:
+    table = "Name,Role,Rack,Position,IP Address\nspine01a,Spine,r1,4,\n"
+    (tmp_path / "devices.csv").write_text(table)
+    for path in (tmp_path, tmp_path / "devices.csv"):
+        ran = imported(fabricc, path, "--spec", written(tmp_path))
+        assert ran.status == 2
+        assert "name another folder with -o" in ran.err
+    assert (tmp_path / "devices.csv").read_text() == table
+    assert (
+        imported(fabricc, tmp_path, "--spec", tmp_path / "cluster.yaml", "-o", tmp_path / "given").status == 0
+    )
+
+
 def test_what_has_no_place_is_told(tmp_path: Path, fabricc: Fabricc) -> None:
     spec = written(tmp_path)
     export(tmp_path / "export", compile_spec(spec).fabric)
@@ -146,5 +277,21 @@ def test_what_is_no_export_is_refused(tmp_path: Path, fabricc: Fabricc) -> None:
         ran = imported(fabricc, tmp_path / "one.json", "--spec", written(tmp_path))
         assert "Traceback" not in ran.err
         assert ran.status in (0, 1)
+    for raw in (
+        b"",
+        b'Name,Role\n"',
+        b"\xff",
+        b"Name\n" + b"x" * 200_000,
+        b"\0,Name\nx",
+        b"Name,Name\nx",
+        b"Name\n\n,,,\n",
+    ):
+        (tmp_path / "one_devices.csv").write_bytes(raw)
+        (tmp_path / "netbox_devices.csv").write_bytes(raw)
+        for path in (tmp_path / "netbox_devices.csv", tmp_path / "one_devices.csv", tmp_path):
+            ran = imported(fabricc, path, "--spec", written(tmp_path), "-o", tmp_path / "given")
+            assert "Traceback" not in ran.err
+            assert ran.status in (0, 1)
+    (tmp_path / "netbox_devices.csv").unlink()
     (tmp_path / "one.json").write_text("{")
     assert "FAB2149" in imported(fabricc, tmp_path / "one.json").err

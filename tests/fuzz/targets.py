@@ -270,9 +270,33 @@ def _identities(arena: Arena) -> list[bytes]:
 
 
 def _open_netbox(arena: Arena, data: bytes) -> None:
+    _import_netbox(arena, "netbox.json", data)
+
+
+def _open_netbox_csv(arena: Arena, data: bytes) -> None:
+    _import_netbox(
+        arena, f"netbox_{_chosen(data, 'devices', 'IP addresses', 'cables', 'interfaces', 'racks')}.csv", data
+    )
+
+
+def _import_netbox(arena: Arena, name: str, data: bytes) -> None:
+    """A file alone, and in a folder beside sound devices."""
     lab = arena.labs["frr"]
-    arena.put(lab / "netbox.json", data)
-    arena.fabricc("import", "netbox", lab / "netbox.json", "--spec", lab / "cluster.yaml", "-o", arena.out)
+    (lab / "netbox").mkdir(exist_ok=True)
+    arena.put(lab / "netbox" / "netbox_devices.csv", _netbox_csv(arena)[0])
+    arena.put(lab / "netbox" / name, data)
+    for path in (lab / "netbox" / name, lab / "netbox"):
+        arena.fabricc("import", "netbox", path, "--spec", lab / "cluster.yaml", "-o", arena.out)
+
+
+def _netbox_csv(_arena: Arena) -> list[bytes]:
+    return [
+        b"Name,Role,Rack,Position,U Height,IPv4 Address,asn\nleaf-1,Leaf,r1 (F1),4,1,172.16.9.9/16,65001\n",
+        b"IP Address,Role,Interface,Parent\n10.128.7.7/32,Loopback,lo0,leaf-1\n",
+        b"Device A,Termination A,Device B,Termination B\nleaf-1,swp1 (up),spine01a (asset),swp1\n",
+        b'Device,Name,IP Addresses,Link Peers\nleaf-1,swp1,"192.0.2.1/31,2001:db8::1/127",spine01a > swp1\n',
+        b"Name;Facility ID\nr1;F1\n",
+    ]
 
 
 def _netbox(_arena: Arena) -> list[bytes]:
@@ -737,7 +761,8 @@ TARGETS = {
         Target("policy", "yaml", lambda _: [*map(str.encode, _examples("policy"))], _open_policy, 19),
         Target("access", "yaml", _accesses, _open_access, 43),
         Target("identities", "text", _identities, _open_identities, 60),
-        Target("netbox", "json", _netbox, _open_netbox, 40),
+        Target("netbox", "json", _netbox, _open_netbox, 80),
+        Target("netbox-csv", "text", _netbox_csv, _open_netbox_csv, 80),
         Target("guids", "yaml", _guids, _open_guids, 25),
         Target("ibnetdiscover", "text", _topologies, _open_found, 31),
         Target("manifest", "json", lambda arena: [(tree / "manifest.json").read_bytes() for tree in _trees(arena)],

@@ -224,6 +224,8 @@ TITLES: dict[str, str] = {
     "FAB3216": "Too few ports between management switches",
     "FAB3217": "Management switches that nothing joins",
     "FAB3218": "A name that a management switch has",
+    "FAB3270": "Columns that an export of a NetBox lacks",
+    "FAB3271": "Lists that an export of a NetBox lacks",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

@@ -1,18 +1,20 @@
-"""What a NetBox says of devices, addresses and cables: the lists of its API, as JSON files."""
+"""What a NetBox says of devices, addresses and cables: the lists of its API as JSON, or its tables as CSV."""
 
 from __future__ import annotations
 
+import csv
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
+from fabricc.front.spec import netbox_csv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-LISTS = ("devices", "ip-addresses", "cables")
+LISTS = ("devices", "ip-addresses", "cables", "prefixes")
 """The lists that are read, as the last words of their addresses: `/api/dcim/devices/` and so on."""
 _LARGEST = 64 * 1024 * 1024
 
@@ -43,43 +45,87 @@ End = tuple[str, str]
 
 
 class Export(NamedTuple):
-    """What a NetBox says, and what is wrong with it; `cables` joins interfaces alone."""
+    """What a NetBox says, and what of it cannot be read; `cables` joins interfaces alone.
+
+    Attributes:
+        prefixes: of its IPAM.
+        files: what was read.
+    """
 
     devices: tuple[Device, ...] = ()
     addresses: tuple[Address, ...] = ()
     cables: tuple[tuple[End, End], ...] = ()
+    prefixes: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
     findings: tuple[Diagnostic, ...] = ()
 
 
 def read_export(path: Path) -> Export:
-    """The export at a path: a folder of `devices.json`, `ip-addresses.json` and `cables.json`, or a file with all."""
+    """The export at a path: a folder with a file for each list, or one file; without devices it is none."""
     found: dict[str, list[Any]] = {}
-    names = [path / f"{name}.json" for name in LISTS] if path.is_dir() else [path]
-    for file in names:
-        if path.is_dir() and not file.exists() and file.stem != "devices":
-            continue
+    tables: dict[str, list[dict[str, str]]] = {}
+    findings: list[Diagnostic] = []
+    try:
+        read = _files(path)
+    except OSError as error:
+        return Export(findings=(_wrong(path, f"{path} cannot be read: {error.strerror}"),))
+    for file, name in read.items():
         try:
-            value = json.loads(files.read(file, limit=_LARGEST))
-        except (OSError, ValueError, RecursionError) as error:
-            reason = (isinstance(error, OSError) and error.strerror) or "it is no JSON"
+            text = files.read(file, limit=_LARGEST).decode("utf-8-sig")
+            if file.suffix == ".csv":
+                tables[name] = netbox_csv.rows_of(text)
+                findings += netbox_csv.lacking(name, file, tables[name])
+            else:
+                value = json.loads(text)
+                parts = {name: value} if name else value if isinstance(value, dict) else {}
+                found |= {key: _items(part) for key, part in parts.items() if key in LISTS}
+        except (OSError, ValueError, RecursionError, csv.Error) as error:
+            kind = "CSV" if file.suffix == ".csv" else "JSON"
+            reason = (isinstance(error, OSError) and error.strerror) or f"it is no {kind}"
             return Export(findings=(_wrong(file, f"{file} cannot be read: {reason}"),))
-        parts = {file.stem: value} if path.is_dir() else value if isinstance(value, dict) else {}
-        found |= {name: _items(part) for name, part in parts.items() if name in LISTS}
-    if not found.get("devices"):
-        return Export(findings=(_wrong(path, f"{path} has no list of devices"),))
+    found = netbox_csv.objects(tables) | found
+    devices = tuple(_devices(found.get("devices", [])))
+    if not devices:
+        return Export(findings=(*findings, _wrong(path, f"{path} has no list of devices")))
+    if lists := [name for name in LISTS[1:3] if name not in found]:
+        told = f"there is no list of {' nor of '.join(lists)}: what they would tell stays as computed"
+        findings.append(Diagnostic("FAB3271", Severity.NOTE, told, Position(str(path), 1, 1), _HELP))
     return Export(
-        tuple(_devices(found["devices"])),
+        devices,
         tuple(_addresses(found.get("ip-addresses", []))),
         tuple(_cables(found.get("cables", []))),
+        tuple(_text(each, "prefix") for each in found.get("prefixes", [])),
+        tuple(read),
+        tuple(findings),
     )
+
+
+def _files(path: Path) -> dict[Path, str]:
+    """File -> list; "" for one JSON file with several. A single CSV file is of devices unless its name says more."""
+    if not path.is_dir():
+        named = _list_of(path) if _list_of(path) in netbox_csv.TABLES else "devices"
+        return {path: named if path.suffix == ".csv" else ""}
+    known = {".json": LISTS, ".csv": netbox_csv.TABLES}
+    return {
+        file: _list_of(file)
+        for file in sorted(path.iterdir())
+        if _list_of(file) in known.get(file.suffix, ())
+    }
+
+
+def _list_of(file: Path) -> str:
+    """The list that a file is called after; NetBox proposes names such as `netbox_IP addresses.csv`."""
+    return file.stem.lower().removeprefix("netbox_").replace(" ", "-").replace("_", "-")
+
+
+_HELP = (
+    "Name a folder with devices, ip-addresses and cables as .json, as `/api/dcim/devices/?limit=0` and so on answer, "
+    "or as .csv, as NetBox exports its tables; or one JSON file with these three lists by name."
+)
 
 
 def _wrong(path: Path, message: str) -> Diagnostic:
-    help_ = (
-        "Name a folder with devices.json, ip-addresses.json and cables.json, as `/api/dcim/devices/?limit=0` and its "
-        "like answer, or one JSON file with these three lists by name."
-    )
-    return Diagnostic("FAB2149", Severity.ERROR, message, Position(str(path), 1, 1), help_)
+    return Diagnostic("FAB2149", Severity.ERROR, message, Position(str(path), 1, 1), _HELP)
 
 
 def _items(value: Any) -> list[Any]:
