@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import shared
-from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.external import family_of, static_routes
 from fabricc.fabric.management import management_place
@@ -314,7 +313,7 @@ def _own(fabric: Fabric, at: SwitchId) -> tuple[tuple[PrefixList, ...], tuple[st
 def _aggregates(fabric: Fabric, at: SwitchId, hosts: Pool) -> Iterator[str]:
     """The blocks of the host links of a ToR: one for its unit, and one for each unit beside it that it serves."""
     for unit, _, _ in links.served(fabric, at):
-        block = adr.tor_block(fabric.strides, unit.coordinate, at.index, at.nic_port)
+        block = links.host_blocks(fabric, at, unit.coordinate)[hosts.version == 6]
         yield hosts.prefix(block, fabric.aggregate_bits())
 
 

@@ -19,6 +19,7 @@ class Given:
 
     Attributes:
         loopback4, loopback6, management: offsets in their pools.
+        hosts4, hosts6: offsets in the hosts pools of a ToR's block for the hosts of its unit.
     """
 
     name: str | None = None
@@ -26,10 +27,12 @@ class Given:
     loopback4: int | None = None
     loopback6: int | None = None
     management: int | None = None
+    hosts4: int | None = None
+    hosts6: int | None = None
 
 
 class Ends(NamedTuple):
-    """The addresses of a link between switches, upper and lower end; None is as computed."""
+    """The addresses of a link, upper and lower end; a host is below its ToR. None is as computed."""
 
     ipv4: tuple[str, str] | None
     ipv6: tuple[str, str] | None
@@ -45,10 +48,12 @@ class Identities:
     Attributes:
         switches: of the switches that are given anything.
         links: offset in the links pool, which the closed form gives a link -> its addresses.
+        hosts: ToR -> slot of a port to a host -> addresses of the link.
     """
 
     switches: Mapping[SwitchId, Given] = field(default_factory=dict)
     links: Mapping[int, Ends] = field(default_factory=dict)
+    hosts: Mapping[SwitchId, Mapping[int, Ends]] = field(default_factory=dict)
 
     def of(self, at: SwitchId) -> Given:
         """What a switch is given."""

@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import addresses as adr
-from fabricc.fabric.given import Ends
+from fabricc.fabric.given import NOTHING, Ends
 from fabricc.fabric.model import Direction, TierName
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.shape import CableRow, SwitchId
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import PortLayout, Unit
 
 TOR, SPINE, CORE = TierName.TOR, TierName.SPINE, TierName.CORE
-_COMPUTED = Ends(None, None)
+COMPUTED = Ends(None, None)
+"""What a link is given that is not in a table."""
 UP, DOWN, HOST = Direction.UP, Direction.DOWN, Direction.HOST
 """Members by name alone: looked up in their class, they cost Python 3.11 a tenth of the time that a link takes."""
 
@@ -157,6 +158,16 @@ def served(fabric: Fabric, tor: SwitchId) -> Iterator[tuple[Unit, list[int], ran
             yield unit, present, rails
 
 
+def host_blocks(fabric: Fabric, tor: SwitchId, unit: int) -> tuple[int, int]:
+    """Offsets in the IPv4 and the IPv6 hosts pool of a ToR's block for the hosts of a unit: its own may be given."""
+    computed = adr.tor_block(fabric.strides, unit, tor.index, tor.nic_port)
+    given = fabric.given.of(tor)
+    if unit != tor.unit or given is NOTHING:
+        return computed, computed
+    four, six = given.hosts4, given.hosts6
+    return computed if four is None else four, computed if six is None else six
+
+
 def host_links(
     fabric: Fabric, tor: SwitchId, unit: Unit, slots: Iterable[int], rails: Sequence[int]
 ) -> Iterator[Link]:
@@ -164,8 +175,8 @@ def host_links(
     addresses, strides = fabric.addresses, fabric.strides
     attached, names = fabric.attachments[unit.group], unit.hosts
     down, per_tor, first = fabric.tor_layouts[unit.group].down, attached.rails_per_tor, attached.first_port
-    block = adr.tor_block(strides, unit.coordinate, tor.index, tor.nic_port)
-    hosts4, hosts6 = addresses.hosts4, addresses.hosts6
+    block4, block6 = host_blocks(fabric, tor, unit.coordinate)
+    hosts4, hosts6, given = addresses.hosts4, addresses.hosts6, fabric.given.hosts.get(tor)
     usual = _usual_cable(fabric, "host")
     nics = [
         (rail % per_tor, host_port_name(attached.nic_ports, rail, tor.nic_port, fabric.network))
@@ -175,9 +186,10 @@ def host_links(
         host, (_, number_) = names[slot], attached.seat(slot)
         for rail, nic in nics:
             position = down[first + number_ * per_tor + rail]
-            offset = adr.in_block(strides, number_, rail) + block
-            tor4, host4 = hosts4.pair(offset) if hosts4 else (None, None)
-            tor6, host6 = hosts6.pair(offset) if hosts6 else (None, None)
+            offset = adr.in_block(strides, number_, rail)
+            own4, own6 = given.get(position, COMPUTED) if given else COMPUTED
+            tor4, host4 = own4 or (hosts4.pair(offset + block4) if hosts4 else (None, None))
+            tor6, host6 = own6 or (hosts6.pair(offset + block6) if hosts6 else (None, None))
             yield Link(
                 position, HOST, "host", host, nic, 0,
                 *(usual or _cable(fabric, "host", (tor, position))),
@@ -302,7 +314,7 @@ def _between(
     pool4, pool6 = (addresses.links4, addresses.links6) if numbered else (None, None)
     usual, given = _usual_cable(fabric, kind), fabric.given.links
     for slot, peer, peer_slot, offset in ends:
-        own4, own6 = given.get(offset, _COMPUTED) if given else _COMPUTED
+        own4, own6 = given.get(offset, COMPUTED) if given else COMPUTED
         remote4, local4 = own4 or (pool4.pair(offset) if pool4 else (None, None))
         remote6, local6 = own6 or (pool6.pair(offset) if pool6 else (None, None))
         if not up:

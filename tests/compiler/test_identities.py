@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.back.jobs.roster import port_addresses, roster
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.inputs import manifest_inputs
@@ -181,3 +182,59 @@ def test_a_given_link_keeps_out_of_the_pools_of_another_network(tmp_path: Path) 
     found = compiled(tmp_path, identities={"links": "links.csv"}, networks={"storage": storage})
     (wrong,) = [each for each in found.diagnostics if each.code == "FAB3123"]
     assert wrong.message.endswith("10.200.0.0 belongs to network 'storage'")
+
+
+@pytest.mark.parametrize("nos", NOSES)
+def test_a_build_with_given_blocks_and_addresses_of_hosts_is_proved(tmp_path: Path, nos: str) -> None:
+    """Switches, hosts and jobs agree about them, by what is read back from their files."""
+    plain = compiled(tmp_path, nos)
+    cable = next(each for each in plain.fabric.cables() if each.b_device == "su001-tor1a")
+    ends = ",".join((cable.a_device, cable.a_port, cable.b_device, cable.b_port))
+    (tmp_path / "devices.csv").write_text(
+        "device,hosts4\nsu001-tor1a,10.40.7.0/24\nsu001-tor2a,10.40.9.0/24\n"
+    )
+    (tmp_path / "links.csv").write_text(
+        f"a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n{ends},10.40.7.201,10.40.7.200\n"
+    )
+    found = compiled(tmp_path, nos, identities={"devices": "devices.csv", "links": "links.csv"})
+    assert found.sound, [each.message for each in found.diagnostics]
+    host = found.fabric.host(next(iter(found.fabric.host_ids())))
+    assert (host.ports[0].ipv4, host.ports[1].ipv4) == ("10.40.7.201/31", "10.40.9.1/31")
+    rails = {
+        rail: next(port_addresses(found.fabric, roster(found.fabric, found.fabric.host), rail, 0))
+        for rail in (0, 1)
+    }
+    assert {rail: each.address for rail, each in rails.items()} == {0: "10.40.7.201", 1: "10.40.9.1"}
+    assert rails[0].gateway == "10.40.7.200"
+    assert not [each.message for each in found.proof(jobs=1) if each.severity is Severity.ERROR]
+
+
+def test_explain_knows_given_blocks_and_host_links(tmp_path: Path) -> None:
+    plain = compiled(tmp_path)
+    cable = next(each for each in plain.fabric.cables() if each.b_device == "su001-tor1a")
+    before = plain.fabric.host(next(iter(plain.fabric.host_ids()))).ports[1].ipv4
+    ends = ",".join((cable.a_device, cable.a_port, cable.b_device, cable.b_port))
+    (tmp_path / "devices.csv").write_text(
+        "device,hosts4\nsu001-tor1a,10.40.7.0/27\nsu001-tor2a,10.40.9.0/27\n"
+    )
+    (tmp_path / "links.csv").write_text(
+        f"a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n{ends},10.40.7.31,10.40.7.30\n"
+    )
+    found = compiled(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"})
+    assert found.sound, [each.message for each in found.diagnostics]
+    link = asked(found, "10.40.7.31")
+    assert link.title == f"link of {cable.a_device} {cable.a_port} to su001-tor1a {cable.b_port}"
+    assert link.statements[0].origins[0].key == "identities.links"
+    inside = asked(found, "10.40.9.1")
+    assert inside.title.startswith("link of su001-host01 rail1 to su001-tor2a ")
+    assert "identities.devices su001-tor2a hosts4" in {each.key for each in inside.statements[0].origins}
+    assert asked(found, "10.40.9.0/27").title == "aggregate of su001-tor2a"
+    assert [each.key for each in asked(found, "10.40.9.0/27").statements[0].origins] == [
+        "identities.devices su001-tor2a hosts4"
+    ]
+    assert before is not None
+    for gone in (before.partition("/")[0], "10.40.7.1"):
+        assert asked(found, gone).title == "not assigned"
+    facts = {each.name: each for each in asked(found, "su001-tor2a").statements}
+    aggregate = next(each for name, each in facts.items() if "aggregate" in name)
+    assert [each.key for each in aggregate.origins] == ["identities.devices su001-tor2a hosts4"]

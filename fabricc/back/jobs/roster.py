@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.fabric import HostId
+from fabricc.fabric.links import host_links, tor_id
 from fabricc.fabric.naming import host_port_name
 
 if TYPE_CHECKING:
@@ -127,13 +128,20 @@ def port_addresses(fabric: Fabric, hosts: Roster[Kind], rail: int, nic_port: int
     pool = fabric.addresses.hosts4 or fabric.addresses.hosts6
     if pool is None:
         return
-    strides = fabric.strides
+    strides, given = fabric.strides, fabric.given
     for host in hosts.hosts:
         unit, slot = host.at
         attached = fabric.attachments[fabric.units[unit].group]
         of_set, number = attached.seat(slot)
         share, rail_in_tor = divmod(rail, attached.rails_per_tor)
-        block = adr.tor_block(strides, unit, of_set * attached.tors + share, nic_port)
+        group = of_set * attached.tors + share
+        if given.switches or given.hosts:
+            home = fabric.units[unit]
+            tor = tor_id(fabric, home.home, group, nic_port)
+            (link,) = host_links(fabric, tor, home, (slot,), (rail,))
+            yield PortAddress(host.name, link.remote4 or link.remote6 or "", link.local4 or link.local6 or "")
+            continue
+        block = adr.tor_block(strides, unit, group, nic_port)
         offset = block + adr.in_block(strides, number, rail_in_tor)
         yield PortAddress(host.name, pool.address(offset + 1), pool.address(offset))
 

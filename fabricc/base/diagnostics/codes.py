@@ -226,6 +226,8 @@ TITLES: dict[str, str] = {
     "FAB3218": "A name that a management switch has",
     "FAB3270": "Columns that an export of a NetBox lacks",
     "FAB3271": "Lists that an export of a NetBox lacks",
+    "FAB3272": "A host block for a switch without hosts",
+    "FAB3273": "A host block of another length",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

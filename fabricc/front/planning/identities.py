@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.document import clip
 from fabricc.catalog.names import did_you_mean
 from fabricc.fabric import links
@@ -14,12 +14,14 @@ from fabricc.fabric.given import Ends, Given, Identities
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import TierName
 from fabricc.fabric.naming import computed_name
+from fabricc.front.planning.host_identities import HostLinks
+from fabricc.front.planning.identity_rows import ends_of, error_at, line_of, no_link, twice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from ipaddress import IPv4Address, IPv6Address
+    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-    from fabricc.base.diagnostics import Position
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.links import End
@@ -35,7 +37,21 @@ KINDS = {
     "loopback4": "IPv4 loopback",
     "loopback6": "IPv6 loopback",
     "management": "management address",
+    "hosts4": "IPv4 host block",
+    "hosts6": "IPv6 host block",
 }
+_MOST_BITS = 16
+"""Host bits of a block that strides are chosen by: 32,768 links are more than any ToR has."""
+
+
+def given_bits(spec: ClusterSpec) -> int:
+    """Host bits of most of the host blocks that the table of devices gives ToRs; 0 where it gives none.
+
+    A new fabric has aggregates of that length, if the hosts of a unit fit into it.
+    """
+    blocks = [block for row in spec.given_devices for block in (row.hosts4, row.hosts6) if block]
+    bits = Counter(block.max_prefixlen - block.prefixlen for block in blocks)
+    return max((each for each in bits if each <= _MOST_BITS), key=lambda each: (bits[each], each), default=0)
 
 
 def given_devices(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
@@ -48,7 +64,7 @@ def given_devices(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
     for row in spec.given_devices:
         if (at := switches.get(row.device)) is None:
             told = f"no switch has the computed name {clip(row.device)!r}"
-            findings.append(_error("FAB3121", told, row, "device", _near(fabric, row.device, switches)))
+            findings.append(error_at("FAB3121", told, row, "device", _near(fabric, row.device, switches)))
             continue
         rows[at], found[at] = row, _given(fabric, at, row, findings)
     changed = replace(fabric, given=Identities(found))
@@ -86,10 +102,39 @@ def _given(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnost
             inside = "Filters and gateways go by that block: widen it, or give an address in it."
             help_ = inside if pool else "Leave it empty, or let `addressing.family` have both."
             findings.append(
-                _error("FAB3124", f"{KINDS[kind]} {address} of {row.device} {why}", row, kind, help_)
+                error_at("FAB3124", f"{KINDS[kind]} {address} of {row.device} {why}", row, kind, help_)
             )
             offsets[kind] = None
+    for kind in ("hosts4", "hosts6"):
+        if getattr(row, kind) is not None:
+            offsets[kind] = _block(fabric, at, row, kind, findings)
     return Given(row.name, row.asn, **offsets)
+
+
+def _block(fabric: Fabric, at: SwitchId, row: DeviceRow, kind: str, findings: list[Diagnostic]) -> int | None:
+    """Offset in its pool of the block that a line gives a ToR; None where that cannot be."""
+    block: IPv4Network | IPv6Network = getattr(row, kind)
+    pool, length = fabric.pool("hosts", block.version), block.max_prefixlen - fabric.aggregate_bits()
+    what = f"{KINDS[kind]} {block} of {row.device}"
+    if at.tier is not TierName.TOR or fabric.units[at.unit].border is not None:
+        told = f"{what} has no meaning: it has no links to hosts"
+        findings.append(error_at("FAB3272", told, row, kind, "Give it to the ToR of the hosts."))
+    elif block.prefixlen != length:
+        told = f"{what} is no /{length}, as long as the aggregate of every ToR of this fabric"
+        findings.append(
+            error_at("FAB3273", told, row, kind, f"Give every ToR a block of /{length}, or none.")
+        )
+    elif pool is None or (offset := _offset(pool, block.network_address)) is None:
+        why = (
+            f"lies outside addressing.hosts{'6' if block.version == 6 else ''} {pool}"
+            if pool
+            else "has no pool"
+        )
+        help_ = "Filters of routes go by that pool: widen it, or give a block in it."
+        findings.append(error_at("FAB3124", f"{what} {why}", row, kind, help_))
+    else:
+        return offset
+    return None
 
 
 def _offset(pool: Pool | None, address: Address) -> int | None:
@@ -103,10 +148,9 @@ def _collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRow]) -
     """Two owners of one value; those that share an ASN by the closed form are one owner."""
     value, text = _values(fabric)[kind], _texts(fabric)[kind]
     given = {at: row for at, row in rows.items() if getattr(row, kind) is not None}
-    owners: dict[object, SwitchId | None] = {}
+    others = _others(fabric, kind)
+    owners: dict[object, SwitchId | None] = dict.fromkeys(others)
     told_of: set[str] = set()
-    if kind == "name":
-        owners = {host: None for unit in fabric.units.values() for host in unit.hosts.values()}
     for at in fabric.switch_ids():
         other = owners.setdefault(own := value(at), at)
         shared = kind == "asn" and other is not None and _shared(fabric, at) == _shared(fabric, other)
@@ -118,17 +162,32 @@ def _collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRow]) -
         told_of.add(row.device)
         told = f"{KINDS[kind]} {text(own)} of {row.device} is that of"
         if two is None:
-            yield _error("FAB3123", f"{told} a host", row, kind, "Give another.")
+            yield error_at("FAB3123", f"{told} {others[own]}", row, kind, "Give another.")
         elif two in given:
             theirs = f"{given[two].device}, in line {given[two].positions['device'].line}"
-            yield _error("FAB3122", f"{told} {theirs}", row, kind, "Give each one of its own.")
+            yield error_at("FAB3122", f"{told} {theirs}", row, kind, "Give each one of its own.")
         else:
             name = computed_name(fabric, two)
             help_ = f"Give another, or {name} one as well."
-            yield _error("FAB3123", f"{told} {name}, computed", row, kind, help_)
+            yield error_at("FAB3123", f"{told} {name}, computed", row, kind, help_)
+
+
+def _others(fabric: Fabric, kind: str) -> dict[object, str]:
+    """Values that no line can give to somebody else: value -> whose it is."""
+    if kind == "name":
+        return {host: "a host" for unit in fabric.units.values() for host in unit.hosts.values()}
+    if kind not in ("hosts4", "hosts6"):
+        return {}
+    beside = ((at, unit) for at in fabric.switch_ids() if at.tier is TierName.TOR
+              for unit, _, _ in links.served(fabric, at) if unit.beside is not None)  # fmt: skip
+    return {links.host_blocks(fabric, at, unit.coordinate)[kind == "hosts6"]: f"the hosts of {unit.name} behind "
+            f"{fabric.name(at)}" for at, unit in beside}  # fmt: skip
 
 
 def _values(fabric: Fabric) -> dict[str, Callable[[SwitchId], object]]:
+    def block(six: bool) -> Callable[[SwitchId], object]:
+        return lambda at: links.host_blocks(fabric, at, at.unit)[six] if at.tier is TierName.TOR else at
+
     loopbacks6 = fabric.addresses.loopbacks6
     return {
         "name": fabric.name,
@@ -136,12 +195,18 @@ def _values(fabric: Fabric) -> dict[str, Callable[[SwitchId], object]]:
         "loopback4": lambda at: links.loopback_offset(fabric, at, fabric.addresses.loopbacks4),
         "loopback6": lambda at: loopbacks6 and links.loopback_offset(fabric, at, loopbacks6),
         "management": lambda at: management_place(fabric, at).address,
+        "hosts4": block(False),
+        "hosts6": block(True),
     }
 
 
 def _texts(fabric: Fabric) -> dict[str, Callable[[object], str]]:
     def address(pool: Pool | None) -> Callable[[object], str]:
         return lambda offset: pool.address(offset) if pool and isinstance(offset, int) else ""
+
+    def block(pool: Pool | None) -> Callable[[object], str]:
+        bits = fabric.aggregate_bits()
+        return lambda offset: pool.prefix(offset, bits) if pool and isinstance(offset, int) else ""
 
     pools = fabric.addresses
     return {
@@ -150,6 +215,8 @@ def _texts(fabric: Fabric) -> dict[str, Callable[[object], str]]:
         "loopback4": address(pools.loopbacks4),
         "loopback6": address(pools.loopbacks6),
         "management": str,
+        "hosts4": block(pools.hosts4),
+        "hosts6": block(pools.hosts6),
     }
 
 
@@ -161,7 +228,7 @@ def _shared(fabric: Fabric, at: SwitchId) -> tuple[object, ...]:
 
 
 def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
-    """The fabric whose links between switches have the addresses that the table of links gives them."""
+    """The fabric whose links have the addresses that the table of links gives them."""
     if not spec.given_links:
         return fabric
     switches = {computed_name(fabric, at): at for at in fabric.switch_ids()}
@@ -169,21 +236,23 @@ def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -
     seen: dict[SwitchId, dict[str, End]] = {}
     found: dict[int, Ends] = {}
     rows: dict[int, LinkRow] = {}
+    to_hosts = HostLinks(fabric, switches)
     for row in spec.given_links:
+        if row.a[0] not in switches or row.b[0] not in switches:
+            findings += to_hosts.take(row)
+            continue
         end = _end(fabric, row, switches, seen)
         if end is None:
-            (a, b), help_ = (row.a, row.b), "plan/cabling.csv has the links: its rows fit this table."
-            told = f"no link joins {' '.join(a)} and {' '.join(b)}"
-            findings.append(_error("FAB3125", clip(told), row, "a_device", help_))
+            findings.append(no_link(row))
         elif end.offset in rows:
-            told = f"{' '.join(row.a)} has its addresses in line {_line(rows[end.offset])} already"
-            findings.append(_error("FAB3122", told, row, "a_device", "Give each link one line."))
+            findings.append(twice(row, rows[end.offset]))
         else:
             upper = switches[row.a[0]] == end.peer
             ends = _pairs(fabric, row, upper, findings)
             rows[end.offset], found[end.offset] = row, ends
     findings += _overlaps(spec, fabric, found, rows)
-    return replace(fabric, given=replace(fabric.given, links=found))
+    findings += to_hosts.overlaps()
+    return replace(fabric, given=replace(fabric.given, links=found, hosts=to_hosts.found))
 
 
 def _end(
@@ -204,28 +273,9 @@ def _end(
 
 
 def _pairs(fabric: Fabric, row: LinkRow, a_is_upper: bool, findings: list[Diagnostic]) -> Ends:
-    pairs: list[tuple[str, str] | None] = []
-    for column, ends, pool in (
-        ("a_ipv4", row.ipv4, fabric.addresses.links4),
-        ("a_ipv6", row.ipv6, fabric.addresses.links6),
-    ):
-        first, second = ends
-        why = ""
-        if first is None and second is None:
-            pairs.append(None)
-            continue
-        if not fabric.addresses.numbered or pool is None:
-            why = "links between switches have no such addresses in this fabric"
-        elif first is None or second is None or int(first) ^ int(second) != 1:
-            why = f"the ends have no two addresses of one {'/31' if column == 'a_ipv4' else '/127'}"
-        if why:
-            help_ = "Give both ends, such as 10.1.0.0 and 10.1.0.1, or neither."
-            findings.append(_error("FAB3126", f"{' '.join(row.a)}: {why}", row, column, help_))
-            pairs.append(None)
-        else:
-            texts = str(first), str(second)
-            pairs.append(texts if a_is_upper else (texts[1], texts[0]))
-    return Ends(*pairs)
+    addresses = fabric.addresses
+    pools = (addresses.links4, addresses.links6) if addresses.numbered else (None, None)
+    return ends_of(row, a_is_upper, pools, "links between switches", findings)
 
 
 def _overlaps(
@@ -246,14 +296,14 @@ def _overlaps(
             where = first - links_pool.first
             name = f"{' '.join(rows[offset].a)}: {ip_interface(f'{pair[0]}/{31 if version == 4 else 127}').network}"
             if (other := owners.setdefault(first, offset)) != offset:
-                told = f"{name} is that of line {_line(rows[other])}"
-                yield _error("FAB3122", told, rows[offset], column, "Give each link a block of its own.")
+                told = f"{name} is that of line {line_of(rows[other])}"
+                yield error_at("FAB3122", told, rows[offset], column, "Give each link a block of its own.")
             elif (owner := taken.at(where)) and not (found.get(where) or Ends(None, None))[family]:
                 help_ = "Give another, or the other link one as well."
-                yield _error("FAB3123", f"{name} is computed for {owner}", rows[offset], column, help_)
+                yield error_at("FAB3123", f"{name} is computed for {owner}", rows[offset], column, help_)
             elif block := next((key for key, low, high in blocks if low <= first <= high), None):
                 help_ = "Give a block in `addressing.links`, or outside of all others."
-                yield _error("FAB3123", f"{name} lies in {block}", rows[offset], column, help_)
+                yield error_at("FAB3123", f"{name} lies in {block}", rows[offset], column, help_)
 
 
 def _blocks(spec: ClusterSpec, fabric: Fabric, version: int) -> Sequence[tuple[str, int, int]]:
@@ -298,12 +348,3 @@ class _Computed:
             return ""
         taken = any(end.offset == offset + upper * self.size // 2 for end in links.upward(self.fabric, at))
         return self.fabric.name(at) if taken else ""
-
-
-def _line(row: LinkRow) -> int:
-    return row.positions["a_device"].line
-
-
-def _error(code: str, message: str, row: DeviceRow | LinkRow, column: str, help: str) -> Diagnostic:
-    at: Position = row.positions.get(column) or next(iter(row.positions.values()))
-    return Diagnostic(code, Severity.ERROR, message, at, help)

@@ -25,7 +25,7 @@ from fabricc.front.planning.border import border_units, with_border, with_leaves
 from fabricc.front.planning.changes import changes
 from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.external import external
-from fabricc.front.planning.identities import given_devices, given_links
+from fabricc.front.planning.identities import given_bits, given_devices, given_links
 from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
 from fabricc.front.planning.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
@@ -162,7 +162,7 @@ def _strides(
         strides = Strides(**{name: pins[name] for name in stride_plan.NAMES})
     else:
         strides = stride_plan.choose(
-            shape, units, sizing.most_uplinks, addresses, spec.routing, pins, rails_per_tor
+            shape, units, sizing.most_uplinks, addresses, spec.routing, pins, rails_per_tor, given_bits(spec)
         )
     if scarce := stride_plan.asn_shortage(strides, shape, units, spec.routing):
         raise UnfitError(_too_few_asns(spec, scarce, strides, shape, units))

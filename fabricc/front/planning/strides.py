@@ -43,6 +43,7 @@ def choose(
     routing: Routing,
     pins: Mapping[str, int] | None = None,
     rails_per_tor: int | None = None,
+    block_bits: int = 0,
 ) -> Strides:
     """Strides for a new fabric: as roomy as the pools and the management network allow, so that growth finds room.
 
@@ -56,11 +57,13 @@ def choose(
         routing: the block of ASNs, and whether spines and cores have their own.
         pins: strides that are not to be chosen, by name.
         rails_per_tor: most rails of a host that share a ToR, where that is not the shape's.
+        block_bits: host bits of a ToR's aggregate at least.
     """
     kept = {name: value for name, value in (pins or {}).items() if name in NAMES}
+    rail = power_of_two(rails_per_tor or shape.rails_per_tor)
     tight = Strides(
-        host=power_of_two(shape.hosts_per_unit),
-        rail=power_of_two(rails_per_tor or shape.rails_per_tor),
+        host=max(power_of_two(shape.hosts_per_unit), (1 << block_bits) // (2 * rail)),
+        rail=rail,
         nic_port=power_of_two(shape.nic_ports),
         group=power_of_two(shape.groups),
         unit=power_of_two(units),

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -23,7 +23,19 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 T = TypeVar("T")
-DEVICES = ("device", "name", "asn", "loopback4", "loopback6", "management", "rack", "unit", "height")
+DEVICES = (
+    "device",
+    "name",
+    "asn",
+    "loopback4",
+    "loopback6",
+    "management",
+    "hosts4",
+    "hosts6",
+    "rack",
+    "unit",
+    "height",
+)
 LINKS = ("a_device", "a_port", "b_device", "b_port", "a_ipv4", "b_ipv4", "a_ipv6", "b_ipv6")
 MANAGEMENT = ("device", "port", "address")
 _PLACE = ("rack", "unit", "height")
@@ -158,6 +170,12 @@ def _devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[De
             loopback4=read.of("loopback4", _ipv4, "an IPv4 address"),
             loopback6=read.of("loopback6", _ipv6, "an IPv6 address"),
             management=read.of("management", _address, "an address"),
+            hosts4=read.of(
+                "hosts4", IPv4Network, "an IPv4 prefix: such as 10.1.0.0/24, its first address and length"
+            ),
+            hosts6=read.of(
+                "hosts6", IPv6Network, "an IPv6 prefix: such as 2001:db8::/120, its first address and length"
+            ),
             positions=line.positions,
         )
         if line.cells.keys() - {"device", *_PLACE}:

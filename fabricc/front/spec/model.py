@@ -12,7 +12,7 @@ from fabricc.fabric.routing import BgpSettings, LoadBalancing
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
-    from ipaddress import IPv4Address, IPv6Address
+    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from netaddr import IPAddress, IPNetwork
 
@@ -326,6 +326,7 @@ class DeviceRow:
 
     Attributes:
         device: its computed name.
+        hosts4, hosts6: a ToR's block for the links to hosts of its unit.
         positions: column -> place in the file.
     """
 
@@ -335,6 +336,8 @@ class DeviceRow:
     loopback4: IPv4Address | None = None
     loopback6: IPv6Address | None = None
     management: IPv4Address | IPv6Address | None = None
+    hosts4: IPv4Network | None = None
+    hosts6: IPv6Network | None = None
     positions: Mapping[str, Position] = field(default_factory=dict, compare=False, repr=False)
 
 

@@ -11,7 +11,7 @@ from fabricc.fabric.links import host_links
 from fabricc.fabric.management import Beyond
 from fabricc.fabric.model import Direction, TierName
 from fabricc.review.explain import coordinates, formulas, parties
-from fabricc.review.explain.given import given_address
+from fabricc.review.explain.given import given_address, given_origins
 from fabricc.review.explain.model import Explanation, Statement
 from fabricc.review.explain.origins import strides
 from fabricc.review.explain.out_of_band import explain_endpoint
@@ -110,7 +110,7 @@ def _unassigned(
 
 def _host_address(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
-    place = coordinates.host_link(fabric, offset)
+    place = coordinates.host_address(fabric, offset, address.version)
     if place.missing:
         return _unassigned(plan, address, found, place, (where,), HOST_RULE)
     tor, unit = place.switch, fabric.units[place.host_unit]
@@ -121,7 +121,9 @@ def _host_address(plan: PlanSources, address: Address, found: Found, where: tupl
     near, far = (f"{name} {port}", f"{link.peer} {link.peer_port}")
     lower = place.end == 1
     number = attached.seat(place.slot)[1]
-    steps = formulas.host_link_formulas(fabric, tor, unit.coordinate, number, place.rail, place.end)
+    steps = formulas.host_link_formulas(
+        fabric, tor, unit.coordinate, number, place.rail, place.end, found.pool
+    )
     block = int(steps[0].value)
     other = found.pool.address(offset ^ 1)
     details = (
@@ -133,8 +135,10 @@ def _host_address(plan: PlanSources, address: Address, found: Found, where: tupl
         where,
         ("coordinates", f"{coordinates_text(place)}, end {place.end}"),
     )
+    given = formulas.given_block(fabric, tor, unit.coordinate, address.version)
     origins = (
         *plan.all_of([found.key]),
+        *(given_origins(plan, tor, f"hosts{address.version}") if given else ()),
         *strides(plan, "host", "rail", "unit", "nic_port"),
         *identity_origins(plan, unit.coordinate, place.slot),
     )

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts.words import rule_priority
-from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import loopback_offset
@@ -112,9 +111,11 @@ def _aggregate(subject: Subject, path: str, value: Value) -> Closed:
         return Closed()
     fabric, unit = subject.plan.fabric, at.unit
     for each, _, _ in links.served(fabric, at):
-        block = adr.tor_block(fabric.strides, each.coordinate, at.index, at.nic_port)
+        block = links.host_blocks(fabric, at, each.coordinate)[pool.version == 6]
         if found and found[0] == pool.prefix(block, fabric.aggregate_bits()):
             unit = each.coordinate
+    if formulas.given_block(fabric, at, unit, pool.version):
+        return Closed((), (), given_origins(subject.plan, at, f"hosts{pool.version}"))
     steps = formulas.aggregate_formulas(fabric, at, unit, pool)
     return Closed(steps, (), strides(subject.plan, "host", "rail", "unit", "nic_port"))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
-from fabricc.fabric.links import tor_id
+from fabricc.fabric.links import COMPUTED, host_links, tor_id
 from fabricc.fabric.management import ManagementPlace, management_network, management_place
 from fabricc.fabric.model import TierName
 from fabricc.fabric.shape import GUEST_UNITS, SwitchId
@@ -78,6 +78,30 @@ def host_link(fabric: Fabric, offset: int) -> Place:
     elif not rails or slot not in slots or slot not in known.hosts:
         missing = f"{known.name} has no host in slot {slot}"
     return place._replace(slot=slot, rail=rail, end=end, missing=missing, host_unit=host_unit)
+
+
+def host_address(fabric: Fabric, offset: int, version: int) -> Place:
+    """The host link at an offset in the hosts pool of a version, blocks and addresses that are given in mind."""
+    bits, moved = fabric.aggregate_bits(), ""
+    at = offset
+    for tor, own in fabric.given.switches.items():
+        given = own.hosts4 if version == 4 else own.hosts6
+        computed = adr.tor_block(fabric.strides, tor.unit, tor.index, tor.nic_port)
+        if given is not None and given >> bits == offset >> bits:
+            at, moved = offset - given + computed, ""
+            break
+        if given is not None and computed >> bits == offset >> bits:
+            moved = f"{fabric.name(tor)} is given another block"
+    place = host_link(fabric, at)
+    if moved and not place.missing:
+        return place._replace(missing=moved)
+    if place.missing or not (links_of := fabric.given.hosts.get(place.switch)):
+        return place
+    unit = fabric.units[place.host_unit]
+    rail = fabric.attachments[unit.group].served(place.switch.index, place.switch.nic_port)[1][place.rail]
+    (link,) = host_links(fabric, place.switch, unit, (place.slot,), (rail,))
+    taken = links_of.get(link.slot, COMPUTED)[version == 6] is not None
+    return place._replace(missing="its link is given others") if taken else place
 
 
 def fabric_link(fabric: Fabric, offset: int) -> Place:

@@ -65,22 +65,30 @@ NUMBER_STRIDES = {
 """The strides that a switch's number is made with."""
 
 
-def block_formula(fabric: Fabric, at: SwitchId, unit: int) -> Formula:
-    """Offset in the hosts pool of a ToR's block for the hosts of a unit, see `addresses.tor_block`.
+def block_formula(fabric: Fabric, at: SwitchId, unit: int, pool: Pool) -> Formula:
+    """Offset in a hosts pool of a ToR's block for the hosts of a unit, see `links.host_blocks`.
 
     Units beside others count from the end of the stride.
     """
+    own = links.host_blocks(fabric, at, unit)[pool.version == 6]
+    if given_block(fabric, at, unit, pool.version):
+        return formula("block", "given - pool", {"given": pool.address(own), "pool": pool.address(0)}, own)
     numbers = stride_numbers(fabric.strides, "nic_port", "unit", "rail", "host")
     numbers |= {"group": at.index, "nic_port": at.nic_port, "unit": adr.unit_number(fabric.strides, unit)}
     symbols = "((group * nic_port_stride + nic_port) * unit_stride + unit) * rail_stride * host_stride * 2"
-    value = adr.tor_block(fabric.strides, unit, at.index, at.nic_port)
-    return formula("block", symbols, numbers, value)
+    return formula("block", symbols, numbers, own)
+
+
+def given_block(fabric: Fabric, at: SwitchId, unit: int, version: int) -> bool:
+    """Whether a ToR's block for the hosts of a unit is given."""
+    given = fabric.given.of(at)
+    return unit == at.unit and (given.hosts4 if version == 4 else given.hosts6) is not None
 
 
 def host_link_formulas(
-    fabric: Fabric, at: SwitchId, unit: int, slot: int, rail: int, end: int
+    fabric: Fabric, at: SwitchId, unit: int, slot: int, rail: int, end: int, pool: Pool
 ) -> tuple[Formula, ...]:
-    """Offset of one end of a host link in the hosts pool.
+    """Offset of one end of a host link in its hosts pool.
 
     Args:
         fabric: the fabric.
@@ -89,8 +97,9 @@ def host_link_formulas(
         slot: among the hosts of that unit behind the ToR; `rail`: among the rails that it serves.
         rail: see there.
         end: 1 at the host.
+        pool: of its family.
     """
-    block = block_formula(fabric, at, unit)
+    block = block_formula(fabric, at, unit, pool)
     value = int(block.value) + adr.in_block(fabric.strides, slot, rail) + end
     numbers: Numbers = {"block": block.value, "rail_in_tor": rail, "slot": slot, "end": end}
     numbers |= stride_numbers(fabric.strides, "host")
@@ -169,7 +178,7 @@ def address_formula(pool: Pool, offset: int) -> Formula:
 
 def aggregate_formulas(fabric: Fabric, at: SwitchId, unit: int, pool: Pool) -> tuple[Formula, ...]:
     """A ToR's aggregate for the hosts of a unit: where its block begins, and how long it is."""
-    block = block_formula(fabric, at, unit)
+    block = block_formula(fabric, at, unit, pool)
     return block, address_formula(pool, int(block.value)), length_formula(fabric, pool)
 
 

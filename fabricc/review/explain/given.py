@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.management import management_place
@@ -68,7 +69,8 @@ def given_address(plan: PlanSources, address: IPv4Address | IPv6Address) -> Expl
             offset: int | None = getattr(own, kind)
             if pool and offset is not None and pool.address(offset) == text:
                 return explain_given(plan, "address", text, text, kind, [at])
-    if not any(text in (pair or ()) for ends in fabric.given.links.values() for pair in ends):
+    every = chain(fabric.given.links.values(), *(each.values() for each in fabric.given.hosts.values()))
+    if not any(text in (pair or ()) for ends in every for pair in ends):
         return None
     return _link(plan, text)
 
@@ -82,7 +84,9 @@ def _link(plan: PlanSources, text: str) -> Explanation | None:
             if text not in map(str, ends):
                 continue
             own, far = (row.a, row.b) if str(ends[0]) == text else (row.b, row.a)
-            device, other = (fabric.name(switches[name]) for name in (own[0], far[0]))
+            device, other = (
+                fabric.name(switches[name]) if name in switches else name for name in (own[0], far[0])
+            )
             position = row.positions[f"a_ipv{version}"]
             origin = Origin(Source.SPEC, f"{TABLES}links", "", position, plan.snippet(position))
             details = (("device", device), ("port", own[1]), ("far end", f"{other} {far[1]}"))

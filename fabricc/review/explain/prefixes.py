@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric import links
 from fabricc.review.explain import coordinates, formulas
 from fabricc.review.explain.addresses import explain_address
+from fabricc.review.explain.given import given_origins
 from fabricc.review.explain.model import Explanation, Statement
 from fabricc.review.explain.origins import strides
 from fabricc.review.explain.places import coordinates_text, identity_origins
@@ -51,7 +52,7 @@ def explain_prefix(plan: PlanSources, text: str) -> Explanation:
             and network.prefixlen == network.max_prefixlen - fabric.aggregate_bits()
         ):
             place = (
-                coordinates.host_link(fabric, first - found.pool.first)
+                coordinates.host_address(fabric, first - found.pool.first, network.version)
                 if offset_in(found.pool, network.network_address) is not None
                 else None
             )
@@ -59,6 +60,9 @@ def explain_prefix(plan: PlanSources, text: str) -> Explanation:
                 place is not None
                 and place.unit in fabric.units
                 and place.switch in fabric.tor_ids(place.unit)
+                and found.pool.first
+                + links.host_blocks(fabric, place.switch, place.host_unit)[found.pool.version == 6]
+                == first
             ):
                 return _aggregate(plan, network, found, place)
     return _part(plan, network)
@@ -88,10 +92,15 @@ def _aggregate(plan: PlanSources, network: Network, found: Found, place: Place) 
         ("holds", f"{used} host links, room for {fabric.strides.host * fabric.strides.rail}"),
         ("coordinates", coordinates_text(place._replace(slot=-1, rail=-1))),
     )
+    given = formulas.given_block(fabric, tor, place.host_unit, network.version)
     origins = (
-        *plan.all_of([found.key]),
-        *strides(plan, "host", "rail", "unit", "nic_port"),
-        *identity_origins(plan, place.host_unit),
+        given_origins(plan, tor, f"hosts{network.version}")
+        if given
+        else (
+            *plan.all_of([found.key]),
+            *strides(plan, "host", "rail", "unit", "nic_port"),
+            *identity_origins(plan, place.host_unit),
+        )
     )
     steps = formulas.aggregate_formulas(fabric, tor, place.host_unit, found.pool)
     statement = Statement("aggregate", str(network), AGGREGATE_RULE, steps, (), origins, docs=DOCS)

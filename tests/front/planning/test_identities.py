@@ -47,6 +47,7 @@ def planned_with(
 
 
 CODES = {f"FAB214{digit}" for digit in range(5, 10)} | {f"FAB312{digit}" for digit in range(1, 7)}
+CODES |= {"FAB3272", "FAB3273"}
 
 
 def fabric_with(folder: Path, devices: str = "", links: str = "", **sections: Any) -> Fabric:
@@ -270,3 +271,143 @@ def test_a_given_management_address_is_in_the_network_of_its_switch(tmp_path: Pa
 def test_a_gateway_is_no_given_management_address(tmp_path: Path) -> None:
     found, _ = planned_with(tmp_path, "device,management\nspine01a,172.16.0.1\n")
     assert "FAB3025" in {each.code for each in found.diagnostics}
+
+
+def blocks(fabric: Fabric, name: str) -> tuple[str, ...]:
+    return switch(fabric, name).bgp.aggregates
+
+
+def test_a_tor_has_the_host_block_that_its_line_gives_and_its_hosts_live_in_it(tmp_path: Path) -> None:
+    """Blocks of one length, which a new fabric takes for all of its ToRs: others keep theirs by computation."""
+    family = {"family": "ipv4"}
+    plain = fabric_with(tmp_path, addressing=family)
+    length = blocks(plain, "su001-tor1a")[0].partition("/")[2]
+    assert length == "26"
+    table = "device,hosts4\nsu001-tor1a,10.40.7.0/24\nsu001-tor2a,10.40.8.0/24\n"
+    found, told = planned_with(tmp_path, table, addressing=family)
+    assert not told
+    fabric = found.fabric
+    assert fabric is not None
+    assert blocks(fabric, "su001-tor1a") == ("10.40.7.0/24",)
+    assert blocks(fabric, "su001-tor2a") == ("10.40.8.0/24",)
+    assert {
+        each.partition("/")[2] for at in fabric.switch_ids() for each in fabric.switch(at).bgp.aggregates
+    } == {"24"}
+    host = fabric.host(next(iter(fabric.host_ids())))
+    assert (host.ports[0].ipv4, host.ports[0].gateway4) == ("10.40.7.1/31", "10.40.7.0")
+    tor = next(
+        port for port in switch(fabric, "su001-tor1a").ports if port.peer and port.peer.device == host.name
+    )
+    assert tor.ipv4 == "10.40.7.0/31"
+    ahead = fabric_with(tmp_path, addressing=family, lock=found.lock)
+    same = [at for at in fabric.switch_ids() if fabric.name(at) not in ("su001-tor1a", "su001-tor2a")]
+    assert [fabric.switch(at) for at in same if at.tier == "tor"] == [
+        ahead.switch(at) for at in same if at.tier == "tor"
+    ]
+
+
+def host_rows(fabric: Fabric, count: int, addresses: list[str]) -> str:
+    """Lines of the first links of the first ToR to hosts."""
+    found = [each for each in fabric.cables() if each.kind == "host" and each.b_device == "su001-tor1a"][
+        :count
+    ]
+    rows = [
+        f"{cable.a_device},{cable.a_port},{cable.b_device},{cable.b_port},{own}"
+        for cable, own in zip(found, addresses, strict=True)
+    ]
+    return "\n".join(["a_device,a_port,b_device,b_port,a_ipv4,b_ipv4", *rows]) + "\n"
+
+
+def test_a_link_to_a_host_has_the_addresses_that_its_line_gives(tmp_path: Path) -> None:
+    plain = fabric_with(tmp_path)
+    tor = switch(plain, "su001-tor1a")
+    first, second = [port for port in tor.ports if port.direction is Direction.HOST][:2]
+    assert (first.ipv4, second.ipv4) == ("10.0.0.0/31", "10.0.0.2/31")
+    swapped = host_rows(plain, 2, ["10.0.0.2,10.0.0.3", "10.0.0.1,10.0.0.0"])
+    fabric = fabric_with(tmp_path, "", swapped)
+    ports = {port.name: port.ipv4 for port in switch(fabric, "su001-tor1a").ports}
+    assert (ports[first.name], ports[second.name]) == ("10.0.0.3/31", "10.0.0.0/31")
+    assert first.peer is not None
+    at = fabric.find(first.peer.device)
+    assert isinstance(at, tuple)
+    (port,) = [each for each in fabric.host(at).ports if each.name == first.peer.port]
+    assert (port.ipv4, port.gateway4) == ("10.0.0.2/31", "10.0.0.3")
+    others = identity(fabric).items() ^ identity(plain).items()
+    assert {key.split()[0] for key, _ in others} <= {tor.name, first.peer.device, second.peer.device}  # type: ignore[union-attr]
+
+
+def test_free_positions_of_a_block_may_be_given(tmp_path: Path) -> None:
+    table = "device,hosts4\nsu001-tor1a,10.40.7.0/24\n"
+    plain = fabric_with(tmp_path, table)
+    fabric = fabric_with(tmp_path, table, host_rows(plain, 1, ["10.40.7.200,10.40.7.201"]))
+    assert switch(fabric, "su001-tor1a").ports[0].ipv4 == "10.40.7.201/31"
+
+
+HOST_BLOCKS = {
+    "of a spine": ("spine01a,10.40.7.0/26", "devices.csv:2:10 FAB3272 IPv4 host block 10.40.7.0/26 of spine01a"),
+    "outside": ("su001-tor1a,192.0.2.0/26", "devices.csv:2:13 FAB3124 IPv4 host block 192.0.2.0/26 of su001-tor1a "
+                "lies outside addressing.hosts 10.0.0.0/10 | "),
+    "computed": ("su001-tor1a,10.0.128.0/26", "devices.csv:2:13 FAB3123 IPv4 host block 10.0.128.0/26 of su001-tor1a "
+                 "is that of su001-tor2a, computed | Give another, or su001-tor2a one as well."),
+    "too short": ("su001-tor1a,10.40.7.0/27",
+                  "devices.csv:2:13 FAB3273 IPv4 host block 10.40.7.0/27 of su001-tor1a "
+                  "is no /26, as long as the aggregate of every ToR of this fabric | Give every ToR a block of /26"),
+    "no prefix": ("su001-tor1a,10.40.7.1/26",
+                  "devices.csv:2:13 FAB2147 hosts4 '10.40.7.1/26' is not an IPv4 prefix | "),
+    "twice": ("su001-tor1a,10.40.7.0/26\nsu001-tor2a,10.40.7.0/26",
+              "devices.csv:3:13 FAB3122 IPv4 host block 10.40.7.0/26 of su001-tor2a is that of su001-tor1a, in line 2"),
+    "of unequal lengths": ("su001-tor1a,10.40.7.0/24\nsu001-tor2a,10.40.8.0/24\nsu001-tor3a,10.40.9.0/25",
+                           "devices.csv:4:13 FAB3273 IPv4 host block 10.40.9.0/25 of su001-tor3a is no /24"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HOST_BLOCKS)
+def test_a_host_block_that_cannot_be_is_refused_at_its_cell(tmp_path: Path, case: str) -> None:
+    lines, expected = HOST_BLOCKS[case]
+    plain = fabric_with(tmp_path, addressing={"family": "ipv4"})
+    second = blocks(plain, "su001-tor2a")[0]
+    lines, expected = lines.replace("10.0.128.0/26", second), expected.replace("10.0.128.0/26", second)
+    _, told = planned_with(tmp_path, f"device,hosts4\n{lines}\n", addressing={"family": "ipv4"})
+    assert len(told) == 1, told
+    assert told[0].startswith(expected)
+
+
+@pytest.mark.parametrize(("pairs", "expected"), [
+    (["10.0.0.2,10.0.0.3"], "links.csv:2:37 FAB3123 su001-host01 rail0: 10.0.0.3 and 10.0.0.2 are computed for"),
+    (["10.0.1.0,10.0.1.1"], "links.csv:2:37 FAB3124 su001-host01 rail0: 10.0.1.1 and 10.0.1.0 are not in 10.0.0.0/26"),
+    (["10.0.0.9,10.0.0.10"], "links.csv:2:37 FAB3126 "),
+    (["10.0.0.9,"], "links.csv:2:37 FAB3126 "),
+    (["10.0.0.2,10.0.0.3"] * 2, "links.csv:3:37 FAB3122 "),
+])  # fmt: skip
+def test_addresses_of_a_host_link_are_a_free_pair_of_its_block(
+    tmp_path: Path, pairs: list[str], expected: str
+) -> None:
+    rows = host_rows(fabric_with(tmp_path), len(pairs), pairs)
+    _, told = planned_with(tmp_path, "", rows)
+    assert len(told) == 1, told
+    assert told[0].startswith(expected)
+
+
+def test_a_line_for_no_link_of_a_host_is_refused(tmp_path: Path) -> None:
+    row = "a_device,a_port,b_device,b_port,a_ipv4,b_ipv4\n"
+    for ends in (
+        "su001-host01,rail9,su001-tor1a,swp1",
+        "nobody,x,nobody,y",
+        "su001-host01,rail1,spine01a,x",
+        "su001-host01,rail1,su001-host02,rail1",
+    ):
+        _, told = planned_with(tmp_path, "", f"{row}{ends},10.0.0.2,10.0.0.3\n")
+        assert [each.split()[1] for each in told] == ["FAB3125"]
+
+
+def test_the_lock_pins_the_length_of_blocks(tmp_path: Path) -> None:
+    """Blocks that come when the fabric stands are as long as the ones that it has."""
+    before, _ = planned_with(tmp_path)
+    _, told = planned_with(tmp_path, "device,hosts4\nsu001-tor1a,10.40.7.0/24\n", lock=before.lock)
+    assert [each.split(" | ")[0] for each in told] == [
+        "devices.csv:2:13 FAB3273 IPv4 host block 10.40.7.0/24 of su001-tor1a is no /26, as long as the aggregate of "
+        "every ToR of this fabric"
+    ]
+    after, told = planned_with(tmp_path, "device,hosts4\nsu001-tor1a,10.40.7.0/26\n", lock=before.lock)
+    assert not told
+    assert after.lock == before.lock
