@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from ipaddress import ip_interface, ip_network
+from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
@@ -18,10 +18,10 @@ from fabricc.front.spec.identities import DEVICES, LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from ipaddress import IPv4Interface, IPv6Interface
+    from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import CableRow
+    from fabricc.fabric.shape import CableRow, SwitchId
     from fabricc.front.spec.netbox import Device, End, Export
 
 _WORDS = (
@@ -30,6 +30,8 @@ _WORDS = (
     (TierName.TOR, re.compile(r"leaf|(^|[-_ ])tor($|[-_ ])|top-of-rack")),
 )
 """Words of roles -> tier, in the order in which they are tried."""
+_BLOCKS = ("hosts4", "hosts6")
+"""Columns that a table of devices has where any ToR is given a block."""
 _SHOWN = 10
 _LONGEST = 200
 _DIGITS = re.compile(r"(\d+)")
@@ -58,29 +60,75 @@ def tables_of(export: Export, fabric: Fabric, roles: Mapping[str, TierName]) -> 
     placed, findings = _placed(export.devices, fabric, roles)
     numbers: dict[End, dict[int, str]] = {}
     loopbacks: dict[str, list[str]] = {}
-    for each in export.addresses:
-        if (name := placed.get(each.device)) is None or (found := _interface(each.address)) is None:
+    for given in export.addresses:
+        if (name := placed.get(given.device)) is None or (found := _interface(given.address)) is None:
             continue
-        numbers.setdefault((name, each.interface), {})[found.version] = each.address
-        if each.role == "loopback" or found.network.prefixlen == found.max_prefixlen:
+        numbers.setdefault((name, given.interface), {})[found.version] = given.address
+        if given.role == "loopback" or found.network.prefixlen == found.max_prefixlen:
             loopbacks.setdefault(name, []).append(str(found.ip))
-    switches = {fabric.name(at) for at in fabric.switch_ids()}
-    rows = [
-        _row(
-            placed[each.name],
-            each,
-            loopbacks.get(placed[each.name], ()),
-            fabric,
-            placed[each.name] in switches,
-        )
-        for each in export.devices
-        if each.name in placed
-    ]
+    switches = {fabric.name(at): at for at in fabric.switch_ids()}
     cables = list(fabric.cables())
-    links = [row for cable in cables if cable.kind != "host" and (row := _link(cable, numbers))]
+    links = [row for cable in cables if (row := _link(cable, numbers))]
+    blocks = _blocks(fabric, switches, links, export.prefixes)
+    rows = []
+    for each in export.devices:
+        if name := placed.get(each.name):
+            own = blocks.get(name, ("", ""))
+            rows.append(_row(name, each, loopbacks.get(name, ()), own, fabric, name in switches))
     findings += _cable_findings(export.cables, placed, cables)
-    told = sorted(row for row in rows if any(row[1:]))
-    return Tables(csv_text([DEVICES, *told]), csv_text([LINKS, *links]) if links else "", tuple(findings))
+    told = [DEVICES, *sorted(row for row in rows if any(row[1:]))]
+    if not blocks:
+        told = [
+            tuple(cell for word, cell in zip(DEVICES, row, strict=True) if word not in _BLOCKS)
+            for row in told
+        ]
+    return Tables(csv_text(told), csv_text([LINKS, *links]) if links else "", tuple(findings))
+
+
+def _blocks(
+    fabric: Fabric,
+    switches: Mapping[str, SwitchId],
+    links: Sequence[tuple[str, ...]],
+    prefixes: Sequence[str],
+) -> dict[str, tuple[str, str]]:
+    """Blocks of ToRs for the hosts of their units, IPv4 and IPv6, by the addresses of their links.
+
+    That is the narrowest prefix of the NetBox that holds all of a ToR and of no other; without one it is as long as the
+    plan's blocks.
+    """
+    known = sorted(
+        {own.network for text in prefixes if (own := _interface(text))}, key=lambda each: -each.prefixlen
+    )
+    hosts = {
+        name: set(fabric.units[at.unit].hosts.values())
+        for name, at in switches.items()
+        if at.tier is TierName.TOR
+    }
+    held: dict[tuple[str, bool], list[IPv4Address | IPv6Address]] = {}
+    for row in links:
+        for six, text in enumerate((row[5], row[7])):
+            if text and row[0] in hosts.get(row[2], ()):
+                held.setdefault((row[2], six == 1), []).append(ip_address(text))
+    wide = {
+        key: next((each for each in known if _holds(each, addresses)), None)
+        for key, addresses in held.items()
+    }
+    shared = Counter(wide.values())
+    blocks: dict[str, tuple[str, str]] = {}
+    for (tor, six), addresses in held.items():
+        length = addresses[0].max_prefixlen - fabric.aggregate_bits()
+        found = wide[tor, six]
+        if found is None or shared[found] > 1:
+            found = ip_network(f"{addresses[0]}/{length}", strict=False)
+        if _holds(found, addresses):
+            four, other = blocks.get(tor, ("", ""))
+            blocks[tor] = (four, str(found)) if six else (str(found), other)
+    return blocks
+
+
+def _holds(block: IPv4Network | IPv6Network, addresses: Iterable[IPv4Address | IPv6Address]) -> bool:
+    """Whether a prefix that is more than one link holds all of some addresses."""
+    return block.prefixlen < block.max_prefixlen - 1 and all(each in block for each in addresses)
 
 
 def _interface(text: str) -> IPv4Interface | IPv6Interface | None:
@@ -135,27 +183,29 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def _row(
-    name: str, device: Device, loopbacks: Iterable[str], fabric: Fabric, switch: bool
+    name: str, device: Device, loopbacks: Iterable[str], blocks: tuple[str, str], fabric: Fabric, switch: bool
 ) -> tuple[str, ...]:
     """A line of the table of devices; of a host its place alone."""
     place = (device.rack, device.unit, device.height) if device.rack and device.unit else ("", "", "")
     if not switch:
-        return name, "", "", "", "", "", *place
+        return name, *[""] * 7, *place
     primary = _interface(device.primary)
     networks = [ip_network(str(each.pool)) for each in fabric.addresses.management]
     management = str(primary.ip) if primary and any(primary.ip in each for each in networks) else ""
     own = [text for text in loopbacks if text != management]
     first4, first6 = (next((text for text in own if (":" in text) is six), "") for six in (False, True))
     given = device.name.lower() if device.name != name else ""
-    return name, given, device.asn, first4, first6, management, *place
+    return name, given, device.asn, first4, first6, management, *blocks, *place
 
 
 def _link(cable: CableRow, numbers: Mapping[End, Mapping[int, str]]) -> tuple[str, ...] | None:
-    """A line of the table of links, where both ends have an address of one block of two."""
+    """A line of the table of links, where both ends have an address of one block of two; a host has its ToR's other."""
     ends = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
     cells: list[str] = []
     for version, length in ((4, 31), (6, 127)):
         pair = [_interface(numbers.get(end, {}).get(version, "")) for end in ends]
+        if cable.kind == "host" and pair[1] and not pair[0] and pair[1].network.prefixlen == length:
+            pair[0] = next(_interface(f"{each}/{length}") for each in pair[1].network if each != pair[1].ip)
         blocks = {each.network for each in pair if each and each.network.prefixlen == length}
         fits = len(blocks) == 1 and all(pair)
         cells += [str(each.ip) if each and fits else "" for each in pair]

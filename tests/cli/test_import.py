@@ -295,3 +295,29 @@ def test_what_is_no_export_is_refused(tmp_path: Path, fabricc: Fabricc) -> None:
     (tmp_path / "netbox_devices.csv").unlink()
     (tmp_path / "one.json").write_text("{")
     assert "FAB2149" in imported(fabricc, tmp_path / "one.json").err
+
+
+@pytest.mark.parametrize("known", ["", "10.0.0.0/8,10.9.0.0/16,10.9.1.0/24,10.9.1.0/31,10.9.2.0/24"])
+def test_rail_subnets_that_stand_become_blocks_of_tors(tmp_path: Path, fabricc: Fabricc, known: str) -> None:
+    """The ToR's end of a link suffices; prefixes of the IPAM say how long the blocks are."""
+    spec = written(tmp_path)
+    fabric = compile_spec(spec).fabric
+    cables = [each for each in fabric.cables() if each.kind == "host" and each.b_device == "su001-tor1a"]
+    addresses = [
+        address(f"10.9.1.{2 * number}/31", cable.b_device, cable.b_port)
+        for number, cable in enumerate(reversed(cables))
+    ]
+    lists = {
+        "devices": [device("su001-tor1a", "gpu-leaf", 1)],
+        "ip-addresses": addresses,
+        "prefixes": [{"prefix": text} for text in known.split(",") if text],
+    }
+    (tmp_path / "one.json").write_text(json.dumps(lists))
+    imported(fabricc, tmp_path / "one.json", "--spec", spec)
+    (row,) = csv.DictReader((tmp_path / "devices.csv").open())
+    assert row["hosts4"] == ("10.9.1.0/24" if known else "10.9.1.0/28")
+    links = list(csv.DictReader((tmp_path / "links.csv").open()))
+    assert [(each["a_ipv4"], each["b_ipv4"]) for each in links][1] == ("10.9.1.13", "10.9.1.12")
+    found = compile_spec(written(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"}))
+    assert found.sound, [each.message for each in found.diagnostics]
+    assert found.fabric.switch(next(iter(found.fabric.switch_ids()))).bgp.aggregates == (row["hosts4"],)
