@@ -34,11 +34,13 @@ class Found:
 
     Attributes:
         device: the switch it was found on.
+        port_down: its port whose link carries no traffic because of it, "" for none.
     """
 
     aspect: Aspect
     device: str
     diagnostic: Diagnostic
+    port_down: str = ""
 
 
 def found(
@@ -50,9 +52,11 @@ def found(
     remedy: str = "",
     severity: Severity = Severity.ERROR,
     position: Position | None = None,
+    port_down: str = "",
 ) -> Found:
     """A finding whose message names the device."""
-    return Found(aspect, device, Diagnostic(code, severity, f"{device}: {message}", position, remedy))
+    told = Diagnostic(code, severity, f"{device}: {message}", position, remedy)
+    return Found(aspect, device, told, port_down)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,9 @@ def compare(
     for port in planned:
         one = told.get(port.name)
         if one is None:
-            findings.append(_wrong(switch.name, "FAB9231", f"there is no port {port.name}"))
+            findings.append(
+                _wrong(switch.name, "FAB9231", f"there is no port {port.name}", port_down=port.name)
+            )
             continue
         findings += _port(switch.name, port, one)
         counted = (counters or {}).get(port.name, {})
@@ -52,12 +54,13 @@ def _port(device: str, port: Port, one: Mapping[str, Any]) -> Iterator[Found]:
     far = f"{port.peer.device} {port.peer.port}" if port.peer else ""
     if bool(one.get("is_enabled")) != port.enabled:
         state = "is shut, planned is in use" if port.enabled else "is in use, planned is shut"
-        yield _wrong(device, "FAB9231", f"port {port.name} to {far} {state}")
+        down = port.name if port.enabled else ""
+        yield _wrong(device, "FAB9231", f"port {port.name} to {far} {state}", port_down=down)
         return
     if not port.enabled:
         return
     if not one.get("is_up"):
-        yield _wrong(device, "FAB9231", f"port {port.name} to {far} is down")
+        yield _wrong(device, "FAB9231", f"port {port.name} to {far} is down", port_down=port.name)
         return
     speed = float(one.get("speed", -1))
     if speed > 0 and round(speed) != port.speed_gbps * _MBIT:

@@ -174,7 +174,12 @@ def as_json(report: Report) -> Rendered:
         "compared": {aspect.value: dict(report.compared[aspect]) for aspect in report.aspects},
         "cannot_tell": {aspect.value: list(names) for aspect, names in report.unanswered.items()},
         "findings": [
-            {"aspect": one.aspect.value, "device": one.device, **_without_column(entry(one.diagnostic))}
+            {
+                "aspect": one.aspect.value,
+                "device": one.device,
+                **_without_column(entry(one.diagnostic)),
+                **({"port_down": one.port_down} if one.port_down else {}),
+            }
             for one in report.found
         ],
         "moves": [

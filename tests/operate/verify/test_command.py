@@ -145,6 +145,7 @@ def test_interfaces(planned: Switch) -> None:
     assert count == 4
     assert [one.diagnostic.code for one in found] == ["FAB9231", "FAB9232", "FAB9233", "FAB9231", "FAB9234"]
     assert found[-1].diagnostic.severity is Severity.WARNING
+    assert [one.port_down for one in found] == [a, "", "", c, ""]
 
 
 def test_counters_of_lossless_classes(planned: Switch) -> None:
