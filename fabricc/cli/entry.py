@@ -30,6 +30,7 @@ VERBS = {
     "report": "Write one HTML page to read, print and sign: picture, tables, buffers, failures.",
     "push": "Bring a built tree to the switches, in waves that keep the fabric up.",
     "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",
+    "maintain": "Tell what taking devices out of service does to jobs and capacity, and how to do it.",
     "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
     "catalog": "List the hardware known, or one model with its figures and sources.",
     "import": "Make tables of identities of a NetBox that knows the fabric.",

@@ -625,4 +625,15 @@ TITLES: dict[str, str] = {
     "FAB9274": "No statement with that word in its name",
     # Reporting.
     "FAB9301": "The file is no report",
+    # Maintaining.
+    "FAB9400": "The fabric has no such device",
+    "FAB9401": "No link at that port",
+    "FAB9402": "A maintenance and what is out already cut GPUs off together",
+    "FAB9403": "A maintenance beside something that is out already leaves less",
+    "FAB9404": "A maintenance leaves less than is to be kept",
+    "FAB9405": "No result of verify",
+    "FAB9406": "What is to be maintained is out of service already",
+    "FAB9407": "Devices maintained together cut GPUs off",
+    "FAB9408": "The spec does not take the words that drain",
+    "FAB9409": "A drain moves no traffic of hosts",
 }

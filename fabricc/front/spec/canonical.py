@@ -143,12 +143,17 @@ def _change(node: Any, path: KeyPath, value: object) -> None:
         node = node[part]
     if value is None:
         node.pop(path[-1], None)
-    elif isinstance(value, dict):
-        section = CommentedMap((key, str(each)) for key, each in value.items())
-        section.fa.set_flow_style()
-        node[path[-1]] = section
     else:
-        node[path[-1]] = str(value)
+        node[path[-1]] = _plain_node(value)
+
+
+def _plain_node(value: object) -> object:
+    """A value as it stands in such a tree: mappings in brackets, everything else as text."""
+    if not isinstance(value, dict):
+        return str(value)
+    section = CommentedMap((key, _plain_node(each)) for key, each in value.items())
+    section.fa.set_flow_style()
+    return section
 
 
 def _unfold(node: Any, path: KeyPath, column: int, opened: AbstractSet[KeyPath]) -> None:

@@ -49,6 +49,7 @@ _ABOUT = {
     "FAB927": ("explaining", "fabricc docs explain"),
     "FAB92": ("live switches", "fabricc docs verify"),
     "FAB93": ("the report", "fabricc docs report"),
+    "FAB94": ("maintenance", "fabricc docs maintain"),
 }
 """Beginning of a code -> what it is about, and the page; the longest that fits counts."""
 

@@ -1,0 +1,53 @@
+"""How jobs are kept off some hosts for a time: a reservation of Slurm's, and Kubernetes' cordon and drain."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.hosts.words import word
+from fabricc.back.jobs.slurm import hostlist
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+_PLAIN = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def slurm_commands(name: str, hosts: Sequence[str], start: datetime | None, minutes: int) -> dict[str, str]:
+    """What reserves the nodes, and what gives them back (scontrol(1), SPECIFICATIONS FOR ... RESERVATIONS).
+
+    Slurm refuses a reservation that a running job would run into, for it is not told to ignore jobs.
+
+    Args:
+        name: of the reservation.
+        hosts: in the order of the fabric.
+        start: local time of the scheduler; None for at once.
+        minutes: how long.
+
+    Raises:
+        ValueError: a name that Slurm cannot hold.
+    """
+    called = _PLAIN.sub("-", name)
+    begins = start.isoformat(timespec="minutes") if start else "now"
+    nodes = hostlist([word(host) for host in hosts])
+    create = (
+        f"scontrol create reservation ReservationName={called} StartTime={begins} Duration={minutes} "
+        f"Users=root Flags=MAINT Nodes={nodes}"
+    )
+    return {"create": create, "delete": f"scontrol delete ReservationName={called}"}
+
+
+def kubernetes_commands(hosts: Sequence[str]) -> dict[str, str]:
+    """What keeps new pods off the nodes, evicts those that run, and gives the nodes back.
+
+    Raises:
+        ValueError: a name that cannot stand on a command line.
+    """
+    nodes = " ".join(word(host) for host in hosts)
+    return {
+        "cordon": f"kubectl cordon {nodes}",
+        "drain": f"kubectl drain {nodes} --ignore-daemonsets",
+        "uncordon": f"kubectl uncordon {nodes}",
+    }

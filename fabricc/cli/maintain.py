@@ -1,0 +1,76 @@
+"""`fabricc maintain`: devices taken out of service for a time, and what that does to the fabric and its jobs."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+import click
+
+from fabricc.cli import options
+
+_TIME = re.compile(r"(?:(\d{1,3})d)?(?:(\d{1,4})h)?(?:(\d{1,5})m(?:in)?)?")
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A time such as `2h`, `90m`, `1h30m` or `1d`, in minutes."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The minutes."""
+        if isinstance(value, int):
+            return value
+        found = _TIME.fullmatch(str(value).strip())
+        days, hours, minutes = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
+        if not (total := (days * 24 + hours) * 60 + minutes):
+            self.fail(f"{value!r} is no time such as 2h, 90m or 1h30m", param, ctx)
+        return total
+
+
+class Moment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A local date and time such as `2026-11-23T22:00`."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The time, without a zone."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            found = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is no time such as 2026-11-23T22:00", param, ctx)
+        if found.tzinfo is not None:
+            self.fail("the scheduler takes its own local time: leave the zone out", param, ctx)
+        return found
+
+
+@click.command("maintain")
+@click.argument("devices", metavar="DEVICE...", nargs=-1, required=True)
+@options.spec_argument
+@click.option("--window", type=Duration(), required=True, help="How long, such as 2h or 90m.")
+@click.option("--at", "start", type=Moment(), help="When, in the scheduler's local time. [default: at once]")
+@click.option("--down", multiple=True, metavar="DEVICE",
+              help="A device or link that is out of service already; repeatable.")  # fmt: skip
+@click.option("--verified", type=options.PATH, metavar="FILE",
+              help="What `fabricc verify --format json` printed: what is down there is out already.")  # fmt: skip
+@options.network_option
+@click.option(
+    "--keep", type=options.Share(), help="Fail where less than this share of any part or switch is left."
+)
+@click.option("--write", type=options.PATH, metavar="DIR",
+              help="Prove the specs that drain and undrain, and write them into DIR.")  # fmt: skip
+@options.data_option()
+@options.templates_option
+def command(**chosen: Any) -> int:
+    """Tell what taking DEVICEs out of service does: jobs, hosts, GPUs, and the capacity left at every moment.
+
+    A DEVICE is a switch, a host, or a link by one of its ends: spine03a, su001-host07, su001-tor1a:swp3.
+
+    Exit status: 0 it can be done, 1 an error, or what is out already or --keep stands against it.
+    """
+    from fabricc.cli.maintaining import maintained  # plans and compares; `--help` and completion do not
+
+    return maintained(**chosen)

@@ -1,0 +1,105 @@
+"""What is named, and what is out already: devices and links of a command line, and the result of `fabricc verify`."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
+from fabricc.base.documents.document import clip
+from fabricc.base.foreign import files
+from fabricc.operate.maintain.wiring import Out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from fabricc.operate.maintain.wiring import Wiring
+
+_LARGEST = 64 << 20
+_SILENT = "FAB9110"
+"""Code of a switch that does not answer at all."""
+
+
+class UnknownError(FindingsError):
+    """Something was named that the fabric does not have, or cannot be read."""
+
+
+def named(words: Sequence[str], wirings: Mapping[str, Wiring]) -> Out:
+    """The devices, and the links by one of their ends (`device:port`), that words name.
+
+    Args:
+        words: as on the command line.
+        wirings: network -> its wiring; a word counts in each that has such a device.
+
+    Raises:
+        UnknownError: FAB9400, FAB9401.
+    """
+    gone: set[str] = set()
+    ends: set[tuple[str, str]] = set()
+    wrong: list[Diagnostic] = []
+    for text in words:
+        device, _, port = text.partition(":")
+        having = [each for each in wirings.values() if device in each.switches or device in each.hosts]
+        if not having:
+            wrong.append(_no_device(device, wirings))
+        elif not port:
+            gone.add(device)
+        elif far := [end for each in having if (end := each.far_end((device, port)))]:
+            ends |= {(device, port), *far}
+        else:
+            wrong.append(_no_port(device, port, [name for each in having for name in each.ports(device)]))
+    if wrong:
+        raise UnknownError.of(wrong)
+    return Out(gone=frozenset(gone), ends=frozenset(ends))
+
+
+def _no_device(name: str, wirings: Mapping[str, Wiring]) -> Diagnostic:
+    known = [each for wiring in wirings.values() for each in (*wiring.switches, *wiring.hosts)]
+    close = get_close_matches(name, known, n=3, cutoff=0.6)
+    remedy = (
+        f"Did you mean {' or '.join(close)}?"
+        if close
+        else f"Devices are named like {known[0]} and {known[-1]}."
+    )
+    return Diagnostic("FAB9400", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
+
+
+def _no_port(device: str, port: str, known: Sequence[str]) -> Diagnostic:
+    close = get_close_matches(port, known, n=3, cutoff=0.6)
+    remedy = (
+        f"Did you mean {' or '.join(close)}?"
+        if close
+        else f"Its links are at {', '.join(known[:4])} and so on."
+    )
+    message = f"port {clip(port)!r} of {device} carries no link"
+    return Diagnostic("FAB9401", Severity.ERROR, message, None, remedy)
+
+
+def verified(path: Path) -> list[str]:
+    """Devices that did not answer, and links that are down, as `fabricc verify --format json` told them.
+
+    Raises:
+        UnknownError: FAB9405, it is no such result.
+    """
+    try:
+        stated = json.loads(files.read(path, limit=_LARGEST))
+        return list(dict.fromkeys(_down(stated)))
+    except OSError as error:
+        why = error.strerror or str(error)
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        why = "no such result"
+    raise UnknownError(
+        "FAB9405", f"cannot read {path}: {why}", "Write it with `fabricc verify TREE --format json`."
+    )
+
+
+def _down(stated: Mapping[str, Any]) -> Iterator[str]:
+    silent: Mapping[str, Iterable[Mapping[str, Any]]] = stated["not_asked"]
+    for name, reasons in silent.items():
+        if any(one["code"] == _SILENT for one in reasons):
+            yield str(name)
+    for one in stated["findings"]:
+        if port := one.get("port_down"):
+            yield f"{one['device']}:{port}"

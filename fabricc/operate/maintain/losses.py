@@ -1,0 +1,154 @@
+"""Whom a network leaves with less while parts are out, and which further failure would be the worst. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.review.report.capacity import evenly
+from fabricc.review.report.losses import Hit, at_nics
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from fabricc.operate.maintain.wiring import Nic, Out, Wiring
+
+WHOLE = Fraction(1)
+NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS = "no path left", "rail lost", "port lost", "fewer paths"
+HOW = (NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS)
+"""How a host is touched, the gravest first. A lost rail leaves a GPU without a port, a lost port one with fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A host that has less than before.
+
+    Attributes:
+        how: one of `HOW`.
+        gpus: that have no port left; `reduced`: that have fewer.
+        rails: rails with a port lost, from 0.
+        kept: the smallest capacity of the links above any of its ports.
+    """
+
+    name: str
+    how: str
+    gpus: int
+    reduced: int
+    rails: tuple[int, ...]
+    kept: Fraction
+
+    @property
+    def stops(self) -> bool:
+        """Whether jobs must leave it: they lose connections, not only bandwidth."""
+        return self.how != FEWER_PATHS
+
+
+class Next(NamedTuple):
+    """The worst that one more switch could do.
+
+    Attributes:
+        cuts, gpus: the switch whose loss leaves the most GPUs without a port, and how many more.
+        narrows, at, share: the switch whose loss leaves the least capacity above a switch, which one, and how much.
+    """
+
+    cuts: str
+    gpus: int
+    narrows: str
+    at: str
+    share: Fraction
+
+
+def touched(wiring: Wiring, before: Out, out: Out) -> list[Touched]:
+    """The hosts that have less than before, in the fabric's order."""
+    old, new = _by_host(wiring.dark(before)), _by_host(wiring.dark(out))
+    was, now = capacities(wiring, before), capacities(wiring, out)
+    narrower = {tor for tor, share in now.items() if share < was[tor]}
+    hosts = {*new, *(nic.host for tor in narrower for nic in wiring.nics.get(tor, ()))}
+    found: list[Touched] = []
+    for name in (each for each in wiring.hosts if each in hosts):
+        ports, lost, known = wiring.hosts[name], new.get(name, set()), old.get(name, set())
+        more = lost - known
+        if not more and not any(nic.tor in narrower for nic in ports if nic not in lost):
+            continue
+        hit = _hit(wiring, lost)
+        if not more:
+            how = FEWER_PATHS
+        elif len(lost) == len(ports):
+            how = NO_PATH
+        else:
+            how = RAIL_LOST if hit.gpus > _hit(wiring, known).gpus else PORT_LOST
+        kept = min((now[nic.tor] for nic in ports if nic not in lost and nic.tor in now), default=WHOLE)
+        rails = tuple(sorted({nic.rail for nic in more}))
+        found.append(Touched(name, how, hit.gpus, hit.reduced, rails, kept))
+    return found
+
+
+def capacities(wiring: Wiring, out: Out) -> dict[str, Fraction]:
+    """ToR with uplinks -> what is left above it: of its own uplinks, or of those of its pod to the cores."""
+    parts = wiring.parts(out)
+    found: dict[str, Fraction] = {}
+    for tor in wiring.nics:
+        if tor in wiring.up:
+            beyond = parts.get(f"{wiring.resource(tor)} to cores")
+            own = wiring.share(tor, out).capacity
+            found[tor] = min(own, beyond.capacity) if beyond else own
+    return found
+
+
+def gpus_cut(wiring: Wiring, out: Out) -> int:
+    """GPUs without a port."""
+    return sum(_hit(wiring, lost).gpus for lost in _by_host(wiring.dark(out)).values())
+
+
+def worst_next(wiring: Wiring, out: Out) -> Next:
+    """What one more switch would do, were it lost; a link is lost with its switch, so no link does worse."""
+    lost = _by_host(wiring.dark(out))
+    cut = {name: _hit(wiring, ports).gpus for name, ports in lost.items()}
+    alone = _only_above(wiring, out)
+    worst = ("", 0)
+    narrowest: tuple[str, str, Fraction] = ("", "", WHOLE)
+    for name in wiring.switches:
+        if name in out.gone:
+            continue
+        tors = (name, *alone.get(name, ()))
+        more: defaultdict[str, set[Nic]] = defaultdict(set)
+        for nic in (nic for tor in tors for nic in wiring.nics.get(tor, ())):
+            more[nic.host].add(nic)
+        gpus = sum(
+            _hit(wiring, ports | lost.get(host, set())).gpus - cut.get(host, 0)
+            for host, ports in more.items()
+        )
+        worst = max(worst, (name, gpus), key=lambda each: each[1])
+    for lower in wiring.up:
+        counts, of = wiring.carrying(lower, out), len(wiring.up[lower])
+        for upper in counts:
+            share = Fraction(evenly([links for each, links in counts.items() if each != upper]), of)
+            if share < narrowest[2]:
+                narrowest = upper, lower, share
+    return Next(worst[0], worst[1], *narrowest)
+
+
+def _only_above(wiring: Wiring, out: Out) -> dict[str, list[str]]:
+    """Switch -> the ToRs of which it is the only one above that is left."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for tor in wiring.nics:
+        if tor in wiring.up and len(left := wiring.carrying(tor, out)) == 1:
+            found[next(iter(left))].append(tor)
+    return found
+
+
+def _by_host(nics: Iterable[Nic]) -> dict[str, set[Nic]]:
+    found: dict[str, set[Nic]] = {}
+    for nic in nics:
+        found.setdefault(nic.host, set()).add(nic)
+    return found
+
+
+def _hit(wiring: Wiring, ports: Collection[Nic]) -> Hit:
+    """Who is hit on a host that loses these ports."""
+    if not ports:
+        return Hit(0, 0, 0, WHOLE)
+    group = wiring.fabric.units[next(iter(ports)).unit].group
+    return at_nics(wiring.fabric, group, ((nic.slot, nic.rail, nic.nic_port) for nic in ports))

@@ -1,0 +1,156 @@
+"""A maintenance as a whole: what is out at every moment, what that leaves of each network, whom it touches. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.base.values import dataclass
+from fabricc.operate.maintain.losses import Next, gpus_cut, touched, worst_next
+from fabricc.operate.maintain.wiring import Out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.operate.maintain.losses import Touched
+    from fabricc.operate.maintain.wiring import Share, Wiring
+
+WHOLE = Fraction(1)
+
+
+class Moment(StrEnum):
+    """When."""
+
+    BEFORE = "before"
+    DRAINED = "drained"
+    OUT = "out"
+    BACK = "back"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What a maintenance does to one network.
+
+    Attributes:
+        name: of a further network, "" for that of the rails.
+        standing: what is out besides.
+        moments: what is out at each.
+        parts: part of the fabric -> what is left of it at each moment.
+        switches: switch with uplinks that has less than all at some moment -> the same.
+        touched: hosts that have less while the devices are out.
+        cut: GPUs without a port at each moment.
+        next: the worst further failure while they are out; `usual` the same without the maintenance.
+    """
+
+    name: str
+    standing: Out
+    moments: Mapping[Moment, Out]
+    parts: Mapping[str, tuple[Share, ...]]
+    switches: Mapping[str, tuple[Share, ...]]
+    touched: tuple[Touched, ...]
+    cut: tuple[int, ...]
+    next: Next
+    usual: Next
+
+    def least(self, moment: Moment) -> tuple[Fraction, str]:
+        """The smallest capacity of any part, or of any switch that is in service, and of which."""
+        at, out = tuple(Moment).index(moment), self.moments[moment]
+        idle = out.gone | out.drained
+        found = [(shares[at].capacity, name) for name, shares in self.parts.items()]
+        found += [(shares[at].capacity, name) for name, shares in self.switches.items() if name not in idle]
+        return min(found, default=(WHOLE, ""))
+
+
+def of_network(name: str, wiring: Wiring, target: Out, down: Out) -> Network:
+    """What a maintenance does to a network.
+
+    Args:
+        name: of the network.
+        wiring: its cables.
+        target: what is maintained: devices under `gone`, links under `ends`.
+        down: what is out already, and stays so.
+    """
+    standing = (wiring.shut | down).without(target)
+    switches = frozenset(target.gone & wiring.switches.keys())
+    before = wiring.shut | down
+    moments = {
+        Moment.BEFORE: before,
+        Moment.DRAINED: before | Out(drained=switches, ends=target.ends),
+        Moment.OUT: standing | target,
+        Moment.BACK: standing,
+    }
+    left = [wiring.parts(out) for out in moments.values()]
+    above = {switch: tuple(wiring.share(switch, out) for out in moments.values()) for switch in wiring.up}
+    return Network(
+        name,
+        standing,
+        moments,
+        {part: tuple(each[part] for each in left) for part in left[0]},
+        {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)},
+        tuple(touched(wiring, before, moments[Moment.OUT])),
+        tuple(gpus_cut(wiring, out) for out in moments.values()),
+        worst_next(wiring, moments[Moment.OUT]),
+        worst_next(wiring, Out()),
+    )
+
+
+def findings(network: Network, wiring: Wiring, target: Out, keep: Fraction | None) -> Iterator[Diagnostic]:
+    """What stands against the maintenance: what is out already, several at once, and too little that is left."""
+    label = f"{network.name}: " if network.name else ""
+    for each in _conflicts(network, wiring, target, keep):
+        yield replace(each, message=f"{label}{each.message}")
+
+
+def _conflicts(network: Network, wiring: Wiring, target: Out, keep: Fraction | None) -> Iterator[Diagnostic]:
+    before = network.moments[Moment.BEFORE]
+    names = listed(target.names, 4)
+    out = network.cut[2]
+    already = (before.gone | before.drained) & target.gone
+    if already or before.ends & target.ends:
+        told = listed([*sorted(already), *(f"{d}:{p}" for d, p in sorted(before.ends & target.ends))], 4)
+        yield Diagnostic("FAB9406", Severity.NOTE, f"out of service already: {told}", None, "")
+    beside = listed(network.standing.names, 4)
+    alone = gpus_cut(wiring, target)
+    known = gpus_cut(wiring, network.standing)
+    if network.standing != Out() and out > alone + known:
+        message = f"{names} out while {beside} is: {plural(out - alone - known, 'GPU')} lose their last port"
+        remedy = f"Bring {beside} back first, or choose another time."
+        yield Diagnostic("FAB9402", Severity.ERROR, message, None, remedy)
+    elif network.standing != Out():
+        now, at = network.least(Moment.OUT)
+        own = min(
+            [wiring.parts(target)[at] if at in network.parts else wiring.share(at, target)], default=None
+        ) if at else None  # fmt: skip
+        if own is not None and now < own.capacity:
+            message = (
+                f"{names} out while {beside} is leaves {percent(now)} of {at}; alone it would leave "
+                f"{percent(own.capacity)}"
+            )
+            yield Diagnostic("FAB9403", Severity.WARNING, message, None, f"Bring {beside} back first.")
+    singly = sum(gpus_cut(wiring, one) for one in _singly(target))
+    if alone > singly:
+        message = f"{names} together leave {plural(alone - singly, 'GPU')} without a port that one at a time would not"
+        yield Diagnostic("FAB9407", Severity.WARNING, message, None, "Take them one at a time.")
+    for moment in (Moment.DRAINED, Moment.OUT):
+        least, at = network.least(moment)
+        if keep is not None and least < keep:
+            message = (
+                f"{percent(least)} of {at} is left while {names} is {moment}; to be kept is {percent(keep)}"
+            )
+            remedy = "Take fewer at a time, bring back what is out already, or agree to less with --keep."
+            yield Diagnostic("FAB9404", Severity.ERROR, message, None, remedy)
+            break
+
+
+def _singly(target: Out) -> Sequence[Out]:
+    devices = [Out(gone=frozenset({name})) for name in target.gone]
+    return [*devices, *(Out(ends=frozenset({end})) for end in target.ends)]
+
+
+def percent(share: Fraction) -> str:
+    """`93 %`, rounded down, so that nothing is promised that is not kept."""
+    return f"{int(share * 100)} %"

@@ -1,0 +1,207 @@
+"""A maintenance prepared: what it does to every network, its specs rated, and what keeps jobs away from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.jobs.maintenance import kubernetes_commands, slurm_commands
+from fabricc.back.jobs.roster import roster
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
+from fabricc.base.values import dataclass
+from fabricc.operate.maintain import down as downs
+from fabricc.operate.maintain import specs
+from fabricc.operate.maintain.plan import findings, of_network
+from fabricc.operate.maintain.wiring import Out, Wiring
+from fabricc.review.diff.networks import spec_side
+from fabricc.review.diff.run import Context, review
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+    from fractions import Fraction
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.operate.maintain.plan import Network
+    from fabricc.operate.maintain.specs import Words
+    from fabricc.review.diff.model import Review
+
+DRAIN, UNDRAIN = "drain", "undrain"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for.
+
+    Attributes:
+        devices: and links, as on the command line.
+        down: what is out already, in the same words; `verified` is the result of `fabricc verify`.
+        network: the one in which devices are looked for; None for all.
+        start: when, in the scheduler's local time; None for at once.
+        minutes: how long.
+        keep: the share of every part and switch that must be left.
+        write: folder for the specs.
+    """
+
+    devices: tuple[str, ...]
+    minutes: int
+    start: datetime | None = None
+    down: tuple[str, ...] = ()
+    verified: Path | None = None
+    network: str | None = None
+    keep: Fraction | None = None
+    write: Path | None = None
+
+
+class Job(NamedTuple):
+    """A host that jobs run on: its first rank where all hosts run, and its GPUs."""
+
+    name: str
+    unit: str
+    rank: int
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The whole of it.
+
+    Attributes:
+        target, down: what is maintained, and what is out besides.
+        networks: those that have any of it.
+        jobs: touched hosts that jobs run on, in the order of ranks; others have no GPUs.
+        leaving: those of them, and of the other hosts, that jobs must leave.
+        words: keys of the spec that drain.
+        reviews: `drain` and `undrain` -> what the change does; none where no switch changes.
+        written: the specs that were written.
+        slurm, kubernetes: commands, empty where no host must be left.
+    """
+
+    cluster: str
+    wish: Wish
+    target: Out
+    down: Out
+    networks: tuple[Network, ...]
+    jobs: tuple[Job, ...]
+    leaving: tuple[str, ...]
+    words: Words
+    reviews: Mapping[str, Review]
+    written: tuple[Path, ...]
+    slurm: Mapping[str, str]
+    kubernetes: Mapping[str, str]
+    findings: tuple[Diagnostic, ...]
+
+
+def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], None]) -> Prepared:
+    """Prepare a maintenance; with `write` its specs are proved and put into that folder.
+
+    Args:
+        compiled: the spec as it is deployed, sound.
+        wish: what is asked for.
+        progress: called with what is being done, how much of it is done, and how much there is.
+
+    Raises:
+        FindingsError: what is named is not there, or the spec does not take the words.
+        EmitError: a file cannot be written.
+    """
+    parts = {"": compiled, **compiled.networks}
+    if wish.network is not None:
+        own = compiled.of_network(wish.network)
+        parts = {name: part for name, part in parts.items() if part is own}
+    wirings = {name: Wiring.of(part.fabric) for name, part in parts.items()}
+    target = downs.named(wish.devices, wirings)
+    told = [*wish.down, *(downs.verified(wish.verified) if wish.verified else ())]
+    known = [word for word in told if any(_has(wiring, word) for wiring in wirings.values())]
+    down = downs.named([*wish.down, *(word for word in known if word not in wish.down)], wirings)
+    concerned = {name: wiring for name, wiring in wirings.items() if _concerns(wiring, target)}
+    networks = tuple(of_network(name, wiring, target, down) for name, wiring in concerned.items())
+    found = [
+        each for network in networks for each in findings(network, concerned[network.name], target, wish.keep)
+    ]
+    words = specs.words(target, concerned)
+    reviews, written = _specs(compiled, wish, words, progress)
+    jobs, leaving = _touched(compiled, networks)
+    found += _unmoved(concerned, target)
+    name = f"fabricc-{'-'.join(wish.devices[:3])}"
+    return Prepared(
+        compiled.fabric.cluster,
+        wish,
+        target,
+        down,
+        networks,
+        jobs,
+        leaving,
+        words,
+        reviews,
+        written,
+        slurm_commands(name, leaving, wish.start, wish.minutes) if leaving else {},
+        kubernetes_commands(leaving) if leaving else {},
+        tuple(found),
+    )
+
+
+def _has(wiring: Wiring, word: str) -> bool:
+    device, _, port = word.partition(":")
+    if device not in wiring.switches and device not in wiring.hosts:
+        return False
+    return not port or wiring.far_end((device, port)) is not None
+
+
+def _concerns(wiring: Wiring, target: Out) -> bool:
+    devices = target.gone | {device for device, _ in target.ends}
+    return any(name in wiring.switches or name in wiring.hosts for name in devices)
+
+
+def _touched(compiled: Compiled, networks: Sequence[Network]) -> tuple[tuple[Job, ...], tuple[str, ...]]:
+    """Touched hosts that jobs run on, and all hosts that must be left."""
+    touched = {each.name for network in networks for each in network.touched}
+    stops = {each.name for network in networks for each in network.touched if each.stops}
+    jobs: list[Job] = []
+    rank = 0
+    for host in roster(compiled.fabric, lambda at: at).hosts:
+        if host.name in touched:
+            jobs.append(Job(host.name, host.unit, rank, host.gpus))
+        rank += host.gpus
+    running = [job.name for job in jobs if job.name in stops]
+    return tuple(jobs), tuple(running)
+
+
+def _unmoved(wirings: Mapping[str, Wiring], target: Out) -> list[Diagnostic]:
+    """FAB9409 for ToRs: each port of a host has an address of its own behind one of them, which no drain moves."""
+    tors = sorted(name for wiring in wirings.values() for name in target.gone if wiring.nics.get(name))
+    if not tors:
+        return []
+    message = (
+        f"draining {', '.join(tors)} moves no traffic of the hosts behind: each of their ports has an address of its "
+        "own there, so it carries them until it is off"
+    )
+    return [Diagnostic("FAB9409", Severity.NOTE, message, None, "Let jobs leave these hosts first.")]
+
+
+def _specs(
+    compiled: Compiled, wish: Wish, words: Words, progress: Callable[[str, int, int], None]
+) -> tuple[dict[str, Review], tuple[Path, ...]]:
+    """The reviews of draining and of the way back, and the files that were written."""
+    if not words.keys:
+        return {}, ()
+    text, file = compiled.sources[str(compiled.path)], str(compiled.path)
+    with TemporaryDirectory(prefix="fabricc-maintain-") as scratch:
+        top = wish.write or Path(scratch)
+        drain = specs.written(compiled, specs.drained(text, file, words), top / DRAIN)
+        specs.require_words(drain, words)
+        undrain = specs.written(compiled, specs.in_service(text, file, words), top / UNDRAIN)
+        sides = {
+            DRAIN: (spec_side("as it is", compiled), spec_side(DRAIN, drain, compiled)),
+            UNDRAIN: (spec_side(DRAIN, drain), spec_side(UNDRAIN, undrain, drain)),
+        }
+        reviews = {name: review(base, head, Context()) for name, (base, head) in sides.items()}
+        if wish.write is None:
+            return reviews, ()
+        for number, each in enumerate((drain, undrain)):
+            progress("proving", number, 2)
+            wrong = [one for one in each.proof() if one.severity is Severity.ERROR]
+            if wrong:
+                raise FindingsError.of(wrong, each.sources)
+        progress("proving", 2, 2)
+        return reviews, (drain.path, undrain.path)

@@ -1,0 +1,205 @@
+"""A prepared maintenance for people and for programs."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics.formats import entry
+from fabricc.base.diagnostics.wording import listed, plural, ranges
+from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import json_document
+from fabricc.operate.maintain.losses import FEWER_PATHS, HOW
+from fabricc.operate.maintain.plan import Moment, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.base.foreign.screen import Part
+    from fabricc.base.foreign.text import Rendered
+    from fabricc.operate.maintain.plan import Network
+    from fabricc.operate.maintain.prepare import Job, Prepared
+    from fabricc.operate.maintain.wiring import Share
+
+FORMAT = 1
+_SHOWN = 12
+
+
+def parts(found: Prepared) -> Iterator[Part]:
+    """What to show of it."""
+    start = found.wish.start.isoformat(sep=" ", timespec="minutes") if found.wish.start else "at once"
+    yield Line(
+        f"{found.cluster}: {', '.join(found.wish.devices)} out for {found.wish.minutes} min, {start}", "bold"
+    )
+    for network in found.networks:
+        yield from _network(network)
+    yield Line()
+    yield from _jobs(found)
+    yield from _steps(found)
+
+
+def _network(network: Network) -> Iterator[Part]:
+    label = f"{network.name}: " if network.name else ""
+    names = network.moments[Moment.BEFORE].names
+    yield Line(f"{label}out already: {listed(names, 6) or 'nothing'}")
+    yield Line()
+    head = ("capacity left", *(moment.value for moment in Moment), "links while out")
+    rows = [(part, *_cells(shares)) for part, shares in network.parts.items()]
+    alike = sorted(network.switches.items(), key=lambda item: _cells(item[1]))
+    grouped = [
+        ([name for name, _ in each], cells) for cells, each in groupby(alike, lambda item: _cells(item[1]))
+    ]
+    rows += [(_several(of_group), *cells) for of_group, cells in grouped[:_SHOWN]]
+    yield Table("", head, rows)
+    if len(grouped) > _SHOWN:
+        yield Line(f"and {len(grouped) - _SHOWN:,} more groups of switches; --format json has them all")
+    yield Line()
+    for how in HOW:
+        of_how = [each for each in network.touched if each.how == how]
+        if of_how:
+            gpus = sum(each.gpus for each in of_how)
+            told = f", {plural(gpus, 'GPU')} without a port" if gpus else ""
+            least = percent(min(each.kept for each in of_how))
+            left = f", {least} of the paths left" if how == FEWER_PATHS else ""
+            names_ = listed([each.name for each in of_how], 6)
+            yield Line(f"{label}{how}: {plural(len(of_how), 'host')}{told}{left}: {names_}")
+    if not network.touched:
+        yield Line(f"{label}no host is touched")
+    yield from _next(network, label)
+
+
+def _next(network: Network, label: str) -> Iterator[Line]:
+    now, usual = network.next, network.usual
+    if now.narrows:
+        more = "" if now.share < usual.share else ", as at any other time"
+        yield Line(
+            f"{label}worst next failure: {now.narrows}, which leaves {percent(now.share)} of {now.at}{more}"
+        )
+    if now.gpus:
+        more = "" if now.gpus > usual.gpus else ", as many as at any other time"
+        yield Line(f"{label}and for GPUs: {now.cuts}, which cuts off {now.gpus:,} more{more}")
+
+
+def _cells(shares: Sequence[Share]) -> tuple[str, ...]:
+    out = shares[2]
+    return (*(percent(share.capacity) for share in shares), f"{out.links:,} of {out.of:,}")
+
+
+def _several(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names):,} such as {names[0]}"
+
+
+def _ranks(jobs: Sequence[Job]) -> str:
+    return ranges(rank for job in jobs for rank in range(job.rank, job.rank + job.gpus))
+
+
+def _jobs(found: Prepared) -> Iterator[Line]:
+    if found.jobs:
+        units = list(dict.fromkeys(job.unit for job in found.jobs))
+        yield Line(
+            f"jobs: {plural(len(found.jobs), 'node')} of {listed(units, 6)}, ranks {_ranks(found.jobs)}"
+        )
+    if not found.leaving:
+        yield Line("no reservation and no cordon is needed: no host loses a port")
+        return
+    gone = [job for job in found.jobs if job.name in set(found.leaving)]
+    yield Line(f"jobs must leave {plural(len(gone), 'node')}, ranks {_ranks(gone)}")
+    for title, commands in (("Slurm", found.slurm), ("Kubernetes", found.kubernetes)):
+        yield from (Line(), Line(title, "bold"))
+        *before, after = commands.values()
+        yield from (Line(f"  {command}") for command in before)
+        yield Line(f"  afterwards: {after}")
+
+
+def _steps(found: Prepared) -> Iterator[Line]:
+    yield Line()
+    if not found.words.keys:
+        yield Line("no spec changes: hosts announce nothing, so nothing of them is drained")
+        return
+    yield Line("specs", "bold")
+    for name, review in found.reviews.items():
+        effect = f"{plural(sum(map(len, (group.devices for group in review.groups))), 'device')}, {review.impact.label}"
+        yield Line(f"  {name}: {effect}")
+    for line in found.words.lines:
+        yield Line(f"  {line}")
+    for path in found.written:
+        yield Line(f"  proved: {path}")
+
+
+def as_json(found: Prepared) -> Rendered:
+    """Everything, for programs; shares are numbers from 0 to 1."""
+    wish = found.wish
+    answer: dict[str, Any] = {
+        "format": FORMAT,
+        "cluster": found.cluster,
+        "devices": list(wish.devices),
+        "start": wish.start.isoformat(timespec="minutes") if wish.start else None,
+        "minutes": wish.minutes,
+        "down": found.down.names,
+        "networks": [_network_json(network) for network in found.networks],
+        "jobs": {
+            "nodes": [
+                {"name": job.name, "unit": job.unit, "first_rank": job.rank, "gpus": job.gpus}
+                for job in found.jobs
+            ],
+            "leave": list(found.leaving),
+        },
+        "slurm": dict(found.slurm),
+        "kubernetes": dict(found.kubernetes),
+        "specs": {
+            "words": found.words.lines,
+            "reviews": {
+                name: {
+                    "impact": review.impact.label,
+                    "devices": [device for group in review.groups for device in group.devices],
+                    "gpus": review.gpus_affected,
+                }
+                for name, review in found.reviews.items()
+            },
+            "written": [str(path) for path in found.written],
+        },
+        "findings": [entry(one) for one in found.findings],
+    }
+    return json_document(answer)
+
+
+def _network_json(network: Network) -> dict[str, Any]:
+    hosts = [
+        {
+            "name": each.name,
+            "how": each.how,
+            "gpus_without_port": each.gpus,
+            "gpus_with_fewer": each.reduced,
+            "rails": list(each.rails),
+            "paths_left": float(each.kept),
+        }
+        for each in network.touched
+    ]
+    return {
+        "name": network.name or "compute",
+        "out": {moment.value: out.names for moment, out in network.moments.items()},
+        "parts": _shares_json(network.parts),
+        "switches": _shares_json(network.switches),
+        "gpus_without_port": dict(zip((moment.value for moment in Moment), network.cut, strict=True)),
+        "hosts": hosts,
+        "worst_next": {
+            when: {
+                "cuts": each.cuts or None,
+                "gpus": each.gpus,
+                "narrows": each.narrows or None,
+                "at": each.at or None,
+                "left": float(each.share),
+            }
+            for when, each in (("out", network.next), ("usual", network.usual))
+        },
+    }
+
+
+def _shares_json(found: Mapping[str, Sequence[Share]]) -> dict[str, dict[str, dict[str, float]]]:
+    return {
+        name: {
+            moment.value: {"left": float(share.capacity), "links": share.links, "of": share.of}
+            for moment, share in zip(Moment, shares, strict=True)
+        }
+        for name, shares in found.items()
+    }

@@ -1,0 +1,139 @@
+"""The spec of a cluster with devices drained, and in service again: the texts, and folders from which each builds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import FindingsError
+from fabricc.base.documents.reader import parse_yaml
+from fabricc.base.foreign import files
+from fabricc.base.values import dataclass
+from fabricc.compiler.compiled import compile_spec
+from fabricc.front.spec.canonical import edited
+from fabricc.front.spec.document import dotted
+from fabricc.tree.file import make_folder, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.operate.maintain.wiring import End, Out, Wiring
+
+_LARGEST = 256 << 20
+_TRUE = "true"
+"""As it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Keys of the spec that are to be true while something is maintained: path -> value there now."""
+
+    keys: Mapping[KeyPath, bool]
+
+    @property
+    def lines(self) -> list[str]:
+        """The keys as a person writes them."""
+        return [f"{dotted(path)}: true" for path in self.keys]
+
+
+def words(target: Out, wirings: Mapping[str, Wiring]) -> Words:
+    """What drains switches and shuts links; hosts have no such word."""
+    keys: dict[KeyPath, bool] = {}
+    for network, wiring in wirings.items():
+        root: tuple[str, ...] = ("networks", network, "overrides") if network else ("overrides",)
+        changes = wiring.fabric.changes
+        for name in (each for each in wiring.switches if each in target.gone):
+            keys[(*root, name, "drain")] = name in changes and changes[name].drained
+        for device, port in _switch_ends(target, wiring):
+            known = changes[device].ports.get(port) if device in changes else None
+            keys[(*root, device, "ports", port, "shutdown")] = bool(known and known[2])
+    return Words(keys)
+
+
+def _switch_ends(target: Out, wiring: Wiring) -> list[End]:
+    """Of each link one end at a switch: both ends know it from there."""
+    found: dict[frozenset[End], End] = {}
+    for end in sorted(end for end in target.ends if end[0] in wiring.switches):
+        if (far := wiring.far_end(end)) is not None:
+            found.setdefault(frozenset({end, far}), end)
+    return list(found.values())
+
+
+def drained(text: str, file: str, wanted: Words) -> str:
+    """The text of the spec with the words true."""
+    known = parse_yaml(text, file).positions
+    changes: dict[KeyPath, object] = {}
+    for path in wanted.keys:
+        depth = next(
+            length for length in range(len(path), 0, -1) if length == 1 or path[: length - 1] in known
+        )
+        _put(changes, path[:depth], path[depth:])
+    return edited(text, file, changes)
+
+
+def _put(changes: dict[KeyPath, object], at: KeyPath, rest: Sequence[str | int]) -> None:
+    """Make the value at a path, a mapping where there is more below it, true at its end."""
+    if not rest:
+        changes[at] = _TRUE
+        return
+    place = changes.setdefault(at, {})
+    for key in rest[:-1]:
+        assert isinstance(place, dict)
+        place = place.setdefault(key, {})
+    assert isinstance(place, dict)
+    place[rest[-1]] = _TRUE
+
+
+def in_service(text: str, file: str, wanted: Words) -> str:
+    """The text of the spec without the words: as it is, unless it has some already."""
+    there: Mapping[KeyPath, object] = {path: None for path, now in wanted.keys.items() if now}
+    return edited(text, file, there) if there else text
+
+
+def written(compiled: Compiled, text: str, folder: Path) -> Compiled:
+    """Put a text in place of a spec's into a folder, with its lock and all that it reads, and compile it from there.
+
+    Raises:
+        FindingsError: it does not compile.
+        EmitError: the folder cannot be written.
+    """
+    top = _top([*compiled.inputs, str(compiled.path.resolve())])
+    spec = folder / compiled.path.resolve().relative_to(top)
+    for name in compiled.inputs:
+        source = Path(name)
+        if source != compiled.path.resolve() and source != compiled.lock_path.resolve() and source.exists():
+            place = folder / source.relative_to(top)
+            make_folder(place.parent)
+            write_file(place, files.read(source, limit=_LARGEST))
+    make_folder(spec.parent)
+    write_file(spec, text.encode())
+    write_file(spec.parent / compiled.lock_path.name, compiled.lock_text.encode())
+    found = compile_spec(spec)
+    if not found.sound:
+        raise FindingsError.of(found.diagnostics, found.sources)
+    return found
+
+
+def _top(paths: Iterable[str]) -> Path:
+    return Path(os.path.commonpath([str(Path(path).parent) for path in paths]))
+
+
+def require_words(found: Compiled, wanted: Words) -> None:
+    """Hold what was compiled to the words: a spec may say the same key twice, by an anchor or a merge.
+
+    Raises:
+        FindingsError: FAB9408, it does not have them.
+    """
+    parts = {"": found, **found.networks}
+    for path in wanted.keys:
+        network = str(path[1]) if path[0] == "networks" else ""
+        rest = path[3:] if network else path[1:]
+        change = parts[network].fabric.changes.get(str(rest[0]))
+        ports = change.ports if change else {}
+        done = change is not None and (change.drained if len(rest) == 2 else ports[str(rest[2])][2])
+        if not done:
+            message = "the spec does not take the words that drain the devices where it stands"
+            raise FindingsError("FAB9408", message, f"Write them by hand: {', '.join(wanted.lines)}.")
