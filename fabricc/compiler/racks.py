@@ -79,6 +79,7 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
         return Racks({}, (_wrong(path, 1, told),))
     places: dict[str, Place] = {}
     taken: dict[tuple[str, int], str] = {}
+    collisions: list[tuple[int, str, Place, str, int]] = []
     findings: list[Diagnostic] = []
     for line, row in enumerate(rows[1:], start=2):
         if not any(row):
@@ -95,17 +96,31 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
             findings.append(_wrong(path, line, f"no device is named {device!a}", did_you_mean(device, known)))
         elif device in places:
             findings.append(_wrong(path, line, f"{device} has two places", "Remove one of the lines."))
-        elif other := next((taken[place.rack, u] for u in place.units if (place.rack, u) in taken), None):
-            findings.append(
-                _wrong(path, line, f"{device} takes units of rack {place.rack} that {other} takes")
-            )
+        elif both := [unit for unit in place.units if (place.rack, unit) in taken]:
+            collisions.append((line, device, place, taken[place.rack, both[0]], both[0]))
         else:
             places[device] = place
             taken |= {(place.rack, unit): device for unit in place.units}
+    for line, device, place, other, unit in collisions:
+        told = f"{device} takes unit {unit} of rack {place.rack} that {other} takes"
+        findings.append(_wrong(path, line, told, _elsewhere(place, taken)))
     if not findings and (without := len(known) - len(places)):
         told = f"{without:,} of {len(known):,} devices have no place"
         findings.append(Diagnostic("FAB3143", Severity.WARNING, told, Position(str(path), 1)))
     return Racks(places, tuple(findings))
+
+
+def _elsewhere(place: Place, taken: dict[tuple[str, int], str]) -> str:
+    """What would do instead: the nearest free units of the rack, which are then taken."""
+    starts = sorted(range(1, MOST_UNITS + 2 - place.height), key=lambda unit: (abs(unit - place.unit), unit))
+    for unit in starts:
+        units = range(unit, unit + place.height)
+        if not any((place.rack, each) in taken for each in units):
+            taken |= dict.fromkeys(((place.rack, each) for each in units), "")
+            return f"Unit {unit} is free" + (
+                f", with those above it to {units[-1]}." if place.height > 1 else "."
+            )
+    return "The rack is full: name another."
 
 
 def _place(cells: Mapping[str, str]) -> Place | None:

@@ -321,3 +321,29 @@ def test_rail_subnets_that_stand_become_blocks_of_tors(tmp_path: Path, fabricc: 
     found = compile_spec(written(tmp_path, identities={"devices": "devices.csv", "links": "links.csv"}))
     assert found.sound, [each.message for each in found.diagnostics]
     assert found.fabric.switch(next(iter(found.fabric.switch_ids()))).bgp.aggregates == (row["hosts4"],)
+
+
+def test_one_table_places_hosts_switches_and_border_leaves_under_the_names_it_gives(
+    tmp_path: Path, fabricc: Fabricc
+) -> None:
+    leaves = {"tors": SPEC["tors"] | {"border": 2}, "spines": SPEC["spines"] | {"reserved_ports": 8}}
+    table = (
+        "device,name,rack,unit,height\nsu001-tor1a,leaf-1,r1,40,\nborder01a,exit-1,r1,42,\nspine01a,,r2,1,2\n"
+    )
+    (tmp_path / "devices.csv").write_text(
+        table + "su001-host01,,r1,1,8\nsu001-host02,,r1,9,8\nspine02a,,,,\n"
+    )
+    spec = written(tmp_path, identities={"devices": "devices.csv"}, **leaves)
+    words = ("--places", tmp_path / "devices.csv", "--elevations", tmp_path / "racks.csv", "--labels")
+    ran = fabricc("plan", *map(str, (spec, *words, tmp_path / "labels.csv")))
+    assert ran.status == 0, ran.err
+    assert "FAB3143" in ran.err
+    rows = [line.split(",")[:3] for line in (tmp_path / "racks.csv").read_text().splitlines()]
+    assert rows[1:4] == [["r1", "42", "exit-1"], ["r1", "41", ""], ["r1", "40", "leaf-1"]]
+    assert [row[:2] for row in rows if row[2] == "su001-host02"] == [
+        ["r1", str(unit)] for unit in range(16, 8, -1)
+    ]
+    assert rows[-2:] == [["r2", "2", "spine01a"], ["r2", "1", "spine01a"]]
+    labels = (tmp_path / "labels.csv").read_text()
+    assert "r1 U42 exit-1 " in labels
+    assert "r1 U1 su001-host01 " in labels

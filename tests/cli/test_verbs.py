@@ -251,7 +251,7 @@ def test_plan_draws_racks_of_which_the_places_are_given(repo: Path, fabricc: Fab
         ("name,rack,unit\n", 1, "the first line is not device, rack, unit"),
         (PLACES + "su001-tor2,B,1,1\n", 5, "no device is named 'su001-tor2'"),
         (PLACES + "spine01a,B,1,1\n", 5, "spine01a has two places"),
-        (PLACES + "spine02a,A 1,8,1\n", 5, "spine02a takes units of rack A 1 that su001-host01 takes"),
+        (PLACES + "spine02a,A 1,8,1\n", 5, "spine02a takes unit 8 of rack A 1 that su001-host01 takes"),
         (PLACES + "spine02a,A 1,0,1\n", 5, "spine02a has no place"),
         (PLACES + "spine02a,A 1,99,3\n", 5, "spine02a has no place"),
         (PLACES + "spine02a,,9,1\n", 5, "spine02a has no place"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -238,3 +240,94 @@ def test_explain_knows_given_blocks_and_host_links(tmp_path: Path) -> None:
     facts = {each.name: each for each in asked(found, "su001-tor2a").statements}
     aggregate = next(each for name, each in facts.items() if "aggregate" in name)
     assert [each.key for each in aggregate.origins] == ["identities.devices su001-tor2a hosts4"]
+
+
+@pytest.mark.parametrize(("line", "told", "remedy", "mended"), [
+    ("spine01a,r1,5,2", "takes unit 6 of rack r1 that su001-tor1a takes", "Unit 4 is free, with those above it to 5.",
+     "spine01a,r1,4,2"),
+    ("spine01a,r1,6,1", "takes unit 6 of rack r1 that su001-tor1a takes", "Unit 5 is free.", "spine01a,r1,5,1"),
+    ("spine01a,r1,1,100", "takes unit 6 of rack r1 that su001-tor1a takes", "The rack is full: name another.",
+     "spine01a,r2,1,100"),
+])  # fmt: skip
+def test_two_devices_in_one_unit_are_refused_with_units_that_are_free(
+    tmp_path: Path, line: str, told: str, remedy: str, mended: str
+) -> None:
+    known = titles(compiled(tmp_path).fabric)
+    table, first = (
+        tmp_path / "devices.csv",
+        "device,rack,unit,height\nsu001-tor1a,r1,6,1\nsu001-host01,r1,7,8\n",
+    )
+    table.write_text(first + line + "\n")
+    (wrong,) = read_places(table, known).findings
+    assert (wrong.code, wrong.position and wrong.position.line) == ("FAB3142", 4)
+    assert told in wrong.message
+    assert wrong.help == remedy
+    table.write_text(first + mended + "\n")
+    assert {each.code for each in read_places(table, known).findings} == {"FAB3143"}
+
+
+def test_free_units_that_remedies_name_are_free_for_all_of_them(tmp_path: Path) -> None:
+    known = titles(compiled(tmp_path).fabric)
+    head = "device,rack,unit\nsu001-tor1a,r1,6\n"
+    table = tmp_path / "devices.csv"
+    table.write_text(head + "spine01a,r1,6\nspine02a,r1,6\nsu001-tor2a,r1,5\n")
+    assert [each.help for each in read_places(table, known).findings] == [
+        "Unit 7 is free.",
+        "Unit 4 is free.",
+    ]
+    table.write_text(head + "spine01a,r1,7\nspine02a,r1,4\nsu001-tor2a,r1,5\n")
+    assert {each.code for each in read_places(table, known).findings} == {"FAB3143"}
+
+
+def test_a_network_has_tables_of_its_own_for_everything_that_they_give(tmp_path: Path) -> None:
+    """Its devices, blocks and links, in its own pools; explain names the line of its table."""
+    tier = {"model": "7060x6-64pe", "nos": "eos"}
+    front = {"tors": tier, "spines": tier | {"count": 2}, "priorities": {"default": {}}}
+    plain = compiled(tmp_path, networks={"storage": front})
+    fabric = plain.networks["storage"].fabric
+    tor, spine = fabric.name(next(iter(fabric.switch_ids()))), "storage-spine01a"
+    cables = {each.kind: each for each in fabric.cables()}
+    host, up = cables["host"], cables["spine"]
+    pools = fabric.addresses
+    assert pools.hosts4
+    block = pools.hosts4.prefix(
+        (1 << pools.hosts4.bits) - (1 << fabric.aggregate_bits()), fabric.aggregate_bits()
+    )
+    loopback = pools.loopbacks4.address(1000)
+    (tmp_path / "storage.csv").write_text(
+        f"device,name,asn,loopback4,management,hosts4\n{tor},store-1,4294000001,{loopback},172.17.99.9,{block}\n"
+        f"{spine},store-2,4294000002,,,\n"
+    )
+    at = next(each for each in fabric.switch_ids() if fabric.name(each) == host.b_device)
+    served = block if host.b_device == tor else fabric.switch(at).bgp.aggregates[0]
+    last = int(ip_network(served)[-1]) - 1 - pools.hosts4.first
+    free = pools.hosts4.pair(last)
+    rows = ["a_device,a_port,b_device,b_port,a_ipv4,b_ipv4"]
+    rows += [
+        ",".join((cable.a_device, cable.a_port, cable.b_device, cable.b_port, *pair))
+        for cable, pair in ((host, free), (up, ("192.0.2.1", "192.0.2.0")))
+    ]
+    (tmp_path / "links.csv").write_text("\n".join(rows) + "\n")
+    tables = {"identities": {"devices": "storage.csv", "links": "links.csv"}}
+    found = compiled(tmp_path, networks={"storage": front | tables})
+    assert {each.code for each in found.diagnostics if each.severity is Severity.ERROR} <= {"FAB5513"}
+    assert found.fabric == replace(plain.fabric, networks=found.fabric.networks)
+    storage = found.networks["storage"]
+    own = storage.fabric.switch(next(iter(storage.fabric.switch_ids())))
+    assert (own.name, own.bgp.asn, own.loopback4, own.bgp.aggregates) == (
+        "store-1",
+        4294000001,
+        loopback,
+        (block,),
+    )
+    assert own.management.address.startswith("172.17.99.9/")
+    for asking, title in (
+        ("AS4294000001", "ASN of store-1"), (loopback, "loopback of store-1"), (block, "aggregate of store-1"),
+        ("172.17.99.9", "management address of store-1"), ("192.0.2.1", "link of "),
+        (free[0], f"link of {host.a_device}"),
+    ):  # fmt: skip
+        answer = asked(storage, asking)
+        assert answer.title.startswith(title)
+        assert any(
+            each.position and each.position.file.endswith(".csv") for each in answer.statements[0].origins
+        ), asking
