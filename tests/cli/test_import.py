@@ -263,6 +263,20 @@ def test_a_role_is_told_its_tier(tmp_path: Path, fabricc: Fabricc) -> None:
     assert imported(fabricc, tmp_path / "one.json", "--role", "gpu-a=leaf").status == 2
 
 
+def test_a_file_alone_is_of_devices(tmp_path: Path, fabricc: Fabricc) -> None:
+    spec = written(tmp_path)
+    found = [device("box-1", "spine", 1)]
+    for name, value in (
+        ("devices.json", {"results": found}),
+        ("all.json", found),
+        ("x.json", {"devices": found}),
+    ):
+        (tmp_path / name).write_text(json.dumps(value))
+        assert imported(fabricc, tmp_path / name, "--spec", spec, "-o", tmp_path / "given").status == 0
+        assert "spine01a,box-1," in (tmp_path / "given/devices.csv").read_text()
+        (tmp_path / "given/devices.csv").unlink()
+
+
 def test_what_is_no_export_is_refused(tmp_path: Path, fabricc: Fabricc) -> None:
     for text in (
         "",

@@ -77,7 +77,8 @@ def read_export(path: Path) -> Export:
                 findings += netbox_csv.lacking(name, file, tables[name])
             else:
                 value = json.loads(text)
-                parts = {name: value} if name else value if isinstance(value, dict) else {}
+                several = not path.is_dir() and isinstance(value, dict) and not value.keys().isdisjoint(LISTS)
+                parts = value if several else {name: value}
                 found |= {key: _items(part) for key, part in parts.items() if key in LISTS}
         except (OSError, ValueError, RecursionError, csv.Error) as error:
             kind = "CSV" if file.suffix == ".csv" else "JSON"
@@ -101,11 +102,10 @@ def read_export(path: Path) -> Export:
 
 
 def _files(path: Path) -> dict[Path, str]:
-    """File -> list; "" for one JSON file with several. A single CSV file is of devices unless its name says more."""
-    if not path.is_dir():
-        named = _list_of(path) if _list_of(path) in netbox_csv.TABLES else "devices"
-        return {path: named if path.suffix == ".csv" else ""}
+    """File -> list. A single file is of devices unless its name says more."""
     known = {".json": LISTS, ".csv": netbox_csv.TABLES}
+    if not path.is_dir():
+        return {path: _list_of(path) if _list_of(path) in known.get(path.suffix, ()) else "devices"}
     return {
         file: _list_of(file)
         for file in sorted(path.iterdir())
