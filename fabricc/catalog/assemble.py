@@ -170,9 +170,8 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
     if "nvlink_domain" in raw:
         value["nvlink_domain"] = raw["nvlink_domain"]["value"]
         sources["nvlink_domain"] = citation(raw["nvlink_domain"])
-    if "management" in raw:
-        value["management"] = ManagementPorts(**figures(raw["management"]))
-        sources["management"] = citation(raw["management"])
+    stated = raw.get("management", {"assumed": True, "reason": "one port of a BMC, as servers have"})
+    value["management"], sources["management"] = ManagementPorts(**figures(stated)), citation(stated)
     value["gpu_vendor"] = raw.get("gpu_vendor", "nvidia") if value["gpus"] else "none"
     if "cages" in raw:
         value["form_factor"] = raw["cages"]["form_factor"]

@@ -140,11 +140,10 @@ def test_every_figure_of_a_switch_says_where_it_comes_from(name: str):
 @pytest.mark.parametrize("name", CATALOG.hosts)
 def test_every_figure_of_a_host_says_where_it_comes_from(name: str):
     model = CATALOG.hosts[name]
-    expected = {"gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface"}
+    expected = {"gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface", "management"}
     expected |= ({"pci"} if model.pci else set()) | ({"cages", "form_factor"} if model.cages else set())
     expected |= {f"networks.{network}" for network in model.networks}
     expected |= {"nvlink_domain"} if model.nvlink_domain else set()
-    expected |= {"management"} & set(model.sources)
     assert set(model.sources) == expected
 
 

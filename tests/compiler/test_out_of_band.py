@@ -454,3 +454,27 @@ def test_the_proof_of_a_build_sees_two_equal_addresses(tmp_path: Path) -> None:
     )
     (told,) = [d for d in wrong.proof(jobs=1) if d.severity is Severity.ERROR]
     assert (told.code, "172.24.0.17" in told.message) == ("FAB6206", True)
+
+
+@pytest.mark.parametrize(
+    ("model", "hosts", "ports", "switches"),
+    [
+        ("dgx-h100", 32, 1, 1),
+        ("dgx-b200", 32, 1, 1),
+        ("gb200-nvl72", 18, 3, 2),
+        ("gb300-nvl72-2x400", 18, 3, 2),
+    ],
+)
+def test_published_racks_have_as_many_management_switches(
+    tmp_path: Path, model: str, hosts: int, ports: int, switches: int
+) -> None:
+    """An NVL72 rack has two SN2201 (DGX GB200 user guide, rack configuration)."""
+    gpus = {"model": model, "racks": ["a01", "a02"], "hosts_per_rack": hosts, "hosts_per_unit": hosts}
+    tors = {"model": "sn5600", "nos": "sonic"}
+    fabric = fabric_of(tmp_path, spec(gpus=gpus, tors=tors, spines=tors))
+    found = Counter(
+        far for (device, _), far in far_ends(fabric).items() if "host" in device or "a0" in device
+    )
+    of_racks = {far for far, _ in found if far.startswith("oob-a0")}
+    assert len(of_racks) == 2 * switches
+    assert sum(number for (far, _), number in found.items() if far in of_racks) == 2 * hosts * ports
