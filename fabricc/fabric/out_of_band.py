@@ -305,12 +305,12 @@ def cables(fabric: Fabric) -> Iterator[Cable]:
             yield Cable(row, None, upper)
     above, uplink = planned.aggregation, planned.uplink
     if above is not None:
-        every = len(planned.aggregates)
-        each = -(-len(planned.bank.up) // every)
+        uplinks = len(planned.bank.up)
         for name, number in planned.numbers.items():
             for index, lower in enumerate(planned.bank.up):
-                upper = above.down[number * each + index // every]
-                ends = (name, lower.name, planned.aggregates[index % every], upper.name)
+                port, turn = divmod(number * uplinks + index, len(planned.aggregates))
+                upper = above.down[port]
+                ends = (name, lower.name, planned.aggregates[turn], upper.name)
                 row = CableRow(
                     *ends, lower.slot.speed_gbps, uplink.medium, uplink.length_m, "management-uplink"
                 )

@@ -199,6 +199,11 @@ def test_an_aggregation_that_is_too_small_is_refused_with_models_that_suffice(tm
     assert offered
     for model in offered:
         assert errors(compiled(tmp_path, text | {"management": managed(aggregation={"model": model})})) == []
+    count = re.search(r"`count: (\d+)` here and `uplinks: 2` above", told)
+    assert count
+    for number, sound in ((int(count[1]), True), (int(count[1]) - 1, False)):
+        more = managed(uplinks=2, aggregation={"model": "sn2201", "count": number})
+        assert (errors(compiled(tmp_path, text | {"management": more})) == []) is sound
     wide = refusal(tmp_path, text | {"management": managed(uplinks=5)})
     assert "has 4 ports for them Write `uplinks: 4`." in wide
     assert errors(compiled(tmp_path, text | {"management": managed(uplinks=4)})) == []

@@ -93,10 +93,9 @@ def planned_switches(
         upper_model = _model(spec, catalog, above, naming, findings, _ABOVE)
         uplinks, out = wish.tier.uplinks or count, above.uplinks or len(wish.outside)
         out = out if wish.outside else 0
-        needed = most * -(-uplinks // count) + out
-        joined = _joined(model, upper_model, uplinks, needed)
+        joined = _joined(model, upper_model, uplinks, _needed(most, uplinks, count) + out)
         if joined is None:
-            raise UnfitError(_unjoined(spec, catalog, model, upper_model, uplinks, needed, count))
+            raise UnfitError(_unjoined(spec, catalog, (model, upper_model), (most, uplinks, count, out)))
         lower = joined.lower[:uplinks]
         last = len(joined.upper) - out
         aggregation = Bank(
@@ -209,16 +208,27 @@ def _joined(lower: SwitchModel, upper: SwitchModel, uplinks: int, needed: int) -
     return None
 
 
+def _needed(numbers: int, uplinks: int, count: int) -> int:
+    """Ports of each of so many aggregation switches, over which uplinks are dealt out in turn."""
+    return -(-numbers * uplinks // count)
+
+
 def _unjoined(
     spec: ClusterSpec,
     catalog: Catalog,
-    lower: SwitchModel,
-    upper: SwitchModel,
-    uplinks: int,
-    needed: int,
-    count: int,
+    models: tuple[SwitchModel, SwitchModel],
+    wanted: tuple[int, int, int, int],
 ) -> Diagnostic:
-    """FAB3216: no speed at which both have ports enough, with models that do."""
+    """FAB3216: no speed at which both have ports enough, with what does.
+
+    Args:
+        spec: of the top level.
+        catalog: where other models are.
+        models: of the switches in racks, and of the aggregation.
+        wanted: numbers of the first, uplinks of each; how many of the second, uplinks of each.
+    """
+    (lower, upper), (numbers, uplinks, count, out) = models, wanted
+    needed = _needed(numbers, uplinks, count) + out
     speeds = sorted(_speeds(lower) & _speeds(upper) - {_DEVICE_GBPS}, reverse=True)
     have = "; ".join(
         f"at {gbps}G {len(_ports(lower, gbps))} and {len(_ports(upper, gbps))}" for gbps in speeds
@@ -232,11 +242,17 @@ def _unjoined(
         for name, model in catalog.switches.items()
         if not model.chassis and (found := _joined(lower, model, uplinks, needed))
     )
-    help_ = (
-        f"Models with ports enough: {', '.join(name for _, name in able[:3])}."
-        if able
-        else f"Name racks less finely, or take `model`s with fewer, larger switches; {uplinks} uplinks are asked for."
+    more = next(
+        (
+            number
+            for number in range(count + 1, MOST_AGGREGATES + 1)
+            if _joined(lower, upper, uplinks, _needed(numbers, uplinks, number) + out)
+        ),
+        None,
     )
+    ways = [f"Write `count: {more}` here and `uplinks: {uplinks}` above."] if more else []
+    ways += [f"Models with ports enough: {', '.join(name for _, name in able[:3])}."] if able else []
+    help_ = " ".join(ways) or "Ask for fewer uplinks, or take another model in racks."
     return spec.error("FAB3216", told, *_ABOVE, "model", help=help_)
 
 
