@@ -411,3 +411,33 @@ def test_the_lock_pins_the_length_of_blocks(tmp_path: Path) -> None:
     after, told = planned_with(tmp_path, "device,hosts4\nsu001-tor1a,10.40.7.0/26\n", lock=before.lock)
     assert not told
     assert after.lock == before.lock
+
+
+def test_a_block_of_one_family_leaves_the_other_as_computed(tmp_path: Path) -> None:
+    both = {"family": "dual"}
+    plain = blocks(fabric_with(tmp_path, addressing=both), "su001-tor1a")
+    six = next(each for each in plain if ":" in each)
+    four = next(each for each in plain if "." in each)
+    given6 = f"{ip_address(six.partition('/')[0]) + (1 << 40)}/122"
+    fabric = fabric_with(tmp_path, f"device,hosts6\nsu001-tor1a,{given6}\n", addressing=both)
+    assert set(blocks(fabric, "su001-tor1a")) == {four, given6}
+    port = fabric.host(next(iter(fabric.host_ids()))).ports[0]
+    assert port.ipv4 == "10.0.0.1/31"
+    assert port.ipv6 == f"{ip_address(given6.partition('/')[0]) + 1}/127"
+
+
+def test_the_block_of_hosts_beside_a_unit_is_given_to_nobody(tmp_path: Path) -> None:
+    groups = [
+        {"name": "train", "model": "dgx-h100", "hosts": 32, "hosts_per_unit": 16},
+        {"name": "login", "model": "storage-2x400", "hosts": 2, "hosts_per_unit": 2, "beside": "train"},
+    ]
+    gpus = {"model": None, "hosts": None, "hosts_per_unit": None, "capacity": 96, "groups": groups}
+    plain = fabric_with(tmp_path, gpus=gpus, addressing={"family": "ipv4"})
+    own, beside = blocks(plain, "su001-tor1a")
+    _, told = planned_with(
+        tmp_path, f"device,hosts4\nsu001-tor2a,{beside}\n", gpus=gpus, addressing={"family": "ipv4"}
+    )
+    assert len(told) == 1
+    assert f"{beside} of su001-tor2a is that of the hosts of " in told[0]
+    assert "behind su001-tor1a | Give another." in told[0]
+    assert own != beside
