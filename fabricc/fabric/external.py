@@ -62,6 +62,7 @@ class Outsider:
         trusted: what arrives is classified by its DSCP; else it is in the default class, and marked so.
         lossless: PFC and headroom as inside the fabric.
         mtu: IP MTU of the links, bytes.
+        networks: (IP version, network) that links without addresses of their own are numbered from.
     """
 
     name: str
@@ -73,11 +74,21 @@ class Outsider:
     lossless: bool
     mtu: int
     links: tuple[ExternalLink, ...]
+    networks: tuple[tuple[int, str], ...] = ()
 
     @property
     def group(self) -> str:
         """What the peer group of its sessions is called."""
         return f"{GROUP}{self.name.upper()}"
+
+    @property
+    def room(self) -> int:
+        """Links that each of its networks holds."""
+        return min(ip_network(network).num_addresses for _, network in self.networks) // 2
+
+    def numbers(self, link: ExternalLink) -> bool:
+        """Whether a link has an address from its networks, as the spec gives none."""
+        return any((link.ipv6 if family == 6 else link.ipv4) is None for family, _ in self.networks)
 
 
 class Exit(NamedTuple):

@@ -174,9 +174,19 @@ def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterat
             for key, network in own.items() if other is not spec else ():
                 inside.add(network, f"{key} of {whose}")
         for party in spec.external:
+            for family, text in party.networks:
+                key = "network6" if family == 6 else "network"
+                if found := inside.overlapping(ip_network(text)) or linked.overlapping(ip_network(text)):
+                    help_ = "Number the links from a network that nothing of the cluster has."
+                    yield spec.error(
+                        "FAB3180", f"{text} overlaps {found}", "external", party.name, key, help=help_
+                    )
+                linked.add(ip_network(text), f"the links of {name} to {party.name}")
             for index, link in enumerate(party.links):
                 for key, address in (("local", link.ipv4), ("local6", link.ipv6)):
-                    if address is None:
+                    if address is None or any(
+                        ip_interface(address) in ip_network(text) for _, text in party.networks
+                    ):
                         continue
                     subnet = ip_interface(address).network
                     if found := inside.overlapping(subnet) or linked.overlapping(subnet):

@@ -29,6 +29,7 @@ from fabricc.front.planning.identities import given_bits, given_devices, given_l
 from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
 from fabricc.front.planning.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
+from fabricc.front.planning.outside_numbers import numbered_outside
 from fabricc.front.planning.pods import check_pods, numbered, pod_findings
 from fabricc.front.planning.quality import quality
 from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
@@ -82,6 +83,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
     """
     findings: list[Diagnostic] = []
     try:
+        spec, outside = numbered_outside(spec, lock)
         models = models_of(spec, catalog)
         tiers = tiers_of(spec, models, naming, findings)
         if worst(softened(findings, spec.accept)) is Severity.ERROR:
@@ -114,7 +116,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         return Plan(None, lock, (*findings, *unfit.diagnostics))
     pinned = sizing.pins | shared(strides, Strides) | {"unit_digits": width.unit, "host_digits": width.host}
     pinned |= spread_pins(sizing, uplinks, lock) | beside_pins(spec, sizing.bottom)
-    new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
+    new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts, links=outside)
     failed = worst(softened(findings, spec.accept)) is Severity.ERROR
     return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
 

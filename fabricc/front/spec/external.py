@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface, ip_network
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.fabric.addresses import asn_block
 from fabricc.fabric.external import ExternalLink, Outsider
@@ -27,6 +27,13 @@ MAXIMUM_PREFIXES = 16
 DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 RESERVED_ASNS = {23456: "RFC 6793", 65535: "RFC 7300", 4294967295: "RFC 7300"}
 _BGP_ALONE = ("password", "maximum_prefixes")
+
+
+class Inside(NamedTuple):
+    """A party's networks by IP version, and what links of it have by themselves."""
+
+    networks: Mapping[int, Network]
+    taken: Taken
 
 
 class Taken:
@@ -74,6 +81,9 @@ def build_external(
     for key, network in own.items():
         taken.add(network, key)
     families = {"ipv4": (4,), "ipv6": (6,), "dual": (4, 6)}[family]
+    numbered = {
+        name: _numbered(raw[name], families, taken, ("external", name), findings) for name in sorted(raw)
+    }
     found = []
     for name in sorted(raw):
         party, path = raw[name], ("external", name)
@@ -82,10 +92,11 @@ def build_external(
         if asn is None:
             _check_static(party, path, findings)
         accept = _accepted(party, families, own, path, findings)
+        inside = numbered[name]
         links = [
             link
             for index, each in enumerate(party["links"])
-            if (link := _link(each, families, taken, (*path, "links", index), findings))
+            if (link := _link(each, families, taken, inside, (*path, "links", index), findings))
         ]
         secret = party.get("password")
         found.append(
@@ -101,6 +112,7 @@ def build_external(
                 lossless=party["lossless"],
                 mtu=party.get("mtu", switch_mtu),
                 links=tuple(links),
+                networks=tuple((family, str(network)) for family, network in inside.networks.items()),
             )
         )
     return tuple(found)
@@ -203,8 +215,34 @@ def _unacceptable(
             return
 
 
+def _numbered(
+    party: Mapping[str, Any], families: tuple[int, ...], taken: Taken, path: KeyPath, findings: Findings
+) -> Inside:
+    """The networks that a party's links are numbered from, noted as taken."""
+    found: dict[int, Network] = {}
+    for family, key in ((4, "network"), (6, "network6")):
+        if key not in party:
+            continue
+        network, at = _network(party[key], (*path, key), findings), (*path, key)
+        if network is None:
+            continue
+        if family not in families:
+            help_ = "Remove it, or write `addressing: {family: dual}`."
+            findings.error("FAB2093", f"{dotted(at)}: the fabric carries no IPv{family}", *at, help=help_)
+        elif network.num_addresses < 2:
+            findings.error("FAB2093", f"{dotted(at)}: {network} has no two addresses for a link", *at)
+        elif _apart(network, taken, at, findings):
+            found[family] = network
+    return Inside(found, Taken())
+
+
 def _link(
-    raw: Mapping[str, Any], families: tuple[int, ...], taken: Taken, path: KeyPath, findings: Findings
+    raw: Mapping[str, Any],
+    families: tuple[int, ...],
+    taken: Taken,
+    inside: Inside,
+    path: KeyPath,
+    findings: Findings,
 ) -> ExternalLink | None:
     """One link; None when an address of it is none."""
     ends: dict[int, tuple[str | None, str | None]] = {4: (None, None), 6: (None, None)}
@@ -220,16 +258,23 @@ def _link(
                 help="Remove the address, or write `addressing: {family: dual}`.",
             )
             return None
+        if local not in raw and remote not in raw and family in inside.networks:
+            continue
         if local not in raw:
             findings.error(
                 "FAB2093",
                 f"{dotted(path)} has no {local} address, and the fabric carries IPv{family}",
                 *path,
-                help=f"For example: {local}: {'192.0.2.0/31' if family == 4 else '2001:db8::/127'}",
+                help=f"For example: {local}: {'192.0.2.0/31' if family == 4 else '2001:db8::/127'}, or a "
+                f"`network{'6' if family == 6 else ''}` of the party that its links are numbered from.",
             )
             return None
         found = _ends(raw[local], raw.get(remote), (*path, local), (*path, remote), findings)
-        if found is None or not _apart(found[0].network, taken, (*path, local), findings):
+        if found is None:
+            return None
+        subnet, base = found[0].network, inside.networks.get(family)
+        within = base is not None and base.prefixlen <= subnet.prefixlen and base.overlaps(subnet)
+        if not _apart(subnet, inside.taken if within else taken, (*path, local), findings):
             return None
         ends[family] = (str(found[0]), found[1])
     return ExternalLink(

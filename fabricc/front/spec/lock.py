@@ -17,7 +17,10 @@ VERSION = 1
 KEY = r"[a-z0-9][a-z0-9_./-]{0,127}"
 NUMBER = r"0|[1-9][0-9]{0,9}"
 CLUSTER = re.compile(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
-LINE = re.compile(rf"(?:(stride|unit|switch) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER}))")
+LINK = r"[a-z0-9][a-z0-9_.:/-]{0,255}"
+LINE = re.compile(
+    rf"(?:(stride|unit|switch) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER})|(link) ({LINK}) ({NUMBER}))"
+)
 NETWORK = re.compile(rf"network ([a-z]{{1,10}}) (?:({NUMBER})|(.*))")
 """A further network of the hosts: its number, or an item of its own."""
 HEADER = """\
@@ -40,6 +43,7 @@ class Lock:
         hosts: host name -> (coordinate of its unit, slot in the unit).
         switches: management switch -> its number.
         cluster: whose numbers these are; empty in locks of releases that did not say.
+        links: party, switch and port of an external link -> its number in the party's network, also after it left.
         networks: name of a further network of the hosts -> its numbers, also after it left the spec.
         number: of a further network, from 1; 0 for the network that the top level of the spec describes.
     """
@@ -51,6 +55,7 @@ class Lock:
     networks: Mapping[str, Lock] = field(default_factory=dict)
     number: int = 0
     switches: Mapping[str, int] = field(default_factory=dict)
+    links: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -79,6 +84,7 @@ def _items(lock: Lock) -> list[str]:
     lines += [f"unit {key} {coordinate}" for key, coordinate in sorted(lock.units.items())]
     lines += [f"host {name} {unit} {slot}" for name, (unit, slot) in sorted(lock.hosts.items())]
     lines += [f"switch {name} {number}" for name, number in sorted(lock.switches.items())]
+    lines += [f"link {key} {number}" for key, number in sorted(lock.links.items())]
     for line in lines:
         if not LINE.fullmatch(line):
             raise ValueError(f"not an item of a lock: {line!r}")
@@ -124,8 +130,10 @@ class _Reader:
         self.units: dict[str, int] = {}
         self.hosts: dict[str, tuple[int, int]] = {}
         self.switches: dict[str, int] = {}
+        self.links: dict[str, int] = {}
         self.lines: dict[tuple[str, str], int] = {}
         self.owners: dict[tuple[int, ...], str] = {}
+        self.numbers: dict[tuple[str, int], str] = {}
         self.networks: dict[str, _Reader] = {}
         self.number = 0
 
@@ -149,8 +157,8 @@ class _Reader:
                     "FAB0030",
                     f"not a line of a lock: {clip(line)}",
                     number,
-                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N`, `host NAME UNIT SLOT` and "
-                    "`switch NAME N`, and with `network NAME` before them, or a number after it, those of a further "
+                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N`, `host NAME UNIT SLOT`, `switch NAME N` "
+                    "and `link KEY N`, and with `network NAME` before them, or a number after it, those of a further "
                     "network; restore it from Git.",
                 )
         if not versions:
@@ -167,7 +175,8 @@ class _Reader:
 
     def _lock(self) -> Lock:
         networks = {name: each._lock() for name, each in self.networks.items() if each.number}
-        return Lock(self.strides, self.units, self.hosts, self.cluster, networks, self.number, self.switches)
+        numbers = self.switches, self.links
+        return Lock(self.strides, self.units, self.hosts, self.cluster, networks, self.number, *numbers)
 
     def _network(self, match: re.Match[str], number: int) -> bool:
         """Take a line about a further network; whether it is one."""
@@ -226,7 +235,7 @@ class _Reader:
             )
 
     def _item(self, match: re.Match[str], number: int) -> None:
-        kind, key = (match[4], match[5]) if match[4] else (match[1], match[2])
+        kind, key = next((match[at], match[at + 1]) for at in (1, 4, 8) if match[at])
         if (first := self.lines.setdefault((kind, key), number)) != number:
             self._report(
                 "FAB0033",
@@ -240,6 +249,8 @@ class _Reader:
         elif kind == "switch":
             self.switches[key] = int(match[3])
             self._own((-1, self.switches[key]), kind, key, number)
+        elif kind == "link":
+            self._link(key, int(match[10]), number)
         elif kind == "unit":
             self.units[key] = int(match[3])
             self._own((self.units[key],), kind, key, number)
@@ -260,6 +271,18 @@ class _Reader:
             )
             return
         self.strides[name] = value
+
+    def _link(self, key: str, value: int, number: int) -> None:
+        """No two links of a party have one number."""
+        self.links[key] = value
+        party = key.partition("/")[0]
+        if (owner := self.numbers.setdefault((party, value), key)) != key:
+            self._report(
+                "FAB0034",
+                f"link '{clip(key)}' and link '{clip(owner)}' (line {self.lines['link', owner]}) share number {value}",
+                number,
+                "Delete the line of the one that is not deployed yet; the next build gives it a free number.",
+            )
 
     def _own(self, coordinate: tuple[int, ...], kind: str, key: str, number: int) -> None:
         """Two branches that both added something gave it the same coordinate."""

@@ -40,7 +40,9 @@ FILES = [
     ROOM / "back" / "hosts" / "facts.yaml",
     *(ROOM / "back" / "nos" / nos / "facts.yaml" for nos in sorted(BUILT_IN)),
 ]
-OF_REVIEWS = {"link[*]", "link[*] left", "interface[*]/port", "bgp/neighbor[*]/remote", "text"}
+OF_REVIEWS = {
+    "link[*]", "link[*] left", "interface[*]/port", "bgp/neighbor[*]/remote", "prefix_list[*]/entry[*]", "text",
+}  # fmt: skip
 """What only a comparison of two fabrics states."""
 
 

@@ -114,7 +114,7 @@ def test_two_links_share_no_subnet() -> None:
 def test_a_link_has_an_address_of_every_family() -> None:
     assert said(f"{{asn: 64999, links: [{LINK}]}}", "addressing: {family: dual}\n") == [
         "FAB2093 external.core.links[0] has no local6 address, and the fabric carries IPv6 | For example: local6: "
-        "2001:db8::/127"
+        "2001:db8::/127, or a `network6` of the party that its links are numbered from."
     ]
 
 
@@ -122,3 +122,21 @@ def test_infiniband_has_no_ways_out() -> None:
     text = "cluster: ib\nfabric: infiniband\ngpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 8}\n"
     text += f"tors: {{model: qm9700}}\nspines: {{model: qm9700}}\nexternal: {{core: {{links: [{LINK}]}}}}\n"
     assert [each for each in told(text) if "external" in each]
+
+
+NUMBERED = LINK.replace("local: 192.0.2.0/31, ", "")
+
+
+def test_a_network_of_links_is_nobody_elses_and_of_a_family_that_there_is() -> None:
+    assert "local" not in NUMBERED
+    assert said(f"{{asn: 64999, network: 192.0.2.0/24, links: [{NUMBERED}]}}") == []
+    assert said(f"{{asn: 64999, network: 10.0.0.0/24, links: [{NUMBERED}]}}")[0].startswith(
+        "FAB2094 external.core.network: 10.0.0.0/24 overlaps addressing.hosts 10.0.0.0/10"
+    )
+    assert said(f"{{asn: 64999, network: 192.0.2.1/24, links: [{NUMBERED}]}}")[0].startswith("FAB2031 ")
+    assert said(f"{{asn: 64999, network: 192.0.2.1/32, links: [{NUMBERED}]}}")[0].startswith(
+        "FAB2093 external.core.network: 192.0.2.1/32 has no two addresses for a link"
+    )
+    assert said(f"{{asn: 64999, network: 192.0.2.0/24, network6: '2001:db8::/64', links: [{NUMBERED}]}}") == [
+        "FAB2093 external.core.network6: the fabric carries no IPv6 | Remove it, or write `addressing: {family: dual}`."
+    ]
