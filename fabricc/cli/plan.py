@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
 
+_WAYS_OUT = ("party", "routed by", "at", "port", "own address", "far end", "Gb/s", "medium", "metres")
 _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", ("svg:-", "png:-")))
 """Programs that read SVG and write PNG, first choice first."""
 
@@ -295,13 +296,15 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     ports = []
     for switch in samples:
         used = [port for port in switch.ports if port.peer]
-        for way in ("host", "down", "up"):
+        for way in ("host", "down", "up", "external"):
             group = [port for port in used if port.direction.value == way]
             for speed in sorted({port.speed_gbps for port in group}):
                 number = sum(1 for port in group if port.speed_gbps == speed)
                 ports.append((switch.tier.value, switch.name, way, number, speed, number * speed))
     yield "Ports in use", ("tier", "for example", "towards", "ports", "Gb/s", "total Gb/s"), ports
     yield growth.cable_table(counts, fabric.cable_kinds)
+    if fabric.external.exits:
+        yield "Ways out", _WAYS_OUT, list(_ways_out(fabric))
     pools = [(name, str(pool)) for name, pool in fabric.addresses.pools().items()]
     yield "Addresses", ("pool", "prefix"), pools
     if found := out_of_band.summary_rows(fabric):
@@ -335,6 +338,16 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
         yield "Lossless profiles", head, [profiles[key] for key in sorted(profiles)]
     yield growth.room_table(rooms(fabric))
     yield growth.assumed_table(spec)
+
+
+def _ways_out(fabric: Fabric) -> Iterator[tuple[object, ...]]:
+    """A row for each link that leaves the fabric."""
+    for switch, exits in fabric.external.exits.items():
+        for port, (party, link) in exits.items():
+            own = ", ".join(address for address in (link.ipv4, link.ipv6) if address)
+            routed = f"AS {party.asn}" if party.asn is not None else "static"
+            far = f"{link.peer} {link.peer_port}"
+            yield party.name, routed, switch, port, own, far, link.speed_gbps, link.medium, link.cable_m
 
 
 def _kind(lossless: bool, strict: bool, weight: int) -> str:

@@ -92,7 +92,9 @@ def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnosti
 
 def _path(kind: str) -> KeyPath:
     """Where the spec has the cables of a kind."""
-    return ("management", "switches", "uplink") if kind.startswith("management") else ("cables", kind)
+    if kind.startswith("management"):
+        return "management", "switches", "uplink"
+    return ("external",) if kind == "external" else ("cables", kind)
 
 
 def _found(lack: Lack, medium: str) -> Sequence[Fit]:

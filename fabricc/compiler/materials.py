@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from fabricc.base.values import dataclass
 from fabricc.catalog.joining import fits, number_of, part_for, shortest
 from fabricc.catalog.model import Breakout
-from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, plugs
+from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, optics, plugs
 from fabricc.fabric import links, out_of_band
 from fabricc.fabric.naming import host_port_name
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import CableRow, Slot
     from fabricc.front.planning.figures import Ends
 
+OUTSIDE = "outside"
+"""Role of ends that others have: what is plugged in there is theirs to buy."""
 Line = TypeVar("Line", bound="Hashable")
 
 
@@ -86,7 +88,7 @@ class Materials:
         joints: every link in the order of the cabling plan.
         lacking: links that nothing joins, by what they have in common.
         torn: kind of link -> cages whose children need different modules.
-        outside: links that leave the fabric; what joins their ends is not known, as the far one is not.
+        outside: links of management switches to what is not in the plan; what joins their ends is not known.
     """
 
     bill: Counter[Item] = field(default_factory=Counter)
@@ -105,8 +107,8 @@ def materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
         (row, sides[row.a_device, row.a_port], sides[row.b_device, row.b_port]) for row in fabric.cables()
     ]
     wired += _management(fabric, found)
+    wired += _outside(fabric, protocol, sides)
     _join(wired, found)
-    found.outside += [way.link.cable for exits in fabric.external.exits.values() for way in exits.values()]
     return found
 
 
@@ -208,6 +210,41 @@ def port_end(model: SwitchModel, slot: Slot, protocol: str = "ethernet") -> End:
     return End(form, Breakout(slot.children, slot.speed_gbps, slot.lanes), model.vendor, protocol)
 
 
+def _outside(
+    fabric: Fabric, protocol: str, sides: Mapping[tuple[str, str], Side]
+) -> Iterator[tuple[CableRow, Side, Side]]:
+    """Links that leave the fabric, with both sides."""
+    external = fabric.external
+    for at in fabric.switch_ids() if external.exits else ():
+        switch = fabric.name(at)
+        model = fabric.tiers[at.tier].model
+        split = {
+            name: Side(
+                Plug(switch, str(slot.cage)),
+                slot.child - 1,
+                (port_end(model, slot, protocol),),
+                at.tier.value,
+            )
+            for each in external.splits.get(switch, {}).values()
+            for name, slot in zip(each.names, each.slots, strict=True)
+        }
+        for port, way in external.at(switch).items():
+            link, near = way.link, split.get(port) or sides[switch, port]
+            (end,) = near.ends
+            yield link.cable, near, Side(Plug(link.peer, link.peer_port), 0, _far_ends(end), OUTSIDE)
+
+
+def _far_ends(end: End) -> tuple[End, ...]:
+    """What a port outside may be, as nobody says: undivided in a cage like ours, or in another that has such ports."""
+    speed, lanes = end.use.speed_gbps, end.use.lanes
+    found = {end._replace(use=Breakout(1, speed, lanes)): None}
+    for module in optics().transceivers:
+        uses = [use for use in module.uses if (use.children, use.speed_gbps) == (1, speed)]
+        for use in (Breakout(1, speed, lanes), *uses):
+            found[end._replace(form_factor=module.form_factor, use=use)] = None
+    return tuple(found)
+
+
 def _first(ends: tuple[End, ...]) -> End | None:
     return ends[0] if ends else None
 
@@ -276,7 +313,7 @@ def _joint(
     row: CableRow, lower: Side, upper: Side, way: tuple[Fit, End, End], metres: int,
     found: Materials, counted: set[Hashable], inserted: dict[Plug, Item],
 ) -> Joint:  # fmt: skip
-    """What a link is made of; what it shares with other links is counted once."""
+    """What a link is made of; what it shares with other links is counted once, and a module outside is not ours."""
     fit, *ends = way
     head = upper if fit.split > 0 else lower
     if fit.cable is not None:
@@ -286,7 +323,7 @@ def _joint(
         return Joint(row, (None, None), cable)
     modules: list[Item | None] = []
     for side, end, module in zip((lower, upper), ends, (fit.near, fit.far), strict=True):
-        item = _module(module, end, metres, side.role) if module else None
+        item = _module(module, end, metres, side.role) if module and side.role != OUTSIDE else None
         modules.append(item)
         if item is None:
             continue

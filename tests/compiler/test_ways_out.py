@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from fabricc.back import hosts as host_files
+from fabricc.cli.plan import _tables
+from fabricc.compiler.bill import LABELS, bill_rows, label_rows
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.materials import materials
 from fabricc.compiler.tables import cabling_rows, switch_cables
 from fabricc.fabric.external import External
 from fabricc.fabric.links import layout
 from fabricc.operate.push.gates import _sessions
 from fabricc.review.diff.figures import _oversubscription
-from tests.outward import SPINE, TOR, fabric, switch
+from tests.outward import SPINE, TOR, compiled, fabric, spec_text, switch
 
 BUILT = fabric("frr")
 PLAIN = replace(BUILT, external=External())
@@ -61,3 +68,55 @@ def test_a_gate_does_not_wait_for_a_party_that_is_yet_to_be_set_up() -> None:
     assert _sessions(spine, before, now, (), ()) == []
     lost = _sessions(spine, {"sessions": {**up, "192.0.2.1": [True, 2]}}, now, (), ())
     assert lost == ["the session to core-1 (192.0.2.1) is down"]
+
+
+def test_the_bill_has_our_module_and_the_cable_of_every_link_and_nothing_of_the_far_end() -> None:
+    more = materials(BUILT).bill - materials(PLAIN).bill
+    counted = {(item.item, item.role, item.length_m): number for item, number in more.items()}
+    assert counted == {
+        ("transceiver", "spine", ""): 2,
+        ("fibre", "external", 40): 2,
+        ("cable", "external", 2): 1,
+    }
+    assert not materials(PLAIN).bill - materials(BUILT).bill
+    spared = {row[1]: row[7] for row in bill_rows(materials(BUILT), Fraction(1, 2)) if row[1] == "external"}
+    assert spared == {"external": 1}
+
+
+def test_both_ends_of_such_a_link_are_labelled_and_the_far_one_has_no_module_of_ours() -> None:
+    labels = {
+        (row[2], row[3]): dict(zip(LABELS, row, strict=True)) for row in label_rows(materials(BUILT), {})
+    }
+    near, far = labels[SPINE, "swp32"], labels["core-1", "et-0/0/1"]
+    assert near["module"]
+    assert not far["module"]
+    assert near["cable_title"] == far["cable_title"] != ""
+    assert len(labels) == 2 * (len(list(BUILT.cables())) + 3)
+
+
+def test_a_divided_cage_takes_one_module_for_all_its_links() -> None:
+    link = "{at: spine01a, port: %s, speed_gbps: 100, peer: fw-%d, peer_port: e1, local: 192.0.2.%d/31}"
+    links = [link % (f"swp31s{child}", child, 32 + 2 * child) for child in range(2)]
+    text = spec_text("frr") + "  wall:\n    links:\n" + "".join(f"      - {each}\n" for each in links)
+    with TemporaryDirectory() as folder:
+        Path(folder, "cluster.yaml").write_text(text)
+        found = compile_spec(Path(folder, "cluster.yaml"), gaps=False)
+    more = materials(found.fabric).bill - materials(BUILT).bill
+    assert {(item.item, item.role): number for item, number in more.items()} == {
+        ("transceiver", "spine"): 1,
+        ("fibre", "external"): 1,
+    }
+
+
+def test_a_plan_lists_them_among_the_ports_in_use() -> None:
+    tables = {title: rows for title, _, rows in _tables(BUILT, compiled("frr").spec)}
+    ways = [row[:4] for row in tables["Ways out"]]
+    assert ways == [
+        ("dc-core", "AS 64999", SPINE, "swp32"),
+        ("dc-core", "AS 64999", "spine02a", "swp32"),
+        ("filer", "static", TOR, "swp32"),
+    ]
+    outward = [row for row in tables["Ports in use"] if row[2] == "external"]
+    assert outward == [(tier, name, "external", 1, 400, 400) for tier, name in
+                       (("tor", TOR), ("spine", SPINE), ("spine", "spine02a"))]  # fmt: skip
+    assert "Ways out" not in {title for title, *_ in _tables(PLAIN, compiled("frr").spec)}

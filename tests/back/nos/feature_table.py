@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back import nos as back_ends
+from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.gaps import unexpressed
 
@@ -43,6 +44,21 @@ BASE: dict[str, Any] = {
     "congestion": {"profile": "pfc-only"},
     "management": {"users": [{"name": "netops", "ssh_key": KEY}]},
 }
+WAY_OUT = {
+    "asn": 64999,
+    "password": {"secret": "core"},
+    "links": [
+        {
+            "at": "spine01a",
+            "port": "LAST",
+            "speed_gbps": 0,
+            "peer": "core-1",
+            "peer_port": "1",
+            "local": "192.0.2.0/31",
+        }
+    ],
+}
+"""A party with a link at the last cage of a spine, whatever the system calls it, at the speed that it has undivided."""
 FEATURES: dict[str, dict[str, Any]] = {
     "IPv6 links": {"addressing": {"family": "ipv6"}},
     "dual stack": {"addressing": {"family": "dual"}},
@@ -69,6 +85,8 @@ FEATURES: dict[str, dict[str, Any]] = {
     "a flowlet pause": {"load_balancing": {"mode": "flowlet", "flowlet_idle_us": 100}},
     "per-packet load balancing": {"load_balancing": {"mode": "packet"}},
     "hashing of RoCE queue pairs": {"load_balancing": {"queue_pairs": True}},
+    "a way out by BGP with a password, `trust_dscp`": {"external": {"core": {**WAY_OUT, "trust_dscp": True}}},
+    "a way out whose packets are marked": {"external": {"core": WAY_OUT}},
     "access networks of management": {"management": {"access": ["172.16.9.0/24"]}},
     "TACACS+": {"management": {"tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}}}},
     "SNMP": {"management": {"snmp": {"community": {"secret": "snmp"}}}},
@@ -80,15 +98,24 @@ Told = frozenset[tuple[str, str, bool]]
 def fabric_of(nos: str, model: str, feature: dict[str, Any]) -> Fabric:
     """The two-tier fabric of one unit that asks for the feature and little else."""
     tier = {"model": model, "nos": nos}
-    spec = {**BASE, "tors": tier, "spines": tier, **feature}
+    spec = {**BASE, "tors": tier, "spines": {**tier, "reserved_ports": 4}, **feature}
     spec["management"] = {**BASE["management"], **feature.get("management", {})}
     with TemporaryDirectory() as folder:
         path = Path(folder) / "cluster.yaml"
-        path.write_text(json.dumps(spec))
+        path.write_text(json.dumps(spec).replace('"LAST", "speed_gbps": 0', last_port(nos, model)))
         front = compile_spec(path, gaps=False)
     if front.fabric is None:
         raise AssertionError((nos, feature, front.diagnostics))
     return front.fabric
+
+
+def last_port(nos: str, model: str) -> str:
+    """The last cage of a model, undivided, as keys of a link: port and speed."""
+    switch = load_catalog()[0].switches[model]
+    group = max((group for group in switch.cages if group.fabric), key=lambda each: each.first)
+    speed = next(each.speed_gbps for each in group.breakouts if each.children == 1)
+    name = back_ends.load(nos).port_name(switch, group.first + group.count - 1, 1, 1)
+    return f'"{name}", "speed_gbps": {speed}'
 
 
 def told(fabric: Fabric, release: str) -> Told:
