@@ -7,18 +7,20 @@ that the lab runs what is deployed and not what was meant.
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
+from fabricc.operate.lab import outside
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.kernel import IPV6
+from fabricc.operate.lab.node import HOST_QUIET, Node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts
@@ -31,34 +33,7 @@ MANAGEMENT_PORT = "eth0"
 _RULE = re.compile(r"interface\[([^\]]+)\]/rule\[([^\]]+)\]")
 _ROUTE = re.compile(r"interface\[([^\]]+)\]/route\[([^\]]+)\]")
 _KERNEL = re.compile(r"(?:kernel|sysctl)\[([^\]]+)\]")
-_HOST_QUIET = {
-    "net.ipv4.ip_forward": 0,
-    "net.ipv6.conf.default.accept_dad": 0,
-    "net.ipv6.conf.all.accept_dad": 0,
-    "net.ipv6.conf.default.router_solicitations": 0,
-}
-"""A namespace's own settings on top: no waiting for duplicate addresses, no forwarding by hosts."""
-_SWITCH_QUIET = {name: value for name, value in _HOST_QUIET.items() if "forward" not in name}
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One device of the lab.
-
-    Attributes:
-        kernel: kernel settings inside its namespace.
-        commands: `ip` commands inside its namespace, in order, once its ports exist.
-        files: what a switch boots from; empty for a host.
-        management: address of a switch's management port.
-        speeds: port -> planned Gb/s, of a switch.
-    """
-
-    name: str
-    kernel: Mapping[str, int]
-    commands: tuple[str, ...]
-    files: Mapping[str, str]
-    management: str = ""
-    speeds: Mapping[str, int] = field(default_factory=dict)
+_SWITCH_QUIET = {name: value for name, value in HOST_QUIET.items() if "forward" not in name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +41,8 @@ class Blueprint:
     """The whole lab.
 
     Attributes:
-        cables: from the cabling plan, lower end first.
+        outside: the boxes of outside parties.
+        cables: from the cabling plan, lower end first, and those that leave the fabric.
         gateways: addresses of the gateways of management networks, with prefix length.
     """
 
@@ -75,16 +51,22 @@ class Blueprint:
     hosts: tuple[Node, ...]
     cables: tuple[CableRow, ...]
     gateways: tuple[str, ...]
+    outside: tuple[Node, ...] = ()
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Switches, then hosts."""
-        return self.switches + self.hosts
+        """Switches, then hosts, then outside parties."""
+        return self.switches + self.hosts + self.outside
+
+    @property
+    def booted(self) -> tuple[Node, ...]:
+        """Those that run FRR."""
+        return self.switches + tuple(node for node in self.outside if node.files)
 
 
 def blueprint(fabric: Fabric) -> Blueprint:
     """The lab of a fabric whose switches all run FRR."""
-    cables = tuple(fabric.cables())
+    cables = (*fabric.cables(), *outside.cables(fabric))
     used: dict[str, set[str]] = {}
     for cable in cables:
         used.setdefault(cable.a_device, set()).add(cable.a_port)
@@ -96,6 +78,7 @@ def blueprint(fabric: Fabric) -> Blueprint:
         hosts=tuple(host_node(fabric.host(at)) for at in fabric.host_ids()),
         cables=cables,
         gateways=tuple(dict.fromkeys(_gateway(switch) for switch in switches)),
+        outside=tuple(outside.nodes(fabric, switches)),
     )
 
 
@@ -192,7 +175,7 @@ def host_node(host: Host) -> Node:
             commands.append(f"route add {found[2]} {value} dev {found[1]}")
         elif found := _RULE.fullmatch(path):
             commands.append(f"{IPV6 if ':' in found[2] else ''}rule add from {found[2]} {value}")
-    return Node(host.name, _kernel(facts) | _HOST_QUIET, tuple(commands), {})
+    return Node(host.name, _kernel(facts) | HOST_QUIET, tuple(commands), {})
 
 
 def _host_prefix(text: str) -> str:

@@ -68,6 +68,7 @@ def plan_step(before: Network, spec: Path, units: int | None) -> Step:
         units=units,
         switches=tuple(node.name for node in plan.switches),
         hosts=tuple(node.name for node in plan.hosts),
+        outside=tuple(node.name for node in plan.outside),
         cables=lifecycle.cable_ends(plan.cables),
         differences=source.differences,
     )
@@ -80,8 +81,9 @@ def plan_step(before: Network, spec: Path, units: int | None) -> Step:
 
 
 def _require_growth(old: state.Record, new: state.Record) -> None:
-    gone = sorted({*old.switches, *old.hosts} - {*new.switches, *new.hosts})
-    moved = sorted(set(old.cables) - set(new.cables))
+    gone = sorted({*old.switches, *old.hosts, *old.outside} - {*new.switches, *new.hosts, *new.outside})
+    more = {cable for cable in set(new.cables) - set(old.cables) if cable[2] in old.outside}
+    moved = sorted(set(old.cables) - set(new.cables) | more)
     if old.cluster != new.cluster or gone or moved:
         what = gone[:1] or [" ".join(cable) for cable in moved[:1]] or [new.cluster]
         raise LabError(
@@ -129,7 +131,7 @@ def cable(step: Step) -> None:
 def _join(step: Step) -> None:
     """Wire and boot what is new, then reload what is old and changes."""
     lab, old = step.after.lab, step.before.lab.record
-    known = {*old.switches, *old.hosts}
+    known = {*old.switches, *old.hosts, *old.outside}
     nodes = [node for node in step.plan.nodes if node.name not in known]
     had = set(old.cables)
     cables = [

@@ -10,6 +10,7 @@ from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
+from fabricc.fabric.external import Exit, External, Split
 from fabricc.fabric.fabric import DeviceChange, TierPlan
 from fabricc.fabric.model import TierName
 from fabricc.operate.lab.slicing import sampled, sliced
@@ -140,7 +141,28 @@ def _through_frr(fabric: Fabric, release: str, differences: list[str]) -> Fabric
         port_names=_frr_names(fabric),
         routing=replace(fabric.routing, maximum_paths=min(paths, MULTIPATH_LIMIT)),
         changes={name: _change(fabric, name, change) for name, change in fabric.changes.items()},
+        external=_renamed(fabric),
     )
+
+
+def _renamed(fabric: Fabric) -> External:
+    """The ways out by FRR's port names."""
+    external, exits, splits = fabric.external, dict[str, dict[str, Exit]](), dict[str, dict[int, Split]]()
+    frr, new = back_ends.load(FRR).port_name, _frr_names(fabric)
+    for at in fabric.switch_ids() if external.exits else ():
+        switch, model = fabric.name(at), fabric.tiers[at.tier].model
+        if not external.at(switch):
+            continue
+        names = dict(zip(links.port_names(fabric, at), new[FRR, links.layout_key(fabric, at)], strict=True))
+        splits[switch] = {}
+        for cage, split in external.splits.get(switch, {}).items():
+            fresh = tuple(frr(model, slot.cage, slot.child, slot.children) for slot in split.slots)
+            names |= dict(zip(split.names, fresh, strict=True))
+            splits[switch][cage] = split._replace(names=fresh)
+        exits[switch] = {}
+        for port, way in external.at(switch).items():
+            exits[switch][names[port]] = way._replace(link=replace(way.link, port=names[port]))
+    return replace(external, exits=exits, splits=splits)
 
 
 def _layouts(fabric: Fabric) -> Mapping[str, tuple[TierName, PortLayout]]:

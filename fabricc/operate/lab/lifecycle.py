@@ -121,7 +121,7 @@ def up(
             if ssh:
                 logins.prepare(lab, plan.switches)
             _supervise(folder)
-            boot(lab, plan.switches, progress)
+            boot(lab, plan.booted, progress)
             if ssh:
                 logins.tell_speeds(lab, plan.switches, ends(plan.cables))
         except BaseException:
@@ -146,6 +146,7 @@ def _record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> state
         frr=frr,
         sample=source.sample,
         lldp=lldp.installed(),
+        outside=tuple(node.name for node in plan.outside),
     )
 
 

@@ -19,7 +19,7 @@ from fabricc.operate.lab.failure import LabError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.operate.lab.blueprint import Node
+    from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.running import Lab
 
 FOLDER = "ssh"

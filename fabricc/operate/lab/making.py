@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fabricc.fabric.shape import CableRow
-    from fabricc.operate.lab.blueprint import Blueprint, Node
+    from fabricc.operate.lab.blueprint import Blueprint
+    from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.running import Lab
 
     Progress = Callable[[str, int, int], None]
@@ -61,7 +62,7 @@ def wire(
         f"link add name {c.a_port} netns {name(c.a_device)} type veth peer name {c.b_port} netns {name(c.b_device)}"
         for c in cables
     )
-    switches = {node.name: management_port(node.name) for node in nodes if node.files}
+    switches = {node.name: management_port(node.name) for node in nodes if node in plan.switches}
     kernel.ip_batch(
         f"link add name {port} netns {bridge} type veth peer name {MANAGEMENT_PORT} netns {name(switch)}"
         for switch, port in switches.items()
@@ -115,7 +116,7 @@ def _furnish(lab: Lab, node: Node) -> None:
         "vtysh.conf": "service integrated-vtysh-config\n",
         "overlay.conf": "".join(f"{line}\n" for line in lab.record.overlay),
     }
-    if lab.record.lldp:
+    if lab.record.lldp and node.name in lab.record.switches:
         files["lldp.conf"] = node.files.get("lldpd.conf", _LLDP_PORTS) + _LLDP_PACE
     for name, text in files.items():
         file = box / "etc" / "frr" / name

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
@@ -74,18 +75,42 @@ class Prediction:
         return count
 
 
-def predict(switches: Iterable[Switch], down: frozenset[End] = frozenset()) -> Prediction:
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What answers at the far end of a port that leads outside.
+
+    Attributes:
+        node: its name.
+        asn: of its routers; None where routes to it are static.
+        prefixes: what leads there.
+    """
+
+    node: str
+    asn: int | None
+    prefixes: tuple[Network, ...]
+
+
+def predict(
+    switches: Iterable[Switch],
+    down: frozenset[End] = frozenset(),
+    outside: Mapping[End, Outside] = MappingProxyType({}),
+) -> Prediction:
     """What a network of these switches comes to while some link ends are down.
 
     Args:
         switches: the whole network, as planned; a drained switch's policy already says so.
         down: link ends without light; a link is up only when neither of its ends is listed.
+        outside: what answers at ports that lead outside; elsewhere nobody does.
     """
     known = {switch.name: switch for switch in switches}
     live = {name: _live_ports(switch, down) for name, switch in known.items()}
     adjacencies = [one for switch in known.values() for one in _adjacencies(switch, known, live)]
-    tables = _solve(known, live, adjacencies)
-    prediction = Prediction({}, _sessions(known, live))
+    beyond = {
+        name: {port: found for (at, port), found in outside.items() if at == name and port in live[name]}
+        for name in known
+    }
+    tables = _solve(known, live, adjacencies, beyond)
+    prediction = Prediction({}, _sessions(known, live, beyond))
     for name, switch in known.items():
         prediction.cut |= {
             (port.peer.device, port.peer.port)
@@ -95,11 +120,15 @@ def predict(switches: Iterable[Switch], down: frozenset[End] = frozenset()) -> P
         chosen = {
             str(prefix): _best(routes)[: switch.bgp.maximum_paths]
             for prefix, routes in tables[name].items()
-            if prefix not in _originated(switch, live[name])
+            if prefix not in _own(switch, live[name], beyond[name])
         }
         prediction.widths[name] = {prefix: len(routes) for prefix, routes in chosen.items()}
         prediction.following[name] = {
             prefix: tuple(sorted({route.sender for route in routes})) for prefix, routes in chosen.items()
+        } | {
+            str(prefix): (party.node,)
+            for party in beyond[name].values()
+            for prefix in (party.prefixes if party.asn is None else ())
         }
     return prediction
 
@@ -114,10 +143,16 @@ def _is_up(name: str, port: Port, down: frozenset[End]) -> bool:
     return (name, port.name) not in down and (port.peer.device, port.peer.port) not in down
 
 
-def _sessions(known: Mapping[str, Switch], live: Mapping[str, set[str]]) -> dict[str, dict[str, bool]]:
+Beyond: TypeAlias = "Mapping[str, Mapping[str, Outside]]"
+
+
+def _sessions(
+    known: Mapping[str, Switch], live: Mapping[str, set[str]], beyond: Beyond
+) -> dict[str, dict[str, bool]]:
     return {
         name: {
-            session.remote or session.port: session.port in live[name] and session.peer in known
+            session.remote or session.port: session.port in live[name]
+            and (session.peer in known or session.port in beyond[name])
             for session in switch.bgp.sessions
         }
         for name, switch in known.items()
@@ -159,18 +194,49 @@ def _originated(switch: Switch, live: set[str]) -> set[Network]:
     return own | {each for each in aggregates if any(address in each for address in below)}
 
 
+def _own(switch: Switch, live: set[str], beyond: Mapping[str, Outside]) -> dict[Network, Route]:
+    """What a switch announces by itself: its own, and what static routes lead to, as its policy marks that."""
+    found = {prefix: Route((), frozenset(), 100, switch.name, "") for prefix in _originated(switch, live)}
+    for party in beyond.values():
+        for prefix in party.prefixes if party.asn is None else ():
+            route = applied(switch.bgp, "STATIC", prefix, Route((), frozenset(), 100, party.node, ""))
+            if route is not None:
+                found[prefix] = route
+    return found
+
+
+def _from_outside(switch: Switch, beyond: Mapping[str, Outside]) -> Table:
+    """What a switch hears from outside parties, as its policy lets it in."""
+    groups = {group.name: group for group in switch.bgp.groups}
+    table: Table = defaultdict(list)
+    for session in switch.bgp.sessions:
+        party = beyond.get(session.port)
+        if party is None or party.asn is None:
+            continue
+        for prefix in party.prefixes:
+            if prefix.version not in _families(switch, session):
+                continue
+            heard = Route((party.asn,), frozenset(), 100, party.node, "")
+            if (taken := applied(switch.bgp, groups[session.group].import_map, prefix, heard)) is not None:
+                table[prefix].append(taken)
+    return table
+
+
 Table = dict[Network, list[Route]]
 
 
 def _solve(
-    known: Mapping[str, Switch], live: Mapping[str, set[str]], adjacencies: Iterable[Adjacency]
+    known: Mapping[str, Switch],
+    live: Mapping[str, set[str]],
+    adjacencies: Iterable[Adjacency],
+    beyond: Beyond,
 ) -> dict[str, Table]:
     """Exchange routes until nothing changes; a policy without valleys settles within twice the tiers."""
     heard: dict[str, list[Adjacency]] = defaultdict(list)
     for adjacency in adjacencies:
         heard[adjacency.receiver].append(adjacency)
     tables: dict[str, Table] = {
-        name: {prefix: [Route((), frozenset(), 100, name, "")] for prefix in _originated(switch, live[name])}
+        name: {prefix: [route] for prefix, route in _own(switch, live[name], beyond[name]).items()}
         for name, switch in known.items()
     }
     for _ in range(2 * len(known) + 2):
@@ -178,8 +244,9 @@ def _solve(
         changed = False
         for name, switch in known.items():
             fresh = _heard(switch, heard[name], announced)
-            for prefix in _originated(switch, live[name]):
-                fresh[prefix] = tables[name][prefix]
+            for prefix, routes in _from_outside(switch, beyond[name]).items():
+                fresh[prefix] = [*routes, *fresh.get(prefix, ())]
+            fresh |= {prefix: [route] for prefix, route in _own(switch, live[name], beyond[name]).items()}
             changed |= fresh != tables[name]
             tables[name] = fresh
         if not changed:

@@ -103,7 +103,7 @@ class Lab:
     @property
     def nodes(self) -> tuple[str, ...]:
         """Names of switches and hosts."""
-        return self.record.switches + self.record.hosts
+        return self.record.switches + self.record.hosts + self.record.outside
 
     def run(
         self, node: str, command: Sequence[str], limit_s: float = 120

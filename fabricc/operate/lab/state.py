@@ -39,6 +39,7 @@ class Record:
         boot_s: seconds until the planned state was reached; None before.
         lldp: whether the switches run lldpd.
         ssh: whether they can be logged in to.
+        outside: names of the boxes of outside parties.
     """
 
     cluster: str
@@ -57,6 +58,7 @@ class Record:
     lldp: bool = False
     network: str | None = None
     ssh: bool = False
+    outside: tuple[str, ...] = ()
 
     def namespace(self, node: str) -> str:
         """Name of a node's network namespace."""
@@ -65,7 +67,9 @@ class Record:
     @property
     def namespaces(self) -> list[str]:
         """Every namespace of the lab."""
-        return [self.namespace(node) for node in (*self.switches, *self.hosts, MANAGEMENT_NODE)]
+        return [
+            self.namespace(node) for node in (*self.switches, *self.hosts, *self.outside, MANAGEMENT_NODE)
+        ]
 
 
 def prefix_for(cluster: str, state: Path) -> str:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.model import TierName
-from fabricc.operate.lab import lldp, observe, probes
+from fabricc.operate.lab import lldp, observe, outside, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
 from fabricc.operate.lab.predict import predict
+from fabricc.operate.lab.routes import bgp_widths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,7 +51,7 @@ class Network:
 
     def predict(self, down: frozenset[End] = frozenset()) -> Prediction:
         """What it must come to while some link ends are down."""
-        return predict(self.switches, down)
+        return predict(self.switches, down, outside.answers(self.fabric))
 
     def miswired(self) -> frozenset[End]:
         """Ports whose cable leads elsewhere than the plan says."""
@@ -87,6 +88,7 @@ def compare_steady(network: Network, trial: Trial, *, quick: bool = False) -> No
     compare_sessions(network, prediction, trial.check(STEADY, "BGP sessions", "exactly these, Established"))
     compare_widths(network, prediction, trial, STEADY)
     compare_reach(network, prediction, trial, STEADY)
+    compare_outside(network, prediction, trial)
     compare_policy_routes(network, trial)
     compare_mtu(network, prediction, trial)
 
@@ -140,6 +142,8 @@ def compare_sessions(network: Network, prediction: Prediction, check: Check) -> 
 def compare_widths(network: Network, prediction: Prediction, trial: Trial, group: str) -> None:
     """Next hops in every kernel, by tier of the switch and class of the prefix."""
     classes, tiers = prefix_classes(network.switches), {s.name: s.tier.value for s in network.switches}
+    beyond = outside.answers(network.fabric).values()
+    classes |= {str(prefix): "prefix outside" for found in beyond for prefix in found.prefixes}
     checks: dict[tuple[str, str, int], Check] = {}
     wrong = {
         (switch, prefix): seen
@@ -189,6 +193,46 @@ def compare_reach(network: Network, prediction: Prediction, trial: Trial, group:
             source.add(found.source, f"{names}: from another address")
             interface.add(found.interface, f"{names}: on another port")
             tos.add(found.tos, f"{names}: marked otherwise")
+
+
+def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> None:
+    """Between hosts and the prefixes that lead outside, both ways; and what outside parties hear of the fabric."""
+    far = outside.endpoints(network.fabric)
+    if far:
+        rails = network.rails()
+        there = range(len(rails), len(rails) + len(far))
+        both = [*rails, *far]
+        wanted = [
+            pair
+            for out in there
+            for rail in range(len(rails))
+            if rails[rail].version == both[out].version
+            for hops in [prediction.hops(rails[rail], both[out])]
+            for pair in (probes.Pair(rail, out, hops), probes.Pair(out, rail, hops))
+        ]
+        heard = probes.exchange(network.lab, both, wanted, network.marks())
+        ways = {
+            inward: trial.check(
+                STEADY, "outside to host" if inward else "host to outside", "who reaches whom"
+            )
+            for inward in (False, True)
+        }
+        for number, pair in enumerate(wanted):
+            names = f"{both[pair.sender].address} to {both[pair.receiver].address}"
+            arrived = number in heard
+            way = ways[pair.sender in there]
+            way.add(arrived == (pair.hops is not None), f"{names}: {'arrived' if arrived else 'lost'}")
+    aggregates = {prefix for switch in network.switches for prefix in switch.bgp.aggregates}
+    for party in outside.links_of(network.fabric):
+        if party.asn is not None:
+            check = trial.check(STEADY, "prefixes that outside parties hear", "aggregates alone")
+            name = outside.name_of(party)
+            seen = bgp_widths(network.lab.record.namespace(name)).keys()
+            for prefix in sorted(seen | aggregates):
+                check.add(
+                    prefix in seen and prefix in aggregates,
+                    f"{name}: {prefix} is {'not one' if prefix in seen else 'missing'}",
+                )
 
 
 def compare_policy_routes(network: Network, trial: Trial) -> None:

@@ -17,8 +17,8 @@ from fabricc.operate.lab.kernel import IPV6
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.operate.lab.blueprint import Node
     from fabricc.operate.lab.export.devices import Emulated, Topology
+    from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.predict import End
 
 _MACHINE_WIDE = ".neigh.default.gc_thresh"  # not a setting of a namespace: Docker could not write it

@@ -1,0 +1,39 @@
+"""A device of a lab, as text says what it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOST_QUIET = {
+    "net.ipv4.ip_forward": 0,
+    "net.ipv6.conf.default.accept_dad": 0,
+    "net.ipv6.conf.all.accept_dad": 0,
+    "net.ipv6.conf.default.router_solicitations": 0,
+}
+"""A namespace's own settings on top: no waiting for duplicate addresses, no forwarding by hosts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One device of the lab.
+
+    Attributes:
+        kernel: kernel settings inside its namespace.
+        commands: `ip` commands inside its namespace, in order, once its ports exist.
+        files: what a switch boots from; empty for a host.
+        management: address of a switch's management port.
+        speeds: port -> planned Gb/s, of a switch.
+    """
+
+    name: str
+    kernel: Mapping[str, int]
+    commands: tuple[str, ...]
+    files: Mapping[str, str]
+    management: str = ""
+    speeds: Mapping[str, int] = field(default_factory=dict)
