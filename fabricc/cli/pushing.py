@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from fabricc.cli import logins, output
 from fabricc.compiler import accepted
-from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.access import NAME, Access, Login
 from fabricc.operate.devices.inventory import export
 from fabricc.operate.push import confirming, journal, report, start, trying
 from fabricc.operate.push.built_tree import read_source
@@ -43,7 +43,7 @@ def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, c
         inventory_out: folder for the inventory of another tool.
         chosen: the other options by their parameters' names.
     """
-    setting = _setting(chosen, needs_access=mode != "status")
+    setting = _setting(chosen, mode)
     if inventory_out is not None:
         return _export(setting, inventory_out)
     if mode == "status":
@@ -55,11 +55,13 @@ def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, c
     return _carry_out(setting, mode, rollback)
 
 
-def _setting(chosen: dict[str, Any], *, needs_access: bool) -> Setting:
+def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     digest = chosen["tree_digest"].lower().removeprefix("sha256:")
     source = read_source(chosen["tree"], chosen["spec"], digest=digest, network=chosen["network"])
     asked = chosen | {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
-    access = logins.access(source.spec, chosen["access_file"]) if needs_access else Access(Login())
+    absent = chosen["access_file"] is None and not (source.spec.parent / NAME).exists()
+    unasked = mode == "status" or (mode == "plan" and absent)
+    access = Access(Login()) if unasked else logins.access(source.spec, chosen["access_file"])
     path = chosen["journal"] or journal.default_path(_journal_name(source.fabric))
     return Setting(
         source,
@@ -69,6 +71,7 @@ def _setting(chosen: dict[str, Any], *, needs_access: bool) -> Setting:
         only=chosen["only"],
         stated=_stated(),
         vouched=bool(digest),
+        login_known=not unasked,
         consents=frozenset(chosen["allow_lockout"]),
     )
 

@@ -226,6 +226,7 @@ TITLES: dict[str, str] = {
     "FAB3218": "A name that a management switch has",
     "FAB3250": "A network with fewer addresses than its links need",
     "FAB3251": "An external link with addresses that another has by the lock",
+    "FAB3252": "Waves planned without a login",
     "FAB3270": "Columns that an export of a NetBox lacks",
     "FAB3271": "Lists that an export of a NetBox lacks",
     "FAB3272": "A host block for a switch without hosts",

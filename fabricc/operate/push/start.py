@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import readings, running
 from fabricc.operate.push import confirming, lockout
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.push.executor import Asked, Files
@@ -48,6 +48,7 @@ class Setting:
         stated: names of the options that were asked for, which a resumed run takes in place of its own.
         vouched: whether the tree's digest was named, so that nothing else need prove it.
         consents: accounts that the push may lock out.
+        login_known: whether an access file says how to log in; waves alone are planned without one.
     """
 
     source: BuiltTree
@@ -60,6 +61,7 @@ class Setting:
     stated: frozenset[str] = frozenset()
     vouched: bool = False
     consents: frozenset[str] = frozenset()
+    login_known: bool = True
 
     @property
     def names(self) -> list[str]:
@@ -122,12 +124,23 @@ def require(setting: Setting, names: Sequence[str], *, back: bool = False) -> tu
     confirming.require(setting, names)
     if not setting.vouched:
         prove(setting.source, names)
+    if not setting.login_known:
+        return (_UNJUDGED,)
     return () if back else lockout.require(setting, names)
 
 
 def _tell(setting: Setting, findings: Sequence[Diagnostic]) -> None:
     for one in findings:
         setting.teller.say(f"{one.severity.value}[{one.code}]: {one.message}")
+
+
+_UNJUDGED = Diagnostic(
+    "FAB3252",
+    Severity.NOTE,
+    "no access file says how to log in: whether the login outlives the push is not judged",
+    None,
+    "Name one with --access, or write it beside the spec, before the push itself.",
+)
 
 
 @contextmanager

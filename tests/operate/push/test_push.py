@@ -257,3 +257,16 @@ def test_what_becomes_of_drained_switches_is_told_in_the_plan(
     monkeypatch.delattr(sys.modules["napalm_simulated"].SimulatedDriver, "arm_guard")
     for mode in ("--dry-run", "--plan"):
         assert "stays so until --resume or --rollback" in network.push("--adopt", mode, status=0).stdout
+
+
+def test_waves_are_shown_without_an_access_file_and_nothing_else_starts(network: Network) -> None:
+    access = network.spec.parent / "fabricc-access.yaml"
+    with_access = network.push("--adopt", "--plan", status=0)
+    access.rename(access.with_suffix(".away"))
+    without = network.push("--adopt", "--plan", status=0)
+    assert without.stdout == with_access.stdout != ""
+    assert "FAB3252" in without.stderr
+    assert "FAB3252" not in with_access.stderr
+    for other in (("--adopt",), ("--adopt", "--dry-run")):
+        assert "FAB9101" in network.push(*other, status=1).stderr
+    assert "FAB9101" in network.push("--plan", "--access", "/nowhere", status=1).stderr
