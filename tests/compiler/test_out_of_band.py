@@ -361,7 +361,7 @@ def grown(text: dict[str, Any], step: str) -> dict[str, Any]:
     elif step == "units":
         groups["own"]["hosts"] += 5
     elif step == "beside":
-        login = {"name": "login", "model": "cpu-1x100", "hosts": 1, "hosts_per_unit": 2, "beside": "own"}
+        login = {"name": "login", "model": "cpu-1x100", "hosts": 1, "hosts_per_unit": 4, "beside": "own"}
         groups.setdefault("login", login)["hosts"] += 1
     elif step == "group":
         groups.setdefault("more", {"name": "more", "model": "dgx-h100", "hosts": 0, "hosts_per_unit": 4})
