@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from functools import lru_cache
 from hashlib import sha256
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
@@ -21,14 +22,16 @@ from fabricc.fabric.links import layout
 from fabricc.fabric.model import Direction
 from fabricc.proof import Finding
 from fabricc.proof.invariants import Survey
+from fabricc.proof.invariants.view import in_network
 from fabricc.proof.links import End, host_end, switch_end
 from fabricc.proof.placing import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.fabric.fabric import DeviceId, Fabric
-    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.facts import Reading, Value
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import PortLayout
     from fabricc.tree.patch import Patch
@@ -184,19 +187,48 @@ def _host_ends(host: Host, reading: Reading) -> Iterator[End]:
     facts = reading.facts
     for port in host.ports:
         prefix = f"interface[{port.name}]/"
-        pairs = []
+        pairs, subnets = [], []
         for family, prefixes in (("ipv4", host.fabric_prefixes4), ("ipv6", host.fabric_prefixes6)):
             address = facts.get(prefix + family)
+            if address is not None and (subnet := _shared_subnet(str(address))):
+                vias = {_gateway(facts.get(f"{prefix}route[{each}]")) for each in prefixes} - {""}
+                subnets.append(_gateways_in(subnet, vias))
+                continue
             route = facts.get(f"{prefix}route[{prefixes[0]}]") if prefixes else None
             if address is not None and route is not None:
-                pairs.append((str(address), str(route).removeprefix("via ").partition(" ")[0]))
+                pairs.append((str(address), _gateway(route)))
         mtu = facts.get(prefix + "mtu", 0)
         pfc = facts.get(prefix + "pfc")
         place = reading.lines.get(prefix + "ipv4") or reading.lines.get(prefix + "ipv6") or ("", 0)
         yield host_end(
-            host.name, port.name, (port.peer.device, port.peer.port), pairs,
+            host.name, port.name, (port.peer.device, port.peer.port), pairs, subnets,
             mtu if isinstance(mtu, int) else 0, "" if pfc is None else str(pfc) or "none", place,
         )  # fmt: skip
+
+
+def _shared_subnet(address: str) -> IPv4Network | IPv6Network | None:
+    """The subnet of a host's address where it is not that of a link of two; None also for what is no address."""
+    if address.endswith(("/31", "/127")):
+        return None
+    try:
+        network = ip_interface(address).network
+    except ValueError:
+        return None
+    return network if network.num_addresses > 2 else None
+
+
+def _gateways_in(subnet: IPv4Network | IPv6Network, vias: set[str]) -> str:
+    """The gateways of a host in a subnet with its prefix length: the first address where it says none."""
+    far = [via for via in vias if not in_network(via, subnet)]
+    if far:
+        return f"{', '.join(sorted(far))} beyond {subnet}"
+    return f"{','.join(sorted(vias)) or subnet[1]}/{subnet.prefixlen}"
+
+
+def _gateway(route: Value | None) -> str:
+    """The next hop of a route; "" without one."""
+    text = "" if route is None else str(route)
+    return text.removeprefix("via ").partition(" ")[0] if text.startswith("via ") else ""
 
 
 def _below(folder: str, wrong: Iterator[Finding]) -> Iterator[Finding]:

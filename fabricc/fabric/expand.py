@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import shared
 from fabricc.fabric import links
+from fabricc.fabric.evpn import Vtep
 from fabricc.fabric.external import family_of, static_routes
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Services, Switch, TierName
 from fabricc.fabric.naming import switch_name
 from fabricc.fabric.queue_pairs import queue_pairs
 from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Session, Spreading, Transport
-from fabricc.fabric.routing_policy import INSIDE, Outside, policy, prefix_lists
+from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, policy, prefix_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +63,15 @@ def switch(fabric: Fabric, at: SwitchId) -> Switch:
         load_balancing=fabric.load_balancing,
         overlays=tuple(each.overlay for each in fabric.overlays if each.covers(name, at.tier, nos)),
         static_routes=static_routes(exits, addresses, fabric.aggregate_bits()) if exits else (),
+        vtep=_vtep(fabric, at) if fabric.evpn and at.tier is TierName.TOR else None,
     )
+
+
+def _vtep(fabric: Fabric, at: SwitchId) -> Vtep:
+    plan = fabric.evpn
+    assert plan is not None
+    source = _loopback(fabric, at, fabric.addresses.loopbacks4)
+    return Vtep(source, plan.segments, plan.vrfs, plan.anycast_mac, plan.mtu)
 
 
 def _outward(
@@ -134,7 +143,8 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     names = links.port_names(fabric, at)
     used = {link.slot: link for link in links.links(fabric, at)}
     reserved = set(layout.down[len(layout.down) - layout.reserved :]) if layout.reserved else set()
-    key, mtu, profiles = links.layout_key(fabric, at), fabric.switch_mtu, fabric.profiles
+    key, mtu, profiles, evpn = links.layout_key(fabric, at), fabric.switch_mtu, fabric.profiles, fabric.evpn
+    groups = _host_groups(fabric, at) if evpn else {}
     unused, to_host = Direction.UNUSED, links.HOST
     ports: list[Port] = []
     sessions: list[Session] = []
@@ -149,10 +159,21 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
         profile = profiles[key, speed, cable_m].name if profiles else None
         cable = (Peer(peer, far), cable_m, medium)
         own = (local4 and f"{local4}/31", local6 and f"{local6}/127")
+        if evpn and way is to_host:
+            vlan = evpn.segment(groups[peer]).vlan
+            ports.append(Port(*place, way, not shut, evpn.mtu, *cable, profile=profile, segment=vlan))
+            continue
         ports.append(Port(*place, way, not shut, mtu, *cable, *own, unnumbered, profile))
         if way is not to_host:
             _add_sessions(sessions, name, link)
     return tuple(ports), tuple(sessions)
+
+
+def _host_groups(fabric: Fabric, at: SwitchId) -> dict[str, int]:
+    """Hosts of a ToR -> their groups."""
+    if at.tier is not TierName.TOR:
+        return {}
+    return {unit.hosts[slot]: unit.group for unit, slots, _ in links.served(fabric, at) for slot in slots}
 
 
 def _add_sessions(sessions: list[Session], port: str, link: Link) -> None:
@@ -204,6 +225,7 @@ def _bgp(
         connected=_connected_lists(fabric, at),
         own=own,
         outside=outside,
+        evpn=fabric.evpn is not None,
     )
     groups = []
     if at.tier is not TierName.TOR:
@@ -216,6 +238,8 @@ def _bgp(
     if above:
         limit = _raised(plan.limit_from_above, bool(outside.accepted), fabric)
         groups.append(PeerGroup("UPSTREAM", "FROM-UPSTREAM", "TO-UPSTREAM", limit))
+    if fabric.evpn:
+        groups = [replace(group, evpn=EVPN_MAPS[group.name]) for group in groups]
     outsiders = {exit_.outsider.group: exit_.outsider for exit_ in exits.values()}
     for name in outside.parties:
         party = outsiders[name]
@@ -236,6 +260,7 @@ def _bgp(
         community_lists=rules.community_lists,
         route_maps=rules.route_maps,
         static_map="STATIC" if outside.static else None,
+        evpn_transit=fabric.evpn is not None and at.tier is not TierName.TOR,
     )
 
 
@@ -279,10 +304,12 @@ def _families(fabric: Fabric) -> Iterator[tuple[int, int, Pool, Pool]]:
 
 
 def _fabric_lists(fabric: Fabric) -> tuple[PrefixList, ...]:
+    """What all switches originate; hosts of segments are behind VTEPs, and no part of the underlay."""
     bits = fabric.aggregate_bits()
     rules = []
     for version, full, hosts, loopbacks in _families(fabric):
-        rules.append((version, PrefixRule(str(hosts), full - bits, full - bits)))
+        if not fabric.evpn:
+            rules.append((version, PrefixRule(str(hosts), full - bits, full - bits)))
         rules.append((version, PrefixRule(str(loopbacks), full, full)))
     return prefix_lists("FABRIC", rules)
 
@@ -311,7 +338,12 @@ def _own(fabric: Fabric, at: SwitchId) -> tuple[tuple[PrefixList, ...], tuple[st
 
 
 def _aggregates(fabric: Fabric, at: SwitchId, hosts: Pool) -> Iterator[str]:
-    """The blocks of the host links of a ToR: one for its unit, and one for each unit beside it that it serves."""
+    """The blocks of the host links of a ToR: one for its unit, and one for each unit beside it that it serves.
+
+    None where hosts are in segments: their subnets are not its own.
+    """
+    if fabric.evpn:
+        return
     for unit, _, _ in links.served(fabric, at):
         block = links.host_blocks(fabric, at, unit.coordinate)[hosts.version == 6]
         yield hosts.prefix(block, fabric.aggregate_bits())
@@ -329,7 +361,8 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     """One host, everything decided."""
     shape, addresses, unit = fabric.shape, fabric.addresses, fabric.units[coordinate]
     model, layout = fabric.host_models[unit.group], fabric.tor_layouts[unit.group]
-    attached, outward = fabric.attachments[unit.group], fabric.external.prefixes
+    attached, outward, evpn = fabric.attachments[unit.group], fabric.external.prefixes, fabric.evpn
+    segment = evpn.segment(unit.group) if evpn else None
     prefix, first_table = model.nic.rdma_prefix, 100 + 1000 * fabric.number
     of_set, _ = attached.seat(slot)
     ports = []
@@ -344,8 +377,8 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
                     link.peer_port, rail, nic_port, f"{prefix}_{link.peer_port.replace('rail', 'r')}",
                     model.pci[nic] if model.pci else "", layout.slots[link.slot].speed_gbps, fabric.host_mtu,
                     link.cable_m, link.medium, Peer(far.name, far.ports[link.slot]),
-                    link.remote4 and f"{link.remote4}/31", link.local4,
-                    link.remote6 and f"{link.remote6}/127", link.local6,
+                    *_ends(link.remote4, segment.subnet4 if segment else None, link.local4),
+                    *_ends(link.remote6, segment.subnet6 if segment else None, link.local6),
                     first_table + rail * attached.nic_ports + nic_port,
                     tor.plane % shape.fabrics,
                     100 + rail * attached.nic_ports + nic_port if fabric.network else None, on_nic,
@@ -361,8 +394,8 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         rail_isolated=shape.rails_apart,
         ports=tuple(ports),
         classes=fabric.qos[f"tor{fabric.units[unit.home].group}"].classes,
-        fabric_prefixes4=(str(addresses.hosts4),) if addresses.hosts4 else (),
-        fabric_prefixes6=(str(addresses.hosts6),) if addresses.hosts6 else (),
+        fabric_prefixes4=evpn.reached(unit.group, 4) if evpn else _whole(addresses.hosts4),
+        fabric_prefixes6=evpn.reached(unit.group, 6) if evpn else _whole(addresses.hosts6),
         outside4=outward(4) if addresses.hosts4 else (),
         outside6=outward(6) if addresses.hosts6 else (),
         recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
@@ -376,6 +409,19 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         rack=fabric.racks.get(name, ""),
         domain=fabric.domain(unit, name),
     )
+
+
+def _ends(own: str | None, subnet: Pool | None, tor: str | None) -> tuple[str | None, str | None]:
+    """A host's address with the prefix length, and its gateway's: that of the segment, or the ToR's on their link."""
+    if own is None:
+        return None, None
+    if subnet:
+        return f"{own}/{subnet.length}", subnet.address(1)
+    return f"{own}/{127 if ':' in own else 31}", tor
+
+
+def _whole(pool: Pool | None) -> tuple[str, ...]:
+    return (str(pool),) if pool else ()
 
 
 def tor_cables(fabric: Fabric, tor: SwitchId) -> Iterator[CableRow]:

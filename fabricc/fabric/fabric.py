@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import AsnBlock, Pool
+    from fabricc.fabric.evpn import Evpn
     from fabricc.fabric.links import FarEnd
     from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.model import Host, Overlay, Services, Switch
@@ -149,6 +150,7 @@ class Fabric:
         racks: host -> rack that it stands in, where racks have no ToR of theirs.
         domain_groups: host groups each rack of which is one NVLink domain.
         external: the ways out.
+        evpn: the segments of its hosts; None where each link to a host is routed.
         given: names, ASNs and addresses from outside, in the place of computed ones.
         out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
@@ -186,6 +188,7 @@ class Fabric:
     racks: Mapping[str, str] = field(default_factory=dict)
     domain_groups: frozenset[int] = frozenset()
     external: External = field(default_factory=External)
+    evpn: Evpn | None = None
     given: Identities = field(default_factory=Identities)
     out_of_band: OutOfBand = field(default_factory=OutOfBand)
     far_ends: dict[tuple[int, ...], FarEnd] = field(

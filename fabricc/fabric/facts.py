@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
+from fabricc.fabric.evpn import route_target
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths
 from fabricc.fabric.routing import OPTIONS, Spreading, Transport
@@ -140,6 +141,7 @@ SETTINGS = {
     "bgp/redistribute_static": "static routes taken into BGP",
     "bgp/neighbor[": "passwords of BGP sessions",
     "interface[": "marking of what arrives from outside",
+    "evpn/": "EVPN-VXLAN",
     "trimming/": "packet trimming",
     "link_retry": "link-layer retry",
 }
@@ -157,7 +159,7 @@ def setting_facts(switch: Switch) -> Facts:
     _balancing_facts(facts, switch.load_balancing)
     untrusted = [port.name for port in switch.ports if not port.trusted]
     marked = {port_paths(name)["set_dscp"]: switch.qos.default.data_dscp for name in untrusted}
-    return facts | option_facts(switch.bgp) | outward_facts(switch) | marked
+    return facts | option_facts(switch.bgp) | outward_facts(switch) | marked | evpn_facts(switch)
 
 
 def option_facts(bgp: Bgp) -> Facts:
@@ -175,6 +177,42 @@ def outward_facts(switch: Switch) -> Facts:
         if password := passwords.get(session.group):
             key = neighbor_key(session.transport, session.remote, session.port)
             facts[f"bgp/neighbor[{key}]/secret"] = password
+    return facts
+
+
+def evpn_facts(switch: Switch) -> Facts:
+    """The facts of `setting_facts` that are of segments and of the routes between VTEPs."""
+    facts: Facts = {}
+    for session, group in switch.bgp.evpn_sessions:
+        prefix = f"evpn/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
+        assert group.evpn is not None
+        facts[prefix + "import"], facts[prefix + "export"] = group.evpn
+        if switch.bgp.evpn_transit:
+            facts[prefix + "next_hop"] = "unchanged"
+    if switch.bgp.evpn_transit:
+        facts["evpn/route_targets"] = "all"
+    if (vtep := switch.vtep) is None:
+        return facts
+    facts["evpn/source"] = vtep.source
+    facts["evpn/anycast_mac"] = vtep.anycast_mac
+    for segment in vtep.segments:
+        prefix = f"evpn/segment[{segment.vlan}]/"
+        facts[prefix + "name"] = segment.name
+        facts[prefix + "vni"] = segment.vni
+        facts[prefix + "vrf"] = segment.vrf
+        facts[prefix + "distinguisher"] = vtep.distinguisher(segment.vlan)
+        facts[prefix + "route_target"] = route_target(segment.vni)
+        facts[prefix + "mtu"] = vtep.mtu
+        for family, gateway in (("ipv4", segment.gateway4), ("ipv6", segment.gateway6)):
+            if gateway:
+                facts[prefix + family] = gateway
+    for vrf in vtep.vrfs:
+        prefix = f"evpn/vrf[{vrf.name}]/"
+        facts[prefix + "vlan"] = vrf.vlan
+        facts[prefix + "vni"] = vrf.vni
+        facts[prefix + "distinguisher"] = vtep.distinguisher(vrf.vlan)
+        facts[prefix + "route_target"] = route_target(vrf.vni)
+    facts |= {f"evpn/port[{port.name}]": port.segment for port in switch.ports if port.segment is not None}
     return facts
 
 

@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import addresses as adr
+from fabricc.fabric import evpn
 from fabricc.fabric.given import NOTHING, Ends
 from fabricc.fabric.model import Direction, TierName
 from fabricc.fabric.naming import host_port_name, switch_name
@@ -30,7 +31,8 @@ class Link(NamedTuple):
 
     Attributes:
         slot: index of the local port in the switch's layout.
-        local4, local6: own address; remote4, remote6: the peer's; the prefix of both is a /31 or /127.
+        local4, local6: own address; remote4, remote6: the peer's; the prefix of both is a /31 or /127. A port of a
+            segment has none of its own, and the host's has the prefix of the segment's subnet.
         peer_asn: 0 for a host.
     """
 
@@ -177,6 +179,7 @@ def host_links(
     down, per_tor, first = fabric.tor_layouts[unit.group].down, attached.rails_per_tor, attached.first_port
     block4, block6 = host_blocks(fabric, tor, unit.coordinate)
     hosts4, hosts6, given = addresses.hosts4, addresses.hosts6, fabric.given.hosts.get(tor)
+    segment = fabric.evpn.segment(unit.group) if fabric.evpn else None
     usual = _usual_cable(fabric, "host")
     nics = [
         (rail % per_tor, host_port_name(attached.nic_ports, rail, tor.nic_port, fabric.network))
@@ -186,10 +189,16 @@ def host_links(
         host, (_, number_) = names[slot], attached.seat(slot)
         for rail, nic in nics:
             position = down[first + number_ * per_tor + rail]
-            offset = adr.in_block(strides, number_, rail)
-            own4, own6 = given.get(position, COMPUTED) if given else COMPUTED
-            tor4, host4 = own4 or (hosts4.pair(offset + block4) if hosts4 else (None, None))
-            tor6, host6 = own6 or (hosts6.pair(offset + block6) if hosts6 else (None, None))
+            if segment:
+                offset = evpn.host_offset(strides, unit.coordinate, tor.index, tor.nic_port, number_, rail)
+                tor4 = tor6 = None
+                host4 = segment.subnet4.address(offset) if segment.subnet4 else None
+                host6 = segment.subnet6.address(offset) if segment.subnet6 else None
+            else:
+                offset = adr.in_block(strides, number_, rail)
+                own4, own6 = given.get(position, COMPUTED) if given else COMPUTED
+                tor4, host4 = own4 or (hosts4.pair(offset + block4) if hosts4 else (None, None))
+                tor6, host6 = own6 or (hosts6.pair(offset + block6) if hosts6 else (None, None))
             yield Link(
                 position, HOST, "host", host, nic, 0,
                 *(usual or _cable(fabric, "host", (tor, position))),

@@ -14,6 +14,7 @@ from fabricc.fabric.routing import LoadBalancing
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
+    from fabricc.fabric.evpn import Vtep
     from fabricc.fabric.qos import SwitchQos, TrafficClass
     from fabricc.fabric.routing import Bgp, StaticRoute
 
@@ -58,6 +59,7 @@ class Port:
         unnumbered: True when the link runs on IPv6 link-local addresses (RFC 8950).
         reserved: True for a port that the spec keeps free for the user: unused and shut, but not to be planned over.
         trusted: packets that arrive are classified by their DSCP; else they are in the default class and get its DSCP.
+        segment: VLAN that the port is an access port of; None for a routed one.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Port:
     profile: str | None = None
     reserved: bool = False
     trusted: bool = True
+    segment: int | None = None
 
     @property
     def description(self) -> str:
@@ -170,6 +173,7 @@ class Switch:
         loopback4, loopback6: addresses without prefix length (/32, /128); None when the family is absent.
         ports: every fabric cage's ports in panel order, the unused ones too; last those that a cage has more of
             because external links split it.
+        vtep: its segments with EVPN-VXLAN; None without, and above ToRs.
     """
 
     name: str
@@ -191,6 +195,7 @@ class Switch:
     load_balancing: LoadBalancing = LoadBalancing()
     overlays: tuple[Overlay, ...] = ()
     static_routes: tuple[StaticRoute, ...] = ()
+    vtep: Vtep | None = None
 
     @property
     def tier_index(self) -> int:
@@ -208,7 +213,8 @@ class HostPort:
             GPUs these tell the ToR alone.
         rdma: RDMA device name.
         pci: PCI address of the NIC or "" where the platform does not fix it.
-        ipv4, gateway4, ipv6, gateway6: None when the family is absent; addresses with prefix length.
+        ipv4, gateway4, ipv6, gateway6: None when the family is absent; addresses with prefix length, of a link or of a
+            segment that other hosts share.
         table: routing table of this port; its rules have priority 1000 plus the table's offset from 100.
         plane: of the host's `planes`, the one that the port is in.
         metric: of its routes in the main table, which sockets take that bind no address; None for no such routes.

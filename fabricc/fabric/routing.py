@@ -44,6 +44,8 @@ class PeerGroup:
     Attributes:
         maximum_prefixes: per address family; more from one neighbour takes the session down.
         password: a reference to a secret (TCP MD5, RFC 2385); None without.
+        evpn: (import, export) route maps of EVPN routes; None where the sessions carry none. Their number has no limit:
+            whoever sends frames with many addresses would end the sessions of his ToR.
     """
 
     name: str
@@ -51,6 +53,7 @@ class PeerGroup:
     export_map: str
     maximum_prefixes: int
     password: str | None = None
+    evpn: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,11 @@ class Session:
     remote_asn: int
     local: str | None
     remote: str | None
+
+    @property
+    def carries_evpn(self) -> bool:
+        """Whether EVPN routes, where its group has any, go over it: one session of a link suffices."""
+        return self.transport is not Transport.IPV6
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +174,7 @@ class Bgp(BgpSettings):
         redistribute_map: route map for connected routes taken into BGP.
         aggregates: prefixes announced in place of their more specifics, only where no other device has these.
         static_map: route map for static routes taken into BGP; None where none are.
+        evpn_transit: passes EVPN routes of others on: keeps their next hops, and those that it imports nowhere.
     """
 
     asn: int
@@ -182,6 +191,15 @@ class Bgp(BgpSettings):
     community_lists: tuple[CommunityList, ...]
     route_maps: tuple[RouteMap, ...]
     static_map: str | None = None
+    evpn_transit: bool = False
+
+    @property
+    def evpn_sessions(self) -> tuple[tuple[Session, PeerGroup], ...]:
+        """The sessions that carry EVPN routes, each with its group."""
+        groups = {group.name: group for group in self.groups if group.evpn}
+        return tuple(
+            (each, groups[each.group]) for each in self.sessions if each.group in groups and each.carries_evpn
+        )
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -7,6 +7,9 @@ them, marked, and carried by every switch; a ToR with a way out marks what comes
 only what it has from outside itself. Outside parties get the aggregates of ToRs and nothing else: no host routes, no
 links, and nothing that came from another of them. A route with the graceful-shutdown community gets
 local preference 0 (RFC 8326), and a drained switch attaches that community to all it announces.
+
+EVPN routes have maps of their own by the same rule: a switch with others above it marks what comes from there and
+never sends it up again. So a ToR announces what it has itself, whatever the ASN scheme.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import Clause, CommunityList, PrefixList, PrefixRule, RouteMap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 GRACEFUL_SHUTDOWN = "65535:0"
 """The well-known community GRACEFUL_SHUTDOWN (RFC 8326 section 5, IANA)."""
@@ -70,6 +73,7 @@ def policy(
     connected: Sequence[PrefixList],
     own: Sequence[PrefixList],
     outside: Outside = INSIDE,
+    evpn: bool = False,
 ) -> RoutePolicy:
     """The policy of a switch.
 
@@ -81,6 +85,7 @@ def policy(
         connected: per family, the connected routes it takes into BGP.
         own: per family, what a ToR announces; empty above.
         outside: what it does about routes from outside.
+        evpn: whether its sessions carry EVPN routes.
     """
     shut = GRACEFUL_SHUTDOWN if drained else None
     middle = has_upstream and (tier is TierName.SPINE or outside.to_above)
@@ -97,10 +102,12 @@ def policy(
         maps.append(RouteMap("FROM-DOWNSTREAM", tuple(_imports(below, None))))
         maps.append(RouteMap("TO-DOWNSTREAM", tuple(_permits(everything, 10, shut))))
     maps += _outward(outside, shut)
+    if evpn:
+        maps += _evpn_maps(has_upstream, tier is not TierName.TOR, shut)
     communities = [CommunityList("GRACEFUL-SHUTDOWN", GRACEFUL_SHUTDOWN)]
     if outside.parties:
         communities.insert(0, CommunityList("FROM-OUTSIDE", FROM_OUTSIDE))
-    if middle:
+    if middle or (evpn and has_upstream):
         communities.insert(0, CommunityList("FROM-ABOVE", FROM_ABOVE))
     taken = [each for lists in outside.parties.values() for each in lists]
     beyond = (*outside.accepted, *outside.static, *taken, *(outside.aggregates if outside.parties else ()))
@@ -108,6 +115,30 @@ def policy(
     return RoutePolicy(
         tuple(lists), tuple(communities), tuple(sorted(maps, key=lambda route_map: route_map.name))
     )
+
+
+EVPN_MAPS = {
+    direction: (f"EVPN-FROM-{direction}", f"EVPN-TO-{direction}") for direction in ("UPSTREAM", "DOWNSTREAM")
+}
+"""Peer group -> its maps of EVPN routes, in and out."""
+
+
+def _evpn_maps(above: bool, below: bool, shut: str | None) -> Iterator[RouteMap]:
+    """The maps of EVPN routes of a switch that has others above, below, or both."""
+    for direction, wanted, mark in (("UPSTREAM", above, FROM_ABOVE), ("DOWNSTREAM", below, None)):
+        if wanted:
+            imports, exports = EVPN_MAPS[direction]
+            yield RouteMap(
+                imports,
+                (
+                    Clause(
+                        10, True, community_list="GRACEFUL-SHUTDOWN", local_preference=0, add_community=mark
+                    ),
+                    Clause(20, True, add_community=mark),
+                ),
+            )
+            kept = (Clause(10, False, community_list="FROM-ABOVE"),) if mark else ()
+            yield RouteMap(exports, (*kept, Clause(20, True, add_community=shut)))
 
 
 def _outward(outside: Outside, shut: str | None) -> list[RouteMap]:

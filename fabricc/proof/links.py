@@ -114,6 +114,9 @@ def switch_end(
         addresses.append("unnumbered")
         session.append(_session(facts, first, port, "unnumbered"))
         neighbours.append(port)
+    if (vlan := facts.get(f"evpn/port[{port}]")) is not None:
+        gateways = (facts.get(f"evpn/segment[{vlan}]/{family}") for family, _ in _FAMILIES)
+        addresses += [str(gateway) for gateway in gateways if gateway is not None]
     if pfc is None:
         pfc = "none" if _STATES_QOS in facts else ""
     return End(
@@ -124,12 +127,16 @@ def switch_end(
 
 
 def host_end(
-    device: str, port: str, peer: tuple[str, str], pairs: Iterable[tuple[str, str]], mtu: int, pfc: str,
-    place: tuple[str, int],
+    device: str, port: str, peer: tuple[str, str], pairs: Iterable[tuple[str, str]], gateways: Iterable[str], mtu: int,
+    pfc: str, place: tuple[str, int],
 ) -> End:  # fmt: skip
-    """The end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first."""
+    """The end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first.
+
+    `gateways`: those of subnets that it shares with other hosts, each with the prefix length.
+    """
     first = (device, port) < peer
     addresses = [_ordered(first, address.partition("/")[0], gateway) for address, gateway in pairs]
+    addresses += gateways
     return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses), "", "", "", "", *place)
 
 

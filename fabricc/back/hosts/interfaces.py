@@ -11,6 +11,7 @@ from fabricc.back.hosts.words import (
     each_line,
     fill,
     marked,
+    on_link,
     own,
     pci_function,
     rule_priority,
@@ -89,6 +90,9 @@ def _state_port(facts: Facts, host: Host, port: HostPort) -> None:
         if gateway is None or not prefixes:
             continue
         for reached in prefixes:
+            if on_link(address, reached):
+                facts[f"{prefix}route[{reached}]"] = f"scope link table {port.table}"
+                continue
             facts[f"{prefix}route[{reached}]"] = f"via {gateway} table {port.table}"
             if port.metric is not None:
                 facts[f"{prefix}main_route[{reached}]"] = f"via {gateway} metric {port.metric}"

@@ -6,7 +6,7 @@ import re
 import uuid
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import decimal, rule_priority, settings, whose, word
+from fabricc.back.hosts.words import decimal, on_link, rule_priority, settings, whose, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,9 +50,11 @@ def _family(
     if gateway is None or not prefixes:
         return text
     for number, prefix in enumerate(prefixes, 1):
-        text += f"route{number}={prefix},{gateway}\nroute{number}_options=table={port.table}\n"
+        via = "" if on_link(address, prefix) else f",{gateway}"
+        text += f"route{number}={prefix}{via}\nroute{number}_options=table={port.table}\n"
     if port.metric is not None:
-        for number, prefix in enumerate(prefixes, len(prefixes) + 1):
+        far = [prefix for prefix in prefixes if not on_link(address, prefix)]
+        for number, prefix in enumerate(far, len(prefixes) + 1):
             text += f"route{number}={prefix},{gateway},{port.metric}\n"
     source = address.partition("/")[0]
     return text + f"routing-rule1=priority {rule_priority(port.table)} from {source} table {port.table}\n"
@@ -107,7 +109,9 @@ def read(reading: Reading, file: str, text: str) -> None:
             gateway, _, metric = gateway.partition(",")
             options = f"metric {metric}" if metric else stated.get(key + _OPTIONS, "").replace("=", " ")
             path = f"interface[{name}]/{'main_route' if metric else 'route'}[{to}]"
-            reading.put(path, f"via {gateway} {options}".rstrip(), file, number)
+            reading.put(
+                path, f"{f'via {gateway}' if gateway else 'scope link'} {options}".rstrip(), file, number
+            )
         elif name and (rules := _RULES.fullmatch(key)) and (rule := _RULE.fullmatch(value)):
             priority, source, table = rule.groups()
             source = source if "/" in source else f"{source}/{128 if rules[1] == 'ipv6' else 32}"

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import own, rule_priority, whose
+from fabricc.back.hosts.words import on_link, own, rule_priority, whose
 from fabricc.back.hosts.yaml_lines import flatten
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _SCALARS = {"mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional"}
 _LISTS = {"addresses", "link-local"}
 _GLOBAL = {"version", "renderer"}
 _GROUPS = {
-    "routes": ("route", "to", "via", "table", "metric"),
+    "routes": ("route", "to", "via", "scope", "table", "metric"),
     "routing-policy": ("rule", "from", "table", "priority"),
 }
 """Key -> kind of the fact that an item of its list states, what names it, and what it says."""
@@ -45,13 +45,14 @@ def text(host: Host) -> str:
     lines.append("  version: 2\n  renderer: networkd")
     if host.ports:
         lines.append("  ethernets:")
-    prefixes4 = [_quoted(prefix) for prefix in (*host.fabric_prefixes4, *host.outside4)]
-    prefixes6 = [_quoted(prefix) for prefix in (*host.fabric_prefixes6, *host.outside6)]
+    prefixes4 = [(prefix, _quoted(prefix)) for prefix in (*host.fabric_prefixes4, *host.outside4)]
+    prefixes6 = [(prefix, _quoted(prefix)) for prefix in (*host.fabric_prefixes6, *host.outside6)]
     lines += [_port_block(port, prefixes4, prefixes6) for port in host.ports]
     return "\n".join(lines) + "\n"
 
 
-def _port_block(port: HostPort, prefixes4: list[str], prefixes6: list[str]) -> str:
+def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: list[tuple[str, str]]) -> str:
+    """The block of a port; `prefixes4` and `prefixes6` are what is reached through it, also quoted."""
     block = (
         f"    {_key(port.name)}:\n      mtu: {port.mtu}\n      link-local: []\n"
         "      accept-ra: false\n      optional: true"
@@ -67,7 +68,10 @@ def _port_block(port: HostPort, prefixes4: list[str], prefixes6: list[str]) -> s
         if gateway is None or not prefixes:
             continue
         via = f"\n          via: {_quoted(gateway)}\n          table: {port.table}"
-        for prefix in prefixes:
+        for plain, prefix in prefixes:
+            if on_link(address, plain):
+                routes += f"\n        - to: {prefix}\n          scope: link\n          table: {port.table}"
+                continue
             routes += f"\n        - to: {prefix}{via}"
             if port.metric is not None:
                 main = f"\n          via: {_quoted(gateway)}\n          metric: {port.metric}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.base.installation import folder
@@ -64,6 +65,11 @@ def own(path: str, host: Host) -> str:
 def whose(host: Host) -> str:
     """Which ports of a host these are, for people."""
     return host.network.capitalize() if host.guest else "Back-end"
+
+
+def on_link(address: str, prefix: str) -> bool:
+    """Whether a port reaches a prefix without a gateway: its own subnet, of a segment that other hosts share."""
+    return not address.endswith(("/31", "/127")) and str(ip_interface(address).network) == prefix
 
 
 def rule_priority(table: int) -> int:

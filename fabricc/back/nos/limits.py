@@ -166,6 +166,17 @@ def watchdogs(switch: Switch) -> list[Watchdog]:
     return [switch.qos.watchdog] if switch.qos.watchdog else []
 
 
+def segments(reason: str, *, on_tors: bool = False) -> Limit:
+    """No segments, or, `on_tors`, none where hosts are: switches above pass EVPN routes on."""
+    return Limit(
+        "FAB5830",
+        setting="evpn/",
+        asked=(lambda switch: switch.vtep is not None) if on_tors else None,
+        reason=reason,
+        remedy="leave the network routed, or take a system that has segments, by `fabricc docs evpn`",
+    )
+
+
 def managed_over_ipv6(switch: Switch) -> list[Management]:
     """How the switch is managed, where that is over IPv6."""
     return [switch.management] if ":" in switch.management.address else []

@@ -231,6 +231,20 @@ TITLES: dict[str, str] = {
     "FAB3271": "Lists that an export of a NetBox lacks",
     "FAB3272": "A host block for a switch without hosts",
     "FAB3273": "A host block of another length",
+    # Segments with EVPN-VXLAN.
+    "FAB3300": "A lossless class beside segments",
+    "FAB3301": "Segments without IPv4 below them",
+    "FAB3302": "Ways out beside segments",
+    "FAB3303": "Segments without spines",
+    "FAB3304": "No room for VXLAN in the MTU",
+    "FAB3305": "A subnet of a segment that something else has",
+    "FAB3306": "A segment without a VRF, or a VRF without one",
+    "FAB3307": "A VLAN of two segments",
+    "FAB3308": "An IPv6 subnet in an IPv4 fabric",
+    "FAB3309": "Hosts in no segment, or in two",
+    "FAB3310": "Segments across planes",
+    "FAB3311": "A subnet too small for its hosts",
+    "FAB3330": "Segments in a lab",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",
@@ -407,6 +421,8 @@ TITLES: dict[str, str] = {
     "FAB5723": "Packets cannot be trimmed so",
     "FAB5724": "Link-layer retry cannot be expressed",
     "FAB5725": "Code points from outside cannot be changed",
+    # EVPN-VXLAN.
+    "FAB5830": "EVPN-VXLAN cannot be expressed",
     # InfiniBand.
     "FAB5801": "A section or key that has no meaning on InfiniBand",
     "FAB5802": "An InfiniBand section in a spec of another fabric",
@@ -477,6 +493,7 @@ TITLES: dict[str, str] = {
     "FAB6219": "MTU along the path",
     "FAB6220": "Closure",
     "FAB6221": "Ways out of the fabric",
+    "FAB6340": "Segments",
     # The check of an InfiniBand subnet, and its simulation.
     "FAB6301": "InfiniBand: a file is missing or not understood",
     "FAB6302": "InfiniBand: topology not as planned",

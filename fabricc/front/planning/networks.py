@@ -17,6 +17,7 @@ from fabricc.fabric.fabric import HostId
 from fabricc.front.planning.external import shared_ends
 from fabricc.front.planning.models import suggestion
 from fabricc.front.spec.document import dotted
+from fabricc.front.spec.evpn import SECTION, subnets
 from fabricc.front.spec.external import Taken, own_networks
 from fabricc.front.spec.networks import hosts_of
 from fabricc.front.spec.pools import free_pool
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog
+    from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
 
@@ -100,7 +102,7 @@ def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator
 def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     blocks = []
     for index, fabric in enumerate(fabrics):
-        for name, pool in fabric.addresses.pools().items():
+        for name, pool in _pools(fabric).items():
             if fabric.addresses.numbered or not name.startswith("links"):
                 blocks.append((pool.version, pool.first, -pool.length, index, name, pool))
     blocks.sort(key=lambda block: block[:5])
@@ -110,8 +112,8 @@ def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Itera
         if version == reach[0] and first <= reach[1] and index != reach[2]:
             later, other = ((index, name), reach[2:]) if index > reach[2] else (reach[2:], (index, name))
             spec, path = specs[later[0]], _path(later[1])
-            mine, theirs = (IPNetwork(str(fabrics[at].addresses.pools()[key])) for at, key in (later, other))
-            taken = [IPNetwork(str(each)) for every in fabrics for each in every.addresses.pools().values()]
+            mine, theirs = (IPNetwork(str(_pools(fabrics[at])[key])) for at, key in (later, other))
+            taken = [IPNetwork(str(each)) for every in fabrics for each in _pools(every).values()]
             yield spec.error(
                 "FAB3100",
                 f"{dotted(path)} {mine} of network '{fabrics[later[0]].network}' overlaps "
@@ -152,8 +154,16 @@ def _given_links(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Ite
                     yield Diagnostic(code, Severity.ERROR, told, row.positions[column], help_)
 
 
+def _pools(fabric: Fabric) -> dict[str, Pool]:
+    """The pools of a fabric by name, see `AddressPlan.pools`, and the subnets of its segments by their paths."""
+    evpn = {".".join(map(str, path)): pool for path, pool in subnets(fabric.evpn)} if fabric.evpn else {}
+    return fabric.addresses.pools() | evpn
+
+
 def _path(name: str) -> KeyPath:
-    """Where a spec has the pool of a name, see `AddressPlan.pools`."""
+    """Where a spec has the pool of a name."""
+    if name.startswith(SECTION):
+        return tuple(name.split("."))
     if name.startswith("management.networks["):
         return "management", "networks", int(name[20:-1]), "network"
     return ("management", "network") if name == "management" else ("addressing", name.removesuffix("4"))

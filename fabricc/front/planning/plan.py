@@ -24,6 +24,7 @@ from fabricc.front.planning.beside import beside_pins, refuse_unplaced
 from fabricc.front.planning.border import border_units, with_border, with_leaves
 from fabricc.front.planning.changes import changes
 from fabricc.front.planning.counts import count_findings
+from fabricc.front.planning.evpn import with_segments
 from fabricc.front.planning.external import external
 from fabricc.front.planning.identities import given_bits, given_devices, given_links
 from fabricc.front.planning.media import media_findings
@@ -323,7 +324,8 @@ def _assemble(
     findings.extend(ratio_findings(spec, fabric))
     findings.extend(resilience_findings(spec, fabric))
     changed = given_links(spec, changes(spec, fabric, naming, findings), findings)
-    return quality(spec, external(spec, changed, naming, findings, planner), findings)
+    routed = external(spec, changed, naming, findings, planner)
+    return quality(spec, with_segments(spec, routed, findings), findings)
 
 
 def _port_names(

@@ -35,6 +35,7 @@ MEANINGLESS = {
     "management": ("switches take their settings from the subnet manager", ""),
     "overlays": ("no switch has a file of its own", ""),
     "identities": ("a subnet has neither ASNs nor loopbacks", ""),
+    "evpn": ("partitions keep tenants apart", "See `infiniband.partitions`."),
     "external": ("a subnet ends at its routers, and fabricc plans none", ""),
 }
 """Sections of Ethernet fabrics -> why they mean nothing here, and what does."""

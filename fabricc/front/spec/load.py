@@ -19,6 +19,7 @@ from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
 from fabricc.front.spec.defaults import Assumptions, filled
 from fabricc.front.spec.document import Findings
+from fabricc.front.spec.evpn import build_evpn, check_subnets
 from fabricc.front.spec.external import build_external, own_networks
 from fabricc.front.spec.gpus import build_gpus, check_classes
 from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
@@ -281,6 +282,9 @@ def _assembled(
         own = own_networks(addressing, management, spines="spines" in raw)
         base, mtu = routing.asn_base, fit["mtu"]["switch"]
         external = build_external(fit["external"], addressing.family, own, base, mtu, findings)
+    evpn = build_evpn(fit["evpn"], fit, findings) if "evpn" in fit and infiniband is None else None
+    if evpn is not None and addressing and management:
+        check_subnets(evpn, own_networks(addressing, management, spines="spines" in raw), findings)
     needed = {"cluster", "tors", "mtu", "overrides", "buffers"}
     if unfit or needed - fit.keys() or not (gpus and addressing and management and routing and cables):
         return None, accept
@@ -316,6 +320,7 @@ def _assembled(
         infiniband=infiniband,
         overlays=tuple(_overlay(each) for each in fit.get("overlays", ())),
         external=external,
+        evpn=evpn,
         identities=dict(fit.get("identities", {})),
         positions=document.positions,
         assumptions=assumptions.in_schema_order(),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import CableKind
     from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.model import Services
+    from fabricc.front.spec.evpn import EvpnWish
     from fabricc.front.spec.infiniband import Infiniband
 
 
@@ -405,6 +406,7 @@ class ClusterSpec:
         networks: name -> spec of each further network of the same hosts, whose hosts `hosts_of` names.
         headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
         infiniband: the subnet with `fabric: infiniband`, when all that is of Ethernet has no meaning; else None.
+        evpn: segments of the hosts, or None for routed links to them.
         identities: files of tables of identities, `devices`, `links` and `management`; what they give is in the next
             four.
         given_racks: device -> rack that it stands in.
@@ -437,6 +439,7 @@ class ClusterSpec:
     network: Network | None = None
     networks: Mapping[str, ClusterSpec] = field(default_factory=dict)
     external: tuple[Outsider, ...] = ()
+    evpn: EvpnWish | None = None
     identities: Mapping[str, str] = field(default_factory=dict)
     given_devices: tuple[DeviceRow, ...] = ()
     given_links: tuple[LinkRow, ...] = ()

@@ -34,7 +34,7 @@ PER_HOST = 8  # a BMC, the host's own port and three DPUs
 def build_addressing(raw: Mapping[str, Any], findings: Findings, *, spines: bool) -> Addressing | None:
     """The pools as values; None when one is no network. `spines`: whether there are any."""
     pools = {
-        pool: _network(raw[pool], ("addressing", pool), findings)
+        pool: network_of(raw[pool], ("addressing", pool), findings)
         for pool in IPV4_POOLS + IPV6_POOLS
         if pool in raw
     }
@@ -90,7 +90,7 @@ def build_management(
     everywhere = not of_switches or any(("management", k) in written for k in ("network", "gateway"))
     network = gateway = None
     if everywhere:
-        network = _network(raw["network"], ("management", "network"), findings)
+        network = network_of(raw["network"], ("management", "network"), findings)
         gateway = network and _gateway(raw, network, ("management",), findings, assumptions)
     else:
         assumptions.forget("management", "network")
@@ -135,7 +135,7 @@ def build_networks(
     found: list[ManagementNetwork] = []
     for index, each in enumerate(raw):
         path = ("management", "networks", index)
-        network = _network(each["network"], (*path, "network"), findings)
+        network = network_of(each["network"], (*path, "network"), findings)
         if network is None:
             continue
         length, tier = each.get("prefix_length", network.prefixlen), _tier(each["tier"])
@@ -222,7 +222,8 @@ def _networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
     return tuple(IPNetwork(text) for text in texts)
 
 
-def _network(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
+def network_of(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
+    """A network that interfaces can have addresses of; None after saying what is wrong with the text."""
     name = dotted(path)
     try:
         network = IPNetwork(text)

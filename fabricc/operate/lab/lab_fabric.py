@@ -13,6 +13,7 @@ from fabricc.fabric import links
 from fabricc.fabric.external import Exit, External, Split
 from fabricc.fabric.fabric import DeviceChange, TierPlan
 from fabricc.fabric.model import TierName
+from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.slicing import sampled, sliced
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def read_source(
 
     Raises:
         UnsoundError: the spec does not plan.
-        LabError: FAB8011, no such number of units.
+        LabError: FAB8011, no such number of units; FAB3330, segments.
     """
     compiled = compile_spec(spec_path, ethernet_only=True)
     fabric = compiled.planned
@@ -81,6 +82,12 @@ def read_source(
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     differences: list[str] = []
     part = _part(compiled.of_network(network).planned or fabric, units, sample, differences)
+    if part.evpn:
+        raise LabError(
+            "FAB3330",
+            "the lab boots routed fabrics, and this one has segments with EVPN-VXLAN",
+            "Boot another network of the hosts by `--network`, or the fabric without `evpn`.",
+        )
     return LabFabric(
         _through_frr(part, frr_release, differences), compiled, tuple(differences), units, sample
     )

@@ -12,6 +12,7 @@ from fabricc.proof.invariants.contract import Contracts
 from fabricc.proof.invariants.digest import SwitchDigest
 from fabricc.proof.invariants.prefixes import blocks_of, overlaps
 from fabricc.proof.invariants.rules import finding
+from fabricc.proof.invariants.segments import agreement
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Findi
         lambda w: routing_findings(kinds_of(w.switches, w.census.policies)),
     ),
     (frozenset({"contracts"}), _contracts),
+    (frozenset({"segments"}), lambda w: agreement(w.switches)),
     (frozenset({"detect_ms"}), lambda w: clos.timeouts(w.switches, w.census.shortest_timeout)),
     (frozenset({"mtus", "host_mtu"}), lambda w: clos.mtus(w.switches, w.census.largest_host)),
 )

@@ -21,6 +21,7 @@ from fabricc.proof.invariants.policy import Policy, policy_of
 from fabricc.proof.invariants.ports import port_breaches
 from fabricc.proof.invariants.prefixes import address_breaches, packed_blocks
 from fabricc.proof.invariants.rules import findings_of
+from fabricc.proof.invariants.segments import packed_segments, segment_breaches
 from fabricc.proof.invariants.sessions import session_breaches
 from fabricc.proof.invariants.view import as_int, leads_out, view
 
@@ -55,7 +56,7 @@ class SwitchDigest:
         outer_asns: AS numbers of its neighbours outside the fabric.
         policy: key of its class of policies.
         contracts: function of invariant 12 -> line.
-        blocks: packed blocks of addresses, see `prefixes`.
+        blocks: packed blocks of addresses, see `prefixes`; `segments`: what it says of each, see there.
         file: its routing file below the tree; `line`: of its AS number.
     """
 
@@ -77,6 +78,7 @@ class SwitchDigest:
     policy: bytes
     contracts: tuple[tuple[bytes, str, int], ...]
     blocks: bytes
+    segments: tuple[tuple[str, bytes], ...]
     file: str
     line: int
 
@@ -149,6 +151,7 @@ def _switch_breaches(seen: SwitchView, contracts: dict[bytes, str]) -> Iterator[
     yield from lossless_breaches(seen)
     yield from contract_breaches(contracts)
     yield from outward_breaches(seen)
+    yield from segment_breaches(seen)
 
 
 def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder: str) -> SwitchDigest:
@@ -183,7 +186,7 @@ def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder
         tuple(sorted(mtus.items())), min(host_mtus, default=0), seen.number("watchdog/detect_ms") or 0,
         _outer_asns(seen), policy,
         tuple((function, *_under(folder, seen.place(path))) for function, path in contracts.items()),
-        packed_blocks(seen), file, line,
+        packed_blocks(seen), packed_segments(seen), file, line,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.proof.invariants.prefixes import Block, block
+from fabricc.proof.invariants.prefixes import EVPN, Block, block
 from fabricc.proof.invariants.view import address_families, between_switches, leads_out
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 OWN = "own"
 """Stands in a prefix rule for a prefix that the switch itself originates."""
 _STATIC = "static_route["
+_FAMILIES = {"ipv4": 4, "ipv6": 6, "evpn": EVPN}
 _STANCE = ("families", "import", "export", "send_community")
 
 
@@ -60,6 +61,7 @@ class Policy:
         lists: prefix list -> rules, those of own prefixes as `OWN`.
         originates: prefixes that the named switch puts into BGP.
         outward: prefixes of static routes that it puts into BGP, and the map by which; `discards`: those that it drops.
+        vtep: whether other switches send VXLAN to its loopback.
     """
 
     tier: int
@@ -77,6 +79,7 @@ class Policy:
     outward: tuple[Block, ...] = ()
     static_map: str = ""
     discards: tuple[Block, ...] = ()
+    vtep: bool = False
 
     def apply(self, name: str, route: Route) -> tuple[frozenset[str], Clause | None] | None:
         """Communities of the route after a map and the clause that let it pass, or None when it is denied.
@@ -134,6 +137,7 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
     }
     stances = tuple(sorted(_stances(seen), key=repr))
     pod = -1 if switch.pod is None else switch.pod
+    vtep = "source" in seen.evpn
     head = (switch.tier_index, switch.plane, pod, switch.drained, [_plain(s) for s in stances])
     routes, discards = _static_routes(seen)
     outward = routes if "bgp/redistribute_static" in seen.facts else ()
@@ -141,11 +145,13 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
     told = repr(
         (head, {n: [c[:5] for c in m] for n, m in maps.items()}, lists, sorted(seen.communities.items()))
         + ((outward, discards, static_map) if outward or discards else ())
+        + ((vtep,) if vtep else ())
     )
+    originates = (*dict.fromkeys(blocks), *((Block(EVPN, 0, 0),) if vtep else ()))
     return Policy(
         switch.tier_index, switch.plane, pod, switch.drained, stances, maps, lists, dict(seen.communities),
-        tuple(dict.fromkeys(blocks)), switch.name, file, blake2b(told.encode(), digest_size=16).digest(),
-        outward, static_map, discards,
+        originates, switch.name, file, blake2b(told.encode(), digest_size=16).digest(),
+        outward, static_map, discards, vtep,
     )  # fmt: skip
 
 
@@ -166,9 +172,13 @@ def _stances(seen: SwitchView) -> set[Stance]:
         link = ports.get(neighbour)
         if link is not None and (between_switches(link) or leads_out(link)):
             alike.add((link.port.direction.value, tuple(map(attributes.get, _STANCE))))
+            prefix = f"neighbor[{neighbour}]/"
+            maps = [seen.evpn.get(prefix + leaf) for leaf in ("import", "export")]
+            if maps != [None, None]:
+                alike.add((link.port.direction.value, ("evpn", *maps, attributes.get("send_community"))))
     return {
         Stance(
-            direction, frozenset(4 if f == "ipv4" else 6 for f in address_families(families) if f),
+            direction, frozenset(_FAMILIES.get(f, 6) for f in address_families(families) if f),
             "" if imports is None else str(imports), "" if exports is None else str(exports),
             not sending or sends == "true",
         )

@@ -20,6 +20,10 @@ _BLOCK = struct.Struct(">B16sBI")
 """Family, first address, prefix length, line: sorts as blocks do, larger ones first."""
 
 
+EVPN = 25
+"""Address family of EVPN routes (L2VPN, RFC 7432), all of which one block stands for."""
+
+
 class Block(NamedTuple):
     """A prefix as numbers."""
 
@@ -42,6 +46,8 @@ class Block(NamedTuple):
         return self.family == other.family and self.first <= other.first and other.last <= self.last
 
     def __str__(self) -> str:
+        if self.family == EVPN:
+            return "EVPN routes"
         packed = self.first.to_bytes(self.bits // 8)
         family = socket.AF_INET if self.family == 4 else socket.AF_INET6
         return f"{socket.inet_ntop(family, packed)}/{self.length}"

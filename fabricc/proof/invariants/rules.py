@@ -1,4 +1,4 @@
-"""The twenty-one invariants of a lossless fabric: number, code, title and remedy of each, and how a breach is told."""
+"""The twenty-two invariants of a lossless fabric: number, code, title and remedy of each, and how a breach is told."""
 
 from __future__ import annotations
 
@@ -61,6 +61,8 @@ _RULES = (
          "Define what is named, or remove the reference; shut every port that serves nothing."),
     Rule("FAB6221", "ways-out", "Ways out",
          "Take and send at the edge what the spec states alone: prefixes in, aggregates out, none of another party."),
+    Rule("FAB6340", "segments", "Segments",
+         "Let every ToR say the same of a segment, and let EVPN routes pass from ToR to ToR as they are."),
 )  # fmt: skip
 
 RULES = dict(enumerate(_RULES, 1))

@@ -92,6 +92,8 @@ def _import_line(policy: Policy) -> int:
 def _unreached(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
     """Invariant 9: a ToR has every other ToR's aggregates of its plane from every class of switches above it.
 
+    Also its EVPN routes and the loopback to which VXLAN is sent, where it is a VTEP.
+
     ToRs that have nothing above them are alone in their plane.
     """
     joined = joined_planes((kind.policy.tier, kind.policy.plane) for kind in kinds)
@@ -100,7 +102,8 @@ def _unreached(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
         by_route.setdefault((origin, holder, sender), set()).add(prefix)
     tors = [at for at, kind in enumerate(kinds) if kind.policy.tier == 0]
     for origin in tors:
-        wanted = [p for p in kinds[origin].policy.originates if p.length < p.bits]
+        policy = kinds[origin].policy
+        wanted = [p for p in policy.originates if p.length < p.bits or (policy.vtep and p.family == 4)]
         for holder in tors:
             if joined(kinds[origin].policy.plane) != joined(kinds[holder].policy.plane):
                 continue

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _INTERFACE, _ENABLED = "interface[", "]/enabled"
 _NEIGHBOUR = "bgp/neighbor["
 _AGGREGATE = "bgp/aggregate["
+_EVPN = "evpn/"
 _MAP = "route_map["
 _PREFIX_LIST = "prefix_list["
 _COMMUNITY_LIST = "community_list["
@@ -100,6 +101,7 @@ class SwitchView:
         aggregates: prefixes of aggregates.
         enabled: names of interfaces that are not shut.
         links: cabled ports in panel order.
+        evpn: what is said of segments and of EVPN routes, by path without its first word.
         by_neighbour: neighbour as sessions name it, a port or the other address of its subnet -> port.
     """
 
@@ -112,6 +114,7 @@ class SwitchView:
     aggregates: list[str] = field(default_factory=list)
     enabled: list[str] = field(default_factory=list)
     links: list[LinkPort] = field(default_factory=list)
+    evpn: dict[str, Value] = field(default_factory=dict)
     by_neighbour: dict[str, LinkPort] = field(default_factory=dict)
 
     @property
@@ -191,6 +194,8 @@ def view(switch: Switch, reading: Reading) -> SwitchView:
                 seen.lists.setdefault(key, []).append(str(value))
         elif path.startswith(_COMMUNITY_LIST) and path.endswith("]"):
             seen.communities[path[len(_COMMUNITY_LIST) : -1]] = str(value)
+        elif path.startswith(_EVPN):
+            seen.evpn[path[len(_EVPN) :]] = value
         elif path.startswith(_AGGREGATE):
             seen.aggregates.append(path[len(_AGGREGATE) : -1])
     tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)

@@ -25,6 +25,7 @@ from fabricc.review.explain.pools import (
     offset_in,
     pools,
 )
+from fabricc.review.explain.segments import segment_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,8 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
     fabric = plan.fabric
     if (own := given_address(plan, address)) is not None:
         return own
+    if (segment := segment_address(plan, address)) is not None:
+        return segment
     found = next((each for each in pools(fabric) if offset_in(each.pool, address) is not None), None)
     named = tuple(_named(plan, address))
     if found is None:

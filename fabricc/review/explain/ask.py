@@ -98,7 +98,10 @@ def holds(fabric: Fabric, name: str) -> bool:
 def _blocks(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
     links = (link for outsider in fabric.external.outsiders for link in outsider.links)
     ends = (end for link in links for end in (link.ipv4, link.ipv6) if end is not None)
-    return (ip_network(str(block), strict=False) for block in (*fabric.addresses.pools().values(), *ends))
+    segments = fabric.evpn.segments if fabric.evpn else ()
+    subnets = (subnet for each in segments for subnet in (each.subnet4, each.subnet6) if subnet is not None)
+    blocks = (*fabric.addresses.pools().values(), *subnets, *ends)
+    return (ip_network(str(block), strict=False) for block in blocks)
 
 
 def _numbered(plan: PlanSources, name: str) -> Explanation | None:

@@ -143,10 +143,19 @@ SETS = document(
     cores={"model": "sn5400", "nos": "frr"},
 )
 
+SEGMENTS = document(
+    gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 32},
+    spines={"count": 4},
+    priorities={"rdma": None, "cnp": None},
+    evpn={"segments": {"tenant-a": {"vlan": 110, "subnet": "10.16.0.0/12"}}},
+)
+
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    base=st.sampled_from([RAIL, DUAL, PLANES, NAMED, MIXED, ZONES, RAIL_ONLY, RAILS_AND_PORTS, SETS]),
+    base=st.sampled_from(
+        [RAIL, DUAL, PLANES, NAMED, MIXED, ZONES, RAIL_ONLY, RAILS_AND_PORTS, SETS, SEGMENTS]
+    ),
     steps=st.lists(st.tuples(st.sampled_from(GROWTH), st.integers(1, 12)), min_size=1, max_size=4),
 )
 def test_growth_changes_nothing_that_exists(

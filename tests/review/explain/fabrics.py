@@ -12,7 +12,7 @@ from fabricc.back.hosts.interfaces import SYSTEMS
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
 from fabricc.review.explain.ask import subject_of
-from tests import outward
+from tests import outward, segmented
 from tests.back.hosts.variants import VARIANTS as HOSTS
 from tests.back.nos import feature_table
 from tests.review.explain.support import ROOT, known_of_front
@@ -39,6 +39,8 @@ def samples(nos: str) -> Iterator[Switch]:
     yield from variants.values() if isinstance(variants, dict) else map(module.variant, variants)
     yield from getattr(module, "SPINES", {}).values()
     yield from outward.switches(nos)
+    if nos in segmented.EXPRESSED:
+        yield from segmented.switches(nos)
 
 
 def settings_of(nos: str) -> Iterator[Switch]:

@@ -235,6 +235,7 @@ TRIMMING = Limit(
     since="5.14",
 )
 LIMITS = (
+    limits.segments("fabricc does not write it for Cumulus yet"),
     Limit(
         "FAB5702",
         feature="ports of {it} Gb/s",

@@ -120,6 +120,7 @@ PAUSE = Limit(
     "document",
 )
 LIMITS = (
+    limits.segments("fabricc does not write it for EOS yet"),
     Limit(
         "FAB5101",
         feature="{it[0]} Gb/s over {it[1]} lanes",

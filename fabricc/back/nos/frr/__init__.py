@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.static import static_lines
-from fabricc.back.nos.frr import bgp, interfaces, qos, services
+from fabricc.back.nos.frr import bgp, evpn, interfaces, qos, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
@@ -92,6 +92,7 @@ def render_frr_conf(
         "static_routes": static_lines(switch.static_routes, bgp.DISCARD),
         "graceful_restart": graceful_restart,
         **bgp.bgp_view(switch.bgp, multipath_limit, bfd_profile),
+        **evpn.routes_view(switch),
     }
     return environment("frr").get_template("frr.conf.j2").render(view)
 
@@ -104,6 +105,7 @@ def routing_facts(switch: Switch, head: Sequence[str], bfd_profile: str | None =
     facts: Facts = {}
     services.state_router(facts, switch, head)
     bgp.state(facts, switch, bfd_profile)
+    evpn.state_routes(facts, switch)
     return facts
 
 

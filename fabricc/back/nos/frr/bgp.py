@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import clause_view
 from fabricc.back.nos.cli_dialect.static import state_static, static_rows
+from fabricc.back.nos.frr import evpn
 from fabricc.back.nos.frr.words import (
     ANY,
     BFD_INTERVAL_MS,
@@ -65,6 +66,7 @@ class GroupView(NamedTuple):
     export_map: str
     maximum_prefixes: int
     password: str | None
+    evpn: tuple[str, str] | None
 
 
 def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, object]:
@@ -130,6 +132,7 @@ def _groups(bgp: Bgp) -> list[GroupView]:
             group.export_map,
             group.maximum_prefixes,
             group.password,
+            None if transport is Transport.IPV6 else group.evpn,
         )
         for group in bgp.groups
         for transport in Transport
@@ -282,8 +285,10 @@ ROWS: Sequence[Row] = (
             Keep("ttl-security hops <1-254>", "ttl_security_hops"),
         )),
         *(row for family in _FAMILIES for row in _address_family(family)),
+        *evpn.ROUTE_ROWS,
         Silent("exit-address-family"),
     )),
+    *evpn.ROUTER_ROWS,
 )  # fmt: skip
 
 
@@ -303,9 +308,11 @@ def _finish(multipath_limit: int, document: Document) -> None:
     for number, bgp in processes[:1]:
         document.put("bgp/asn", number, bgp.line)  # type: ignore[arg-type]
         _finish_process(document, bgp, multipath_limit)
+        evpn.finish_routes(document, bgp)
         _finish_sessions(document, bgp)
     for _, bgp in processes[1:]:
         document.reject(bgp.line)
+    evpn.finish_tenants(document)
 
 
 def _finish_process(document: Document, bgp: Scope, multipath_limit: int) -> None:
@@ -355,6 +362,7 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
         for key in _OWN:
             if key in said:
                 document.put(prefix + key, *said[key])
+        document.put_all(evpn.session_facts(name, said))
         if "bfd_on" in said or "bfd_profile" in said:
             profile, line = said.get("bfd_profile") or ("", said["bfd_on"][1])
             used[profile] = line

@@ -7,6 +7,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.frr.evpn import DEVICE_ROWS, finish_devices, is_device, segments_view, state_devices
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.reading.reader import Topic
@@ -54,9 +55,11 @@ def ports_view(switch: Switch) -> dict[str, object]:
                 "name": port.name,
                 "mtu": None if port.direction is Direction.UNUSED else port.mtu,
                 "enabled": port.enabled,
+                "access": port.segment,
             }
             for port in switch.ports
         ],
+        **segments_view(switch),
     }
 
 
@@ -95,6 +98,7 @@ def state(facts: Facts, switch: Switch) -> None:
     facts |= {f"management/rule[{pref}]": rule for pref, rule in network_rules(switch).items()}
     facts |= dict.fromkeys(FORWARDING.values(), "off")
     facts |= {f"structure/port[{port.name}]/auto": "true" for port in switch.ports if not port.enabled}
+    state_devices(facts, switch)
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -134,7 +138,11 @@ ROWS: Sequence[Row] = (
         *(Fact(f"{word}-forward <on|off>", path) for word, path in FORWARDING.items()),
         Fact("up <rest>", _command),
     )),
-    Block("iface <word>", "port", (Keep("mtu <integer>", "mtu"), Keep("link-down yes", "enabled", "false"))),
+    Block("iface <word>", "port", (
+        Keep("mtu <integer>", "mtu"),
+        Keep("link-down yes", "enabled", "false"),
+        *DEVICE_ROWS,
+    )),
 )  # fmt: skip
 
 
@@ -150,6 +158,9 @@ def finish_router(document: Document) -> None:
                 document.put_also(path, str(address), line)
 
 
+_PORT = ("mtu", "enabled")
+
+
 def finish(document: Document) -> None:
     """State the facts of interfaces that come up at boot, and whether the management network is apart."""
     scope = document.scope
@@ -160,11 +171,23 @@ def finish(document: Document) -> None:
             for address, (_, line) in block.table("addresses").items():
                 family = "address" if owner == "management" else f"ipv{6 if ':' in str(address) else 4}"
                 document.put_also(f"{owner}/{family}", str(address), line)
+    devices = {str(name): port for name, port in scope.each("port").items() if is_device(str(name), port)}
+    for at, device in devices.items():
+        if automatic.pop(at, None) is None:
+            document.reject_all(device)
+    finish_devices(document, devices)
     for name, port in scope.each("port").items():
+        if str(name) in devices:
+            continue
         paths, auto = port_paths(str(name)), automatic.pop(str(name), None)
         document.put(paths["enabled"], boolean(auto is not None), port.line)
+        if "access" in port.values:
+            document.put(f"evpn/port[{name}]", *port.values.pop("access"))
         for leaf, said in port.values.items():
-            document.put(paths[leaf], *said)
+            if leaf in _PORT:
+                document.put(paths[leaf], *said)
+            else:
+                document.reject(said[1])
         if auto and "enabled" in port.values:
             document.put(f"structure/port[{name}]/auto", "true", auto[1])
     for _, line in automatic.values():

@@ -98,6 +98,11 @@ LIMITS = (
         ("BFD of BGP sessions", "bfd profile, neighbor … bfd profile", _LOADED),
         ("bgp/ttl_security", "neighbor … ttl-security hops 1", _LOADED),
         ("management/access", "nftables.conf", "nft of Debian 12, which the tests ask"),
+        (
+            "evpn/",
+            "bridge-vlan-aware, vxlan-id, vrf-table, address-family l2vpn evpn, advertise-all-vni, vrf … vni",
+            "FRR 8.4.4 and ifupdown2 3.0 on Linux 6.1, which carried packets of hosts between VTEPs",
+        ),
     ),
 )
 _SYSTEM = System("FRR", RELEASES, DEFAULT_RELEASE, LIMITS, never=("{source}", "{remedy}"), unknown="FAB5206")

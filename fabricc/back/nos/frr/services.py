@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.frr import evpn
 from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
 from fabricc.back.nos.reading.reader import Topic
@@ -87,6 +88,7 @@ def sysctls(switch: Switch) -> dict[str, int]:
         "net.ipv6.conf.all.keep_addr_on_down": 1,
         "net.ipv6.conf.default.keep_addr_on_down": 1,
     }
+    settings |= evpn.sysctls(switch)
     hard = max(8192, 32 * len(switch.ports))
     for family in ("ipv4", "ipv6"):
         settings[f"net.{family}.neigh.default.gc_thresh1"] = hard // 4

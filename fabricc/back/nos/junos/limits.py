@@ -129,6 +129,9 @@ QUEUE_PAIRS = Limit(
     source="Juniper, AI-ML data center guide for Junos OS Evolved, queue-pair hashing for RDMA flows",
 )
 LIMITS = (
+    limits.segments(
+        "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"
+    ),
     Limit(
         "FAB5501",
         feature="{it} Gb/s ports",

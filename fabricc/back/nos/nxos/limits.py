@@ -85,6 +85,7 @@ DYNAMIC_LOAD_BALANCING = Limit(
     "9364E-SG2 has the policy-driven mode only",
 )
 LIMITS = (
+    limits.segments("fabricc does not write it for NX-OS yet"),
     Limit(
         "FAB5401",
         feature="ports of {it} Gb/s",

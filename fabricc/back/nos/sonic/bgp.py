@@ -47,8 +47,11 @@ DEPARTURES = (
 
 
 def as_run(switch: Switch) -> Switch:
-    """The switch without BFD where its release starts no bfdd, or no session needs it."""
+    """The switch without BFD where its release starts no bfdd, or no session needs it; and without segments."""
     bgp = switch.bgp
+    if switch.vtep:
+        bgp = replace(bgp, groups=tuple(replace(group, evpn=None) for group in bgp.groups))
+        switch = replace(switch, bgp=bgp, vtep=None)
     if bgp.bfd_interval_ms is None or (bgp.sessions and has(switch, BFD)):
         return switch
     return replace(switch, bgp=replace(bgp, bfd_interval_ms=None))

@@ -227,6 +227,10 @@ MARKS = Reservation(
     "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS, `verify` shows no marks, and `push --max-marks` has none to compare",
 )
 LIMITS = (
+    limits.segments(
+        "fabricc has found no source for gateways with one address on all ToRs in SONiC's released images",
+        on_tors=True,
+    ),
     Limit(
         "FAB5302",
         feature="ports of {port.speed_gbps} Gb/s",

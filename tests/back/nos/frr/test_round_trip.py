@@ -241,11 +241,11 @@ def test_an_address_family_that_is_not_known_ends_alone() -> None:
     """`exit-address-family` leaves the family and not the process, whose other families follow."""
     switch = VARIANTS["dual"]
     files = FRR.render(switch)
-    evpn = (" address-family l2vpn evpn\n", "  advertise-all-vni\n", " exit-address-family\n !\n")
+    flows = (" address-family ipv4 flowspec\n", "  local-install swp1\n", " exit-address-family\n !\n")
     head, tail, rest = files["frr.conf"].partition(" address-family ipv4 unicast\n")
-    reading = FRR.read({**files, "frr.conf": head + "".join(evpn) + tail + rest})
+    reading = FRR.read({**files, "frr.conf": head + "".join(flows) + tail + rest})
     assert differences(reading.facts, FRR.planned(switch)) == {}
-    assert [text for _, _, text in reading.unknown] == [line.strip() for line in evpn[:2]]
+    assert [text for _, _, text in reading.unknown] == [line.strip() for line in flows[:2]]
 
 
 def test_a_process_that_requires_no_policy_says_so() -> None:

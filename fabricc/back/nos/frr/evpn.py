@@ -1,0 +1,340 @@
+"""EVPN-VXLAN of FRR on Linux: one VLAN-aware bridge, a VXLAN device for each VNI, and VRFs, in two files.
+
+Sources: FRR user guide, chapters BGP EVPN and VRF; ifupdown2's modules bridge, vxlan, vrf and address. The gateways'
+MAC is that of the VLAN interfaces themselves, which ifupdown2 gives to the bridge as one of its own; it is no matter
+of VRRP, so that no router but FRR and the kernel is needed.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.fabric.evpn import route_target
+from fabricc.fabric.facts import evpn_facts, neighbor_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said, Scope
+    from fabricc.fabric.evpn import Segment, Vrf, Vtep
+    from fabricc.fabric.facts import Facts, Reading, Value
+    from fabricc.fabric.model import Switch
+
+BRIDGE = "bridge"
+FIRST_TABLE = 1001
+"""First routing table of VRFs in ifupdown2; a VRF has that of its VLAN from here on, up to 4700 of 5000."""
+KERNEL = {
+    "net.ipv4.conf.default.arp_accept": 1,
+    "net.ipv6.conf.default.accept_untracked_na": 1,
+    "net.ipv6.conf.default.accept_dad": 0,
+}
+"""Kernel settings (ip-sysctl): hosts that answer the request of another ToR's gateway, whose MAC is that of their own,
+are noted and announced; nobody looks for duplicates of IPv6 addresses, as those of anycast gateways are meant."""
+
+
+def router_mac(source: str) -> str:
+    """The MAC address that other VTEPs send routed packets to: locally administered, with the VTEP's address in it."""
+    return "02:00:" + IPv4Address(source).packed.hex(":")
+
+
+def sysctls(switch: Switch) -> dict[str, int]:
+    """Kernel settings that segments need."""
+    return KERNEL if switch.vtep else {}
+
+
+# --- what FRR on Linux makes of the Fabric's statements -----------------------------------------------
+
+
+def segments_view(switch: Switch) -> dict[str, object]:
+    """What `interfaces.j2` prints of segments; nothing without."""
+    vtep = switch.vtep
+    if vtep is None:
+        return {"vtep": None}
+    return {
+        "vtep": {
+            "bridge": BRIDGE,
+            "mtu": vtep.mtu,
+            "source": vtep.source,
+            "ports": bridge_ports(switch, vtep),
+            "vlans": vlans(vtep),
+            "vnis": [(each, suppress) for each, suppress in _devices(vtep)],
+            "segments": vtep.segments,
+            "vrfs": vtep.vrfs,
+            "anycast_mac": vtep.anycast_mac,
+            "router_mac": router_mac(vtep.source),
+            "first_table": FIRST_TABLE,
+        }
+    }
+
+
+def bridge_ports(switch: Switch, vtep: Vtep) -> list[str]:
+    """The ports of the bridge: access ports, then VXLAN devices."""
+    access = [port.name for port in switch.ports if port.segment is not None]
+    return [*access, *(f"vni{each.vni}" for each, _ in _devices(vtep))]
+
+
+def vlans(vtep: Vtep) -> list[int]:
+    """The VLANs of the bridge."""
+    return [each.vlan for each, _ in _devices(vtep)]
+
+
+def _devices(vtep: Vtep) -> list[tuple[Segment | Vrf, bool]]:
+    """Segments, then VRFs, and whether requests for addresses end at the VTEP."""
+    return [*((each, True) for each in vtep.segments), *((each, False) for each in vtep.vrfs)]
+
+
+def routes_view(switch: Switch) -> dict[str, object]:
+    """What `frr.conf.j2` prints of EVPN; nothing without."""
+    vtep, bgp = switch.vtep, switch.bgp
+    owners: list[tuple[int, int]] = [(each.vlan, each.vni) for each in vtep.segments] if vtep else []
+    return {
+        "evpn": bool(bgp.evpn_sessions),
+        "advertised": [
+            {"vni": vni, "distinguisher": vtep.distinguisher(vlan), "route_target": route_target(vni)}
+            for vlan, vni in owners
+            if vtep
+        ],
+        "tenants": [
+            {
+                "name": vrf.name,
+                "vni": vrf.vni,
+                "distinguisher": vtep.distinguisher(vrf.vlan),
+                "route_target": route_target(vrf.vni),
+            }
+            for vrf in (vtep.vrfs if vtep else ())
+            if vtep
+        ],
+    }
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state_routes(facts: Facts, switch: Switch) -> None:
+    """Add the facts that frr.conf states: whatever is not its own, FRR keeps as it came, next hops included."""
+    stated = evpn_facts(switch)
+    for session, _ in switch.bgp.evpn_sessions:
+        key = neighbor_key(session.transport, session.remote, session.port)
+        stated[f"evpn/neighbor[{key}]/next_hop"] = "unchanged"
+        stated["evpn/route_targets"] = "all"
+    if switch.vtep:
+        facts["evpn/advertises_all"] = "true"
+        for vrf in switch.vtep.vrfs:
+            facts[f"evpn/vrf[{vrf.name}]/asn"] = switch.bgp.asn
+            facts[f"evpn/vrf[{vrf.name}]/router_id"] = switch.bgp.router_id
+    facts |= stated
+
+
+def state_devices(facts: Facts, switch: Switch) -> None:
+    """Add the facts of the kernel's devices."""
+    vtep = switch.vtep
+    if vtep is None:
+        return
+    facts["structure/bridge/ports"] = ",".join(sorted(bridge_ports(switch, vtep)))
+    facts["structure/bridge/vlans"] = ",".join(map(str, sorted(vlans(vtep))))
+    facts["structure/bridge/vlan_aware"] = "yes"
+    facts["structure/bridge/spanning_tree"] = "off"
+    facts["structure/bridge/mtu"] = vtep.mtu
+    for segment in vtep.segments:
+        facts[f"evpn/segment[{segment.vlan}]/suppresses_arp"] = "true"
+        facts[f"evpn/segment[{segment.vlan}]/learns_from_tunnels"] = "false"
+        facts[f"structure/vni[{segment.vni}]/mtu"] = vtep.mtu
+    for vrf in vtep.vrfs:
+        facts[f"evpn/vrf[{vrf.name}]/router_mac"] = router_mac(vtep.source)
+        facts[f"structure/vrf[{vrf.name}]/table"] = FIRST_TABLE + vrf.vlan
+        facts[f"structure/vrf[{vrf.name}]/vni"] = vrf.vni
+        facts[f"structure/vrf[{vrf.name}]/mtu"] = vtep.mtu
+        facts[f"structure/vrf[{vrf.name}]/learns_from_tunnels"] = "false"
+        facts[f"structure/vni[{vrf.vni}]/mtu"] = vtep.mtu
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+DEVICE_ROWS: tuple[Row, ...] = (
+    Keep("bridge-access <integer>", "access"),
+    Keep("bridge-learning off", "learns", "false"),
+    Keep("bridge-arp-nd-suppress on", "suppresses", "true"),
+    Keep("vxlan-id <integer>", "vni"),
+    Keep("vxlan-local-tunnelip <address4>", "source"),
+    Keep("vlan-id <integer>", "vlan"),
+    Keep(f"vlan-raw-device {BRIDGE}", "raw", "true"),
+    Keep("hwaddress <word>", "mac"),
+    Keep("alias <word>", "name"),
+    Keep("vrf <word>", "vrf"),
+    Keep("vrf-table <integer>", "table"),
+    Entry("address <prefix>", "addresses"),
+    Keep("bridge-vlan-aware <word>", "vlan_aware"),
+    Keep("bridge-stp <word>", "spanning_tree"),
+    Entry("bridge-ports <word>...", "ports"),
+    Entry("bridge-vids <integer>...", "vlans"),
+)
+"""Lines of interfaces that are no ports, and of access ports."""
+_DEVICES = ("vni", "vlan", "table", "vlan_aware")
+
+
+def is_device(name: str, scope: Scope) -> bool:
+    """Whether an interface is no port of the switch."""
+    return name == BRIDGE or not scope.values.keys().isdisjoint(_DEVICES)
+
+
+def finish_devices(document: Document, devices: Mapping[str, Scope]) -> None:
+    """State the facts of bridge, VXLAN devices, VLAN interfaces and VRFs.
+
+    A VLAN interface with a name is that of a segment, one without is that of its VRF.
+    """
+    vnis = {
+        scope.values["access"][0]: scope
+        for scope in devices.values()
+        if {"vni", "access"} <= scope.values.keys()
+    }
+    sources: dict[object, int] = {}
+    macs: dict[object, int] = {}
+    for name, scope in devices.items():
+        values = scope.values
+        if name == BRIDGE:
+            _finish_bridge(document, scope)
+        elif "vni" in values:
+            _put(document, f"structure/vni[{values['vni'][0]}]/", values, ("mtu",))
+            if "source" in values:
+                sources[values["source"][0]] = values["source"][1]
+        elif "table" in values:
+            document.put(f"structure/vrf[{name}]/table", *values["table"])
+        elif "raw" not in values or name != f"vlan{values['vlan'][0]}":
+            document.reject_all(scope)
+        elif "name" in values:
+            _finish_segment(document, scope, vnis.get(values["vlan"][0]))
+            if "mac" in values:
+                macs[values["mac"][0]] = values["mac"][1]
+        elif "vrf" in values:
+            _finish_vrf(document, scope, vnis.get(values["vlan"][0]))
+    for path, found in (("source", sources), ("anycast_mac", macs)):
+        if found:
+            document.put(f"evpn/{path}", ", ".join(sorted(map(str, found))), max(found.values()))
+
+
+def _finish_bridge(document: Document, scope: Scope) -> None:
+    document.put_set("structure/bridge/ports", scope.table("ports"))
+    if table := scope.table("vlans"):
+        numbers = ",".join(map(str, sorted(table, key=int)))
+        document.put("structure/bridge/vlans", numbers, max(line for _, line in table.values()))
+    _put(document, "structure/bridge/", scope.values, ("vlan_aware", "spanning_tree", "mtu"))
+
+
+def _finish_segment(document: Document, scope: Scope, vni: Scope | None) -> None:
+    prefix = f"evpn/segment[{scope.values['vlan'][0]}]/"
+    _put(document, prefix, scope.values, ("name", "vrf", "mtu"))
+    for address, (_, line) in scope.table("addresses").items():
+        document.put_also(f"{prefix}ipv{6 if ':' in str(address) else 4}", str(address), line)
+    if vni:
+        _put(document, prefix, vni.values, ("vni",))
+        document.put(prefix + "suppresses_arp", *vni.values.get("suppresses", ("false", vni.line)))
+        document.put(prefix + "learns_from_tunnels", *vni.values.get("learns", ("true", vni.line)))
+
+
+def _finish_vrf(document: Document, scope: Scope, vni: Scope | None) -> None:
+    name = scope.values["vrf"][0]
+    document.put(f"evpn/vrf[{name}]/vlan", *scope.values["vlan"])
+    if "mac" in scope.values:
+        document.put(f"evpn/vrf[{name}]/router_mac", *scope.values["mac"])
+    _put(document, f"structure/vrf[{name}]/", scope.values, ("mtu",))
+    if vni:
+        _put(document, f"structure/vrf[{name}]/", vni.values, ("vni",))
+        document.put(
+            f"structure/vrf[{name}]/learns_from_tunnels", *vni.values.get("learns", ("true", vni.line))
+        )
+        if "suppresses" in vni.values:
+            document.reject(vni.values["suppresses"][1])
+
+
+def _put(document: Document, prefix: str, values: Mapping[str, Said], leaves: tuple[str, ...]) -> None:
+    for leaf in leaves:
+        if leaf in values:
+            document.put(prefix + leaf, *values[leaf])
+
+
+_TARGETS: tuple[Row, ...] = (
+    Keep("rd <word>", "distinguisher"),
+    Entry("route-target import <word>", "imports"),
+    Entry("route-target export <word>", "exports"),
+)
+ROUTE_ROWS: tuple[Row, ...] = (
+    Keep("address-family l2vpn evpn", "evpn"),
+    Block("address-family l2vpn evpn", "", (
+        Each("neighbor <word>", "neighbor", (
+            Keep("activate", "evpn active"),
+            Keep("route-map <word> in", "evpn import"),
+            Keep("route-map <word> out", "evpn export"),
+        )),
+        Fact("advertise-all-vni", "evpn/advertises_all"),
+        Block("vni <integer>", "vni", _TARGETS),
+        Silent("exit-vni"),
+    )),
+)  # fmt: skip
+"""Lines of the router's own process."""
+ROUTER_ROWS: tuple[Row, ...] = (
+    Block("vrf <word>", "vrf", (Keep("vni <integer>", "vni"), Silent("exit-vrf"))),
+    Keep("router bgp <asn> vrf <word>", "asn", "{0}"),
+    Block("router bgp <asn> vrf <word>", "tenant", (
+        Keep("bgp router-id <address4>", "router_id"),
+        Block("address-family l2vpn evpn", "", _TARGETS),
+        Silent("exit-address-family"),
+    )),
+    Silent("exit-vrf"),
+)  # fmt: skip
+"""Lines beside that."""
+
+
+def finish_routes(document: Document, bgp: Scope) -> None:
+    """State what the router's process says of segments, whose VLANs another file has."""
+    if "evpn" in bgp.values:
+        document.put("evpn/route_targets", "all", bgp.values["evpn"][1])
+    of_vni = _vlans_of(document.reading)
+    for vni, scope in bgp.each("vni").items():
+        if (vlan := of_vni.get(vni)) is None:
+            document.reject_all(scope)
+        else:
+            _put_targets(document, f"evpn/segment[{vlan}]/", scope)
+
+
+def finish_tenants(document: Document) -> None:
+    """State what is said of VRFs."""
+    for name, scope in document.scope.each("vrf").items():
+        _put(document, f"evpn/vrf[{name}]/", scope.values, ("vni",))
+    for name, scope in document.scope.each("tenant").items():
+        prefix = f"evpn/vrf[{name}]/"
+        _put(document, prefix, scope.values, ("asn", "router_id"))
+        _put_targets(document, prefix, scope)
+
+
+def session_facts(name: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, int]]:
+    """What a session states of EVPN routes, whose next hops FRR keeps by default; (path, value, line)."""
+    if "evpn active" not in said:
+        return
+    prefix = f"evpn/neighbor[{name}]/"
+    yield prefix + "next_hop", "unchanged", said["evpn active"][1]
+    for leaf in ("import", "export"):
+        if f"evpn {leaf}" in said:
+            yield prefix + leaf, *said[f"evpn {leaf}"]
+
+
+def _put_targets(document: Document, prefix: str, scope: Scope) -> None:
+    """State distinguisher and route targets: one where what is imported is what is exported."""
+    _put(document, prefix, scope.values, ("distinguisher",))
+    tables = [scope.table(name) for name in ("imports", "exports")]
+    imports, exports = (",".join(sorted(map(str, table))) for table in tables)
+    lines = [line for table in tables for _, line in table.values()]
+    if lines:
+        value = imports if imports == exports else f"import {imports} export {exports}"
+        document.put(prefix + "route_target", value, max(lines))
+
+
+def _vlans_of(reading: Reading) -> dict[object, str]:
+    """VNI -> VLAN of the segment, by what has been read so far."""
+    found: dict[object, str] = {}
+    for path, value in reading.facts.items():
+        if path.startswith("evpn/segment[") and path.endswith("]/vni"):
+            found[value] = path[len("evpn/segment[") : -len("]/vni")]
+    return found

@@ -1,0 +1,134 @@
+"""EVPN-VXLAN: layer-2 segments of hosts across ToRs, each with an anycast gateway (RFC 7432, RFC 8365, RFC 9135).
+
+Every ToR is a VTEP with its loopback as source, and has every segment: a VLAN, the VNI that follows from it, and a
+gateway whose address and MAC are the same on all ToRs. Routes between segments stay in their VRF, which has a VNI of
+its own (symmetric IRB, RFC 9135 section 4). Route targets are stated, as every ToR has another AS number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric import addresses as adr
+from fabricc.fabric.addresses import MANAGEMENT_RESERVED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.shape import Strides
+
+VXLAN_BYTES = 50
+"""Outer IPv4, UDP and VXLAN header with the inner Ethernet header, which an IP MTU has to hold more (RFC 7348)."""
+ROUTE_TARGET_AS = 65000
+"""Administrator of route targets; their number is the VNI (RFC 4360 section 4)."""
+RESERVED = MANAGEMENT_RESERVED
+"""First addresses of a subnet, left to the gateway, which has the first, and to virtual addresses."""
+
+
+def route_target(vni: int) -> str:
+    """The route target of a VNI, the same on every ToR."""
+    return f"{ROUTE_TARGET_AS}:{vni}"
+
+
+@dataclass(frozen=True, slots=True)
+class Vrf:
+    """A routing table that segments share.
+
+    Attributes:
+        vlan: of no host; `vni` carries what is routed between ToRs.
+    """
+
+    name: str
+    vlan: int
+    vni: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A VLAN of hosts on all ToRs, and its subnets; None where the family is absent."""
+
+    name: str
+    vlan: int
+    vni: int
+    vrf: str
+    subnet4: Pool | None
+    subnet6: Pool | None
+
+    @property
+    def gateway4(self) -> str | None:
+        """The gateway's IPv4 address with the prefix length."""
+        return gateway(self.subnet4)
+
+    @property
+    def gateway6(self) -> str | None:
+        """The gateway's IPv6 address with the prefix length."""
+        return gateway(self.subnet6)
+
+
+def gateway(subnet: Pool | None) -> str | None:
+    """The first address of a subnet with the prefix length."""
+    return f"{subnet.address(1)}/{subnet.length}" if subnet else None
+
+
+@dataclass(frozen=True, slots=True)
+class Evpn:
+    """The segments of a fabric.
+
+    Attributes:
+        of_group: host group -> index of the segment of its hosts' ports.
+        mtu: IP MTU of segments, bytes.
+    """
+
+    segments: tuple[Segment, ...]
+    vrfs: tuple[Vrf, ...]
+    anycast_mac: str
+    of_group: tuple[int, ...]
+    mtu: int
+
+    def segment(self, group: int) -> Segment:
+        """The segment of a host group."""
+        return self.segments[self.of_group[group]]
+
+    def reached(self, group: int, version: int) -> tuple[str, ...]:
+        """The subnets of an IP version that hosts of a group reach: those of their VRF."""
+        vrf = self.segment(group).vrf
+        subnets = (
+            each.subnet4 if version == 4 else each.subnet6 for each in self.segments if each.vrf == vrf
+        )
+        return tuple(str(subnet) for subnet in subnets if subnet)
+
+
+@dataclass(frozen=True, slots=True)
+class Vtep:
+    """What a ToR has of that.
+
+    Attributes:
+        source: its loopback, which VXLAN packets come from.
+    """
+
+    source: str
+    segments: tuple[Segment, ...]
+    vrfs: tuple[Vrf, ...]
+    anycast_mac: str
+    mtu: int
+
+    def distinguisher(self, vlan: int) -> str:
+        """The route distinguisher of a VLAN or VRF: the VTEP's own (RFC 4364 section 4.2, type 1)."""
+        return f"{self.source}:{vlan}"
+
+
+def host_offset(strides: Strides, unit: int, group: int, nic_port: int, number: int, rail: int) -> int:
+    """Offset in a segment's subnet of the address of a host's port.
+
+    Units come one after another, so that a subnet for the units there are suffices and another unit moves no address.
+    `group`, `nic_port`: of its ToR in the unit; `number`: of the host at its ToR; `rail`: among those that share it.
+    """
+    tor = adr.tor_number(strides, adr.unit_number(strides, unit), group, nic_port)
+    return RESERVED + tor * strides.rail * strides.host + adr.in_block(strides, number, rail) // 2
+
+
+def bits_for(offsets: Iterable[int], version: int) -> int:
+    """Host bits of a subnet that holds addresses at these offsets; IPv4's last address is broadcast."""
+    return (max(offsets, default=RESERVED) + (1 if version == 4 else 0)).bit_length()

@@ -1,0 +1,194 @@
+"""Segments of hosts with EVPN-VXLAN as typed values, and the rules that their VLANs, subnets and classes keep."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.addresses import Pool
+from fabricc.fabric.evpn import VXLAN_BYTES, Segment, Vrf
+from fabricc.front.spec.document import dotted, listed
+from fabricc.front.spec.pools import network_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from ipaddress import IPv4Network, IPv6Network
+
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.fabric.evpn import Evpn
+    from fabricc.front.spec.document import Findings
+
+    Network = IPv4Network | IPv6Network
+
+SECTION = "evpn"
+
+
+@dataclass(frozen=True, slots=True)
+class EvpnWish:
+    """The segments as the spec has them.
+
+    Attributes:
+        groups: segment -> host groups that it names; none for those that no other names.
+        mtu: IP MTU of the segments, bytes.
+    """
+
+    segments: tuple[Segment, ...]
+    vrfs: tuple[Vrf, ...]
+    anycast_mac: str
+    groups: Mapping[str, tuple[str, ...]]
+    mtu: int
+
+
+def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findings) -> EvpnWish:
+    """The segments by VLAN; what they cannot be is a finding.
+
+    Args:
+        raw: the section.
+        spec: the whole spec with its defaults, as far as it fits the schema.
+        findings: where to tell of it.
+    """
+    base: int = raw["vni_base"]
+    vrfs = tuple(Vrf(name, each["vlan"], base + each["vlan"]) for name, each in sorted(raw["vrfs"].items()))
+    family = spec.get("addressing", {}).get("family", "ipv4")
+    _check_fabric(spec, family, findings)
+    _check_vlans(raw, findings)
+    segments = [
+        Segment(
+            name,
+            each["vlan"],
+            base + each["vlan"],
+            _vrf(name, each, vrfs, findings),
+            _subnet(name, "subnet", each, family, findings),
+            _subnet(name, "subnet6", each, family, findings),
+        )
+        for name, each in sorted(raw["segments"].items(), key=lambda item: (item[1]["vlan"], item[0]))
+    ]
+    used = {segment.vrf for segment in segments}
+    for vrf in vrfs:
+        if vrf.name not in used and (SECTION, "vrfs", vrf.name) in findings.document.positions:
+            message, remedy = (
+                f"no segment is in the VRF {vrf.name}",
+                "Remove it, or name it as `vrf` of a segment.",
+            )
+            findings.error("FAB3306", message, SECTION, "vrfs", vrf.name, help=remedy)
+    groups = {name: tuple(each["groups"]) for name, each in raw["segments"].items() if "groups" in each}
+    mtu: int = spec.get("mtu", {}).get("switch", 0) - VXLAN_BYTES
+    return EvpnWish(
+        tuple(segments),
+        tuple(vrf for vrf in vrfs if vrf.name in used),
+        raw["anycast_mac"].lower(),
+        groups,
+        mtu,
+    )
+
+
+def subnets(wish: EvpnWish | Evpn) -> Iterator[tuple[KeyPath, Pool]]:
+    """The subnets, each with the path of its key."""
+    for segment in wish.segments:
+        for key, pool in (("subnet", segment.subnet4), ("subnet6", segment.subnet6)):
+            if pool is not None:
+                yield (SECTION, "segments", segment.name, key), pool
+
+
+def check_subnets(wish: EvpnWish, own: Mapping[str, Network], findings: Findings) -> None:
+    """FAB3305: a subnet meets another one, or a network that the fabric numbers itself from; `own` by the spec's key.
+
+    The pool of the links to hosts is no such network: with segments there are none.
+    """
+    taken = [(key, network) for key, network in own.items() if not key.startswith("addressing.hosts")]
+    for path, pool in subnets(wish):
+        mine = ip_network(str(pool))
+        for key, other in taken:
+            if mine.version == other.version and mine.overlaps(other):
+                findings.error(
+                    "FAB3305",
+                    f"{dotted(path)}: {mine} overlaps {key} {other}",
+                    *path,
+                    help="Take a network that nothing else has; it may lie in the pool of `addressing.hosts`.",
+                )
+                break
+        taken.append((dotted(path), mine))
+
+
+def _check_fabric(spec: Mapping[str, Any], family: str, findings: Findings) -> None:
+    """What a fabric cannot be that has segments."""
+    lossless = [name for name, each in spec.get("priorities", {}).items() if each.get("lossless")]
+    if lossless:
+        findings.error(
+            "FAB3300",
+            f"the class {lossless[0]} is lossless: PFC and marks of VXLAN packets depend on the outer header, and "
+            "fabricc does not prove yet that every switch copies code points and marks there and back",
+            SECTION,
+            help="Leave the network routed, or make the class lossy: `lossless: false`.",
+        )
+    if family == "ipv6":
+        findings.error(
+            "FAB3301",
+            "VTEPs send VXLAN over IPv4, and the fabric carries IPv6 alone",
+            SECTION,
+            help="Write `addressing: {family: dual}`, or ipv4.",
+        )
+    if "external" in spec:
+        findings.error(
+            "FAB3302",
+            "ways out of a VRF are not planned yet, and `external` leads out of the fabric's own routing table",
+            SECTION,
+            help="Leave the network routed, or remove `external`.",
+        )
+    if "spines" not in spec:
+        findings.error(
+            "FAB3303",
+            "segments reach from ToR to ToR over spines, and there are none",
+            SECTION,
+            help="Leave the network routed, or add `spines: {model: …, nos: …}`.",
+        )
+    if "mtu" in spec and (most := spec["mtu"]["switch"] - VXLAN_BYTES) < spec["mtu"]["host"]:
+        switch = spec["mtu"]["host"] + VXLAN_BYTES
+        findings.error(
+            "FAB3304",
+            f"hosts send packets of {spec['mtu']['host']} bytes, and with {VXLAN_BYTES} of VXLAN around them switch "
+            f"ports hold {most}",
+            "mtu",
+            help=f"Write `mtu: {{switch: {switch}}}`."
+            if switch <= 9416
+            else f"Write `mtu: {{host: {most}}}` or less.",
+        )
+
+
+def _check_vlans(raw: Mapping[str, Any], findings: Findings) -> None:
+    """A VLAN, and with it the VNI, is one segment's or one VRF's."""
+    first: dict[int, str] = {}
+    for kind in ("segments", "vrfs"):
+        for name, each in sorted(raw[kind].items()):
+            path = (SECTION, kind, name)
+            if (other := first.setdefault(each["vlan"], dotted(path))) != dotted(path):
+                used = {e["vlan"] for k in ("segments", "vrfs") for e in raw[k].values()}
+                free = next(vlan for vlan in range(each["vlan"], 4095) if vlan not in used)
+                message = f"{dotted(path)}: VLAN {each['vlan']} is that of {other}"
+                findings.error("FAB3307", message, *path, "vlan", help=f"Free is {free}.")
+
+
+def _vrf(name: str, raw: Mapping[str, Any], vrfs: tuple[Vrf, ...], findings: Findings) -> str:
+    """The VRF of a segment: the one it names, or the only one there is."""
+    known, wanted = [vrf.name for vrf in vrfs], raw.get("vrf")
+    if wanted in known:
+        return str(wanted)
+    if wanted is None and len(known) == 1:
+        return known[0]
+    path = (SECTION, "segments", name)
+    message = f"{dotted(path)} does not say its VRF" if wanted is None else f"no VRF is named {wanted}"
+    findings.error("FAB3306", message, *path, help=f"Write `vrf: {listed(known)}`.")
+    return known[0]
+
+
+def _subnet(name: str, key: str, raw: Mapping[str, Any], family: str, findings: Findings) -> Pool | None:
+    path = (SECTION, "segments", name, key)
+    if key not in raw:
+        return None
+    if key == "subnet6" and family == "ipv4":
+        message = f"{dotted(path)}: the fabric carries no IPv6"
+        findings.error("FAB3308", message, *path, help="Remove it, or write `addressing: {family: dual}`.")
+        return None
+    found = network_of(raw[key], path, findings)
+    return Pool(int(found.first), int(found.prefixlen), int(found.version)) if found else None

@@ -1,0 +1,224 @@
+"""Invariant 22, segments: what ToRs say of EVPN-VXLAN, from the files of each and compared over all of them.
+
+On one switch: a VLAN and a VNI are one segment's or one VRF's; its VTEP is its loopback, which `announce` follows to
+every other ToR; a gateway lies in a subnet that no other segment has, in a VRF that has a VNI; every port to a host is
+in a segment; a packet of a segment fits the links between switches with VXLAN around it; and each of these carries EVPN
+routes, through spines that keep next hops and route targets. How far such routes get is followed like any other
+announcement. Over all ToRs: each says the same of a segment, of a VRF and of the gateways' MAC. What a ToR says is
+kept as a checksum of each statement, so that a digest stays small.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from ipaddress import ip_interface
+from struct import Struct
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from fabricc.base.diagnostics.wording import listed
+from fabricc.fabric.model import Direction
+from fabricc.proof.invariants.rules import Breach, finding
+from fabricc.proof.invariants.view import between_switches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from ipaddress import IPv4Network, IPv6Network
+
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.digest import SwitchDigest
+    from fabricc.proof.invariants.view import SwitchView
+
+VXLAN_BYTES = 50  # RFC 7348: outer IPv4 20, UDP 8, VXLAN 8, inner Ethernet 14
+LEAVES = ("vlan", "vni", "vrf", "route_target", "ipv4", "ipv6", "mtu", "name")
+_NAMES = ("VLAN", "VNI", "VRF", "route target", "IPv4 gateway", "IPv6 gateway", "MTU", "name")
+_OWNERS = ("segment", "vrf")
+_STATED = Struct(f">{len(LEAVES)}I")
+_MAC = "the anycast gateways"
+
+Statement = dict[str, object]
+
+
+def statements(seen: SwitchView) -> dict[str, Statement]:
+    """`segment[110]` or `vrf[tenants]` -> leaf -> value, as the files have it."""
+    found: dict[str, Statement] = {}
+    for path, value in seen.evpn.items():
+        owner, _, leaf = path.rpartition("/")
+        if owner.partition("[")[0] in _OWNERS:
+            found.setdefault(owner, {})[leaf] = value
+    return found
+
+
+def packed_segments(seen: SwitchView) -> tuple[tuple[str, bytes], ...]:
+    """What a ToR says of each segment and VRF, and of the gateways' MAC: to compare, not to read."""
+    if not seen.evpn or seen.switch.tier_index:
+        return ()
+    said = [
+        (owner, _STATED.pack(*(_sum(each.get(leaf)) for leaf in LEAVES)))
+        for owner, each in statements(seen).items()
+    ]
+    mac = _sum(seen.evpn.get("anycast_mac"))
+    return tuple(sorted([*said, (_MAC, _STATED.pack(mac, *[0] * (len(LEAVES) - 1)))]))
+
+
+def _sum(value: object) -> int:
+    return 0 if value is None else crc32(str(value).encode()) or 1
+
+
+def segment_breaches(seen: SwitchView) -> Iterator[Breach]:
+    """Invariant 22 as far as one switch shows it; nothing where neither plan nor files have segments."""
+    if not seen.evpn and not seen.switch.bgp.evpn_sessions:
+        return
+    yield from _carried(seen)
+    if seen.switch.tier_index:
+        yield from _passed_on(seen)
+        return
+    said = statements(seen)
+    yield from _numbers(said)
+    yield from _gateways(said)
+    yield from _ports(seen, said)
+    yield from _sizes(seen, said)
+    source, loopback = seen.evpn.get("source"), seen.facts.get("loopback/ipv4")
+    if source is None or f"{source}/32" != loopback:
+        message = (
+            f"its VTEP is {source}, and its loopback {loopback}: nobody has a route to another address of it"
+        )
+        yield Breach(22, message, "evpn/source")
+
+
+def _carried(seen: SwitchView) -> Iterator[Breach]:
+    """Every enabled link between switches carries EVPN routes, by a filter each way."""
+    carrying: dict[str, set[str]] = {}
+    for path in seen.evpn:
+        name, bracket, leaf = path.removeprefix("neighbor[").partition("]/")
+        if (
+            bracket
+            and path.startswith("neighbor[")
+            and leaf in ("import", "export")
+            and name in seen.by_neighbour
+        ):
+            carrying.setdefault(seen.by_neighbour[name].port.name, set()).add(leaf)
+    for link in seen.links:
+        if not (link.enabled and between_switches(link)):
+            continue
+        missing = {"import", "export"} - carrying.get(link.port.name, set())
+        if len(missing) == 2:
+            message = f"{link.port.name} is up and carries no EVPN routes"
+            yield Breach(22, message, link.path + "description")
+        elif missing:
+            message = f"{link.port.name} has no filter of EVPN routes for {missing.pop()}"
+            yield Breach(22, message, link.path + "description")
+
+
+def _passed_on(seen: SwitchView) -> Iterator[Breach]:
+    """A switch between ToRs keeps the next hop, which is the VTEP, and routes whose targets it imports nowhere."""
+    names = {path.partition("]/")[0] for path in seen.evpn if path.startswith("neighbor[")}
+    for name in sorted(names):
+        if seen.evpn.get(f"{name}]/next_hop") != "unchanged":
+            neighbour = name.partition("[")[2]
+            message = f"it puts itself as next hop into EVPN routes for {neighbour}, and is no VTEP"
+            yield Breach(22, message, f"evpn/{name}]/import")
+    if seen.evpn.get("route_targets") != "all":
+        yield Breach(
+            22, "it drops EVPN routes, as it imports none of their route targets", "evpn/route_targets"
+        )
+
+
+def _numbers(said: dict[str, Statement]) -> Iterator[Breach]:
+    """A VLAN and a VNI have one owner, and routes of one are not taken for another's."""
+    for leaf, what in (("vni", "VNI"), ("vlan", "VLAN"), ("route_target", "route target")):
+        first: dict[str, str] = {}
+        for owner, each in said.items():
+            value = (
+                owner.partition("[")[2].rstrip("]")
+                if leaf == "vlan" and "vlan" not in each
+                else each.get(leaf)
+            )
+            if value is None:
+                yield Breach(22, f"{owner} has no {what}", f"evpn/{owner}/vni")
+            elif (other := first.setdefault(str(value), owner)) != owner:
+                yield Breach(22, f"{owner} has {what} {value}, which {other} has too", f"evpn/{owner}/{leaf}")
+
+
+def _gateways(said: dict[str, Statement]) -> Iterator[Breach]:
+    """A gateway is in a subnet of its own, and in a VRF that routes between ToRs."""
+    subnets: list[tuple[IPv4Network | IPv6Network, str]] = []
+    for owner, each in said.items():
+        if owner.startswith("vrf"):
+            continue
+        if f"vrf[{each.get('vrf')}]" not in said:
+            message = (
+                f"{owner} is in the VRF {each.get('vrf')}, which has no VNI, so it is not routed between ToRs"
+            )
+            yield Breach(22, message, f"evpn/{owner}/vrf")
+        if "ipv4" not in each and "ipv6" not in each:
+            yield Breach(22, f"{owner} has no gateway", f"evpn/{owner}/vni")
+        for leaf in ("ipv4", "ipv6"):
+            if leaf not in each:
+                continue
+            try:
+                subnets.append((ip_interface(str(each[leaf])).network, owner))
+            except ValueError:
+                yield Breach(
+                    22, f"{owner} has the gateway {each[leaf]}, which is no address", f"evpn/{owner}/{leaf}"
+                )
+    before: tuple[IPv4Network | IPv6Network, str] | None = None
+    for subnet in sorted(subnets, key=_place):
+        mine, owner = subnet
+        if before and before[0].version == mine.version and before[0].overlaps(mine):
+            message = f"{owner} has {mine}, which overlaps {before[0]} of {before[1]}"
+            yield Breach(22, message, f"evpn/{owner}/ipv{mine.version}")
+        else:
+            before = subnet
+
+
+def _place(subnet: tuple[IPv4Network | IPv6Network, str]) -> tuple[int, int, int, str]:
+    """Sorts a subnet before those in it, so that each is compared with the last that lies in none."""
+    network, owner = subnet
+    return network.version, int(network.network_address), network.prefixlen, owner
+
+
+def _ports(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
+    """Every enabled port to a host is in a segment that there is."""
+    for link in seen.links:
+        if link.port.direction is not Direction.HOST or not link.enabled:
+            continue
+        vlan = seen.evpn.get(f"port[{link.port.name}]")
+        if f"segment[{vlan}]" not in said:
+            message = f"{link.port.name} leads to a host and is in {f'VLAN {vlan}' if vlan else 'no VLAN'}: no segment"
+            yield Breach(22, message, f"evpn/port[{link.port.name}]" if vlan else link.path + "description")
+
+
+def _sizes(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
+    """A packet of a segment fits every link between switches with VXLAN around it."""
+    room = min(
+        (link.mtu for link in seen.links if between_switches(link) and link.mtu is not None), default=None
+    )
+    for owner, each in said.items():
+        mtu = each.get("mtu")
+        if room is not None and isinstance(mtu, int) and mtu + VXLAN_BYTES > room:
+            message = f"{owner} has an MTU of {mtu}, and links between switches hold {room - VXLAN_BYTES} inside VXLAN"
+            yield Breach(22, message, f"evpn/{owner}/mtu")
+
+
+def agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
+    """ToRs that say of a segment what others do not; right is what most of them say."""
+    tors = [each for each in switches if each.segments]
+    votes: dict[str, Counter[bytes]] = {}
+    for tor in tors:
+        for owner, packed in tor.segments:
+            votes.setdefault(owner, Counter())[packed] += 1
+    usual = {owner: max(count, key=lambda packed: (count[packed], packed)) for owner, count in votes.items()}
+    for tor in tors:
+        mine = dict(tor.segments)
+        for owner, wanted in usual.items():
+            if owner not in mine:
+                if votes[owner].total() * 2 > len(tors):
+                    yield finding(22, f"{tor.name} has no {owner}, which other ToRs have", tor.file, tor.line)
+            elif mine[owner] != wanted:
+                pairs = zip(_STATED.unpack(mine[owner]), _STATED.unpack(wanted), _NAMES, strict=True)
+                other = ["MAC" if owner == _MAC else name for one, two, name in pairs if one != two]
+                message = f"{tor.name} says of {owner} another {listed(other, len(other))} than other ToRs"
+                yield finding(22, message, tor.file, tor.line)
+            if owner in mine and votes[owner].total() * 2 <= len(tors) and owner != _MAC:
+                yield finding(22, f"{tor.name} has {owner}, which other ToRs do not have", tor.file, tor.line)

@@ -1,0 +1,77 @@
+"""Segments on the systems that have them: what they add to the text, how it reads back, and what others say."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from difflib import unified_diff
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from fabricc.back.nos import BUILT_IN, load
+from fabricc.compiler.gaps import unexpressed
+from fabricc.proof.invariants.declared import Ratio
+from tests.proof.fabrics import Fault, judge
+from tests.segmented import EXPRESSED, SPINE, TOR, fabric, switch, switches
+
+GOLDEN = Path(__file__).parent / "golden" / "segments"
+RATIOS = {0: Ratio(Fraction(1))}
+PASSED_ON = {"sonic"}
+"""Systems without segments whose switches between ToRs pass EVPN routes on."""
+
+
+def added(nos: str, name: str) -> str:
+    """What segments change in the files of a switch, whose ports to hosts are routed without."""
+    built = fabric(nos, dual=True)
+    at = next(at for at in built.switch_ids() if built.name(at) == name)
+    texts = [load(nos).render(each.switch(at)) for each in (replace(built, evpn=None), built)]
+    lines = []
+    for file in sorted(texts[1]):
+        old, new = (text[file].splitlines() for text in texts)
+        lines += [line for line in unified_diff(old, new, file, file, "", "", n=1, lineterm="") if line]
+    return "\n".join("@@" if line.startswith("@@") else line for line in lines) + "\n"
+
+
+@pytest.mark.parametrize(("nos", "name"), [(nos, name) for nos in EXPRESSED for name in (TOR, SPINE)])
+def test_the_text_is_the_golden_one(nos: str, name: str) -> None:
+    golden, text = GOLDEN / f"{nos}-{'tor' if name == TOR else 'spine'}.diff", added(nos, name)
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.parent.mkdir(parents=True, exist_ok=True)
+        golden.write_text(text)
+    assert text == golden.read_text()
+
+
+@pytest.mark.parametrize("nos", EXPRESSED)
+@pytest.mark.parametrize("links", ["numbered", "unnumbered"])
+def test_the_files_state_exactly_the_planned_facts(nos: str, links: str) -> None:
+    for each in [*switches(nos), *(switch(nos, name, links=links) for name in (TOR, SPINE))]:
+        reading = load(nos).read(load(nos).render(each))
+        assert reading.facts == load(nos).planned(each)
+        assert reading.unknown == []
+
+
+@pytest.mark.parametrize("nos", EXPRESSED)
+@pytest.mark.parametrize("dual", [False, True])
+def test_the_files_break_no_invariant(nos: str, dual: bool) -> None:
+    assert judge(fabric(nos, dual=dual), Fault(), RATIOS) == []
+
+
+@pytest.mark.parametrize("nos", sorted(BUILT_IN))
+@pytest.mark.parametrize("name", [TOR, SPINE])
+def test_a_system_without_segments_says_so(nos: str, name: str) -> None:
+    each = switch(nos, name)
+    gaps = load(nos).gaps(each)
+    assert list(unexpressed(each, load(nos), gaps)) == []
+    told = {gap.code for gap in gaps if gap.feature == "EVPN-VXLAN" and gap.fatal}
+    has = nos in EXPRESSED or (nos in PASSED_ON and name == SPINE)
+    assert told == (set() if has else {"FAB5830"})
+
+
+@pytest.mark.parametrize("nos", sorted(PASSED_ON))
+def test_a_switch_between_tors_reads_back_to_its_plan(nos: str) -> None:
+    each = switch(nos, SPINE)
+    reading = load(nos).read(load(nos).render(each))
+    assert reading.facts == load(nos).planned(each)
+    assert {path for path in reading.facts if path.startswith("evpn/")}

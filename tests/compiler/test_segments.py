@@ -1,0 +1,85 @@
+"""A front end with segments beside a lossless network: built whole, told apart, explained and refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from fabricc.base.diagnostics import Severity
+from fabricc.compiler.recheck import check_tree
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.lab_fabric import read_source
+from fabricc.review.explain.ask import explain
+from tests.compiler.test_networks import RAILS, USERS, codes, compiled
+from tests.review.explain.support import known_of_front
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.compiler.compiled import Compiled
+
+FRONTEND = """\
+networks:
+  storage:
+    hosts_per_unit: 8
+    tors: {{model: sn4700, nos: frr, oversubscription: 4.0}}
+    spines: {{model: sn4700, nos: frr, count: 2}}
+    priorities: {{default: {{}}}}
+    evpn: {{segments: {{tenant-a: {{vlan: 110, subnet: {subnet}}}}}}}
+"""
+
+
+def text(subnet: str = "10.192.0.0/20") -> str:
+    return f"{RAILS}{USERS}{FRONTEND.format(subnet=subnet)}"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+    found = compiled(tmp_path_factory.mktemp("whole"), text())
+    assert [d for d in found.diagnostics if d.severity is Severity.ERROR] == []
+    return found
+
+
+def test_the_tree_is_built_and_proved(whole: Compiled, tmp_path: Path) -> None:
+    result = whole.write(tmp_path, jobs=1)
+    assert [each for each in result.diagnostics if each.severity is Severity.ERROR] == []
+    assert result.tree is not None
+    checked, _ = check_tree(result.tree, whole.path, jobs=1)
+    assert [d for d in checked.diagnostics if d.severity is Severity.ERROR] == []
+    files = {path.name: path for path in (result.tree / "hosts/su001-host01/etc/netplan").iterdir()}
+    ports = yaml.safe_load(files["60-fabricc-storage.yaml"].read_text())["network"]["ethernets"]
+    for port in ports.values():
+        (address,) = port["addresses"]
+        assert address.startswith("10.192.")
+        assert address.endswith("/20")
+        assert [(each["to"], each.get("scope"), each.get("via")) for each in port["routes"]] == [
+            ("10.192.0.0/20", "link", None)
+        ]
+
+
+def test_the_rails_stay_as_they_are_without_it(whole: Compiled, tmp_path: Path) -> None:
+    alone = compiled(tmp_path, f"{RAILS}{USERS}").fabric
+    for at in alone.switch_ids():
+        assert whole.fabric.switch(at) == alone.switch(at)
+
+
+def test_an_address_of_a_segment_is_explained(whole: Compiled) -> None:
+    front = whole.of_network("storage")
+    host = front.fabric.host(next(front.fabric.host_ids()))
+    address = str(host.ports[0].ipv4).partition("/")[0]
+    assert explain(known_of_front(front), address).title == f"{host.name} storage0"
+    assert explain(known_of_front(front), "10.192.0.1").title == "gateway of tenant-a"
+    assert explain(known_of_front(front), "10.192.15.254").title == "not assigned"
+
+
+def test_a_subnet_in_another_network_is_refused(tmp_path: Path) -> None:
+    assert "FAB3100" in codes(compiled(tmp_path, text("10.3.0.0/20")))
+
+
+def test_the_lab_does_not_boot_it(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(text())
+    with pytest.raises(LabError, match="segments with EVPN-VXLAN"):
+        read_source(spec, None, "8.4", network="storage")

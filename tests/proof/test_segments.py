@@ -1,0 +1,152 @@
+"""Segments are proved from the files: each planted fault of one ToR or spine is caught, and told as what it is."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.proof.invariants.declared import Ratio
+from tests.proof.fabrics import Fault, judge
+from tests.segmented import SPINE, TOR, fabric
+
+if TYPE_CHECKING:
+    from tests.proof.fabrics import Files
+
+RATIOS = {0: Ratio(Fraction(1))}
+
+
+def text(device: str, *changes: tuple[str, str]) -> Fault:
+    """A fault in the files of the devices of such names."""
+
+    def edit(name: str, files: Files) -> Files:
+        if not re.fullmatch(device, name):
+            return files
+        for pattern, into in changes:
+            changed = {file: re.sub(pattern, into, body) for file, body in files.items()}
+            assert changed != files, f"{pattern} is not in the files of {device}"
+            files = changed
+        return files
+
+    return Fault(edit=edit)
+
+
+def told(fault: Fault, asn: str = "shared", *, dual: bool = False, links: str = "numbered") -> list[str]:
+    found = judge(fabric("frr", asn=asn, dual=dual, links=links), fault, RATIOS)
+    return sorted({f"{each.code} {each.message}" for each in found})
+
+
+@pytest.mark.parametrize("asn", ["shared", "unique"])
+@pytest.mark.parametrize("dual", [False, True])
+@pytest.mark.parametrize("links", ["numbered", "unnumbered"])
+def test_segments_as_planned_break_no_invariant(asn: str, dual: bool, links: str) -> None:
+    assert told(Fault(), asn, dual=dual, links=links) == []
+
+
+FAULTS = {
+    "another VNI": (
+        text(TOR, ("(vxlan-id|vni|iface|auto) (vni)?10110", r"\1 \g<2>10111"), (" vni10110 ", " vni10111 ")),
+        f"FAB6340 {TOR} says of segment[110] another VNI than other ToRs",
+    ),
+    "another route target": (
+        text(TOR, ("65000:10110", "65000:10119")),
+        f"FAB6340 {TOR} says of segment[110] another route target than other ToRs",
+    ),
+    "imports alone of another route target": (
+        text(TOR, ("import 65000:10110", "import 65000:10119")),
+        f"FAB6340 {TOR} says of segment[110] another route target than other ToRs",
+    ),
+    "another gateway": (
+        text(TOR, ("10.20.0.1/22", "10.20.0.2/22")),
+        f"FAB6340 {TOR} says of segment[110] another IPv4 gateway than other ToRs",
+    ),
+    "another subnet": (
+        text(TOR, ("10.20.0.1/22", "10.20.0.1/23")),
+        f"FAB6340 {TOR} says of segment[110] another IPv4 gateway than other ToRs",
+    ),
+    "another anycast MAC": (
+        text(TOR, ("00:00:5e:00:01:01", "00:00:5e:00:01:02")),
+        f"FAB6340 {TOR} says of the anycast gateways another MAC than other ToRs",
+    ),
+    "another VNI of the VRF": (
+        text(TOR, (r"vrf tenants\n vni 13001", "vrf tenants\n vni 13002")),
+        f"FAB6340 {TOR} says of vrf[tenants] another VNI than other ToRs",
+    ),
+    "two segments of one VNI": (
+        text(TOR, ("vxlan-id 10120", "vxlan-id 10110")),
+        f"FAB6340 {TOR}: segment[120] has VNI 10110, which segment[110] has too",
+    ),
+    "two segments of one subnet": (
+        text("rack.*-tor1a", ("10.20.4.1/22", "10.20.0.9/21")),
+        f"FAB6340 {TOR}: segment[110] has 10.20.0.0/22, which overlaps 10.20.0.0/21 of segment[120]",
+    ),
+    "another VTEP address": (
+        text(TOR, ("vxlan-local-tunnelip 10.128.0.0", "vxlan-local-tunnelip 10.128.0.1")),
+        f"FAB6340 {TOR}: its VTEP is 10.128.0.1, and its loopback 10.128.0.0/32: nobody has a route to another "
+        "address of it",
+    ),
+    "a VTEP that is not announced": (
+        text(TOR, (r"(prefix-list OWN-V4 seq 5 permit) 10.128.0.0/32", r"\1 10.128.0.9/32")),
+        "FAB6209 rack002-tor1a and 2 more like it do not get 10.128.0.0/32 of rack001-tor1a over spine01a and 1 more "
+        "like it: fewer equal paths than up-links",
+    ),
+    "a port in no segment": (
+        text(TOR, (r"(iface swp1\n    mtu 9050\n)    bridge-access 110\n", r"\1")),
+        f"FAB6340 {TOR}: swp1 leads to a host and is in no VLAN: no segment",
+    ),
+    "a port in another segment": (
+        text(TOR, (r"(iface swp1\n    mtu 9050\n)    bridge-access 110\n", r"\1    bridge-access 120\n")),
+        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 says 10.20.4.1/22, rack001-host01 rail0 "
+        "says 10.20.0.1/22",
+    ),
+    "a segment in another VRF": (
+        text(TOR, (r"(alias tenant-b\n(.*\n){4}    vrf) tenants", r"\1 others")),
+        f"FAB6340 {TOR}: segment[120] is in the VRF others, which has no VNI, so it is not routed between ToRs",
+    ),
+    "packets that do not fit": (
+        text(TOR, (r"(alias tenant-a\n    mtu) 9050", r"\1 9100")),
+        f"FAB6340 {TOR}: segment[110] has an MTU of 9100, and links between switches hold 9050 inside VXLAN",
+    ),
+    "no EVPN routes over the links": (
+        text(TOR, (r"  neighbor UPSTREAM-V4 activate\n(  neighbor \S+ route-map EVPN)", r"\1")),
+        f"FAB6340 {TOR}: swp9 is up and carries no EVPN routes",
+    ),
+    "no filter of EVPN routes": (
+        text(SPINE, (r"  neighbor DOWNSTREAM-V4 route-map EVPN-TO-DOWNSTREAM out\n", "")),
+        f"FAB6340 {SPINE}: swp1 has no filter of EVPN routes for export",
+    ),
+    "EVPN routes that are not let through": (
+        text("spine.*", (r"route-map EVPN-TO-DOWNSTREAM permit 20", "route-map EVPN-TO-DOWNSTREAM deny 20")),
+        "FAB6209 rack001-tor1a and 3 more like it do not get EVPN routes of rack001-tor1a over spine01a and 1 more "
+        "like it: fewer equal paths than up-links",
+    ),
+    "a host with another gateway": (
+        text("rack001-host01", ('via: "10.20.0.1"', 'via: "10.20.0.2"')),
+        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 says 10.20.0.1/22, rack001-host01 rail0 "
+        "says 10.20.0.2/22",
+    ),
+    "a host of another subnet": (
+        text("rack001-host01", (r'"10.20.0.16/22"', '"10.20.4.16/22"')),
+        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 says 10.20.0.1/22, rack001-host01 rail0 "
+        "says 10.20.0.1 beyond 10.20.4.0/22",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_told_as_what_it_is(fault: str) -> None:
+    planted, message = FAULTS[fault]
+    found = told(planted)
+    assert message in found, "\n".join(found)
+
+
+def test_a_tor_that_sends_up_what_came_from_above_is_a_valley() -> None:
+    """With AS numbers of their own, spines do not stop such a route by themselves."""
+    fault = text(
+        "rack.*-tor1a", (r"route-map EVPN-TO-UPSTREAM deny 10\n match community FROM-ABOVE\nexit\n!\n", "")
+    )
+    valleys = [message for message in told(fault, "unique") if message.startswith("FAB6210")]
+    assert valleys
+    assert "(EVPN-TO-UPSTREAM 20 permits EVPN routes)" in valleys[0]
