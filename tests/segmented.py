@@ -35,7 +35,7 @@ evpn:
     tenant-a: {{vlan: 110, subnet: 10.20.0.0/22, groups: [gpu]{six_a}}}
     tenant-b: {{vlan: 120, subnet: 10.20.4.0/22{six_b}}}
 """
-EXPRESSED = ("frr",)
+EXPRESSED = ("eos", "frr")
 """Systems that have segments."""
 TOR, SPINE = "rack001-tor1a", "spine01a"
 

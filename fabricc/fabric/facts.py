@@ -208,7 +208,6 @@ def evpn_facts(switch: Switch) -> Facts:
                 facts[prefix + family] = gateway
     for vrf in vtep.vrfs:
         prefix = f"evpn/vrf[{vrf.name}]/"
-        facts[prefix + "vlan"] = vrf.vlan
         facts[prefix + "vni"] = vrf.vni
         facts[prefix + "distinguisher"] = vtep.distinguisher(vrf.vlan)
         facts[prefix + "route_target"] = route_target(vrf.vni)

@@ -102,7 +102,7 @@ FAULTS = {
         "says 10.20.0.1/22",
     ),
     "a segment in another VRF": (
-        text(TOR, (r"(alias tenant-b\n(.*\n){4}    vrf) tenants", r"\1 others")),
+        text(TOR, (r"(alias tenant-b\n(.*\n){5}    vrf) tenants", r"\1 others")),
         f"FAB6340 {TOR}: segment[120] is in the VRF others, which has no VNI, so it is not routed between ToRs",
     ),
     "packets that do not fit": (
@@ -139,6 +139,33 @@ FAULTS = {
 def test_a_fault_is_told_as_what_it_is(fault: str) -> None:
     planted, message = FAULTS[fault]
     found = told(planted)
+    assert message in found, "\n".join(found)
+
+
+ON_EOS = {
+    "a spine that is the next hop": (
+        text(SPINE, (r"      neighbor DOWNSTREAM next-hop-unchanged\n", "")),
+        f"FAB6340 {SPINE}: it puts itself as next hop into EVPN routes for 10.64.0.1, and is no VTEP",
+    ),
+    "a VRF without a VNI": (
+        text(TOR, (r"   vxlan vrf tenants vni 13001\n", "")),
+        f"FAB6340 {TOR}: vrf[tenants] has no VNI",
+    ),
+    "a VTEP at another interface": (
+        text(TOR, (r"   vxlan source-interface Loopback0\n", "")),
+        f"FAB6340 {TOR}: its VTEP is None, and its loopback 10.128.0.0/32: nobody has a route to another address of it",
+    ),
+    "a ToR without a segment": (
+        text(TOR, (r"(?s)interface Vlan110\n.*?!\n", ""), (r"   vxlan vlan 110 vni 10110\n", "")),
+        f"FAB6340 {TOR}: segment[110] has no VNI",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", ON_EOS)
+def test_a_fault_of_another_system_is_told_as_what_it_is(fault: str) -> None:
+    planted, message = ON_EOS[fault]
+    found = sorted({f"{each.code} {each.message}" for each in judge(fabric("eos"), planted, RATIOS)})
     assert message in found, "\n".join(found)
 
 

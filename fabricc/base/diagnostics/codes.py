@@ -423,6 +423,8 @@ TITLES: dict[str, str] = {
     "FAB5725": "Code points from outside cannot be changed",
     # EVPN-VXLAN.
     "FAB5830": "EVPN-VXLAN cannot be expressed",
+    "FAB5831": "No limit of prefixes beside EVPN routes",
+    "FAB5832": "VXLAN in hardware is not known",
     # InfiniBand.
     "FAB5801": "A section or key that has no meaning on InfiniBand",
     "FAB5802": "An InfiniBand section in a spec of another fabric",

@@ -1,6 +1,6 @@
 """Invariant 22, segments: what ToRs say of EVPN-VXLAN, from the files of each and compared over all of them.
 
-On one switch: a VLAN and a VNI are one segment's or one VRF's; its VTEP is its loopback, which `announce` follows to
+On one switch: a VNI is one segment's or one VRF's; its VTEP is its loopback, which `announce` follows to
 every other ToR; a gateway lies in a subnet that no other segment has, in a VRF that has a VNI; every port to a host is
 in a segment; a packet of a segment fits the links between switches with VXLAN around it; and each of these carries EVPN
 routes, through spines that keep next hops and route targets. How far such routes get is followed like any other
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fabricc.proof.invariants.view import SwitchView
 
 VXLAN_BYTES = 50  # RFC 7348: outer IPv4 20, UDP 8, VXLAN 8, inner Ethernet 14
-LEAVES = ("vlan", "vni", "vrf", "route_target", "ipv4", "ipv6", "mtu", "name")
-_NAMES = ("VLAN", "VNI", "VRF", "route target", "IPv4 gateway", "IPv6 gateway", "MTU", "name")
+LEAVES = ("vni", "vrf", "route_target", "ipv4", "ipv6", "mtu", "name")
+_NAMES = ("VNI", "VRF", "route target", "IPv4 gateway", "IPv6 gateway", "MTU", "name")
 _OWNERS = ("segment", "vrf")
 _STATED = Struct(f">{len(LEAVES)}I")
 _MAC = "the anycast gateways"
@@ -125,15 +125,11 @@ def _passed_on(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _numbers(said: dict[str, Statement]) -> Iterator[Breach]:
-    """A VLAN and a VNI have one owner, and routes of one are not taken for another's."""
-    for leaf, what in (("vni", "VNI"), ("vlan", "VLAN"), ("route_target", "route target")):
+    """A VNI has one owner, and routes of one are not taken for another's."""
+    for leaf, what in (("vni", "VNI"), ("route_target", "route target")):
         first: dict[str, str] = {}
         for owner, each in said.items():
-            value = (
-                owner.partition("[")[2].rstrip("]")
-                if leaf == "vlan" and "vlan" not in each
-                else each.get(leaf)
-            )
+            value = each.get(leaf)
             if value is None:
                 yield Breach(22, f"{owner} has no {what}", f"evpn/{owner}/vni")
             elif (other := first.setdefault(str(value), owner)) != owner:
@@ -217,7 +213,9 @@ def agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
                     yield finding(22, f"{tor.name} has no {owner}, which other ToRs have", tor.file, tor.line)
             elif mine[owner] != wanted:
                 pairs = zip(_STATED.unpack(mine[owner]), _STATED.unpack(wanted), _NAMES, strict=True)
-                other = ["MAC" if owner == _MAC else name for one, two, name in pairs if one != two]
+                other = [
+                    "MAC" if owner == _MAC else name for one, two, name in pairs if one != two and one and two
+                ]
                 message = f"{tor.name} says of {owner} another {listed(other, len(other))} than other ToRs"
                 yield finding(22, message, tor.file, tor.line)
             if owner in mine and votes[owner].total() * 2 <= len(tors) and owner != _MAC:

@@ -24,7 +24,7 @@ from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Trimming, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule, Spreading
-from tests import outward
+from tests import outward, segmented
 from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
 from tests.back.nos.cumulus.variants import variant as cumulus_variant
 from tests.back.nos.eos.variants import VARIANTS as EOS_VARIANTS
@@ -99,6 +99,8 @@ def switches(nos: str) -> Iterator[Switch]:
         yield from odd(switch)
     yield from (switch for switch in planned_inventories() if switch.nos == nos)
     yield from outward.switches(nos)
+    if nos in segmented.EXPRESSED:
+        yield from segmented.switches(nos)
 
 
 def neutral(switch: Switch) -> Facts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import POLICY
-from fabricc.back.nos.eos import bgp, interfaces, qos, services
+from fabricc.back.nos.eos import bgp, evpn, interfaces, qos, services
 from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.eos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 FILE = "running-config.cfg"
 """The whole running configuration, as loaded with `configure replace`."""
-DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
+DEPARTURES = (
+    *interfaces.DEPARTURES,
+    *qos.DEPARTURES,
+    *bgp.DEPARTURES,
+    *services.DEPARTURES,
+    *evpn.DEPARTURES,
+)
 """What EOS does not hold as the Fabric states it."""
 
 
@@ -31,6 +37,7 @@ class SwitchView:
     interfaces: interfaces.InterfacesView
     qos: qos.QosView
     bgp: bgp.BgpView
+    evpn: evpn.EvpnView | None
 
 
 def view(switch: Switch) -> SwitchView:
@@ -44,6 +51,7 @@ def view(switch: Switch) -> SwitchView:
         interfaces=interfaces.interfaces_view(switch, policy),
         qos=policy,
         bgp=bgp.bgp_view(switch),
+        evpn=evpn.evpn_view(switch),
     )
 
 
@@ -57,9 +65,9 @@ EOS = SingleFileNos(
     gaps=gaps,
     view=view,
     reader=Reader(
-        (services.TOPIC, qos.TOPIC, interfaces.TOPIC, bgp.TOPIC, POLICY),
+        (services.TOPIC, qos.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, POLICY),
         {**qos.TYPES, **interfaces.TYPES, **bgp.TYPES},
     ),
     express=qos.express,
-    states=(interfaces.state, qos.state, bgp.state, services.state),
+    states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),
 )

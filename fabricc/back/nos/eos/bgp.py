@@ -19,6 +19,7 @@ from fabricc.back.nos.cli_dialect.policy_view import (
 )
 from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.eos import evpn
 from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Fact, Keep, Silent
@@ -64,6 +65,8 @@ class GroupView:
     ipv6: bool
     next_hop_ipv6: bool
     password: str | None
+    evpn: tuple[str, str] | None
+    keeps_next_hop: bool
 
 
 class NeighborView(NamedTuple):
@@ -155,15 +158,18 @@ def _neighbor(name: str, session: Session) -> NeighborView:
 
 def _group(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
     unnumbered = transport is Transport.UNNUMBERED
+    carried = None if transport is Transport.IPV6 else group.evpn
     return GroupView(
         name=group_name(group.name, transport),
         import_map=group.import_map,
         export_map=group.export_map,
-        maximum_routes=group.maximum_prefixes,
+        maximum_routes=group.maximum_prefixes if carried is None else evpn.NO_LIMIT,
         ipv4=transport is Transport.IPV4 or (unnumbered and bgp.ipv4),
         ipv6=transport is Transport.IPV6 or (unnumbered and bgp.ipv6),
         next_hop_ipv6=unnumbered,
         password=group.password,
+        evpn=carried,
+        keeps_next_hop=bgp.evpn_transit,
     )
 
 
@@ -266,6 +272,7 @@ ROWS: Sequence[Row] = (
             Each("neighbor <word>", "neighbor", _IPV6),
             Each("no neighbor <word>", "neighbor", (Keep("activate", "ipv6", "false"),)),
         )),
+        *evpn.BGP_ROWS,
     )),
 )  # fmt: skip
 
@@ -274,6 +281,7 @@ def finish(document: Document) -> None:
     """State routes, timers, and sessions with what their peer groups say; the last process counts."""
     state_static(document)
     for bgp in [*document.scope.each("bgp").values()][-1:]:
+        evpn.finish_process(document, bgp)
         keepalive_s, hold_s = DEFAULT_TIMERS_S
         values, line = bgp.values, bgp.line
         document.put("bgp/keepalive_s", *values.get("keepalive_s", (keepalive_s, line)))
@@ -316,6 +324,7 @@ def _session(
     for key in _STATED:
         if key in said:
             document.put(prefix + key, *said[key])
+    evpn.finish_session(document, name, said)
 
 
 TOPIC = Topic(ROWS, finish)

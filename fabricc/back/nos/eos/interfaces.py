@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.eos import qos
+from fabricc.back.nos.eos import evpn, qos
 from fabricc.back.nos.eos.words import (
     MANAGEMENT_VRF,
     SPEED_OF,
@@ -59,6 +59,7 @@ class PortView(NamedTuple):
     qos_profile: str | None
     ecn_delay: str | None
     mmu_profile: str | None
+    access: int | None = None
 
 
 class _Alike(NamedTuple):
@@ -113,7 +114,7 @@ def _ports(switch: Switch, buffers: bool) -> list[PortView]:
         if alike is None:
             alike = kinds[kind] = _alike(port, delays, buffers)
         own = (port.name, port.description, not port.enabled, port.ipv4, port.ipv6, port.unnumbered)
-        views.append(PortView(*own, None if port.trusted else qos.UNTRUSTED_PROFILE, *alike))
+        views.append(PortView(*own, None if port.trusted else qos.UNTRUSTED_PROFILE, *alike, port.segment))
     return views
 
 
@@ -190,8 +191,11 @@ ROWS: Sequence[Row] = (
         Keep("error-correction encoding reed-solomon", "fec", "rs"),
         Silent("no error-correction encoding"),
         Keep("no switchport", "routed"),
+        Keep("switchport access vlan <integer>", "access"),
         Keep("vrf <word>", "vrf"),
         Keep("ip address <prefix4>", "ipv4"),
+        Keep("ip address virtual <prefix4>", "virtual ipv4"),
+        Keep("ipv6 address virtual <prefix6>", "virtual ipv6"),
         Keep("ipv6 enable", "link_local"),
         Keep("ipv6 address <prefix6>", "ipv6"),
         Silent("no (ip|ipv6) address"),
@@ -209,7 +213,7 @@ ROWS: Sequence[Row] = (
     )),
     Silent("transceiver qsfp default-mode 4x10G"),
 )  # fmt: skip
-_KEPT = frozenset({"qos_profile", "mmu_profile", "policy", "vrf", "link_local", "ecn_count"})
+_KEPT = frozenset({"qos_profile", "mmu_profile", "policy", "vrf", "link_local", "ecn_count", "access"})
 """Names of what is no fact of an interface by itself."""
 _EXISTS = frozenset({"enabled", "mmu_profile", "vrf", "ecn_delay_us", "ecn_count"})
 """What is said of an interface that does nothing."""
@@ -236,10 +240,16 @@ def finish(document: Document) -> None:
                     document.put(f"loopback/{leaf}", *values[leaf])
         elif port.startswith("Management"):
             _management(document, port, block)
+        elif vlan := evpn.vlan_of(port):
+            evpn.finish_interface(document, vlan, block)
         elif not values.keys() <= _EXISTS:
             paths = port_paths(port)
             lines[paths["enabled"]] = (file, block.line)
             facts[paths["enabled"]] = "true"
+            if "access" in values:
+                document.put(f"evpn/port[{port}]", *values["access"])
+                if "routed" in values:
+                    document.reject(values["access"][1])
             for leaf, (value, line) in values.items():
                 if leaf not in _KEPT:
                     path = paths[leaf]

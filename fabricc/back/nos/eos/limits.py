@@ -26,7 +26,7 @@ from fabricc.back.nos.eos.words import (
     is_trident,
 )
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
-from fabricc.fabric.routing import Spreading
+from fabricc.fabric.routing import Spreading, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +120,27 @@ PAUSE = Limit(
     "document",
 )
 LIMITS = (
-    limits.segments("fabricc does not write it for EOS yet"),
+    Limit(
+        "FAB5830",
+        feature="EVPN routes over unnumbered links",
+        asked=lambda switch: any(s.transport is Transport.UNNUMBERED for s, _ in switch.bgp.evpn_sessions),
+        reason="no source says that EOS carries them there",
+        remedy="number the links: `addressing: {fabric_links: numbered}`",
+    ),
+    Limit(
+        "FAB5832",
+        feature="VXLAN routing on {it.title}",
+        asked=lambda switch: [switch.model] if switch.vtep and is_trident(switch) else [],
+        reason="chips of this line differ in whether they route into VXLAN, and no source says so of this one",
+        remedy="take a ToR with a chip of Arista's R series, or accept FAB5832 with what Arista says of the model",
+    ),
+    Reservation(
+        "FAB5831",
+        feature="limits of prefixes on sessions with EVPN routes",
+        asked=lambda switch: bool(switch.bgp.evpn_sessions),
+        reason="`maximum-routes` counts routes of all families, and those of hosts have no limit; none is written",
+        remedy="none needed: filters let loopbacks alone pass",
+    ),
     Limit(
         "FAB5101",
         feature="{it[0]} Gb/s over {it[1]} lanes",
@@ -316,6 +336,7 @@ LIMITS = (
             _AVD,
         ),
         ("bgp/ttl_security", "neighbor … ttl maximum-hops", _AVD),
+        ("evpn/", "interface Vxlan1, ip address virtual, address-family evpn, next-hop-unchanged", _AVD),
         (
             "a watchdog for PFC",
             "priority-flow-control pause watchdog",

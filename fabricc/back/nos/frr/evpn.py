@@ -26,13 +26,10 @@ if TYPE_CHECKING:
 BRIDGE = "bridge"
 FIRST_TABLE = 1001
 """First routing table of VRFs in ifupdown2; a VRF has that of its VLAN from here on, up to 4700 of 5000."""
-KERNEL = {
-    "net.ipv4.conf.default.arp_accept": 1,
-    "net.ipv6.conf.default.accept_untracked_na": 1,
-    "net.ipv6.conf.default.accept_dad": 0,
-}
+KERNEL = {"net.ipv6.conf.default.accept_untracked_na": 1, "net.ipv6.conf.default.accept_dad": 0}
 """Kernel settings (ip-sysctl): hosts that answer the request of another ToR's gateway, whose MAC is that of their own,
-are noted and announced; nobody looks for duplicates of IPv6 addresses, as those of anycast gateways are meant."""
+are noted and announced, for IPv4 by `arp-accept`; nobody looks for duplicates of IPv6 addresses, as gateways are some.
+"""
 
 
 def router_mac(source: str) -> str:
@@ -140,9 +137,11 @@ def state_devices(facts: Facts, switch: Switch) -> None:
     facts["structure/bridge/mtu"] = vtep.mtu
     for segment in vtep.segments:
         facts[f"evpn/segment[{segment.vlan}]/suppresses_arp"] = "true"
+        facts[f"evpn/segment[{segment.vlan}]/accepts_arp"] = "true"
         facts[f"evpn/segment[{segment.vlan}]/learns_from_tunnels"] = "false"
         facts[f"structure/vni[{segment.vni}]/mtu"] = vtep.mtu
     for vrf in vtep.vrfs:
+        facts[f"evpn/vrf[{vrf.name}]/vlan"] = vrf.vlan
         facts[f"evpn/vrf[{vrf.name}]/router_mac"] = router_mac(vtep.source)
         facts[f"structure/vrf[{vrf.name}]/table"] = FIRST_TABLE + vrf.vlan
         facts[f"structure/vrf[{vrf.name}]/vni"] = vrf.vni
@@ -163,6 +162,7 @@ DEVICE_ROWS: tuple[Row, ...] = (
     Keep(f"vlan-raw-device {BRIDGE}", "raw", "true"),
     Keep("hwaddress <word>", "mac"),
     Keep("alias <word>", "name"),
+    Keep("arp-accept on", "accepts_arp", "true"),
     Keep("vrf <word>", "vrf"),
     Keep("vrf-table <integer>", "table"),
     Entry("address <prefix>", "addresses"),
@@ -225,7 +225,7 @@ def _finish_bridge(document: Document, scope: Scope) -> None:
 
 def _finish_segment(document: Document, scope: Scope, vni: Scope | None) -> None:
     prefix = f"evpn/segment[{scope.values['vlan'][0]}]/"
-    _put(document, prefix, scope.values, ("name", "vrf", "mtu"))
+    _put(document, prefix, scope.values, ("name", "vrf", "mtu", "accepts_arp"))
     for address, (_, line) in scope.table("addresses").items():
         document.put_also(f"{prefix}ipv{6 if ':' in str(address) else 4}", str(address), line)
     if vni:

@@ -62,6 +62,13 @@ LIMITS = (
         reason="accounts and their keys belong to the Debian installation, not to FRR",
         remedy="create them with the installer, for instance preseed or cloud-init",
     ),
+    Reservation(
+        "FAB5832",
+        feature="VXLAN in hardware",
+        asked=lambda switch: switch.vtep is not None,
+        reason="whether the ASIC forwards VXLAN is its driver's affair; where it does not, the CPU does, far slower",
+        remedy="look for `offload` in `bridge fdb` and `ip route` of one ToR before you rely on it",
+    ),
     *(
         Reservation(
             "FAB5207",

@@ -142,9 +142,9 @@ def run(command: list[str]) -> str:
 
 def bring_up(box: Box) -> None:
     """Bring the switch's own `interfaces` up by ifupdown2, without the management port, which has no cable here."""
-    text = box.files["interfaces"]
-    ports = text.partition("auto swp1\n")
-    box.write("interfaces", f"auto lo\niface lo inet loopback\n\n{ports[1]}{ports[2]}")
+    loopback, _, rest = box.files["interfaces"].partition("# The management network")
+    _, first, ports = rest.partition("auto swp1\n")
+    box.write("interfaces", loopback + first + ports)
     run(["ip", "netns", "exec", box.name, "ifup", "-a", "-i", str(box.folders[0] / "interfaces")])
 
 
