@@ -18,6 +18,7 @@ from fabricc.catalog.model import (
     NicCage,
     NicModel,
     Pools,
+    Power,
     SpectrumFigures,
     SwitchModel,
     TofinoFigures,
@@ -92,6 +93,14 @@ def _lane_range(text: str) -> list[int]:
     return list(range(low, high + 1))
 
 
+def power(raw: Mapping[str, Any]) -> Power | None:
+    """What the mapping of a device, or of a part, says that it draws."""
+    if "power" not in raw:
+        return None
+    found = figures(raw["power"])
+    return Power(found.get("typical_w"), found.get("maximum_w"), tuple(found.get("with_optics", ())))
+
+
 def switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
     """The switch of a validated mapping; `table` finds a lossless table by name."""
     sources: dict[str, str] = {}
@@ -99,6 +108,8 @@ def switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
     fabric_cages = sum(group.count for group in cages if group.fabric)
     for key in ("ecmp_max_paths", "forwarding_latency_ns"):
         sources[key] = citation(raw[key])
+    if "power" in raw:
+        sources["power"] = citation(raw["power"])
     return SwitchModel(
         name=name,
         title=raw["title"],
@@ -114,6 +125,7 @@ def switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
         support={
             nos: settings["support"]["since"] for nos, settings in raw["nos"].items() if "support" in settings
         },
+        power=power(raw),
         sources=sources,
     )
 
@@ -182,12 +194,15 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
         counts = {key: part[key] for key in ("nics", "ports_per_nic", "port_gbps")}
         networks[network] = HostPorts(find_nic(part["nic"]), **counts, pci=tuple(part.get("pci", ())))
         sources[f"networks.{network}"] = citation(part)
+    if "power" in raw:
+        sources["power"] = citation(raw["power"])
     return HostModel(
         name=name,
         title=raw["title"],
         vendor=raw["vendor"],
         pci=pci,
         networks=networks,
+        power=power(raw),
         sources=sources,
         **value,
     )

@@ -112,7 +112,8 @@ class Library:
             return raw
         base = raw["extends"]
         kind = _kind(section, base, self._built_in[section], self._built_in["asics"])
-        return _extended(self._read(kind, base), raw)
+        inherited = {key: value for key, value in self._read(kind, base).items() if key != "power"}
+        return _extended(inherited, raw)  # another box has other power supplies
 
 
 class Models(Mapping[str, Model]):

@@ -191,6 +191,20 @@ class Buffers:
 
 
 @dataclass(frozen=True, slots=True)
+class Power:
+    """What a device draws, W; None where no source gives the figure.
+
+    Attributes:
+        typical_w: at usual load. maximum_w: at the most.
+        with_optics: `typical`, `maximum`: figures that count what is plugged into the cages.
+    """
+
+    typical_w: float | None = None
+    maximum_w: float | None = None
+    with_optics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchModel:
     """A switch one can buy.
 
@@ -203,6 +217,7 @@ class SwitchModel:
         forwarding_latency_ns: port to port, cut-through, unloaded.
         nos: per NOS name, the settings its back end needs (lane maps, hwsku, …); opaque here.
         support: per NOS name, the first release that runs on the box; a NOS without one is not known to run.
+        power: what it draws; None where no source says.
         sources: figure path (dotted) -> source, or `assumed`.
     """
 
@@ -218,6 +233,7 @@ class SwitchModel:
     buffers: Buffers
     nos: Mapping[str, Mapping[str, Any]]
     support: Mapping[str, str] = field(default_factory=dict)
+    power: Power | None = None
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -313,6 +329,7 @@ class HostModel:
         networks: name such as `storage` -> ports for that network.
         nvlink_domain: GPUs that one NVLink domain joins, of the hosts of a rack; 0 where it ends with the host.
         management: its out-of-band ports; a BMC's where the catalog says nothing.
+        power: what it draws; None where no source says.
     """
 
     name: str
@@ -331,6 +348,7 @@ class HostModel:
     networks: Mapping[str, HostPorts] = field(default_factory=dict)
     nvlink_domain: int = 0
     management: ManagementPorts = field(default_factory=ManagementPorts)
+    power: Power | None = None
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property

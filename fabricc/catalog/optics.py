@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.documents.reader import shipped
 from fabricc.base.values import dataclass
-from fabricc.catalog.assemble import breakout, citation
+from fabricc.catalog.assemble import breakout, citation, power
 from fabricc.catalog.library import cite
 from fabricc.catalog.model import Breakout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.catalog.model import CageGroup, HostModel
+    from fabricc.catalog.model import CageGroup, HostModel, Power
 
 TABLE = Path(__file__).parent / "optics.yaml"
 
@@ -30,6 +30,7 @@ class Part:
         reach_m: where it is less than that of what it is a part of.
         lengths: the lengths sold, m, with the number of each; empty where the number is that of all.
         protocols: `ethernet` or `infiniband`, or both.
+        power: what one draws, a cable with all its ends; None where no source says.
     """
 
     vendor: str
@@ -38,6 +39,7 @@ class Part:
     lengths: tuple[tuple[float, str], ...]
     protocols: tuple[str, ...]
     source: str
+    power: Power | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +110,16 @@ class Optics:
 
 
 class End(NamedTuple):
-    """A cage as one end of a link sees it: its form factor, what it is used as, who made the box, what it speaks."""
+    """A cage as one end of a link sees it: its form factor, what it is used as, who made the box, what it speaks.
+
+    `counted` are the figures of the box's power, of `typical` and `maximum`, that count what is plugged in.
+    """
 
     form_factor: str
     use: Breakout
     vendor: str
     protocol: str = "ethernet"
+    counted: tuple[str, ...] = ()
 
 
 @cache
@@ -157,7 +163,7 @@ def _parts(row: Mapping[str, Any]) -> tuple[Part, ...]:
         Part(
             part["vendor"], part["number"], part.get("reach_m"),
             tuple(sorted(part.get("lengths", {}).items())),
-            tuple(part.get("protocols", ("ethernet",))), citation(part),
+            tuple(part.get("protocols", ("ethernet",))), citation(part), power(part),
         )
         for part in row["parts"]
     )  # fmt: skip

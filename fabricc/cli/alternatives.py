@@ -14,10 +14,12 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import Line
 from fabricc.base.foreign.text import json_document
 from fabricc.catalog.load import load_catalog
+from fabricc.catalog.model import Power
+from fabricc.catalog.power import drawn
 from fabricc.cli import output
 from fabricc.compiler.buildable import buildable
 from fabricc.compiler.naming import Naming
-from fabricc.compiler.prices import read_prices
+from fabricc.compiler.prices import link_parts, read_prices
 from fabricc.compiler.result import exit_status
 from fabricc.front.planning.alternatives import (
     Alternatives,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.text import Rendered
     from fabricc.catalog.model import Catalog
+    from fabricc.catalog.power import Draw
     from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.prices import Prices
     from fabricc.fabric.fabric import Fabric
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
 
 HEAD = (
     "shape", "switches", "of each tier", "model", "hosts of a unit", "planes", "ratio", "optics", "cables",
-    "idle ports", "GPUs cut", "bandwidth left", "room, hosts",
+    "idle ports", "GPUs cut", "bandwidth left", "room, hosts", "power, kW",
 )  # fmt: skip
 
 
@@ -166,6 +169,18 @@ def _worst(fabric: Fabric) -> tuple[Failure | None, Fraction]:
     return hardest_single(lost), min((each.bisection for each in lost if each.device), default=Fraction(1))
 
 
+def _draw(shape: Candidate) -> Draw:
+    """What switches, optics and cables draw; of optics that the catalog lacks it is not known."""
+    boxes = [
+        (shape.models.switches[tier].power or Power(), count)
+        for tier, count in shape.figures.switches.items()
+    ]
+    parts = [(item, count) for item, count in link_parts(shape).items() if item.power is not None]
+    modules = sum(count for item, count in parts if item.item == "transceiver")
+    lacking = (Power(), shape.figures.optics - modules)
+    return drawn([*boxes, *((item.power, count) for item, count in parts if item.power), lacking])
+
+
 def _shown(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bool) -> Iterator[Line]:
     if not rows:
         yield Line("No shape to show.")
@@ -176,11 +191,14 @@ def _shown(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bo
     yield from map(Line, output.columns(table))
     told = f"Not listed: {plural(found.bettered, 'shape')} that one of these betters"
     yield Line(f"{told}, and {found.unpriced} with a switch without a price." if priced else f"{told}.")
-    yield Line("Power is not compared: the catalog has no figures for it.")
+    yield Line(
+        "Power is the most that switches, optics and cables draw, as far as the catalog has it: in brackets, of how "
+        "many. Hosts are not in it, and no shape is judged by it."
+    )
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    figures, fabric = row.shape.figures, row.fabric
+    figures, fabric, draw = row.shape.figures, row.fabric, _draw(row.shape)
     name = f"{row.number or ''}{' ' if row.number else ''}{'spec' if row.own else ''}"
     name += f", bettered by {row.bettered_by}" if row.bettered_by else ""
     models = dict.fromkeys(each.model.name for each in fabric.tiers.values())
@@ -188,6 +206,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         name, f"{figures.boxes:,}", " + ".join(f"{count:,}" for count in figures.switches.values()), ", ".join(models),
         f"{fabric.shape.hosts_per_unit:,}", f"{fabric.shape.planes}", ratio(figures.ratio), f"{figures.optics:,}",
         f"{figures.cables:,}", f"{figures.idle:,}", f"{figures.cut:,}", percent(_worst(fabric)[1]), f"{figures.room:,}",
+        f"{f'{draw.maximum_w / 1000:,.1f}' if draw.maximum_of else '-'} ({draw.maximum_of:,} of {draw.devices:,})",
         "-" if row.price is None else f"{float(row.price):,.0f}",
     )  # fmt: skip
 
@@ -225,6 +244,6 @@ def _shape(row: Row, catalog: Catalog) -> dict[str, object]:
         "gpus_cut": figures.cut,
         "bandwidth_left": float(left),
         "room_hosts": figures.room,
-        "power_w": None,
+        "power": _draw(row.shape)._asdict(),
         "price": None if row.price is None else float(row.price),
     }  # fmt: skip

@@ -95,7 +95,7 @@ def write(wanted: Wanted, found: Bought) -> None:
 
 
 def _bill(found: Bought, wanted: Wanted) -> bytes:
-    bill = [BILL, *bill_rows(found.materials, wanted.spares)]
+    bill = [BILL, *bill_rows(found.materials, wanted.spares, found.racks.places)]
     if wanted.bom is None or wanted.bom.suffix == ".csv":
         return csv_text(bill).encode()
     try:

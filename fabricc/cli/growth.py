@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from fabricc.catalog.model import Power
+from fabricc.catalog.power import drawn
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.catalog.power import Draw
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.fabric import CableKind
+    from fabricc.fabric.fabric import CableKind, Fabric
     from fabricc.front.planning.room import Room
     from fabricc.front.spec.model import ClusterSpec
 
@@ -37,6 +41,46 @@ def cable_table(counts: Mapping[str, int], kinds: Mapping[str, CableKind]) -> _T
         if counts.get(f"{kind}_cables")
     ]
     return "Cables", ("link", "cables", "medium", "length, m"), rows
+
+
+def draws(fabric: Fabric) -> dict[str, Draw]:
+    """What the switches of each tier draw, and the hosts that are those of this network."""
+    counts = fabric.counts()
+    found = {
+        f"{tier.value}s": drawn([(plan.model.power or Power(), counts[f"{tier.value}s"])])
+        for tier, plan in fabric.tiers.items()
+    }
+    hosts = drawn(
+        (
+            fabric.host_models[unit.group].power or Power(),
+            len(set(unit.hosts.values()) - fabric.guests.keys()),
+        )
+        for unit in fabric.units.values()
+    )
+    if (oob := fabric.out_of_band.switches) is not None:
+        above = [(oob.aggregation.model, len(oob.aggregates))] if oob.aggregation is not None else []
+        carrying = [(oob.bank.model, len(oob.numbers)), *above]
+        found["management switches"] = drawn((model.power or Power(), number) for model, number in carrying)
+    return found | ({"hosts": hosts} if hosts.devices else {})
+
+
+def power_table(fabric: Fabric) -> _Table:
+    """The same for people; what no figure is known of is told, and not guessed."""
+    rows = [
+        (
+            what,
+            draw.devices,
+            *_known(draw.typical_w, draw.typical_of),
+            *_known(draw.maximum_w, draw.maximum_of),
+        )
+        for what, draw in draws(fabric).items()
+    ]
+    head = ("of", "devices", "typical, W", "known of", "maximum, W", "known of")
+    return "Power without optics (the bill of materials counts them)", head, rows
+
+
+def _known(watts: float, number: int) -> tuple[object, int]:
+    return watts if number else "-", number
 
 
 def assumed_table(spec: ClusterSpec) -> _Table:

@@ -206,6 +206,7 @@ def _part_json(part: Compiled, sheets: Mapping[str, Sequence[Sheet]] | None) -> 
     }
     if fabric is not None:
         found |= growth.summary(part, rooms(fabric))
+        found["power"] = {what: draw._asdict() for what, draw in growth.draws(fabric).items()}
     if sheets is not None:
         found["worksheet"] = tables.worksheet_summary(sheets[_name(part)])
     return found
@@ -305,6 +306,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     yield growth.cable_table(counts, fabric.cable_kinds)
     if fabric.external.exits:
         yield "Ways out", _WAYS_OUT, list(_ways_out(fabric))
+    yield growth.power_table(fabric)
     pools = [(name, str(pool)) for name, pool in fabric.addresses.pools().items()]
     yield "Addresses", ("pool", "prefix"), pools
     if found := out_of_band.summary_rows(fabric):

@@ -80,6 +80,7 @@ def _json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[object]) -> 
     whole = {
         "plan": summary(ib, assumptions),
         "findings": [dataclasses.asdict(each) for each in found],  # type: ignore[call-overload]
+        "power": {what: draw._asdict() for what, draw in growth.draws(ib.wiring).items()},
     } | growth.summary(compiled, rooms(ib))
     return json_document(whole, sort_keys=True)
 
@@ -95,6 +96,7 @@ def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
         tiers,
     )
     yield growth.cable_table(counts, wiring.cable_kinds)
+    yield growth.power_table(wiring)
     shape = wiring.shape
     top = ib.lids.top(shape, max(wiring.units) + 1)
     lids = [("cores", 1), ("spines", ib.lids.spine), ("units", ib.lids.unit), ("highest in use", top)]

@@ -8,25 +8,28 @@ from typing import TYPE_CHECKING
 
 from fabricc.catalog.joining import fits, reach_of
 from fabricc.catalog.optics import lane_gbps
+from fabricc.catalog.power import drawn
 from fabricc.catalog.reach import reaches
 from fabricc.compiler.materials import Joint
 from fabricc.compiler.racks import spot
 from fabricc.front.spec.document import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.joining import Fit
     from fabricc.catalog.optics import End
-    from fabricc.compiler.materials import Lack, Materials
+    from fabricc.catalog.power import Draw
+    from fabricc.compiler.materials import Item, Lack, Materials
     from fabricc.compiler.racks import Place
     from fabricc.front.spec.model import ClusterSpec
 
 BILL = (
-    "item", "for", "title", "vendor", "part_number", "length_m", "quantity", "spares", "total", "source",
+    "item", "for", "title", "vendor", "part_number", "length_m", "quantity", "spares", "total", "source", "typical_w",
+    "maximum_w",
 )  # fmt: skip
 LABELS = (
     "cable", "end", "device", "port", "rack", "unit", "module", "module_part", "far_device", "far_port", "far_rack",
@@ -36,8 +39,13 @@ SPARED = ("transceiver", "fibre", "cable")
 """Items of which spares are bought; switches and hosts are the maker's to replace."""
 
 
-def bill_rows(found: Materials, spares: Fraction) -> Iterator[tuple[object, ...]]:
-    """The lines of the bill, what is missing last; the share of spares is rounded up for each line."""
+def bill_rows(
+    found: Materials, spares: Fraction, places: Mapping[str, Place] | None = None
+) -> Iterator[tuple[object, ...]]:
+    """The lines of the bill, what is missing last, and what all of it draws; by rack where places are given.
+
+    The share of spares is rounded up for each line. Power is that of the quantity, without spares.
+    """
     order = ("switch", "host", *SPARED, "missing")
     for item, quantity in sorted(
         found.bill.items(), key=lambda line: (order.index(line[0].item), str(line[0]))
@@ -45,8 +53,38 @@ def bill_rows(found: Materials, spares: Fraction) -> Iterator[tuple[object, ...]
         spare = ceil(quantity * spares) if item.item in SPARED else 0
         yield (
             item.item, item.role, item.title, item.vendor, item.number, item.length_m, quantity, spare,
-            quantity + spare, item.source,
+            quantity + spare, item.source, *_watts([(item, quantity)]),
         )  # fmt: skip
+    yield from _power_rows(found, places or {})
+
+
+def _power_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[object, ...]]:
+    """What each rack draws, without cables that have modules on them, which lie between two; then all together."""
+    racks: dict[str, list[tuple[Item, int]]] = {}
+    held = chain(found.devices.items(), ((plug.device, item) for plug, item in found.plugged.items()))
+    for device, item in held:
+        if place := places.get(device):
+            racks.setdefault(place.rack, []).append((item, 1))
+    for rack in sorted(racks):
+        yield _power_row(rack, racks[rack])
+    yield _power_row("all", found.bill.items())
+
+
+def _power_row(where: str, items: Iterable[tuple[Item, int]]) -> tuple[object, ...]:
+    items = list(items)
+    total = power_of(items)
+    return "power", where, total.words, "", "", "", total.devices, "", "", "", *_watts(items)
+
+
+def power_of(items: Iterable[tuple[Item, int]]) -> Draw:
+    """What so many of each of some lines draw."""
+    return drawn((item.power, count) for item, count in items if item.power is not None)
+
+
+def _watts(items: Iterable[tuple[Item, int]]) -> tuple[object, object]:
+    """Typical and maximum, W; empty where nothing is known."""
+    total = power_of(items)
+    return total.typical_w if total.typical_of else "", total.maximum_w if total.maximum_of else ""
 
 
 def label_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[object, ...]]:

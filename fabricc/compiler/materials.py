@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.base.values import dataclass
 from fabricc.catalog.joining import fits, number_of, part_for, shortest
-from fabricc.catalog.model import Breakout
+from fabricc.catalog.model import Breakout, Power
 from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, optics, plugs
 from fabricc.fabric import links, out_of_band
 from fabricc.fabric.naming import host_port_name
@@ -49,7 +49,7 @@ class Side(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A line of the bill, without its count."""
+    """A line of the bill, without its count; `power` is None for what draws none."""
 
     item: str
     role: str
@@ -58,6 +58,7 @@ class Item(NamedTuple):
     number: str = ""
     length_m: int | str = ""
     source: str = ""
+    power: Power | None = None
 
 
 class Joint(NamedTuple):
@@ -89,6 +90,7 @@ class Materials:
         lacking: links that nothing joins, by what they have in common.
         torn: kind of link -> cages whose children need different modules.
         outside: links of management switches to what is not in the plan; what joins their ends is not known.
+        devices: switches and hosts by name. plugged: transceivers by the cage that they are in.
     """
 
     bill: Counter[Item] = field(default_factory=Counter)
@@ -96,18 +98,21 @@ class Materials:
     lacking: Counter[Lack] = field(default_factory=Counter)
     torn: Counter[str] = field(default_factory=Counter)
     outside: list[CableRow] = field(default_factory=list)
+    devices: dict[str, Item] = field(default_factory=dict)
+    plugged: dict[Plug, Item] = field(default_factory=dict)
 
 
 def materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
     """Everything that a fabric of that protocol is made of, in time proportional to its ports."""
     found = Materials()
-    sides = dict(_switch_sides(fabric, protocol, found.bill))
-    sides |= _host_sides(fabric, protocol, found.bill)
+    sides = dict(_switch_sides(fabric, protocol, found.devices))
+    sides |= _host_sides(fabric, protocol, found.devices)
     wired = [
         (row, sides[row.a_device, row.a_port], sides[row.b_device, row.b_port]) for row in fabric.cables()
     ]
     wired += _management(fabric, found)
     wired += _outside(fabric, protocol, sides)
+    found.bill.update(found.devices.values())
     _join(wired, found)
     return found
 
@@ -119,8 +124,9 @@ def _management(fabric: Fabric, found: Materials) -> Iterator[tuple[CableRow, Si
     models = dict.fromkeys(switches.numbers, switches.bank.model)
     if switches.aggregation is not None:
         models |= dict.fromkeys(switches.aggregates, switches.aggregation.model)
-    for model in models.values():
-        found.bill[Item("switch", "management", model.title, model.vendor)] += 1
+    for name, model in models.items():
+        power = model.power or Power()
+        found.devices[name] = Item("switch", "management", model.title, model.vendor, power=power)
     for row, lower, upper in out_of_band.cables(fabric):
         if lower is None:
             cable = Item("cable", row.kind, _COPPER, length_m=row.length_m, source=_COPPER_SOURCE)
@@ -146,7 +152,6 @@ def _join(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) -> Non
             needed[near] = max(needed.get(near, 0), row.length_m)
     ways: dict[Lack, tuple[Fit, End, End] | None] = {}
     counted: set[Hashable] = set()
-    inserted: dict[Plug, Item] = {}
     for row, lower, upper in wired:
         alone = len(peers[lower.plug]) == len(peers[upper.plug]) == 1
         metres = max(needed[lower.plug], needed[upper.plug])
@@ -158,7 +163,7 @@ def _join(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) -> Non
             found.bill[Item("missing", row.kind, row.medium, length_m=row.length_m)] += 1
             found.joints.append(Joint(row, (None, None), None))
             continue
-        found.joints.append(_joint(row, lower, upper, way, metres, found, counted, inserted))
+        found.joints.append(_joint(row, lower, upper, way, metres, found, counted))
 
 
 def together(parts: Iterable[Materials]) -> Materials:
@@ -170,6 +175,8 @@ def together(parts: Iterable[Materials]) -> Materials:
         whole.lacking += part.lacking
         whole.torn += part.torn
         whole.outside += part.outside
+        whole.devices |= part.devices
+        whole.plugged |= part.plugged
     return whole
 
 
@@ -207,7 +214,7 @@ def of_kind(
 def port_end(model: SwitchModel, slot: Slot, protocol: str = "ethernet") -> End:
     """A port of a switch as one end of a link."""
     form = _forms(model)[slot.cage]
-    return End(form, Breakout(slot.children, slot.speed_gbps, slot.lanes), model.vendor, protocol)
+    return End(form, _use(slot), model.vendor, protocol, _counted(model))
 
 
 def _outside(
@@ -250,20 +257,27 @@ def _first(ends: tuple[End, ...]) -> End | None:
 
 
 def _switch_sides(
-    fabric: Fabric, protocol: str, bill: Counter[Item]
+    fabric: Fabric, protocol: str, devices: dict[str, Item]
 ) -> Iterator[tuple[tuple[str, str], Side]]:
-    """(device, port) -> side, of every port of a switch; the switches go on the bill."""
+    """(device, port) -> side, of every port of a switch; the switches are put down."""
     forms: dict[str, dict[int, str]] = {}
     for switch_id in fabric.switch_ids():
         model, role, name = fabric.tiers[switch_id.tier].model, switch_id.tier.value, fabric.name(switch_id)
-        bill[Item("switch", role, model.title, model.vendor)] += 1
+        devices[name] = Item("switch", role, model.title, model.vendor, power=model.power or Power())
         if model.name not in forms:
             forms[model.name] = _forms(model)
         slots, names = links.layout(fabric, switch_id).slots, links.port_names(fabric, switch_id)
         for slot, port in zip(slots, names, strict=True):
-            use = Breakout(slot.children, slot.speed_gbps, slot.lanes)
-            end = End(forms[model.name][slot.cage], use, model.vendor, protocol)
+            end = End(forms[model.name][slot.cage], _use(slot), model.vendor, protocol, _counted(model))
             yield (name, port), Side(Plug(name, str(slot.cage)), slot.child - 1, (end,), role)
+
+
+def _use(slot: Slot) -> Breakout:
+    return Breakout(slot.children, slot.speed_gbps, slot.lanes)
+
+
+def _counted(model: SwitchModel) -> tuple[str, ...]:
+    return model.power.with_optics if model.power else ()
 
 
 def _forms(model: SwitchModel) -> dict[int, str]:
@@ -275,8 +289,8 @@ def _forms(model: SwitchModel) -> dict[int, str]:
     }
 
 
-def _host_sides(fabric: Fabric, protocol: str, bill: Counter[Item]) -> dict[tuple[str, str], Side]:
-    """(device, port) -> side, of every port of a host in this network; its own hosts go on the bill."""
+def _host_sides(fabric: Fabric, protocol: str, devices: dict[str, Item]) -> dict[tuple[str, str], Side]:
+    """(device, port) -> side, of every port of a host in this network; its own hosts are put down."""
     sides: dict[tuple[str, str], Side] = {}
     ports = [
         [
@@ -291,7 +305,7 @@ def _host_sides(fabric: Fabric, protocol: str, bill: Counter[Item]) -> dict[tupl
         unit = fabric.units[host_id.unit]
         model, name = fabric.host_models[unit.group], unit.hosts[host_id.slot]
         if name not in fabric.guests:
-            bill[Item("host", "host", model.title, model.vendor)] += 1
+            devices[name] = Item("host", "host", model.title, model.vendor, power=model.power or Power())
         for port, nic, on_nic in ports[unit.group]:
             cage, child = cage_of(model, ends[unit.group], nic, on_nic)
             sides[name, port] = Side(Plug(name, f"{fabric.network}{cage}"), child, ends[unit.group], "host")
@@ -311,7 +325,7 @@ def _way(
 
 def _joint(
     row: CableRow, lower: Side, upper: Side, way: tuple[Fit, End, End], metres: int,
-    found: Materials, counted: set[Hashable], inserted: dict[Plug, Item],
+    found: Materials, counted: set[Hashable],
 ) -> Joint:  # fmt: skip
     """What a link is made of; what it shares with other links is counted once, and a module outside is not ours."""
     fit, *ends = way
@@ -327,7 +341,7 @@ def _joint(
         modules.append(item)
         if item is None:
             continue
-        if inserted.setdefault(side.plug, item) == item:
+        if found.plugged.setdefault(side.plug, item) == item:
             _count(found.bill, counted, side.plug, item)
         else:
             _count(found.torn, counted, ("torn", side.plug), row.kind)
@@ -351,7 +365,8 @@ def _count(lines: Counter[Line], counted: set[Hashable], one: Hashable, line: Li
 
 def _module(module: Transceiver, end: End, metres: int, role: str) -> Item:
     part = part_for(module.parts, end, metres)
-    return Item("transceiver", role, module.title, *_bought(part, metres), source=(part or module).source)
+    bought, source = _bought(part, metres), (part or module).source
+    return Item("transceiver", role, module.title, *bought, source=source, power=_extra(part, end.counted))
 
 
 def _fibre(fit: Fit, near: End, far: End, metres: int, kind: str) -> Item:
@@ -373,7 +388,14 @@ def _cable(cable: Assembly, split: int, lower: End, upper: End, metres: int, kin
     )
     ends = f"{head.use.children} x {far}" if split else far
     title = f"{cable.medium} {head.use.children}x{head.use.speed_gbps}G {near} to {ends}"
-    return Item("cable", kind, title, *_bought(part, metres), metres, (part or cable).source)
+    power = None if cable.medium == "dac" else _extra(part)
+    return Item("cable", kind, title, *_bought(part, metres), metres, (part or cable).source, power)
+
+
+def _extra(part: Part | None, counted: tuple[str, ...] = ()) -> Power:
+    """What a part draws beside what the figures of its device count already."""
+    own = part.power if part is not None and part.power is not None else Power()
+    return Power(0 if "typical" in counted else own.typical_w, 0 if "maximum" in counted else own.maximum_w)
 
 
 def _bought(part: Part | None, metres: int) -> tuple[str, str]:

@@ -131,6 +131,7 @@ def test_every_figure_of_a_switch_says_where_it_comes_from(name: str):
     expected |= {f"nos.{nos}.support" for nos in model.support}
     for part in ("sku", "ecn_delay"):
         expected |= {f"nos.{nos}.{part}" for nos, settings in model.nos.items() if part in settings}
+    expected |= {"power"} if model.power else set()
     assert set(model.sources) == expected
     assert all(
         text == "assumed" or text.startswith("assumed: ") or " " in text for text in model.sources.values()
@@ -144,7 +145,21 @@ def test_every_figure_of_a_host_says_where_it_comes_from(name: str):
     expected |= ({"pci"} if model.pci else set()) | ({"cages", "form_factor"} if model.cages else set())
     expected |= {f"networks.{network}" for network in model.networks}
     expected |= {"nvlink_domain"} if model.nvlink_domain else set()
+    expected |= {"power"} if model.power else set()
     assert set(model.sources) == expected
+
+
+@pytest.mark.parametrize("name", [*CATALOG.switches, *CATALOG.hosts])
+def test_power_is_of_the_box_itself_and_has_a_source(name: str):
+    model = CATALOG.switches.get(name) or CATALOG.hosts[name]
+    section = "switches" if name in CATALOG.switches else "hosts"
+    own = yaml.safe_load((MODELS / section / f"{name}.yaml").read_text("utf-8"))[section][name]
+    assert (model.power is not None) == ("power" in own)
+    if model.power is not None:
+        typical, most = model.power.typical_w, model.power.maximum_w
+        assert typical or most
+        assert typical is None or most is None or typical <= most
+        assert not model.sources["power"].startswith("assumed")
 
 
 @pytest.mark.parametrize("name", CATALOG.switches)

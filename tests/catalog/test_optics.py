@@ -151,3 +151,12 @@ def test_the_catalog_page_names_every_transceiver_and_part() -> None:
     named = [module.title for module in table.transceivers]
     named += [part.number for item in (*table.transceivers, *table.assemblies) for part in item.parts]
     assert [name for name in named if name not in page] == []
+
+
+def test_what_a_part_draws_is_a_figure_of_its_maker() -> None:
+    table = optics()
+    parts = [part for item in (*table.transceivers, *table.assemblies) for part in item.parts]
+    known = {part.number: part.power for part in parts if part.power is not None}
+    assert (known["MMA4Z00-NS400"].typical_w, known["MMA4Z00-NS400"].maximum_w) == (8, 9)
+    assert known["MMS4X00-NS"].maximum_w == 17
+    assert known["MCA7J70"].maximum_w == 1.5 + 4 * 0.3

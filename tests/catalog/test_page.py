@@ -19,9 +19,9 @@ CATALOG, _ = load_catalog()
 PAGE = Path(__file__).parents[2] / "docs" / "catalog.md"
 HEADS = {
     "### Ethernet switches": (
-        "| key | switch | ASIC | fabric cages (splits) | systems, since | SONiC hwsku | assumed figures |"
+        "| key | switch | ASIC | fabric cages (splits) | systems, since | SONiC hwsku | power, W | assumed figures |"
     ),
-    "### InfiniBand switches": "| key | switch | ASIC | cages (splits) | generation | assumed figures |",
+    "### InfiniBand switches": "| key | switch | ASIC | cages (splits) | generation | power, W | assumed figures |",
 }
 
 
@@ -31,6 +31,14 @@ def cages(group: CageGroup) -> str:
     splits = " ".join(f"{use.children}x{use.speed_gbps}" for use in group.breakouts if use.children > 1)
     twin = f"{best.children} x " if best.children > 1 else ""
     return f"{group.count} x {twin}{best.speed_gbps}G" + (f" ({splits})" if splits and not twin else "")
+
+
+def power(model: SwitchModel) -> str:
+    """Typical and maximum; a dash for the one that no source gives."""
+    if model.power is None:
+        return ""
+    figures = (model.power.typical_w, model.power.maximum_w)
+    return " / ".join("-" if watts is None else f"{watts:,}" for watts in figures)
 
 
 def row(name: str, model: SwitchModel) -> str:
@@ -45,6 +53,7 @@ def row(name: str, model: SwitchModel) -> str:
         sonic = model.nos.get("sonic", {})
         table = ", own table" if "lookup" in sonic.get("sku", {}) else ""
         cells += [systems or "listed", f"{sonic['hwsku']}{table}" if sonic else ""]
+    cells.append(power(model))
     return "| " + " | ".join([*cells, f"{assumed} of {len(model.sources)}"]) + " |"
 
 

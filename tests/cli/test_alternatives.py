@@ -52,9 +52,26 @@ def test_the_shape_of_the_spec_is_marked(repo: Path, fabricc: Fabricc) -> None:
     (own,) = [line for line in ran.out.splitlines() if "spec" in line]
     assert own.split()[1:] == [
         "spec", "48", "32", "+", "16", "sn5400", "32", "1", "1:1", "2,048", "2,048", "0", "32", "93.75", "%", "128",
+        "-", "(0", "of", "2,096)",
     ]  # fmt: skip
     assert "shapes that one of these betters" in ran.out
-    assert "the catalog has no figures" in ran.out
+
+
+def test_shapes_say_what_they_draw_and_of_how_many_that_is_known(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "own.yaml").write_text(
+        'switches:\n  sn5600: {extends: sn5600, power: {typical_w: 900, maximum_w: 2000, source: "our meter"}}\n'
+    )
+    (repo / "cluster.yaml").write_text(FAST + "catalog: [own.yaml]\n")
+    told = {
+        tuple(each["model"] for each in shape["tiers"]): shape for shape in shapes(fabricc)["alternatives"]
+    }
+    own = told["sn5600", "sn5600"]
+    draw, optics = own["power"], own["optics"]
+    assert draw["devices"] == own["switches"] + optics
+    assert (draw["typical_w"], draw["typical_of"]) == (900 * own["switches"], own["switches"])
+    assert (draw["maximum_w"], draw["maximum_of"]) == (2000 * own["switches"] + 17 * optics, draw["devices"])
+    other = next(shape for models, shape in told.items() if "sn5600" not in models)
+    assert other["power"]["maximum_of"] < other["power"]["devices"]
 
 
 def test_every_shape_that_is_listed_is_written_as_a_spec_that_builds(repo: Path, fabricc: Fabricc) -> None:
@@ -223,7 +240,7 @@ def test_tables_of_the_documentation_are_what_is_printed(
 
     def rows(lines: str) -> set[tuple[str, ...]]:
         cells = (re.split(r"  +", line.strip())[1:] for line in lines.splitlines())
-        return {tuple(row) for row in cells if len(row) == 12 and row[2] == model and row[5] == "1:1"}
+        return {tuple(row) for row in cells if len(row) == 13 and row[2] == model and row[5] == "1:1"}
 
     (shown,) = (block for block in DOCUMENTED if block[0] == gpus)
     assert rows(shown[1]) == rows(fabricc("plan", "cluster.yaml", "--alternatives").out)

@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.catalog.optics import optics
-from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings
+from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings, power_of
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import materials, together
+from fabricc.compiler.prices import link_parts
+from fabricc.compiler.racks import Place
+from fabricc.front.planning.alternatives import own_shape
 from tests.compiler.test_networks import WHOLE
 from tests.front.planning.support import document, fabric_of, planned, spec_of
 
@@ -198,6 +201,8 @@ def test_spares_are_rounded_up_for_each_line_of_optics_and_cables() -> None:
     found = materials(fabric_of(small()))
     for row in bill_rows(found, Fraction(2, 100)):
         line = dict(zip(BILL, row, strict=True))
+        if line["item"] == "power":
+            continue
         wanted = (
             -(-int(str(line["quantity"])) * 2 // 100)
             if line["item"] in ("transceiver", "fibre", "cable")
@@ -243,3 +248,80 @@ def test_items_say_where_they_come_from() -> None:
     bill: list[Item] = [item for item in materials(fabric_of(small())).bill if item.item == "transceiver"]
     assert bill
     assert all(item.source for item in bill)
+
+
+POWER = """\
+sources: {meter: "measured in our hall, with copper alone"}
+switches:
+  sn5600: {extends: sn5600, power: {typical_w: 900, maximum_w: 2000, source: meter}}
+  sn5400: {extends: sn5400, power: {maximum_w: 1500, with_optics: [maximum], source: meter}}
+hosts:
+  dgx-b200: {extends: dgx-b200, power: {maximum_w: 14300, source: meter}}
+"""
+SPEC = """\
+cluster: drawing
+catalog: [power.yaml]
+gpus: {model: dgx-b200, hosts: 8, hosts_per_unit: 4}
+tors: {model: sn5600, nos: sonic}
+spines: {model: %s, nos: sonic, count: 2}
+priorities: {rdma: {dscp: 26, lossless: true}, default: {}}
+cables: {host: {medium: smf, length_m: 40}, spine: {medium: smf, length_m: 40}}
+"""
+
+
+def lines_of(
+    folder: Path, spine: str = "sn5600", places: Any = None
+) -> dict[tuple[str, str], dict[str, Any]]:
+    (folder / "power.yaml").write_text(POWER)
+    (folder / "cluster.yaml").write_text(SPEC % spine)
+    found = materials(compile_spec(folder / "cluster.yaml").fabric)
+    rows = (dict(zip(BILL, row, strict=True)) for row in bill_rows(found, Fraction(1, 100), places))
+    return {(line["item"], line["for"]): line for line in rows}
+
+
+def test_a_line_draws_what_its_quantity_draws_and_a_rack_what_stands_in_it(tmp_path: Path) -> None:
+    places = {
+        "su001-tor1a": Place("A1", 40, 2),
+        "spine01a": Place("A1", 38, 2),
+        "su001-host01": Place("A2", 1, 8),
+    }
+    lines = lines_of(tmp_path, places=places)
+    tors, modules = lines["switch", "tor"], lines["transceiver", "tor"]
+    assert (tors["typical_w"], tors["maximum_w"]) == (900 * tors["quantity"], 2000 * tors["quantity"])
+    assert (modules["part_number"], modules["maximum_w"]) == ("MMS4X00-NS", 17 * modules["quantity"])
+    of = [line for (item, _), line in lines.items() if item in ("switch", "host", "transceiver")]
+    whole = lines["power", "all"]
+    assert whole["quantity"] == sum(line["quantity"] for line in of)
+    assert whole["maximum_w"] == sum(line["maximum_w"] or 0 for line in of)
+    assert lines["fibre", "host"]["maximum_w"] == ""
+    in_tor = modules["quantity"] // tors["quantity"]
+    in_spine = lines["transceiver", "spine"]["quantity"] // 2
+    assert lines["power", "A1"]["quantity"] == 2 + in_tor + in_spine
+    assert lines["power", "A1"]["maximum_w"] == 4000 + 17 * (in_tor + in_spine)
+    assert lines["power", "A2"]["title"].startswith("known of ") or lines["power", "A2"]["maximum_w"] >= 14300
+
+
+def test_what_is_not_known_is_told_and_not_guessed(tmp_path: Path) -> None:
+    lines = lines_of(tmp_path)
+    whole = lines["power", "all"]
+    known = sum(
+        line["quantity"]
+        for (item, _), line in lines.items()
+        if item in ("switch", "host", "transceiver") and line["maximum_w"] != ""
+    )
+    assert f"maximum of {known} of {whole['quantity']} devices" in whole["title"]
+    assert lines["host", "host"]["typical_w"] == ""
+
+
+def test_optics_that_a_figure_counts_already_are_not_counted_again(tmp_path: Path) -> None:
+    lines = lines_of(tmp_path, "sn5400")
+    assert lines["transceiver", "tor"]["maximum_w"] > 0
+    assert lines["transceiver", "spine"]["maximum_w"] == 0
+
+
+def test_the_power_of_all_is_in_closed_form_what_the_bill_says(tmp_path: Path) -> None:
+    lines = lines_of(tmp_path)
+    compiled = compile_spec(tmp_path / "cluster.yaml")
+    parts = power_of(link_parts(own_shape(compiled.spec, compiled.fabric)).items())
+    boxes = [line for (item, _), line in lines.items() if item in ("switch", "host")]
+    assert lines["power", "all"]["maximum_w"] == parts.maximum_w + sum(line["maximum_w"] for line in boxes)
