@@ -156,7 +156,7 @@ def _nic_figures(raw: Raw) -> Raw:
     """Those figures of a NIC that its mapping has; the others keep their defaults."""
     found: Raw = {
         key: raw[key]["value"]
-        for key in ("transport", "traffic_classes", "lossless_classes", "strict_rate_limit")
+        for key in ("transport", "traffic_classes", "lossless_classes", "strict_rate_limit", "ethernet_gbps")
         if key in raw
     }
     if "rings" in raw:

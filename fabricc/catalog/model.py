@@ -253,6 +253,7 @@ class NicModel:
 
     Attributes:
         infiniband: fastest InfiniBand generation of a port, e.g. `NDR`; empty for a NIC without InfiniBand.
+        ethernet_gbps: fastest Ethernet port; None where every port of its splits may be Ethernet.
         transport: `rocev2`, or `iwarp` (RDMA over TCP, RFC 5040 to 5044), which needs no lossless class.
         traffic_classes: classes that it schedules; `lossless_classes`: how many of them PFC may protect.
         ring_rx, ring_tx: descriptors of one ring.
@@ -280,6 +281,7 @@ class NicModel:
     firmware: tuple[tuple[str, int], ...] = ()
     strict_rate_limit: int = 0
     cages: tuple[NicCage, ...] = ()
+    ethernet_gbps: int | None = None
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 

@@ -231,7 +231,6 @@ TITLES: dict[str, str] = {
     "FAB3271": "Lists that an export of a NetBox lacks",
     "FAB3272": "A host block for a switch without hosts",
     "FAB3273": "A host block of another length",
-    # Segments with EVPN-VXLAN.
     "FAB3300": "A lossless class beside segments",
     "FAB3301": "Segments without IPv4 below them",
     "FAB3302": "Ways out beside segments",
@@ -245,6 +244,8 @@ TITLES: dict[str, str] = {
     "FAB3310": "Segments across planes",
     "FAB3311": "A subnet too small for its hosts",
     "FAB3330": "Segments in a lab",
+    "FAB3350": "Faster Ethernet than the NIC has",
+    # Segments with EVPN-VXLAN.
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

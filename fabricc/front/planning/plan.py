@@ -29,6 +29,7 @@ from fabricc.front.planning.external import external
 from fabricc.front.planning.identities import given_bits, given_devices, given_links
 from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
+from fabricc.front.planning.nics import nic_findings
 from fabricc.front.planning.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
 from fabricc.front.planning.outside_numbers import numbered_outside
 from fabricc.front.planning.pods import check_pods, numbered, pod_findings
@@ -320,6 +321,7 @@ def _assemble(
     findings.extend(rack_findings(spec, found.units))
     findings.extend(out_of_band_findings(spec, fabric))
     findings.extend(media_findings(spec, fabric))
+    findings.extend(nic_findings(spec, fabric))
     findings.extend(spine_findings(spec, fabric))
     findings.extend(ratio_findings(spec, fabric))
     findings.extend(resilience_findings(spec, fabric))

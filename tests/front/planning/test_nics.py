@@ -1,0 +1,33 @@
+"""Ethernet ports that a NIC does not have are told where a fabric is planned with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.front.planning.support import document, planned
+
+
+@pytest.mark.parametrize(
+    ("model", "planes", "told"),
+    [
+        ("dgx-b300", 1, True),
+        ("dgx-b300", 2, False),
+        ("dgx-b300-2x400", 1, False),
+        ("dgx-b300-2x400", 2, False),
+        ("hgx-b300", 1, True),
+        ("gb300-nvl72", 1, True),
+        ("dgx-b200", 1, False),
+    ],
+)
+def test_800g_on_one_port_of_a_connectx_8_is_told(model: str, planes: int, told: bool) -> None:
+    tier = {"model": "sn5600", "nos": "frr"}
+    text: dict[str, Any] = document(
+        gpus={"model": model, "hosts": 8, "hosts_per_unit": 4}, tors=tier, spines=tier, planes=planes
+    )
+    plan = planned(text)
+    assert plan.fabric is not None
+    found = [each for each in plan.diagnostics if each.code == "FAB3350"]
+    assert bool(found) == told
+    assert all("no Ethernet port of 800G" in each.message for each in found)
