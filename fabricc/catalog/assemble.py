@@ -126,6 +126,7 @@ def switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
             nos: settings["support"]["since"] for nos, settings in raw["nos"].items() if "support" in settings
         },
         power=power(raw),
+        listed="" if raw["nos"] else raw.get("listed", ""),
         sources=sources,
     )
 

@@ -218,6 +218,7 @@ class SwitchModel:
         nos: per NOS name, the settings its back end needs (lane maps, hwsku, …); opaque here.
         support: per NOS name, the first release that runs on the box; a NOS without one is not known to run.
         power: what it draws; None where no source says.
+        listed: why no system runs on it here; empty where one does.
         sources: figure path (dotted) -> source, or `assumed`.
     """
 
@@ -234,6 +235,7 @@ class SwitchModel:
     nos: Mapping[str, Mapping[str, Any]]
     support: Mapping[str, str] = field(default_factory=dict)
     power: Power | None = None
+    listed: str = ""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,15 +76,23 @@ def _list_text(catalog: Catalog) -> list[str]:
     for heading, models in _sections(catalog):
         rows = [(model.name, model.title, _gist(model)) for _, model in sorted(models.items())]
         lines += [*([""] if lines else []), f"{heading} ({len(rows)})", *output.columns(rows)]
-    return lines
+    systems = [(system, f"{number:,}") for system, number in _systems(catalog).items()]
+    return [*lines, "", "systems, and on how many switches each runs", *output.columns(systems)]
+
+
+def _systems(catalog: Catalog) -> dict[str, int]:
+    """Name of each system -> switches that it runs on; `none` for those that are listed alone."""
+    return dict(
+        sorted(Counter(nos for model in catalog.switches.values() for nos in model.nos or ("none",)).items())
+    )
 
 
 def _list_json(catalog: Catalog) -> Rendered:
-    table = {
+    table: dict[str, object] = {
         heading: [{"name": m.name, "title": m.title, "summary": _gist(m)} for _, m in sorted(models.items())]
         for heading, models in _sections(catalog)
     }
-    return json_document(table)
+    return json_document(table | {"systems": _systems(catalog)})
 
 
 def _sections(catalog: Catalog) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -100,7 +109,7 @@ def _gist(model: SwitchModel | HostModel | NicModel) -> str:
             for group in model.cages
             if group.fabric
         ]
-        return f"{' + '.join(cages)}, {model.asic}, {', '.join(sorted(model.nos))}"
+        return f"{' + '.join(cages)}, {model.asic}, {', '.join(sorted(model.nos)) or 'listed'}"
     if isinstance(model, HostModel):
         ports = f"{model.rails * model.ports_per_nic} x {model.port_gbps}G"
         gpus = plural(model.gpus, "GPU") if model.gpus else "no GPU"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import CageGroup, HostModel, NicModel
 
-_HIDDEN = ("sources", "nos", "support", "name", "title", "vendor")
+_HIDDEN = ("sources", "nos", "support", "listed", "name", "title", "vendor")
 _CAGE_WIDTH = 60
 _WIDEST = 40
 _TABLED = ("buffers.rows", "buffers.siblings", "cages", "nos.")
@@ -56,7 +56,7 @@ def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
 def _runs(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
     """Since when each NOS runs on the switch, and the files of the SKU that belong together."""
     if not model.nos:
-        yield "runs: nothing that fabricc renders"
+        yield f"runs: nothing that fabricc renders{': ' if model.listed else ''}{model.listed}"
     for nos in sorted(model.nos):
         since = f" since {model.support[nos]}" if nos in model.support else ""
         yield f"runs: {nos}{since}  {_mark(sources, model.sources.get(f'nos.{nos}.support', ''))}".rstrip()

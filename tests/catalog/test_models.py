@@ -34,7 +34,8 @@ SWITCHES_PROMISED = {
     "linux-64x400", "linux-16x100",
 }  # fmt: skip
 HOSTS_PROMISED = {
-    "dgx-h100", "dgx-h200", "dgx-b200", "dgx-b300", "dgx-b300-2x400", "hgx-8gpu", "hgx-2x200", "hgx-b200", "hgx-b300", "hgx-b300-2x400",
+    "dgx-h100", "dgx-h200", "dgx-b200", "dgx-b300", "dgx-b300-2x400",
+    "hgx-8gpu", "hgx-2x200", "hgx-b200", "hgx-b300", "hgx-b300-2x400",
     "hgx-b300-8x100", "hgx-h200", "gb200-nvl72", "gb300-nvl72", "gb300-nvl72-2x400", "mi300x-cx7", "mi325x-cx7",
     "mi325x-pollara", "mi355x-pollara", "mi355x-thor2", "as-8125gs-tnmr2", "ucs-c885a-m8", "xe9680", "xe9712",
     "sys-821ge-tnhr", "cray-xd670", "sr680a-v3", "rtx-pro-8gpu", "rtx-pro-8gpu-cx8", "grand-teton", "lab-host",
@@ -160,6 +161,11 @@ def test_power_is_of_the_box_itself_and_has_a_source(name: str):
         assert typical or most
         assert typical is None or most is None or typical <= most
         assert not model.sources["power"].startswith("assumed")
+
+
+@pytest.mark.parametrize("name", CATALOG.switches)
+def test_a_switch_runs_a_system_or_says_why_it_runs_none(name: str):
+    assert bool(CATALOG.switches[name].nos) != bool(CATALOG.switches[name].listed)
 
 
 @pytest.mark.parametrize("name", CATALOG.switches)

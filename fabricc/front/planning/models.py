@@ -205,10 +205,11 @@ def nos_release(
         return None
     if not naming.supports(nos.name, model):
         able = ", ".join(name for name in naming.names() if naming.supports(name, model))
+        why = f": {model.listed}" if model.listed else ""
         findings.append(
             spec.error(
                 "FAB3016",
-                f"{nos.name} does not run on {model.title}, as the catalog has it",
+                f"{nos.name} does not run on {model.title}, as the catalog has it{why}",
                 *path,
                 help=f"NOSes of that model: {able}."
                 if able

@@ -63,7 +63,7 @@ def test_a_unit_more_is_hitless_and_one_line_for_all_spines(bench: Bench) -> Non
 
 
 def test_a_longer_cable_reprograms_buffers_behind_which_all_gpus_are(bench: Bench) -> None:
-    review = bench.review(POD, more="cables: {spine: {medium: smf, length_m: 120}}\n")
+    review = bench.review(POD, ("cables:\n", "cables:\n  spine: {medium: smf, length_m: 120}\n"))
     assert [(g.kind, len(g.devices), g.impact) for g in review.groups] == [
         ("tor", 32, Impact.RELOAD),
         ("spine", 16, Impact.RELOAD),
