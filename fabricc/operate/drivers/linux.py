@@ -26,6 +26,8 @@ class LinuxDriver(Checking):
     """
 
     CONFIRM_STEP = 1
+    ANNOUNCES_AFTER_S = 5
+    """How long FRR waits before it announces what changed route maps say (its `bgp route-map delay-timer`)."""
     VTYSH: tuple[str, ...] = ("vtysh",)
     LLDPCLI: tuple[str, ...] = ()
 

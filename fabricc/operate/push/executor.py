@@ -26,7 +26,7 @@ from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from fabricc.operate.devices.access import Access
@@ -97,6 +97,13 @@ class Executor:
         """Whether a switch that is left drained goes back in service by itself."""
         device = self.source.devices[name]
         return hasattr(driver_class(device.nos, self.access.login(device)), "arm_guard")
+
+    def leaving_s(self, names: Iterable[str]) -> float:
+        """How long to wait for traffic to leave drained switches: from when the last of them has announced it."""
+        devices = [self.source.devices[name] for name in names]
+        classes = {driver_class(device.nos, self.access.login(device)) for device in devices}
+        announced = max((getattr(each, "ANNOUNCES_AFTER_S", 0) for each in classes), default=0)
+        return announced + self.options.drain_s
 
     @property
     def guard_s(self) -> int:

@@ -174,7 +174,7 @@ class Push:
 
         go("draining", drains, executor.drain)
         if drains and not failed:
-            executor.stop.wait(executor.options.drain_s)
+            executor.stop.wait(executor.leaving_s(drains))
         if not self._too_many(failed):
             go("changing", members, executor.change)
         if not self._too_many(failed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.fabric.model import TierName
+from fabricc.operate.devices.access import Access, Login
 from fabricc.operate.push.built_tree import RefusedError, read_source
 from fabricc.operate.push.drain import drained, patched
+from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal, State, alone
+from fabricc.operate.push.options import Options
 from tests.operate.lab import specs
 from tests.operate.push.network import built
 
@@ -83,3 +87,26 @@ def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as refusal:
         read_source(source.tree, spec)
     assert refusal.value.diagnostics[0].code == "FAB9120"
+
+
+@pytest.mark.parametrize(
+    ("nos", "seconds"), [("frr", 12), ("sonic", 12), ("cumulus", 12), ("eos", 7), ("junos", 7)]
+)
+def test_traffic_has_its_time_from_when_the_system_announces_the_drain(
+    tmp_path: Path, nos: str, seconds: float
+) -> None:
+    source = built(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
+    devices = {name: replace(device, nos=nos) for name, device in source.devices.items()}
+    options = Options(drain_s=7)
+    executor = Executor(
+        replace(source, devices=devices),
+        Access(Login()),
+        Journal(tmp_path / "journal"),
+        1,
+        options,
+        source.files,
+        threading.Event(),
+    )
+    assert executor.leaving_s(["spine01a", "su001-tor1a"]) == seconds
+    assert executor.leaving_s([]) == 7
+    executor.journal.close()
