@@ -99,6 +99,7 @@ INSIDE = {
     "fabricc.cli.output": (4, "rich, where it draws"),
     "fabricc.cli.plan": (3, "InfiniBand, other shapes and bills, which few plans are asked for"),
     "fabricc.cli.push": (1, "what asks switches; `--help` and completion do not"),
+    "fabricc.cli.upgrade": (1, "as for `push`"),
     "fabricc.cli.verify": (1, "as for `push`"),
     "fabricc.cli.words": (
         3,

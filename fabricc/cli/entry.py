@@ -31,6 +31,7 @@ VERBS = {
     "push": "Bring a built tree to the switches, in waves that keep the fabric up.",
     "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",
     "maintain": "Tell what taking devices out of service does to jobs and capacity, and how to do it.",
+    "upgrade": "Plan another release of an operating system: what changes, who takes it, in which order.",
     "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
     "catalog": "List the hardware known, or one model with its figures and sources.",
     "import": "Make tables of identities of a NetBox that knows the fabric.",

@@ -80,6 +80,12 @@ from fabricc.cli.words import switches
 @click.option("--allow-lockout", multiple=True, metavar="ACCOUNT",
               help="Push although this account cannot log in any more afterwards; repeatable.")  # fmt: skip
 @click.option("--no-drain", is_flag=True, help="Do not drain before a disruptive change: traffic is lost.")
+@click.option("--hook", type=options.PATH, metavar="PROGRAM",
+              help="Your tool that installs releases on drained switches; see `fabricc docs upgrade`.")  # fmt: skip
+@click.option("--hook-timeout", "hook_s", type=click.FloatRange(1), default=3600.0, show_default=True,
+              metavar="SECONDS", help="How long the tool may take for one switch.")  # fmt: skip
+@click.option("--images", type=options.PATH, metavar="FILE",
+              help="Table of image files for the hook: nos, release, model, file, sha256.")  # fmt: skip
 @options.templates_option
 def command(mode: str | None, rollback: int | None, inventory_out: Path | None, **chosen: Any) -> int:
     """Bring every switch of TREE (build/<cluster>) to its configuration there.
@@ -92,6 +98,10 @@ def command(mode: str | None, rollback: int | None, inventory_out: Path | None, 
         )
     if chosen["record"] and mode != "try":
         raise click.UsageError("--record keeps what --try finds.")
+    if chosen["hook"] and (chosen["no_drain"] or mode == "try"):
+        raise click.UsageError("--hook acts on drained switches: leave --no-drain and --try out.")
+    if chosen["images"] and not chosen["hook"]:
+        raise click.UsageError("--images are for a --hook.")
     from fabricc.cli.pushing import pushed  # what asks switches; `--help` and completion do not
 
     return pushed(mode, rollback, inventory_out, chosen)

@@ -15,7 +15,9 @@ from fabricc.compiler import accepted
 from fabricc.operate.devices.access import NAME, Access, Login
 from fabricc.operate.devices.inventory import export
 from fabricc.operate.push import confirming, journal, report, start, trying
-from fabricc.operate.push.built_tree import read_source
+from fabricc.operate.push.built_tree import RefusedError, read_source
+from fabricc.operate.push.hook import Hook
+from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.run import Teller
 from fabricc.operate.push.start import Setting
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
+    from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.push.run import Outcome
     from fabricc.operate.push.start import Preview
 
@@ -73,7 +76,27 @@ def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
         vouched=bool(digest),
         login_known=not unasked,
         consents=frozenset(chosen["allow_lockout"]),
+        hook=_hook(source, chosen),
     )
+
+
+def _hook(source: BuiltTree, chosen: dict[str, Any]) -> Hook | None:
+    """The hook that was named, its images checked.
+
+    Raises:
+        RefusedError: FAB9424 or FAB9425.
+    """
+    if chosen["hook"] is None:
+        return None
+    images = Images({}, ())
+    if chosen["images"]:
+        names = chosen["only"] or source.devices
+        switches = [source.switch(name) for name in names if name in source.devices]
+        used = {Wanted(one.nos, one.release, one.model.name) for one in switches}
+        images = read_images(chosen["images"], used)
+        if images.findings:
+            raise RefusedError.of(images.findings)
+    return Hook(chosen["hook"], chosen["hook_s"], images)
 
 
 def _journal_name(fabric: Fabric) -> str:

@@ -659,4 +659,15 @@ TITLES: dict[str, str] = {
     "FAB9407": "Devices maintained together cut GPUs off",
     "FAB9408": "The spec does not take the words that drain",
     "FAB9409": "A drain moves no traffic of hosts",
+    # Upgrading.
+    "FAB9420": "No such release",
+    "FAB9421": "No switch to upgrade",
+    "FAB9422": "A release that is not known to run on a model",
+    "FAB9423": "The spec does not take the release",
+    "FAB9424": "The table of images is wrong",
+    "FAB9425": "An image file is not what the table says",
+    "FAB9430": "The hook of the image step failed",
+    "FAB9431": "The hook of the image step took too long",
+    "FAB9432": "The hook of the image step cannot be started",
+    "FAB9433": "A run with an image step needs its hook",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.reader import parse_yaml
@@ -16,15 +16,13 @@ from fabricc.front.spec.document import dotted
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
     from fabricc.operate.maintain.wiring import End, Out, Wiring
 
 _LARGEST = 256 << 20
-_TRUE = "true"
-"""As it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +62,27 @@ def _switch_ends(target: Out, wiring: Wiring) -> list[End]:
 
 def drained(text: str, file: str, wanted: Words) -> str:
     """The text of the spec with the words true."""
-    known = parse_yaml(text, file).positions
+    return edited(text, file, nested(parse_yaml(text, file).positions, dict.fromkeys(wanted.keys, "true")))
+
+
+def nested(known: Container[KeyPath], values: Mapping[KeyPath, str]) -> dict[KeyPath, object]:
+    """Changes of a document that give it some values; mappings that it lacks are made.
+
+    Args:
+        known: the paths that the document has.
+        values: path -> value as it is written.
+    """
     changes: dict[KeyPath, object] = {}
-    for path in wanted.keys:
+    for path, value in values.items():
         depth = next(
             length for length in range(len(path), 0, -1) if length == 1 or path[: length - 1] in known
         )
-        _put(changes, path[:depth], path[depth:])
-    return edited(text, file, changes)
-
-
-def _put(changes: dict[KeyPath, object], at: KeyPath, rest: Sequence[str | int]) -> None:
-    """Make the value at a path, a mapping where there is more below it, true at its end."""
-    if not rest:
-        changes[at] = _TRUE
-        return
-    place = changes.setdefault(at, {})
-    for key in rest[:-1]:
-        assert isinstance(place, dict)
-        place = place.setdefault(key, {})
-    assert isinstance(place, dict)
-    place[rest[-1]] = _TRUE
+        made: dict[str | int, object] = changes  # type: ignore[assignment]
+        steps: list[Any] = [path[:depth], *path[depth:]]
+        for key in steps[:-1]:
+            made = made.setdefault(key, {})  # type: ignore[assignment]
+        made[steps[-1]] = value
+    return changes
 
 
 def in_service(text: str, file: str, wanted: Words) -> str:

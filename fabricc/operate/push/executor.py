@@ -7,7 +7,7 @@ and logged in to: a change is confirmed over a connection made after it.
 from __future__ import annotations
 
 import time
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import listed
@@ -18,8 +18,9 @@ from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.reverting import reverting
 from fabricc.operate.push import gates, growth
 from fabricc.operate.push.drain import drained
+from fabricc.operate.push.hook import INSTALL, OPPOSITE
 from fabricc.operate.push.impact import Effect, effect
-from fabricc.operate.push.journal import State
+from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.options import UNREACHABLE_S, Congestion
 from fabricc.operate.push.secrecy import set_apart, without_secrets
 from fabricc.review.diff.model import Impact
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
+    from fabricc.operate.push.hook import Hook
     from fabricc.operate.push.journal import Entry, Journal
     from fabricc.operate.push.options import Options
     from fabricc.proof.compare import Mismatch
@@ -39,6 +41,8 @@ Files = dict[str, str]
 _SHOWN = 3
 _PAUSE_S, _RETRY_S = 0.5, 2.0
 _SPARE_S = 30
+_UNTOUCHED = (State.PLANNED, State.DRAINED, *(FINAL - NEW - {State.UNKNOWN}))
+"""States of a switch on which the image step has not been begun, but where it is what is intended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Executor:
         target: the files that a switch is to run.
         rounds: how often `parallel` switches are drained in a wave, for the time that one may stay so.
         stop: set when the push is to come to an end: nothing new begins.
+        hook: installs a release on each switch while it is drained; `action` is what for, or back.
     """
 
     source: BuiltTree
@@ -76,6 +81,8 @@ class Executor:
     target: Callable[[str], Files]
     stop: threading.Event
     rounds: int = 1
+    hook: Hook | None = None
+    action: str = INSTALL
     _counted: dict[str, gates.Measured] = field(default_factory=dict)
     _proved: dict[str, int] = field(default_factory=dict)
 
@@ -109,7 +116,8 @@ class Executor:
     def guard_s(self) -> int:
         """Seconds after which it does, unless the push has come further: twice what a step may take."""
         options = self.options
-        return self.rounds * round(options.drain_s + 2 * (options.confirm_s + options.settle_s))
+        hook_s = self.hook.timeout_s if self.hook else 0
+        return self.rounds * round(options.drain_s + hook_s + 2 * (options.confirm_s + options.settle_s))
 
     # Before.
 
@@ -126,8 +134,11 @@ class Executor:
             switch.require_no_commit()
             files = self._files(switch, wanted)
             self._require_known(name, files, wanted)
-            diff = without_secrets(device.nos, self._candidate(switch, wanted), files)
-            switch.call("FAB9114", "discarding the candidate", "discard_config")
+            if self.hook:  # the release of before may refuse the candidate
+                diff = f"{self.action}: {device.nos} {device.release}\n"
+            else:
+                diff = without_secrets(device.nos, self._candidate(switch, wanted), files)
+                switch.call("FAB9114", "discarding the candidate", "discard_config")
             measured = gates.measure(switch)
         planned = self.source.switch(name)
         if diff and not self.options.alarms and (alarms := measured.get("alarms")):
@@ -136,7 +147,7 @@ class Executor:
                 f"{name} has alarms: {'; '.join(alarms[:_SHOWN])}",
                 "See what they are about; --allow-alarms pushes all the same, and stops at new ones.",
             )
-        found = effect(device, planned, files, wanted) if diff else Effect("", Impact.NONE)
+        found = self.effect(name, files, wanted) if diff else Effect("", Impact.NONE)
         if diff and found.disruptive and self.options.drain:
             self._drained(name, files)
         held, secrets = set_apart(device.nos, files)
@@ -148,6 +159,11 @@ class Executor:
             self.journal.reached(self.run, name, State.UNCHANGED)
         missing = gates.unstated(measured, lossless=bool(planned.qos.lossless))
         return Asked(name, diff, found, tuple(gates.down_before(planned, measured)), tuple(missing))
+
+    def effect(self, name: str, before: Files, after: Files) -> Effect:
+        """What going from one set of files to another does to a switch, the image step included."""
+        found = effect(self.source.devices[name], self.source.switch(name), before, after)
+        return replace(found, impact=Impact.RELOAD, why="another release") if self.hook else found
 
     def _require_known(self, name: str, files: Files, wanted: Files) -> None:
         nos = self.source.devices[name].nos
@@ -203,6 +219,31 @@ class Executor:
         self._commit(name, self._drained(name, self.old(name)), 0, first=True, guard=True)
         self.journal.reached(self.run, name, State.DRAINED)
 
+    def install(self, name: str) -> None:
+        """Let the hook act on the drained switch, which takes logins again then.
+
+        Raises:
+            DeviceError: FAB9430 to FAB9432, or FAB9110, it takes none.
+        """
+        self.journal.intend(self.run, name, "image")
+        self._call_hook(self.action, name)
+        self.journal.reached(self.run, name, State.INSTALLED)
+
+    def _call_hook(self, action: str, name: str) -> None:
+        if self.hook is None:
+            return
+        device, model = self.source.devices[name], self.source.switch(name).model.name
+        self.hook.call(action, device, model, self.run)
+        until = time.monotonic() + max(self.options.settle_s, UNREACHABLE_S)
+        while True:
+            try:
+                with self._connected(name):
+                    return
+            except DeviceError:
+                if time.monotonic() > until or self.stop.is_set():
+                    raise
+            time.sleep(_RETRY_S)
+
     def change(self, name: str) -> None:
         """Load and commit what the switch is to run, drained when the change is disruptive.
 
@@ -237,7 +278,7 @@ class Executor:
         with self._connected(name) as switch:
             if first:
                 self._require_as_asked(name, switch)
-            elif not switch.guard(self.guard_s, armed=True):
+            elif not switch.guard(self.guard_s, armed=True) and self.hook is None:  # a restart ends it too
                 raise DeviceError("FAB9115", f"{name} went back in service by itself before its change")
             diff = self._candidate(switch, files)
             if guard:
@@ -392,7 +433,14 @@ class Executor:
         Returns:
             `state`, or `unknown` when it has not answered, or not taken it, for too long.
         """
+        entry = self._entry(name)
         self.journal.intend(self.run, name, "restore")
+        if self.hook and (entry.state not in _UNTOUCHED or entry.intent == "image"):
+            try:
+                self._call_hook(OPPOSITE[self.action], name)
+            except DeviceError as error:
+                self.journal.reached(self.run, name, State.UNKNOWN, f"{why}; then {error}")
+                return State.UNKNOWN
         until = time.monotonic() + max(self.confirms(name) + _SPARE_S, UNREACHABLE_S)
         while True:
             try:

@@ -47,6 +47,7 @@ class State(StrEnum):
 
     PLANNED = "planned"
     DRAINED = "drained"
+    INSTALLED = "installed"
     CANDIDATE = "candidate"
     COMMITTED = "committed-unconfirmed"
     VERIFIED = "verified"

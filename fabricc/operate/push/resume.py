@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from fabricc.operate.devices import running
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.push.impact import effect
 from fabricc.operate.push.journal import FINAL, NEW, State
 
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ def settle(push: Push) -> list[str]:
             word = executor.found(name)
         except DeviceError as error:
             return "", error
+        if executor.hook and states[name][0] in (State.PLANNED, State.DRAINED):
+            word = word.replace("new", "old")  # of the same text, and not of the release
         if word != "old, drained":
             return word, None
         # Whatever becomes of the run, no switch stays drained that is said to run what it ran before.
@@ -101,5 +102,4 @@ def _remember_effects(push: Push, names: list[str]) -> None:
             continue
         after = executor.target(name)
         before = running.unpacked(entry.before, after)
-        source = executor.source
-        push.effects[name] = effect(source.devices[name], source.switch(name), before, after)
+        push.effects[name] = executor.effect(name, before, after)

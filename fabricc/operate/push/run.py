@@ -175,6 +175,8 @@ class Push:
         go("draining", drains, executor.drain)
         if drains and not failed:
             executor.stop.wait(executor.leaving_s(drains))
+        if executor.hook and not self._too_many(failed):
+            go("installing", members, executor.install)
         if not self._too_many(failed):
             go("changing", members, executor.change)
         if not self._too_many(failed):

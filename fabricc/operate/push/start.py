@@ -15,6 +15,7 @@ from fabricc.operate.push import confirming, lockout
 from fabricc.operate.push import resume as resuming
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.executor import Executor
+from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.impact import Effect, effect
 from fabricc.operate.push.journal import MARK, NEW, Journal, State, alone
 from fabricc.operate.push.options import Options
@@ -22,6 +23,7 @@ from fabricc.operate.push.plant import plant
 from fabricc.operate.push.proof import prove
 from fabricc.operate.push.run import Outcome, Push, Teller, estimate_s, planned_waves
 from fabricc.operate.push.secrecy import require_secrets
+from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,11 +32,14 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.push.executor import Asked, Files
+    from fabricc.operate.push.hook import Hook
     from fabricc.operate.push.journal import Run
     from fabricc.operate.push.waves import Wave
 
 _BACK = "rollback"
 """How the kind of a run begins that brings switches back."""
+_HOOKED = " by hook"
+"""How the kind of a run ends that calls a hook; the action stands before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class Setting:
         vouched: whether the tree's digest was named, so that nothing else need prove it.
         consents: accounts that the push may lock out.
         login_known: whether an access file says how to log in; waves alone are planned without one.
+        hook: installs the release of every switch; None where they run it.
     """
 
     source: BuiltTree
@@ -62,6 +68,7 @@ class Setting:
     vouched: bool = False
     consents: frozenset[str] = frozenset()
     login_known: bool = True
+    hook: Hook | None = None
 
     @property
     def names(self) -> list[str]:
@@ -74,10 +81,17 @@ class Setting:
             raise RefusedError("FAB9127", f"the fabric has no switch {unknown[0]!r}")
         return [name for name in self.source.devices if not self.only or name in self.only]
 
-    def executor(self, journal: Journal, run: int, target: Callable[[str], Files] | None = None) -> Executor:
+    def executor(
+        self,
+        journal: Journal,
+        run: int,
+        target: Callable[[str], Files] | None = None,
+        action: str = INSTALL,
+    ) -> Executor:
         """The acts of a run, towards the tree or another target."""
         files = target or self.source.files
-        return Executor(self.source, self.access, journal, run, self.options, files, self.stop)
+        parts = (self.source, self.access, journal, run, self.options, files, self.stop)
+        return Executor(*parts, hook=self.hook, action=action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +192,17 @@ def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files]
 
 
 def _push(
-    setting: Setting, journal: Journal, names: list[str], kind: str, target: Callable[[str], Files] | None
+    setting: Setting,
+    journal: Journal,
+    names: list[str],
+    kind: str,
+    target: Callable[[str], Files] | None,
+    action: str = INSTALL,
 ) -> Outcome:
     _tell(setting, require(setting, names, back=target is not None))
-    run = _begin(setting, journal, kind, names)
-    flow = Push(setting.executor(journal, run, target), setting.teller)
+    hooked = f", {action}{_HOOKED}" if setting.hook else ""
+    run = _begin(setting, journal, kind + hooked, names)
+    flow = Push(setting.executor(journal, run, target, action), setting.teller)
     try:
         asked = flow.ask(names)
         waves = flow.waves()
@@ -276,7 +296,9 @@ def planned(setting: Setting) -> Preview:
     with closing(Journal(setting.journal)) as journal:
         for name in setting.names:
             wanted, known = source.files(name), journal.known(name)
-            if known:
+            if setting.hook:
+                effects[name] = Effect(Effect.unknown(source.devices[name]).platform, Impact.RELOAD, INSTALL)
+            elif known:
                 found = effect(
                     source.devices[name], source.switch(name), running.unpacked(known, wanted), wanted
                 )
@@ -331,6 +353,25 @@ def _as_begun(setting: Setting, run: Run) -> Setting:
     return replace(setting, options=replace(begun, **asked))
 
 
+def _action(run: Run) -> str:
+    """What the hook of a run is called for."""
+    return RETURN if run.kind.endswith(RETURN + _HOOKED) else INSTALL
+
+
+def _require_hook(setting: Setting, run: Run) -> None:
+    """Hold a run that is ended, or taken back, to the image step that it began with.
+
+    Raises:
+        RefusedError: FAB9433, it has one and no hook is named, or the other way.
+    """
+    if run.kind.endswith(_HOOKED) != (setting.hook is not None):
+        began = (
+            f"run {run.id} installs releases" if setting.hook is None else f"run {run.id} has no image step"
+        )
+        remedy = "Name its hook with --hook." if setting.hook is None else "Leave --hook out."
+        raise RefusedError("FAB9433", began, remedy)
+
+
 def resume(setting: Setting) -> Outcome:
     """End the latest run: switches that were in the midst of their change first, then the waves that are left.
 
@@ -341,6 +382,7 @@ def resume(setting: Setting) -> Outcome:
     """
     with held(setting) as journal:
         run = journal.run()
+        _require_hook(setting, run)
         setting = _as_begun(setting, run)
         names = [name for name in journal.states(run.id) if name in setting.source.places]
         _tell(setting, require(setting, names, back=run.kind.startswith(_BACK)))
@@ -351,7 +393,8 @@ def resume(setting: Setting) -> Outcome:
                 f"run {run.id} was of another state of {run.tree}",
                 f"Build that state again, or undo the run with --rollback {run.id}.",
             )
-        flow = Push(setting.executor(journal, run.id, _target_of(setting, journal, run)), setting.teller)
+        target = _target_of(setting, journal, run)
+        flow = Push(setting.executor(journal, run.id, target, _action(run)), setting.teller)
         require_secrets(setting.access, _kept(journal, run), journal.states(run.id))
         journal.reopen(run.id)
         flow.given_up = frozenset(
@@ -380,7 +423,9 @@ def rollback(setting: Setting, number: int) -> Outcome:
     """
     with held(setting) as journal:
         run = journal.run(number)
-        flow = Push(setting.executor(journal, run.id, _target_of(setting, journal, run)), setting.teller)
+        _require_hook(setting, run)
+        target = _target_of(setting, journal, run)
+        flow = Push(setting.executor(journal, run.id, target, _action(run)), setting.teller)
         states = journal.states(run.id)
         require_secrets(setting.access, _kept(journal, run), states)
         gone = [name for name in states if MARK in journal.entry(run.id, name).before]
@@ -407,7 +452,8 @@ def rollback(setting: Setting, number: int) -> Outcome:
             return running.unpacked(journal.entry(run.id, name).before, setting.source.files(name))
 
         chosen = [name for name in setting.names if name in set(newer)]
-        outcome = _push(setting, journal, chosen, f"{_BACK} of {run.id}", before)
+        back_to = OPPOSITE[_action(run)]
+        outcome = _push(setting, journal, chosen, f"{_BACK} of {run.id}", before, back_to)
         return replace(outcome, diagnostics=(*untold, *outcome.diagnostics))
 
 

@@ -55,6 +55,8 @@ _ABOUT = {
     "FAB92": ("live switches", "fabricc docs verify"),
     "FAB93": ("the report", "fabricc docs report"),
     "FAB94": ("maintenance", "fabricc docs maintain"),
+    "FAB942": ("upgrading", "fabricc docs upgrade"),
+    "FAB943": ("upgrading", "fabricc docs upgrade"),
 }
 """Beginning of a code -> what it is about, and the page; the longest that fits counts."""
 

@@ -124,6 +124,28 @@ def test_a_spine_is_drained_and_changed_over_ssh_and_no_datagram_is_lost(live: L
 
 
 @pytest.mark.slow
+def test_a_drained_spine_that_its_hook_takes_off_the_network_loses_no_datagram(live: Live) -> None:
+    hook = live.folder / "hook"
+    login = f"-o UserKnownHostsFile={live.folder / 'known_hosts'} -i {live.folder / 'key'}"
+    hook.write_text(
+        "#!/bin/sh\nset -e\n"
+        """address=$(sed 's/.*"address": "\\([0-9.]*\\)".*/\\1/')\n"""
+        f"echo $1 $2 >> {live.folder / 'called'}\n"
+        f"ssh -o BatchMode=yes {login} root@$address "
+        '\'set -e; vtysh -c "show running-config" | grep -q "graceful-shutdown additive"; '
+        "for way in down up; do "
+        "for port in /sys/class/net/swp*; do ip link set ${port##*/} $way; done; sleep 3; done'\n"
+    )
+    hook.chmod(0o755)
+    live.edit(DISRUPTIVE)
+    assert pushed_under_traffic(live, *ONLY, "--hook", str(hook), "--hook-timeout", "60") == 0
+    assert (live.folder / "called").read_text() == f"install {VICTIM}\n"
+    assert live.states() == {VICTIM: "undrained"}
+    assert "timers bgp 3 12" in live.runs(VICTIM)
+    assert "graceful-shutdown additive" not in live.runs(VICTIM)
+
+
+@pytest.mark.slow
 def test_the_whole_fabric_goes_from_one_state_to_the_next_and_no_datagram_is_lost(live: Live) -> None:
     live.edit(HITLESS)
     assert pushed_under_traffic(live, "--adopt") == 0

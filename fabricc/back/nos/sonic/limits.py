@@ -570,3 +570,14 @@ has, gaps = _SYSTEM.has, _SYSTEM.gaps
 def release_of(switch: Switch) -> Release:
     """How the files of a switch's release differ."""
     return RELEASES[_SYSTEM.release(switch)]
+
+
+def one_way(before: str, after: str) -> str:
+    """What the image of a release does to the switch that the image of an earlier one does not undo."""
+    old, new = RELEASES[before].schema, RELEASES[after].schema
+    if old == new:
+        return ""
+    return (
+        f"the image migrates CONFIG_DB to {new} as it starts (db_migrator.py); that of {before} knows no way back from "
+        f"there, so load its own config_db.json, of {old}, with it"
+    )

@@ -1,0 +1,38 @@
+"""`fabricc upgrade`: another release of an operating system, planned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fabricc.cli import options
+
+
+@click.command("upgrade")
+@options.spec_argument
+@click.option(
+    "--to", required=True, metavar="NOS-RELEASE", help="The release to go to, such as sonic-202511."
+)
+@click.option("--from", "since", metavar="NOS-RELEASE",
+              help="The release to leave. [default: any other of that system]")  # fmt: skip
+@click.option("--only", multiple=True, metavar="SWITCH", help="Only this switch; repeatable.")
+@click.option("--images", type=options.PATH, metavar="FILE",
+              help="Table of image files: nos, release, model, file, sha256.")  # fmt: skip
+@click.option("--keep", type=options.Share(), default="75%", show_default=True,
+              help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
+@click.option("--wave-size", "most", type=click.IntRange(1), help="Switches in one wave at most.")
+@click.option("--write", type=options.PATH, metavar="DIR",
+              help="Prove the spec of the new release, and write it and that of before into DIR.")  # fmt: skip
+@options.data_option()
+@options.templates_option
+def command(**chosen: Any) -> int:
+    """Plan an upgrade of SPEC's switches: what changes, who can take it, in which order, with which image, and back.
+
+    No switch is asked and nothing is changed: `fabricc push --hook` installs the release.
+
+    Exit status: 0 it can be done, 1 an error: a switch cannot take the release, or an image is not what the table says.
+    """
+    from fabricc.cli.upgrading import upgraded  # plans and compares; `--help` and completion do not
+
+    return upgraded(**chosen)

@@ -1,0 +1,116 @@
+"""The table of image files: which file installs a release on a model, and whether the one that lies there is that."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.foreign import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+COLUMNS = ("nos", "release", "model", "file", "sha256")
+_LARGEST = 1 << 20
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Wanted(NamedTuple):
+    """What an image is for: any model where `model` is `*`."""
+
+    nos: str
+    release: str
+    model: str
+
+
+class Image(NamedTuple):
+    """An image file and what its bytes must be; `present` says that it lies there, and is that."""
+
+    file: str
+    sha256: str
+    present: bool
+
+
+class Images(NamedTuple):
+    """The images by what they are for, and what is wrong with them."""
+
+    rows: Mapping[Wanted, Image]
+    findings: tuple[Diagnostic, ...]
+
+    def of(self, wanted: Wanted) -> Image | None:
+        """The image of a release for a model; a row for the model itself goes before one for all."""
+        return self.rows.get(wanted) or self.rows.get(wanted._replace(model="*"))
+
+
+def read_images(path: Path, used: Iterable[Wanted]) -> Images:
+    """The images of a CSV file with the columns `nos`, `release`, `model`, `file` and `sha256`.
+
+    Files are named from where the table lies. Those that are used and lie there are read and compared.
+
+    Args:
+        path: the table.
+        used: what images are needed for.
+    """
+    try:
+        text = files.read(path, limit=_LARGEST).decode("utf-8-sig")
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"
+        return Images({}, (_wrong(path, 0, f"{path} cannot be read: {reason or error}"),))
+    if not rows or tuple(word.strip().lower() for word in rows[0]) != COLUMNS:
+        return Images({}, (_wrong(path, 1, f"the first line is not {', '.join(COLUMNS)}"),))
+    needed = set(used)
+    found: dict[Wanted, Image] = {}
+    findings: list[Diagnostic] = []
+    for line, row in enumerate(rows[1:], start=2):
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if len(cells) != len(COLUMNS) or not all(cells) or not _DIGEST.fullmatch(cells[4].lower()):
+            findings.append(
+                _wrong(path, line, "a line has all five columns, the last a SHA-256 in 64 digits")
+            )
+            continue
+        wanted, name, digest = Wanted(*cells[:3]), cells[3], cells[4].lower()
+        if wanted in found:
+            findings.append(_wrong(path, line, f"{' '.join(wanted)} has two lines"))
+            continue
+        concerned = any(wanted in (each, each._replace(model="*")) for each in needed)
+        present = False
+        if concerned:
+            place = path.parent / name
+            present, told = _checked(place, digest)
+            findings += [_wrong(path, line, told, "FAB9425")] if told else []
+        found[wanted] = Image(name, digest, present)
+    return Images(found, (*findings, *_lacking(path, needed, Images(found, ()))))
+
+
+def _checked(place: Path, digest: str) -> tuple[bool, str]:
+    """Whether the file lies there and is what the table says, and what is wrong."""
+    try:
+        own = files.digest(place)
+    except FileNotFoundError:
+        return False, ""
+    except OSError as error:
+        return False, f"{place} cannot be read: {error.strerror or error}"
+    return own == digest, "" if own == digest else f"{place} has the SHA-256 {own}, the table says {digest}"
+
+
+def _lacking(path: Path, needed: Iterable[Wanted], images: Images) -> Iterator[Diagnostic]:
+    for wanted in sorted(needed):
+        if images.of(wanted) is None:
+            message = f"no image of {wanted.nos} {wanted.release} for {wanted.model}"
+            yield _wrong(path, 1, message)
+
+
+def _wrong(path: Path, line: int, message: str, code: str = "FAB9424") -> Diagnostic:
+    remedy = (
+        "Fetch the file again, or correct its checksum."
+        if code == "FAB9425"
+        else "Correct the table of images."
+    )
+    return Diagnostic(code, Severity.ERROR, message, Position(str(path), max(line, 1)), remedy)

@@ -1,0 +1,303 @@
+"""An upgrade planned: the spec of the new release, what differs, which switches take it, in which waves, and back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back import nos as back_ends
+from fabricc.back.nos.between import Feature, features, one_way
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
+from fabricc.base.diagnostics.wording import listed
+from fabricc.base.documents.reader import parse_yaml
+from fabricc.base.values import dataclass
+from fabricc.catalog.support import oldest, runs
+from fabricc.front.spec.canonical import edited
+from fabricc.operate.maintain.specs import nested, written
+from fabricc.operate.push.images import Images, Wanted, read_images
+from fabricc.operate.push.impact import Effect
+from fabricc.operate.push.plant import plant
+from fabricc.operate.push.run import planned_waves
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.networks import spec_side
+from fabricc.review.diff.run import Context, review
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.gap import Gap
+    from fabricc.fabric.model import Switch
+    from fabricc.operate.push.waves import Wave
+    from fabricc.review.diff.model import Review
+
+BEFORE, AFTER = "before", "after"
+
+
+class Release(NamedTuple):
+    """A system and its release."""
+
+    nos: str
+    release: str
+
+    @staticmethod
+    def of(text: str) -> Release:
+        """`sonic-202511`: the name goes to the last hyphen.
+
+        Raises:
+            FindingsError: FAB9420, there is no such system, or it has no such release.
+        """
+        nos, _, release = text.rpartition("-")
+        if nos not in back_ends.names():
+            known = ", ".join(back_ends.names())
+            raise FindingsError("FAB9420", f"{text!r} names no system and release", f"Systems: {known}.")
+        if release not in (known_releases := back_ends.load(nos).releases):
+            remedy = f"Known: {', '.join(known_releases)}."
+            raise FindingsError("FAB9420", f"{nos} has no release {release!r}", remedy)
+        return Release(nos, release)
+
+    def __str__(self) -> str:
+        return f"{self.nos}-{self.release}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for.
+
+    Attributes:
+        to: the release to go to; `since` the one to leave, None for any other of that system.
+        only: the switches; empty for all that run another release.
+        images: the table of image files.
+        keep, most: as of a push.
+        write: folder for the spec of before and of after.
+    """
+
+    to: Release
+    since: Release | None = None
+    only: tuple[str, ...] = ()
+    images: Path | None = None
+    keep: Fraction = Fraction(3, 4)
+    most: int | None = None
+    write: Path | None = None
+
+
+class Taker(NamedTuple):
+    """A switch that goes to the new release."""
+
+    name: str
+    network: str
+    tier: str
+    model: str
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """The whole of it.
+
+    Attributes:
+        takers: the switches, in the fabric's order.
+        features: what the releases have and lack; `gaps`: what is told of the new one alone, and `closed` of the old.
+        review: of the configurations.
+        waves: network -> the order of its switches.
+        returns: what the way back does not bring back.
+        words: keys of the spec and their values.
+        written: the specs of before and after.
+    """
+
+    cluster: str
+    wish: Wish
+    takers: tuple[Taker, ...]
+    features: tuple[Feature, ...]
+    gaps: tuple[Gap, ...]
+    closed: tuple[Gap, ...]
+    review: Review
+    waves: Mapping[str, Sequence[Wave]]
+    images: Images
+    returns: tuple[str, ...]
+    words: Mapping[KeyPath, str]
+    written: tuple[Path, ...]
+    findings: tuple[Diagnostic, ...]
+
+
+def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], None]) -> Upgrade:
+    """Plan an upgrade; with `write` the spec of after is proved, and put with that of before into the folder.
+
+    Args:
+        compiled: the spec as it is deployed, sound.
+        wish: what is asked for.
+        progress: called with what is being done, how much of it is done, and how much there is.
+
+    Raises:
+        FindingsError: a switch cannot take the release, the order cannot keep the share, or the spec does not take it.
+        EmitError: a file cannot be written.
+    """
+    parts = {"": compiled, **compiled.networks}
+    takers = tuple(_takers(parts, wish))
+    _require(parts, takers, wish)
+    words = dict(_words(parts, takers, wish))
+    text, file = compiled.sources[str(compiled.path)], str(compiled.path)
+    with TemporaryDirectory(prefix="fabricc-upgrade-") as scratch:
+        top = wish.write or Path(scratch)
+        after = written(
+            compiled, edited(text, file, nested(parse_yaml(text, file).positions, words)), top / AFTER
+        )
+        ways = {"": after, **after.networks}
+        names = {taker.name for taker in takers}
+        wrong = [t.name for t in takers if _switch(ways[t.network].fabric, t.name).release != wish.to.release]
+        if wrong:
+            told = ", ".join(f"{'.'.join(map(str, path))}: {value}" for path, value in words.items())
+            message = f"the spec does not take the release where it stands: {listed(wrong, 4)}"
+            raise FindingsError("FAB9423", message, f"Write it by hand: {told}.")
+        sides = spec_side(BEFORE, compiled), spec_side(AFTER, after, compiled)
+        found = review(*sides, Context())
+        files: tuple[Path, ...] = ()
+        if wish.write is not None:
+            progress("proving", 0, 1)
+            errors = [one for one in after.proof() if one.severity is Severity.ERROR]
+            if errors:
+                raise FindingsError.of(errors, after.sources)
+            progress("proving", 1, 1)
+            files = (written(compiled, text, top / BEFORE).path, after.path)
+    old, new = _gaps(parts, names), _gaps(ways, names)
+    used = {Wanted(wish.to.nos, wish.to.release, taker.model) for taker in takers}
+    images = read_images(wish.images, used) if wish.images else Images({}, ())
+    left = {taker.release for taker in takers}
+    return Upgrade(
+        compiled.fabric.cluster,
+        wish,
+        takers,
+        tuple(dict.fromkeys(_features(parts, ways, takers))),
+        tuple(gap for key, gap in new.items() if key not in old),
+        tuple(gap for key, gap in old.items() if key not in new),
+        found,
+        {
+            name: _waves(part.fabric, [t.name for t in takers if t.network == name], wish)
+            for name, part in ways.items()
+        },
+        images,
+        tuple(filter(None, (one_way(wish.to.nos, release, wish.to.release) for release in sorted(left)))),
+        words,
+        files,
+        images.findings,
+    )
+
+
+def _takers(parts: Mapping[str, Compiled], wish: Wish) -> Iterator[Taker]:
+    """The switches of the system that run another release, or the one to leave."""
+    known: set[str] = set()
+    count = 0
+    for network, part in parts.items():
+        for at in part.fabric.switch_ids():
+            name = part.fabric.name(at)
+            known.add(name)
+            if wish.only and name not in wish.only:
+                continue
+            plan, change = part.fabric.tiers[at.tier], part.fabric.changes.get(name)
+            nos = change.nos if change and change.nos else plan.nos
+            release = change.release if change and change.release else plan.release
+            leaves = wish.since in (None, Release(nos, release))
+            if nos == wish.to.nos and release != wish.to.release and leaves:
+                count += 1
+                yield Taker(name, network, at.tier.value, plan.model.name, release)
+    if unknown := [name for name in wish.only if name not in known]:
+        raise FindingsError(
+            "FAB9421", f"the fabric has no switch {unknown[0]!r}", "`fabricc plan` has them all."
+        )
+    if not count:
+        what = (
+            f"runs {wish.since}"
+            if wish.since
+            else f"runs another release of {wish.to.nos} than {wish.to.release}"
+        )
+        raise FindingsError(
+            "FAB9421", f"no switch that is meant {what}", "See which releases `fabricc plan` shows."
+        )
+
+
+def _require(parts: Mapping[str, Compiled], takers: Iterable[Taker], wish: Wish) -> None:
+    """Refuse models that the catalog does not know to run the release.
+
+    Raises:
+        FindingsError: FAB9422, for each such model.
+    """
+    found: dict[str, list[str]] = {}
+    for taker in takers:
+        found.setdefault(taker.model, []).append(taker.name)
+    models = {tier.model.name: tier.model for part in parts.values() for tier in part.fabric.tiers.values()}
+    wrong = []
+    for name, names in found.items():
+        model = models[name]
+        if not runs(model, wish.to.nos, wish.to.release):
+            first = oldest(model, wish.to.nos, back_ends.load(wish.to.nos).releases)
+            source = model.sources.get(f"nos.{wish.to.nos}.support", "catalog")
+            message = (
+                f"{wish.to} is not known to run on {model.title}: it does since {model.support[wish.to.nos]} "
+                f"({source}): {listed(names, 4)}"
+            )
+            others = " or name the others with --only" if len(found) > 1 else ""
+            remedy = f"Take {wish.to.nos}-{first} or later{others}." if first else ""
+            wrong.append(Diagnostic("FAB9422", Severity.ERROR, message, None, remedy))
+    if wrong:
+        raise FindingsError.of(wrong)
+
+
+def _words(
+    parts: Mapping[str, Compiled], takers: Sequence[Taker], wish: Wish
+) -> Iterator[tuple[KeyPath, str]]:
+    """Keys of the spec: a tier's where all its switches go, else those of single switches."""
+    for network, part in parts.items():
+        root: tuple[str, ...] = ("networks", network) if network else ()
+        going = {taker.name for taker in takers if taker.network == network}
+        overridden = {name for name, change in part.fabric.changes.items() if change.nos}
+        tiers: dict[str, list[str]] = {}
+        for at in part.fabric.switch_ids():
+            tiers.setdefault(at.tier.value, []).append(part.fabric.name(at))
+        for tier, names in tiers.items():
+            plain = [name for name in names if name not in overridden]
+            if plain and going.issuperset(plain):
+                yield (*root, f"{tier}s", "nos"), str(wish.to)
+                plain = []
+            for name in (each for each in names if each in going and (each in plain or each in overridden)):
+                yield (*root, "overrides", name, "nos"), str(wish.to)
+
+
+def _switch(fabric: Fabric, name: str) -> Switch:
+    at = next(at for at in fabric.switch_ids() if fabric.name(at) == name)
+    return fabric.switch(at)
+
+
+def _features(
+    parts: Mapping[str, Compiled], ways: Mapping[str, Compiled], takers: Sequence[Taker]
+) -> Iterator[Feature]:
+    kinds: dict[tuple[str, str, str, str], Taker] = {}
+    for taker in takers:
+        kinds.setdefault((taker.network, taker.tier, taker.model, taker.release), taker)
+    for taker in kinds.values():
+        yield from features(*(_switch(side[taker.network].fabric, taker.name) for side in (parts, ways)))
+
+
+def _gaps(parts: Mapping[str, Compiled], names: set[str]) -> dict[tuple[str, str], Gap]:
+    """Code and feature -> gap, of one switch of every kind among these."""
+    found: dict[tuple[str, str], Gap] = {}
+    for part in parts.values():
+        seen: set[tuple[str, str]] = set()
+        for at in part.fabric.switch_ids():
+            key = at.tier.value, part.fabric.tiers[at.tier].model.name
+            if part.fabric.name(at) in names and key not in seen:
+                seen.add(key)
+                switch = part.fabric.switch(at)
+                for gap in back_ends.load(switch.nos).gaps(switch):
+                    found.setdefault((gap.code, gap.feature), gap)
+    return found
+
+
+def _waves(fabric: Fabric, names: Sequence[str], wish: Wish) -> Sequence[Wave]:
+    """As a push would order them: each is out while its image is installed."""
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    effect = Effect(str(wish.to), Impact.RELOAD, "another release is installed")
+    return planned_waves(plant(fabric, places, dict.fromkeys(names, effect)), wish.keep, wish.most)

@@ -1,0 +1,181 @@
+"""A planned upgrade for people and for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics.formats import entry
+from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.base.foreign.screen import Line
+from fabricc.base.foreign.text import json_document
+from fabricc.front.spec.document import dotted
+from fabricc.operate.push.images import Wanted
+from fabricc.operate.push.run import kept_words, percent
+from fabricc.review.diff.phrases import phrases
+from fabricc.review.diff.wording import title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.base.foreign.screen import Part
+    from fabricc.base.foreign.text import Rendered
+    from fabricc.fabric.gap import Gap
+    from fabricc.operate.upgrade.plan import Upgrade
+    from fabricc.review.diff.model import Group
+
+FORMAT = 1
+_SHOWN = 6
+
+
+def parts(found: Upgrade, spec: str) -> Iterator[Part]:
+    """What to show of it; `spec` is the spec's name, for commands."""
+    left = Counter(taker.release for taker in found.takers)
+    told = ", ".join(
+        f"{count:,} run {found.wish.to.nos}-{release}" for release, count in sorted(left.items())
+    )
+    yield Line(f"{found.cluster}: {plural(len(found.takers), 'switch')} to {found.wish.to} ({told})", "bold")
+    yield from _features(found)
+    yield from _configurations(found)
+    for network, waves in found.waves.items():
+        yield from (Line(), Line(f"{network + ': ' if network else ''}order", "bold"))
+        for number, wave in enumerate(waves, 1):
+            word = " (canary)" if wave.canary else ""
+            yield Line(f"  {number}{word}: {listed(wave.members, _SHOWN)}, {kept_words(wave)}")
+    yield from (Line(), Line("images", "bold"))
+    yield from map(Line, _images(found))
+    yield from (Line(), Line("return", "bold"))
+    for line in found.returns or ("nothing is known that the spec of before does not bring back",):
+        yield Line(f"  {line}")
+    yield from (Line(), Line("steps", "bold"))
+    yield from (Line(f"  {number}. {step}") for number, step in enumerate(steps(found, spec), 1))
+
+
+def _features(found: Upgrade) -> Iterator[Line]:
+    if found.features:
+        yield from (Line(), Line("what the release has, and what it lacks", "bold"))
+    for feature in found.features:
+        yield Line(f"  {'+' if feature.comes else '-'} {feature.name}: {feature.words}; {feature.source}")
+    for sign, gaps in (("!", found.gaps), ("✓", found.closed)):
+        for gap in gaps:
+            word = "new" if sign == "!" else "no longer"
+            yield Line(
+                f"  {word}: {gap.code} {gap.feature}: {gap.reason}", "yellow" if sign == "!" else "green"
+            )
+
+
+def by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
+    """Groups of the review, each taken apart by the feature that its statements are of; "" for the release itself."""
+    settings = {each.setting: each.name for each in found.features if each.setting}
+    for group in found.review.groups:
+        of: dict[str, list[Any]] = {}
+        for line in group.lines:
+            cause = next(
+                (name for key, name in settings.items() if line.statement.subject.startswith(key)), ""
+            )
+            of.setdefault(cause, []).append(line)
+        for cause, lines in of.items():
+            yield cause, replace(group, lines=tuple(lines))
+
+
+def _configurations(found: Upgrade) -> Iterator[Line]:
+    yield from (Line(), Line("configuration", "bold"))
+    if not found.review.groups:
+        yield Line("  every file stays as it is")
+    for cause, group in by_cause(found):
+        yield Line(f"  {cause or 'the release'}: {title(group)}")
+        for phrase in phrases(group):
+            yield Line(f"    {phrase.theme}: {phrase.text}")
+        if not cause:
+            for file in group.files:
+                yield Line(f"    {file.path} of {group.devices[0]} (+{file.added} -{file.removed})", "dim")
+
+
+def _images(found: Upgrade) -> Iterator[str]:
+    if found.wish.images is None:
+        yield "  no table is given (--images), so the hook must know its files"
+        return
+    for model in dict.fromkeys(taker.model for taker in found.takers):
+        image = found.images.of(Wanted(*found.wish.to, model))
+        if image is not None:
+            state = "its checksum is right" if image.present else "not here, so not checked"
+            yield f"  {model}: {image.file}, sha256 {image.sha256}, {state}"
+
+
+def steps(found: Upgrade, spec: str) -> list[str]:
+    """What to do, in order."""
+    only = "".join(f" --only {quote(name)}" for name in found.wish.only)
+    images = f" --images {quote(str(found.wish.images))}" if found.wish.images else ""
+    words = ", ".join(f"{dotted(path)}: {value}" for path, value in found.words.items())
+    tree = f"build/{found.cluster}"
+    push = f"fabricc push {tree} --hook HOOK{images} --keep {percent(found.wish.keep)}{only}"
+    if found.wish.most:
+        push += f" --wave-size {found.wish.most}"
+    return [
+        f"in {spec}: {words}",
+        f"fabricc build {quote(spec)}",
+        f"{push} --plan",
+        push,
+        f"on the way back: `fabricc push {tree} --hook HOOK --rollback RUN`, then the spec of before",
+    ]
+
+
+def as_json(found: Upgrade, spec: str) -> Rendered:
+    """Everything, for programs."""
+    answer: dict[str, Any] = {
+        "format": FORMAT,
+        "cluster": found.cluster,
+        "to": str(found.wish.to),
+        "switches": [taker._asdict() for taker in found.takers],
+        "features": [feature._asdict() for feature in found.features],
+        "gaps": [_gap(gap) for gap in found.gaps],
+        "gaps_closed": [_gap(gap) for gap in found.closed],
+        "impact": found.review.impact.label,
+        "changes": [
+            {
+                "cause": cause,
+                "devices": list(group.devices),
+                "impact": group.impact.label,
+                "statements": [phrase.text for phrase in phrases(group)],
+                "files": [
+                    {"path": file.path, "added": file.added, "removed": file.removed} for file in group.files
+                ],
+            }
+            for cause, group in by_cause(found)
+        ],
+        "waves": {
+            network or "compute": [
+                {
+                    "switches": list(wave.members),
+                    "canary": wave.canary,
+                    "kept": float(wave.kept),
+                    "at": wave.at,
+                }
+                for wave in waves
+            ]
+            for network, waves in found.waves.items()
+            if waves
+        },
+        "images": {
+            model: image._asdict() if (image := found.images.of(Wanted(*found.wish.to, model))) else None
+            for model in dict.fromkeys(taker.model for taker in found.takers)
+        },
+        "return": list(found.returns),
+        "words": {dotted(path): value for path, value in found.words.items()},
+        "written": [str(path) for path in found.written],
+        "steps": steps(found, spec),
+        "findings": [entry(one) for one in found.findings],
+    }
+    return json_document(answer)
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    return {
+        "code": gap.code,
+        "feature": gap.feature,
+        "reason": gap.reason,
+        "remedy": gap.remedy,
+        "fatal": gap.fatal,
+    }
