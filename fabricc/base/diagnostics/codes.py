@@ -243,6 +243,7 @@ TITLES: dict[str, str] = {
     "FAB3309": "Hosts in no segment, or in two",
     "FAB3310": "Segments across planes",
     "FAB3311": "A subnet too small for its hosts",
+    "FAB3312": "Given links of hosts in segments",
     "FAB3330": "Segments in a lab",
     "FAB3350": "Faster Ethernet than the NIC has",
     # Segments with EVPN-VXLAN.

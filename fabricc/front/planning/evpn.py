@@ -30,6 +30,11 @@ def with_segments(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
         message = f"no switch joins the {apart} planes, and a segment would be one of each"
         help_ = "Leave the network routed, or give it one plane: `planes: 1`, and no `wiring: rail-only`."
         findings.append(spec.error("FAB3310", message, SECTION, help=help_))
+    given = fabric.given
+    if given.hosts or any((each.hosts4, each.hosts6) != (None, None) for each in given.switches.values()):
+        message = "tables of identities give links of hosts their addresses, and hosts of segments have none of a link"
+        help_ = "Remove these addresses from the tables: those of a segment follow from `subnet`."
+        findings.append(spec.error("FAB3312", message, SECTION, help=help_))
     of_group = _of_groups(spec, wish, findings)
     planned = replace(fabric, evpn=Evpn(wish.segments, wish.vrfs, wish.anycast_mac, of_group, wish.mtu))
     findings.extend(_too_small(spec, planned, of_group))
