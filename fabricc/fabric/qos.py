@@ -14,9 +14,10 @@ class TrafficClass:
 
     Attributes:
         dscps: code points classified into it, ascending; every code point belongs to exactly one class.
-        data_dscp: the code point that senders of this class use: the first that the spec lists for it.
+        data_dscp: the code point that senders of this class use.
         weight_percent: share of what strict classes leave; 0 for strict classes.
         cnp: True for the class that carries congestion notification packets.
+        unsent: its code points that senders are said not to use.
     """
 
     name: str
@@ -28,6 +29,7 @@ class TrafficClass:
     weight_percent: int
     ecn: bool
     cnp: bool
+    unsent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,7 @@ TITLES: dict[str, str] = {
     "FAB2151": "Cables of a NetBox that are not the plan's",
     "FAB2160": "Two management networks for the same switches",
     "FAB2161": "Subnets of a management network that cannot be",
+    "FAB2170": "A class sends with a code point that is not its own",
     "FAB2900": "An acceptance without effect",
     # Planning: topology, addresses, names.
     "FAB3001": "Hosts with GPUs and different numbers of rails",
@@ -424,10 +425,6 @@ TITLES: dict[str, str] = {
     "FAB5724": "Link-layer retry cannot be expressed",
     "FAB5725": "Code points from outside cannot be changed",
     # EVPN-VXLAN.
-    "FAB5830": "EVPN-VXLAN cannot be expressed",
-    "FAB5831": "No limit of prefixes beside EVPN routes",
-    "FAB5832": "VXLAN in hardware is not known",
-    # InfiniBand.
     "FAB5801": "A section or key that has no meaning on InfiniBand",
     "FAB5802": "An InfiniBand section in a spec of another fabric",
     "FAB5803": "Two classes on one service level",
@@ -447,6 +444,10 @@ TITLES: dict[str, str] = {
     "FAB5817": "A command that knows no InfiniBand",
     "FAB5818": "IPoIB of tenants on a system without interfaces of partitions",
     # Back ends that do not come with fabricc.
+    "FAB5830": "EVPN-VXLAN cannot be expressed",
+    "FAB5831": "No limit of prefixes beside EVPN routes",
+    "FAB5832": "VXLAN in hardware is not known",
+    # InfiniBand.
     "FAB5900": "Something that a back end of a third party cannot express",
     # Checking what was written.
     "FAB6001": "A planned fact is missing",
@@ -497,8 +498,6 @@ TITLES: dict[str, str] = {
     "FAB6219": "MTU along the path",
     "FAB6220": "Closure",
     "FAB6221": "Ways out of the fabric",
-    "FAB6340": "Segments",
-    # The check of an InfiniBand subnet, and its simulation.
     "FAB6301": "InfiniBand: a file is missing or not understood",
     "FAB6302": "InfiniBand: topology not as planned",
     "FAB6303": "InfiniBand: the ends of a cable disagree",
@@ -527,6 +526,8 @@ TITLES: dict[str, str] = {
     "FAB6335": "Cabling found: nothing to compare",
     "FAB6336": "Cabling found: as planned",
     # Writing, and the environment.
+    "FAB6340": "Segments",
+    # The check of an InfiniBand subnet, and its simulation.
     "FAB7001": "A system call failed",
     "FAB7002": "The folder is no output tree",
     "FAB7003": "Another build holds the tree",
@@ -660,7 +661,6 @@ TITLES: dict[str, str] = {
     "FAB9407": "Devices maintained together cut GPUs off",
     "FAB9408": "The spec does not take the words that drain",
     "FAB9409": "A drain moves no traffic of hosts",
-    # Upgrading.
     "FAB9420": "No such release",
     "FAB9421": "No switch to upgrade",
     "FAB9422": "A release that is not known to run on a model",
@@ -671,4 +671,7 @@ TITLES: dict[str, str] = {
     "FAB9431": "The hook of the image step took too long",
     "FAB9432": "The hook of the image step cannot be started",
     "FAB9433": "A run with an image step needs its hook",
+    "FAB9450": "A step of a migration cannot be taken",
+    "FAB9451": "The spec is not in the revision that is deployed",
+    # Upgrading.
 }

@@ -34,6 +34,10 @@ class RequestedClass(Protocol):
     def weight_percent(self) -> int | None: ...  # noqa: D102
     @property
     def ecn(self) -> bool | None: ...  # noqa: D102
+    @property
+    def sends(self) -> int | None: ...  # noqa: D102
+    @property
+    def unsent(self) -> tuple[int, ...]: ...  # noqa: D102
 
 
 def traffic_classes(priorities: Sequence[RequestedClass], *, marked: bool = True) -> tuple[TrafficClass, ...]:
@@ -41,8 +45,9 @@ def traffic_classes(priorities: Sequence[RequestedClass], *, marked: bool = True
 
     A priority that is not stated is `dscp >> 3` of the class's first code point, the map that mlx5 NICs use by
     default when they trust DSCP. The class without code points takes all that others leave, at priority 0 or the
-    lowest free one; it is added (lossy, named `default` if that is free) when missing. `data_dscp` is the first
-    code point listed. `marked` says whether the congestion control wants marks on lossless classes.
+    lowest free one; it is added (lossy, named `default` if that is free) when missing. `data_dscp` is the one
+    that senders are said to use, else the first. `marked` says whether the congestion control wants marks on
+    lossless classes.
 
     Raises:
         ValueError: two classes claim one name, code point or priority, a value is out of range, or the stated
@@ -63,12 +68,13 @@ def traffic_classes(priorities: Sequence[RequestedClass], *, marked: bool = True
             name=p.name,
             priority=numbers[p.name],
             dscps=tuple(sorted(p.dscps)) or rest,
-            data_dscp=p.dscps[0] if p.dscps else rest[0],
+            data_dscp=p.sends if p.sends is not None else p.dscps[0] if p.dscps else rest[0],
             lossless=p.lossless,
             strict=p.strict,
             weight_percent=weights.get(p.name, 0),
             ecn=p.lossless and marked if p.ecn is None else p.ecn,
             cnp=p.name == cnp,
+            unsent=p.unsent,
         )
         for p in priorities
     ]

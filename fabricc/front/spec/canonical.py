@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.resolver import VersionedResolver
 from yaml import YAMLError as ScanError
@@ -148,10 +148,14 @@ def _change(node: Any, path: KeyPath, value: object) -> None:
 
 
 def _plain_node(value: object) -> object:
-    """A value as it stands in such a tree: mappings in brackets, everything else as text."""
-    if not isinstance(value, dict):
+    """A value as it stands in such a tree: mappings and lists in brackets, everything else as text."""
+    section: CommentedMap | CommentedSeq
+    if isinstance(value, dict):
+        section = CommentedMap((key, _plain_node(each)) for key, each in value.items())
+    elif isinstance(value, list):
+        section = CommentedSeq(map(_plain_node, value))
+    else:
         return str(value)
-    section = CommentedMap((key, _plain_node(each)) for key, each in value.items())
     section.fa.set_flow_style()
     return section
 

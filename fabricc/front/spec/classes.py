@@ -52,7 +52,7 @@ def effective_priority(each: Priority) -> int:
 
 
 def _priority(name: str, raw: Mapping[str, Any]) -> Priority:
-    dscp = raw.get("dscp", [])
+    dscp, sends = raw.get("dscp", []), raw.get("sends")
     dscps = tuple(sorted(set(dscp))) if isinstance(dscp, list) else (dscp,)
     return Priority(
         name,
@@ -62,6 +62,8 @@ def _priority(name: str, raw: Mapping[str, Any]) -> Priority:
         raw.get("priority"),
         raw.get("weight_percent"),
         raw.get("ecn"),
+        None if sends is False else sends,
+        () if sends is None else tuple(point for point in dscps if sends is False or point != sends),
     )
 
 
@@ -81,6 +83,17 @@ def _check_code_points(classes: list[Priority], findings: Findings) -> None:
                     help=f"A packet has one class. Nearest free: {listed(near)}.",
                 )
             owner.setdefault(point, each.name)
+        if each.sends is not None and each.sends not in each.dscps:
+            findings.error(
+                "FAB2170",
+                f"'{each.name}' sends with code point {each.sends}, which is none of the class",
+                "priorities",
+                each.name,
+                "sends",
+                help=f"One of `dscp`: {listed(list(map(str, each.dscps)))}."
+                if each.dscps
+                else "The class of the rest has no code point of its own: leave `sends` out.",
+            )
         if each.lossless and not each.dscps:
             findings.error(
                 "FAB2012",

@@ -33,7 +33,7 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
             nic=part.get("nic", raw.get("nic")),
             rails_per_tor=part.get("rails_per_tor") if "groups" in raw else None,
             beside=part.get("beside"),
-            rdma_class=part.get("class"),
+            rdma_class=part.get("class", raw.get("class")),
         )
         for part, path in _group_parts(raw, findings)
         for group in [_group(part, path, wiring, findings)]

@@ -135,6 +135,8 @@ class Priority:
         priority: PFC and 802.1p priority, also traffic class, queue and priority group; None: dscp >> 3.
         weight_percent: share of what strict classes leave; None: by default rule.
         ecn: marking on; None: on for lossless classes.
+        sends: the code point that senders use; None: the lowest.
+        unsent: code points that senders are said not to use.
     """
 
     name: str
@@ -144,6 +146,8 @@ class Priority:
     priority: int | None
     weight_percent: int | None
     ecn: bool | None
+    sends: int | None = None
+    unsent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.qos import TrafficClass
     from fabricc.review.diff.model import Link, Rail
     from fabricc.review.diff.view import DeviceView
 
 _LIST = "prefix_list["
+_CODE_POINT = re.compile(r"qos/dscp\[(\d+)\](.*)")
+_MARK = re.compile(r"qos/(\w+)_dscp")
 _LAST_KEY = re.compile(r"\[[^]]*\]$")
 
 Occurrence = tuple[str, str, "Value | None", "Value | None"]
@@ -85,11 +88,53 @@ def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Oc
         if (first := before.get(key)) == (second := after.get(key)):
             continue
         identity, subject = key
+        if first is not None and second is not None:
+            points = "points" in row_of(subject, head.nos).tags
+            subject = _quiet(subject, str(first), str(second), base.classes, head.classes, points=points)
         if subject.startswith("device/") and (first is None or second is None):
             continue  # a built tree does not say it
         if replaced and (first is None or second is None or "hardware" in row_of(subject, head.nos).tags):
             continue
         yield identity, subject, first, second
+
+
+def _quiet(
+    subject: str,
+    first: str,
+    second: str,
+    before: tuple[TrafficClass, ...],
+    after: tuple[TrafficClass, ...],
+    *,
+    points: bool,
+) -> str:
+    """Another subject for what no packet notices.
+
+    That is the class of a code point that no sender uses on either side (`points` says that values are lists of such),
+    and another mark where both have both marks in one class.
+    """
+    if found := _CODE_POINT.fullmatch(subject):
+        idle = int(found[1]) in _unsent(before) & _unsent(after)
+        return f"qos/unsent[{found[1]}]{found[2]}" if idle else subject
+    if points:
+        changed = sorted({*map(int, first.split(","))} ^ {*map(int, second.split(","))})
+        idle = _unsent(before) & _unsent(after) >= {*changed}
+        return f"qos/unsent[{','.join(map(str, changed))}]/pfc" if idle else subject
+    if found := _MARK.fullmatch(subject):
+        together = all(
+            any({int(first), int(second)} <= {*each.dscps} for each in classes) for classes in (before, after)
+        )
+        return f"qos/mark[{found[1]}]" if together else subject
+    return subject
+
+
+@lru_cache(maxsize=64)
+def _unsent(classes: tuple[TrafficClass, ...]) -> frozenset[int]:
+    """Code points that senders are said not to use, and those of the rest."""
+    rest = max(classes, key=lambda c: len(c.dscps), default=None)
+    if rest is None:
+        return frozenset()
+    said = {dscp for c in classes for dscp in c.unsent}
+    return frozenset(said | {dscp for dscp in rest.dscps if dscp != rest.data_dscp})
 
 
 def _unordered(view: DeviceView) -> Facts:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.qos import TrafficClass
     from fabricc.review.diff.model import Rail
 
 _RAIL = re.compile(r"[a-z]+(\d+)[a-z]?")
@@ -52,6 +53,7 @@ class DeviceView:
         ports: name -> cabled port.
         sessions: neighbour key as facts have it -> port name.
         rail_gpus: GPUs behind one rail of the hosts here; `others`: of those hosts that have another number.
+        classes: the traffic classes of the fabric; none where they are not known.
     """
 
     name: str
@@ -64,6 +66,7 @@ class DeviceView:
     sessions: Mapping[str, str] = field(default_factory=dict)
     rail_gpus: Fraction = Fraction(1)
     others: Mapping[str, Fraction] = field(default_factory=dict)
+    classes: tuple[TrafficClass, ...] = ()
 
     @property
     def layout(self) -> dict[str, str]:
@@ -138,7 +141,7 @@ def switch_view(
     ports = numbered_ports(cables, {port.name: number for number, port in enumerate(switch.ports)})
     return DeviceView(
         switch.name, switch.tier.value, switch.nos, platform, switch.model.name, facts, ports, sessions, rail_gpus,
-        others,
+        others, switch.qos.classes,
     )  # fmt: skip
 
 
@@ -151,7 +154,10 @@ def host_view(host: Host, planned: Facts, rail_gpus: Fraction) -> DeviceView:
         ports[port.name] = PortView("rail", port.name, port.peer.port, 0)
         facts[f"interface[{port.name}]/peer"] = f"{port.peer.device} {port.peer.port}"
         facts.update(cable_facts(port.name, port.cable_m, port.medium))
-    return DeviceView(host.name, "host", "host", host.model.name, "host", facts, ports, {}, rail_gpus)
+    return DeviceView(
+        host.name, "host", "host", host.model.name, "host", facts, ports, {}, rail_gpus,
+        classes=host.classes,
+    )  # fmt: skip
 
 
 def identity_facts(model: str, platform: str) -> Facts:

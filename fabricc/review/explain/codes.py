@@ -55,6 +55,7 @@ _ABOUT = {
     "FAB92": ("live switches", "fabricc docs verify"),
     "FAB93": ("the report", "fabricc docs report"),
     "FAB94": ("maintenance", "fabricc docs maintain"),
+    "FAB945": ("migrations", "fabricc docs migrate"),
     "FAB942": ("upgrading", "fabricc docs upgrade"),
     "FAB943": ("upgrading", "fabricc docs upgrade"),
 }
