@@ -96,6 +96,7 @@ INSIDE = {
     "fabricc.cli.drawing": (1, "rich's parser of Markdown is for `docs` alone"),
     "fabricc.cli.entry": (1, "`--help` needs none of what writes trees"),
     "fabricc.cli.maintain": (1, "as for `push`"),
+    "fabricc.cli.migrate": (1, "as for `push`"),
     "fabricc.cli.output": (4, "rich, where it draws"),
     "fabricc.cli.plan": (3, "InfiniBand, other shapes and bills, which few plans are asked for"),
     "fabricc.cli.push": (1, "what asks switches; `--help` and completion do not"),

@@ -1,0 +1,67 @@
+"""What `fabricc migrate` does: both specs planned, the steps prepared, and told."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import FindingsError
+from fabricc.cli import output
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.revision import SpecHistory
+from fabricc.operate.migrate.prepare import prepare
+from fabricc.operate.migrate.report import WORKSHEET, as_json, parts, worksheet
+from fabricc.tree.file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from fractions import Fraction
+
+    from fabricc.compiler.compiled import Compiled
+
+
+def migrated(
+    first: Path, second: Path | None, base: str, keep: Fraction, write: Path | None, format_: str
+) -> int:
+    """Prepare and tell; arguments as those of the command. The exit status.
+
+    Raises:
+        FindingsError: a spec has errors, or a step cannot be taken.
+    """
+    with _deployed(first, second, base) as path:
+        old, new = _sound(path), _sound(second or first)
+        with output.progress() as bars:
+            found = prepare(old, new, keep, write, bars or (lambda *_: None))
+    for stage in found.stages:
+        if stage.spec and stage.moves:
+            write_file(stage.spec.parent / WORKSHEET, worksheet(stage).encode())
+    if format_ == "json":
+        output.document(as_json(found))
+    else:
+        output.show(parts(found))
+    return 0
+
+
+@contextmanager
+def _deployed(first: Path, second: Path | None, base: str) -> Iterator[Path]:
+    """The spec that runs: the first of two, or a revision of the only one."""
+    if second is not None:
+        yield first
+        return
+    history = SpecHistory.of(first)
+    with TemporaryDirectory(prefix="fabricc-deployed-") as scratch:
+        found = history.extract(history.commit(base), first, Path(scratch))
+        if found is None:
+            raise FindingsError(
+                "FAB9451", f"{first} is not in {base}", "Name the spec that is deployed, then this one."
+            )
+        yield found
+
+
+def _sound(path: Path) -> Compiled:
+    compiled = compile_spec(path, ethernet_only=True)
+    if not compiled.sound:
+        raise FindingsError.of(compiled.diagnostics, compiled.sources)
+    return compiled

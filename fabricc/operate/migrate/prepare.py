@@ -1,0 +1,123 @@
+"""A migration prepared: every step proved and rated, and the cables that move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import FindingsError, Severity
+from fabricc.base.values import dataclass
+from fabricc.operate.maintain.specs import written
+from fabricc.operate.migrate.cables import Move, moves
+from fabricc.operate.migrate.steps import WANTED, Step, applied, steps
+from fabricc.review.diff.networks import spec_side
+from fabricc.review.diff.run import Context, review
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.review.diff.model import Review
+
+    Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step as it turned out.
+
+    Attributes:
+        number: from 1.
+        review: what goes from the stage before to this one.
+        spec: where it is written; None when it is not.
+        moves: cables to move, in order.
+    """
+
+    number: int
+    step: Step
+    review: Review
+    spec: Path | None
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """The whole way; `at_once` is what one step would do."""
+
+    cluster: str
+    stages: tuple[Stage, ...]
+    at_once: Review
+
+
+def prepare(
+    old: Compiled, new: Compiled, keep: Fraction, write: Path | None, progress: Progress
+) -> Migration:
+    """Find the steps, compile and rate each; with `write` each is proved too, and put into a folder of its own.
+
+    Args:
+        old: the spec as it is deployed, sound.
+        new: what is wanted, sound, with the same lock.
+        keep: the share of the links of a switch that stays while cables move.
+        write: folder for the specs.
+        progress: called with what is being done, how much of it is done, and how much there is.
+
+    Raises:
+        FindingsError: FAB9450, a step does not compile or hold its proof.
+        EmitError: a file cannot be written.
+    """
+    text, file = old.sources[str(old.path)], str(old.path)
+    way = [*steps(old, new), Step(WANTED, "the spec that is wanted", {})]
+    stages: list[Stage] = []
+    with TemporaryDirectory(prefix="fabricc-migrate-") as scratch:
+        top = write or Path(scratch)
+        before, side = old, spec_side("as it is", old)
+        for number, step in enumerate(way, 1):
+            progress("steps", number - 1, len(way))
+            folder = top / f"{number}-{step.name}"
+            last = step.name == WANTED
+            like, now = (
+                (new, new.sources[str(new.path)]) if last else (old, applied(text, file, step.changes))
+            )
+            after = _compiled(like, now, folder, step)
+            found = spec_side(step.name, after, before)
+            told = review(side, found, Context())
+            if write is not None:
+                _prove(after, step)
+            stages.append(
+                Stage(
+                    number,
+                    step,
+                    told,
+                    after.path if write else None,
+                    moves(before.fabric, after.fabric, keep),
+                )
+            )
+            before, side = after, spec_side(step.name, after)
+        progress("steps", len(way), len(way))
+        at_once = review(spec_side("as it is", old), spec_side(WANTED, new, old), Context())
+    return Migration(old.fabric.cluster, tuple(stages), at_once)
+
+
+def _compiled(like: Compiled, text: str, folder: Path, step: Step) -> Compiled:
+    try:
+        return written(like, text, folder)
+    except FindingsError as error:
+        raise _cannot(step, error) from error
+
+
+def _prove(compiled: Compiled, step: Step) -> None:
+    wrong = [one for one in compiled.proof() if one.severity is Severity.ERROR]
+    if wrong:
+        raise _cannot(step, FindingsError.of(wrong, compiled.sources))
+
+
+def _cannot(step: Step, error: FindingsError) -> FindingsError:
+    """The errors of a step, after a word that it is one of ours."""
+    own = FindingsError(
+        "FAB9450",
+        f"the step {step.name} cannot be taken: {step.what}",
+        "Its errors follow. Make room for it, or make the change in one window: `fabricc diff` says whom it touches.",
+    )
+    return FindingsError.of([own.diagnostic, *error.diagnostics], error.sources)

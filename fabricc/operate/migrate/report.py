@@ -1,0 +1,115 @@
+"""A migration for people, for programs, and for the hands that move cables."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import json_document
+from fabricc.review.diff import wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.base.foreign.screen import Part
+    from fabricc.base.foreign.text import Rendered
+    from fabricc.operate.migrate.cables import Ends
+    from fabricc.operate.migrate.prepare import Migration, Stage
+    from fabricc.review.diff.model import Review
+
+FORMAT = 1
+WORKSHEET = "recabling.csv"
+_HEAD = ("round", "device", "port", "far_device", "far_port", "new_device", "new_port", "new_far_device",
+         "new_far_port", "least_links_left")  # fmt: skip
+
+
+def parts(found: Migration) -> Iterator[Part]:
+    """What to show of it."""
+    yield Line(f"{found.cluster}: {plural(len(found.stages), 'step')}", "bold")
+    yield Line()
+    rows = [
+        (f"{stage.number}", stage.step.name, *_effect(stage.review), _moved(stage)) for stage in found.stages
+    ]
+    rows.append(("", "all at once", *_effect(found.at_once), ""))
+    yield Table("", ("step", "name", "worst effect", "devices", "GPUs that lose service", "cables"), rows)
+    for stage in found.stages:
+        yield Line()
+        yield Line(f"{stage.number}. {stage.step.what}", "bold")
+        for sentence in wording.drain_steps(stage.review):
+            yield Line(f"  {sentence}")
+        if stage.moves:
+            least = min(move.keeps for move in stage.moves)
+            yield Line(f"  {_moved(stage)} in {plural(stage.moves[-1].round, 'round')}; "
+                       f"every switch keeps {float(least * 100):.0f} % of its links")  # fmt: skip
+        if stage.spec:
+            yield Line(f"  fabricc build {stage.spec}")
+        if stage.step.after:
+            yield Line(f"  Then wait {stage.step.after}.")
+
+
+def _effect(review: Review) -> tuple[str, str, str]:
+    devices = sum(len(group.devices) for group in review.groups)
+    return review.impact.label, f"{devices:,}", f"{review.gpus_affected:,}"
+
+
+def _moved(stage: Stage) -> str:
+    return plural(len(stage.moves), "cable") if stage.moves else ""
+
+
+def worksheet(stage: Stage) -> str:
+    """The cables of a step in the order of their rounds, as CSV; empty cells where a cable goes or is new."""
+    text = StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(_HEAD)
+    for move in stage.moves:
+        table.writerow((move.round, *_ends(move.was), *_ends(move.now), f"{float(move.keeps):.2f}"))
+    return text.getvalue()
+
+
+def _ends(ends: Ends | None) -> tuple[str, ...]:
+    return (*ends[0], *ends[1]) if ends else ("",) * 4
+
+
+def as_json(found: Migration) -> Rendered:
+    """Everything, for programs."""
+    return json_document(
+        {
+            "format": FORMAT,
+            "cluster": found.cluster,
+            "steps": [
+                {
+                    "number": stage.number,
+                    "name": stage.step.name,
+                    "what": stage.step.what,
+                    "then_wait": stage.step.after or None,
+                    "spec": str(stage.spec) if stage.spec else None,
+                    "review": _review_json(stage.review),
+                    "cables": [
+                        {"round": move.round, "was": _ends_json(move.was), "now": _ends_json(move.now)}
+                        for move in stage.moves
+                    ],
+                }
+                for stage in found.stages
+            ],
+            "at_once": _review_json(found.at_once),
+        }
+    )
+
+
+def _ends_json(ends: Ends | None) -> list[str] | None:
+    return [":".join(end) for end in ends] if ends else None
+
+
+def _review_json(review: Review) -> dict[str, Any]:
+    return {
+        "impact": review.impact.label,
+        "risk": review.risk,
+        "devices": [device for group in review.groups for device in group.devices],
+        "gpus": review.gpus_affected,
+        "gpus_at_a_time": review.gpus_per_step,
+        "sessions": review.sessions,
+        "drain": wording.drain_steps(review),
+    }

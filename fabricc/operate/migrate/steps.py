@@ -1,0 +1,237 @@
+"""From the spec that runs to the one that is wanted: the specs in between, as edits of its text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.documents.reader import parse_yaml
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import TierName
+from fabricc.front.spec.canonical import edited
+from fabricc.front.spec.classes import CODE_POINTS, effective_priority
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec, Priority
+
+DUAL = "dual"
+JOBS_END = (
+    "until every job that was started before it has ended: connections keep the code point that they have"
+)
+CANARY_RUNS = "as long as you want to see it carry traffic"
+WANTED = "wanted"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One spec of the way.
+
+    Attributes:
+        name: of its folder; what: what it does, a sentence.
+        changes: path -> value as it is written, or a mapping of such; None takes the key away.
+        after: what has to be waited for after it.
+    """
+
+    name: str
+    what: str
+    changes: Mapping[KeyPath, object]
+    after: str = ""
+
+
+def steps(old: Compiled, new: Compiled) -> Iterator[Step]:
+    """The steps before the last, which is the wanted spec itself; none where one step is as good."""
+    pairs: list[tuple[KeyPath, Compiled, Compiled]] = [((), old, new)]
+    pairs += [
+        (("networks", name), part, new.networks[name])
+        for name, part in old.networks.items()
+        if name in new.networks
+    ]
+    settled: dict[KeyPath, object] = {}
+    for root, before, after in pairs:
+        for kind in (_family, _classes, _systems):
+            found = list(kind(root, before, after))
+            for step in found:
+                yield replace(step, changes={**settled, **step.changes})
+            settled |= found[-1].changes if found else {}
+
+
+def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
+    """The text with values put in at any depth, and keys taken away that are there."""
+    known = parse_yaml(text, file).positions
+    found: dict[KeyPath, object] = {}
+    for path, value in changes.items():
+        if value is None:
+            if path in known:
+                found[path] = None
+            continue
+        depth = next(
+            length for length in range(len(path), 0, -1) if length == 1 or path[: length - 1] in known
+        )
+        for key in reversed(path[depth:]):
+            value = {key: value}
+        found[path[:depth]] = _merged(found.get(path[:depth]), value)
+    return edited(text, file, found) if found else text
+
+
+def _merged(one: object, other: object) -> object:
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return other
+    return {**one, **{key: _merged(one.get(key), value) for key, value in other.items()}}
+
+
+def _family(root: KeyPath, old: Compiled, new: Compiled) -> Iterator[Step]:
+    families = {old.spec.addressing.family, new.spec.addressing.family}
+    if len(families) > 1 and DUAL not in families:
+        yield Step(
+            "both-families",
+            f"{old.spec.addressing.family} and {new.spec.addressing.family} side by side",
+            {(*root, "addressing", "family"): DUAL},
+        )
+
+
+def _classes(root: KeyPath, before: Compiled, after: Compiled) -> Iterator[Step]:
+    old, new = before.spec, after.spec
+    wanted = {each.name: each for each in new.priorities}
+    for each in old.priorities:
+        goal = wanted.get(each.name)
+        if goal is None or not (each.lossless and goal.lossless):
+            continue
+        if effective_priority(each) != effective_priority(goal):
+            yield from () if root else _priority(root, old, new, each, goal)
+        elif _sent(each) != _sent(goal) and _free(each, goal, old, new):
+            yield from _code_point((*root, "priorities", each.name), each, goal)
+
+
+def _sent(each: Priority) -> int:
+    return each.dscps[0] if each.sends is None else each.sends
+
+
+def _free(each: Priority, goal: Priority, old: ClusterSpec, new: ClusterSpec) -> bool:
+    """Whether no other class has what comes, before, nor what goes, afterwards."""
+    others = {p for c in old.priorities if c.name != each.name for p in c.dscps}
+    later = {p for c in new.priorities if c.name != goal.name for p in c.dscps}
+    return not (others & {*goal.dscps} or later & {*each.dscps})
+
+
+def _code_point(path: KeyPath, each: Priority, goal: Priority) -> Iterator[Step]:
+    both = sorted({*each.dscps, *goal.dscps})
+    first, then = _sent(each), _sent(goal)
+    shared: dict[KeyPath, object] = {
+        (*path, "dscp"): both,
+        (*path, "priority"): str(effective_priority(each)),
+    }
+    name = path[-1]
+    yield Step(
+        f"{name}-both-code-points",
+        f"DSCP {first} and {then} in class {name} on every switch and NIC; {first} is sent",
+        {**shared, (*path, "sends"): str(first)},
+    )
+    yield Step(
+        f"{name}-senders",
+        f"senders of {name} go to DSCP {then}",
+        {**shared, (*path, "sends"): str(then)},
+        JOBS_END,
+    )
+
+
+def _priority(
+    root: KeyPath, old: ClusterSpec, new: ClusterSpec, each: Priority, goal: Priority
+) -> Iterator[Step]:
+    """Another class at the wanted priority, its own lossless one, takes the senders over."""
+    taken = {effective_priority(c) for c in old.priorities}
+    used = {p for spec in (old, new) for c in spec.priorities for p in c.dscps}
+    point = _sent(goal)
+    if point in used - {*goal.dscps} or point in each.dscps:
+        free = [p for p in range(CODE_POINTS) if p not in used]
+        if not free:
+            return
+        point = min(free, key=lambda p: abs(p - _sent(goal)))
+    if effective_priority(goal) in taken:
+        return
+    here, there = (*root, "priorities", each.name), (*root, "priorities", f"{each.name}-next")
+    now: dict[KeyPath, object] = {
+        (*here, "priority"): str(effective_priority(each)),
+        **_users(root, old, each.name, each.name),
+    }
+    other: dict[str, object] = {
+        "dscp": str(point),
+        "lossless": "true",
+        "priority": str(effective_priority(goal)),
+    }
+    if goal.ecn is not None:
+        other["ecn"] = str(goal.ecn).lower()
+    yield Step(
+        f"{each.name}-both-priorities",
+        f"priority {effective_priority(each)} and {other['priority']} lossless on every hop; class {each.name} is sent",
+        {**now, there: other},
+    )
+    users = _users(root, old, each.name, f"{each.name}-next")
+    yield Step(
+        f"{each.name}-senders",
+        f"senders go to priority {other['priority']}, with DSCP {point}",
+        {**now, **users, there: other, (*here, "sends"): "false"},
+        JOBS_END,
+    )
+    if point == _sent(goal):
+        return
+    points = sorted({point, *goal.dscps})
+    moved = {**other, "dscp": points, "sends": str(point)}
+    gone = {here: None, **users}
+    yield Step(
+        f"{each.name}-code-points",
+        f"DSCP {', '.join(map(str, goal.dscps))} at priority {other['priority']} too; {point} is sent",
+        {**gone, there: moved},
+    )
+    yield Step(
+        f"{each.name}-code-point-senders",
+        f"senders go to DSCP {_sent(goal)}",
+        {**gone, there: {**moved, "sends": str(_sent(goal))}},
+        JOBS_END,
+    )
+
+
+def _users(root: KeyPath, spec: ClusterSpec, name: str, other: str) -> dict[KeyPath, object]:
+    """The class of the hosts that use `name`, at the place where the spec says it."""
+    first = min((c for c in spec.priorities if c.lossless), key=effective_priority).name
+    said = {group.path: group.rdma_class for group in spec.gpus.groups}
+    if any(of is not None for of in said.values()):
+        return {(*path, "class"): other for path, of in said.items() if (of or first) == name}
+    return {("gpus", "class"): other} if first == name and not root else {}
+
+
+def _systems(root: KeyPath, old: Compiled, new: Compiled) -> Iterator[Step]:
+    """Another system or release in a tier: its first switch, a half, then all, from the top down."""
+    done: dict[KeyPath, object] = {}
+    for tier in (TierName.CORE, TierName.SPINE, TierName.TOR):
+        before, after = old.fabric.tiers.get(tier), new.fabric.tiers.get(tier)
+        if before is None or after is None or before.model != after.model:
+            continue
+        if (before.nos, before.release) == (after.nos, after.release):
+            continue
+        names = [name for name in _names(old.fabric, tier) if not _says_system(old.spec, name)]
+        system = f"{after.nos}-{after.release}"
+        for count, label in ((1, "first"), ((len(names) + 1) // 2, "half")):
+            if (label == "first" or count > 1) and count < len(names):
+                yield Step(
+                    f"{tier.value}-{label}",
+                    f"{system} on {names[0] if count == 1 else f'{count:,} of {len(names):,} {tier.value}s'}",
+                    {**done, **{(*root, "overrides", name, "nos"): system for name in names[:count]}},
+                    CANARY_RUNS,
+                )
+        done[*root, f"{tier.value}s", "nos"] = system
+        yield Step(f"{tier.value}s", f"{system} on all {tier.value}s", dict(done))
+
+
+def _names(fabric: Fabric, tier: TierName) -> list[str]:
+    """Its switches, every second one first: a half of them is of all units, and of one ToR of a pair."""
+    names = [fabric.name(at) for at in fabric.switch_ids() if at.tier is tier]
+    return names[::2] + names[1::2]
+
+
+def _says_system(spec: ClusterSpec, name: str) -> bool:
+    return name in spec.overrides and spec.overrides[name].nos is not None

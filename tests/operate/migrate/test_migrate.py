@@ -1,0 +1,209 @@
+"""Migrations: the steps between two specs, what each does, and that each is a spec that builds."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from collections import Counter
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.compiler.compiled import compile_spec
+from fabricc.front.spec.classes import effective_priority
+from fabricc.operate.migrate.cables import moves
+from fabricc.operate.migrate.prepare import Migration, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fabricc.compiler.compiled import Compiled
+
+SPEC = """\
+cluster: zone  # this comment stays
+gpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 4}
+tors: {model: sn5400, nos: sonic-202505, uplinks: 8}
+spines: {model: sn5400, nos: sonic-202505, count: 4}
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  cnp: {dscp: 48, strict: true}
+  default: {}
+"""
+ROOM = Fraction(3, 4)
+
+
+def sound(path: Path) -> Compiled:
+    compiled = compile_spec(path)
+    assert compiled.sound, compiled.diagnostics
+    return compiled
+
+
+def pair(folder: Path, *changes: tuple[str, str], base: str = SPEC) -> tuple[Compiled, Compiled]:
+    """A deployed spec with its lock, and another that goes on from it."""
+    old, new = (folder / side / "cluster.yaml" for side in ("old", "new"))
+    for path in (old, new):
+        path.parent.mkdir()
+    old.write_text(base)
+    text = base
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    new.write_text(text)
+    for path in (old, new):
+        path.with_name("fabricc.lock").write_text(sound(old).lock_text)
+    if (grown := compile_spec(new, repin=())).sound:
+        new.with_name("fabricc.lock").write_text(grown.lock_text)
+    return sound(old), sound(new)
+
+
+def migrated(folder: Path, *changes: tuple[str, str], base: str = SPEC, keep: Fraction = ROOM) -> Migration:
+    old, new = pair(folder, *changes, base=base)
+    return prepare(old, new, keep, folder / "steps", lambda *_: None)
+
+
+def said(found: Migration) -> list[tuple[str, str, int]]:
+    return [
+        (stage.step.name, stage.review.impact.label, stage.review.gpus_affected) for stage in found.stages
+    ]
+
+
+def test_another_code_point_is_lossless_everywhere_before_anybody_sends_it(tmp_path: Path) -> None:
+    found = migrated(tmp_path, ("dscp: 26", "dscp: 34, priority: 3"))
+    assert said(found) == [
+        ("rdma-both-code-points", "hitless", 0),
+        ("rdma-senders", "hitless", 0),
+        ("wanted", "hitless", 0),
+    ]
+    assert found.at_once.impact.label == "traffic-loss"
+    kinds = [{group.kind for group in stage.review.groups} for stage in found.stages]
+    assert kinds == [{"tor", "spine", "host"}, {"host"}, {"tor", "spine", "host"}]
+    assert "every job" in found.stages[1].step.after
+    for stage in found.stages:
+        assert stage.spec is not None
+        compiled = sound(stage.spec)
+        (rdma,) = (c for c in compiled.spec.priorities if c.name == "rdma")
+        assert effective_priority(rdma) == 3
+        assert "# this comment stays" in stage.spec.read_text()
+    assert found.stages[2].spec is not None
+    assert found.stages[2].spec.read_text() == (tmp_path / "new" / "cluster.yaml").read_text()
+
+
+def test_a_code_point_that_another_class_has_is_no_way_round(tmp_path: Path) -> None:
+    taken = ("  default: {}", "  bulk: {dscp: 34}\n  default: {}")
+    base = SPEC.replace(*taken)
+    found = migrated(
+        tmp_path, ("dscp: 26", "dscp: 35, priority: 3"), ("dscp: 34}", "dscp: 26, priority: 4}"), base=base
+    )
+    assert [name for name, _, _ in said(found)] == ["wanted"]
+
+
+def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tmp_path: Path) -> None:
+    found = migrated(tmp_path, ("dscp: 26", "dscp: 26, priority: 4"))
+    assert [name for name, _, _ in said(found)] == [
+        "rdma-both-priorities",
+        "rdma-senders",
+        "rdma-code-points",
+        "rdma-code-point-senders",
+        "wanted",
+    ]
+    states = []
+    for stage in found.stages:
+        assert stage.spec is not None
+        fabric = sound(stage.spec).fabric
+        users = {fabric.host(at).rdma_class or "rdma" for at in fabric.host_ids()}
+        lossless = {
+            c.name: (c.priority, c.dscps)
+            for c in fabric.host(next(iter(fabric.host_ids()))).classes
+            if c.lossless
+        }
+        states.append((users, lossless))
+    assert states == [
+        ({"rdma"}, {"rdma": (3, (26,)), "rdma-next": (4, (25,))}),
+        ({"rdma-next"}, {"rdma": (3, (26,)), "rdma-next": (4, (25,))}),
+        ({"rdma-next"}, {"rdma-next": (4, (25, 26))}),
+        ({"rdma-next"}, {"rdma-next": (4, (25, 26))}),
+        ({"rdma"}, {"rdma": (4, (26,))}),
+    ]
+
+
+def test_another_family_stands_beside_the_first_for_a_time(tmp_path: Path) -> None:
+    found = migrated(tmp_path, ("priorities:", "addressing: {family: ipv6}\npriorities:"))
+    assert [name for name, _, _ in said(found)] == ["both-families", "wanted"]
+    spec = found.stages[0].spec
+    assert spec is not None
+    assert sound(spec).fabric.addresses.hosts4 is not None
+    assert sound(spec).fabric.addresses.hosts6 is not None
+
+
+def test_another_release_goes_from_one_switch_to_a_half_to_all_from_the_top_down(tmp_path: Path) -> None:
+    found = migrated(tmp_path, ("sonic-202505", "sonic-202511"))
+    names = [name for name, _, _ in said(found)]
+    assert names == ["spine-first", "spine-half", "spines", "tor-first", "tor-half", "tors", "wanted"]
+    changed = [[name for group in stage.review.groups for name in group.devices] for stage in found.stages]
+    assert [len(each) for each in changed] == [1, 1, 2, 1, 7, 8, 0]
+    assert Counter(name for each in changed for name in each).most_common(1)[0][1] == 1
+    whole = sound(tmp_path / "old" / "cluster.yaml").fabric
+    assert {name for each in changed for name in each} == {whole.name(at) for at in whole.switch_ids()}
+
+
+def test_one_spine_more_is_a_worksheet_that_keeps_the_share(tmp_path: Path) -> None:
+    old, new = pair(tmp_path, ("count: 4", "count: 8"))
+    found = moves(old.fabric, new.fabric, ROOM)
+    before = {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in old.fabric.cables()}
+    after = {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in new.fabric.cables()}
+    assert before != after
+    assert {move.was for move in found if move.was} == before - after
+    assert {move.now for move in found if move.now} == after - before
+    links = Counter(device for ends in before for device, _ in ends)
+    out = Counter((m.round, device) for m in found if m.was for device, _ in m.was)
+    assert min(1 - Fraction(count, links[device]) for (_, device), count in out.items()) >= ROOM
+    assert min(move.keeps for move in found) >= ROOM
+    assert [move.round for move in found] == sorted(move.round for move in found)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("count: 4", "count: 4, reserved_ports: 1"), ("cluster: zone", "mtu: {host: 4200}\ncluster: zone")],
+)
+def test_what_one_step_does_takes_one_step(tmp_path: Path, change: tuple[str, str]) -> None:
+    assert [name for name, _, _ in said(migrated(tmp_path, change))] == ["wanted"]
+
+
+def test_a_step_without_room_is_refused_with_its_own_errors(
+    fabricc: Callable[..., Any], tmp_path: Path
+) -> None:
+    pair(
+        tmp_path,
+        ("dscp: 26", "dscp: 34"),
+        base=SPEC.replace("  default: {}", "  default: {}\ncables: {spine: {medium: smf, length_m: 1000}}"),
+    )
+    ran = fabricc("migrate", *(str(tmp_path / side / "cluster.yaml") for side in ("old", "new")))
+    assert ran.status == 1
+    assert "FAB9450" in ran.err
+    assert "rdma-both-priorities" in ran.err
+
+
+def test_what_is_deployed_comes_from_git(fabricc: Callable[..., Any], tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(SPEC)
+    spec.with_name("fabricc.lock").write_text(sound(spec).lock_text)
+    for words in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+    ):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    spec.write_text(SPEC.replace("dscp: 26", "dscp: 34, priority: 3").replace("count: 4", "count: 8"))
+    assert fabricc("lock", str(spec), "--repin").status == 0
+    ran = fabricc("migrate", str(spec), "--write", str(tmp_path / "steps"), "--format", "json")
+    assert ran.status == 0, ran.err
+    answer = json.loads(ran.out)
+    assert [step["name"] for step in answer["steps"]] == ["rdma-both-code-points", "rdma-senders", "wanted"]
+    moved = answer["steps"][2]["cables"]
+    with (tmp_path / "steps" / "3-wanted" / "recabling.csv").open() as text:
+        assert len(list(csv.DictReader(text))) == len(moved) > 0
+    ran = fabricc("migrate", str(tmp_path / "other.yaml"))
+    assert "FAB9451" in ran.err
