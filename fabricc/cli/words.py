@@ -51,7 +51,8 @@ def subjects(context: click.Context, _parameter: click.Parameter, begun: str) ->
         return []
     every = (fabric, *fabric.networks)
     switches = (each.name(at) for each in every for at in each.switch_ids())
-    return _fitting(chain(switches, (fabric.host(each).name for each in fabric.host_ids())), begun)
+    hosts = (name for each in every for unit in each.units.values() for name in unit.hosts.values())
+    return _fitting(dict.fromkeys(chain(switches, hosts)), begun)
 
 
 def switches(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:

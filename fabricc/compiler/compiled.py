@@ -140,7 +140,7 @@ class Compiled:
         raise FindingsError("FAB3110", message, remedy)
 
     def counts(self) -> dict[str, int]:
-        """Totals as `Fabric.counts` has them, with the switches and cables of further networks.
+        """Totals as `Fabric.counts` has them, with the switches and cables of further networks, and their own hosts.
 
         Raises:
             CompileError: as `fabric`.
@@ -150,6 +150,9 @@ class Compiled:
             more = network.fabric.counts()
             of_hosts = ("gpus", "hosts", "hosts_without_gpus", "units")
             found |= {key: found[key] + more[key] for key in found if key not in of_hosts}
+            if alone := len(network.fabric.own_hosts()):
+                found["hosts"] += alone
+                found["hosts_without_gpus"] = found.get("hosts_without_gpus", 0) + alone
         return found
 
     def switches(self) -> Iterator[Switch]:

@@ -9,7 +9,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
 from fabricc.front.planning import plan
-from fabricc.front.planning.networks import joined, meeting, with_hosts
+from fabricc.front.planning.networks import joined, meeting, shared_ports, with_hosts
 from fabricc.front.planning.touched import touched
 from fabricc.front.spec.lock import EMPTY_LOCK
 
@@ -59,7 +59,9 @@ def with_networks(
     locks = dict(repinning.lock.networks)
     asked = None if repinning.asked is None or repinning.keys else ()
     networks: dict[str, Compiled] = {}
-    diagnostics: list[Diagnostic] = []
+    diagnostics = list(shared_ports(known.spec.networks.values(), catalog))
+    if diagnostics:
+        return Joined(None, networks, locks, diagnostics)
     for name, stated in known.spec.networks.items():
         spec, told = with_hosts(stated, rails, catalog)
         found = list(told)

@@ -255,6 +255,7 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
         "cluster": fabric.cluster,
         "counts": fabric.counts(),
         "pools": {name: str(pool) for name, pool in fabric.addresses.pools().items()},
+        **({"own_hosts": own} if fabric.network and (own := fabric.own_hosts()) else {}),
         **({"racks": fabric.rack_hosts()} if fabric.racks else {}),
         "shape": fabric.figures(),
         "strides": {name: getattr(strides, name) for name in strides.__slots__},

@@ -146,7 +146,7 @@ class Fabric:
         network: name of a further network of the hosts; "" for the one that the top level of the spec describes.
         number: of that network, from 1; routing tables of hosts follow from it.
         guests: hosts that are another fabric's too, whose files those of this network stand beside.
-        networks: further networks of these hosts.
+        networks: the further networks; of a further network those, named after it, that hosts of its own are in too.
         racks: host -> rack that it stands in, where racks have no ToR of theirs.
         domain_groups: host groups each rack of which is one NVLink domain.
         external: the ways out.
@@ -230,6 +230,11 @@ class Fabric:
         for coordinate, unit in self.units.items():
             for slot in unit.hosts:
                 yield HostId(coordinate, slot)
+
+    def own_hosts(self) -> list[str]:
+        """The hosts that are in no network named before this one, in topological order."""
+        names = (name for unit in self.units.values() for name in unit.hosts.values())
+        return [name for name in names if name not in self.guests]
 
     def kinds(self) -> Iterator[SwitchId]:
         """One switch of every kind that a back end could treat differently."""

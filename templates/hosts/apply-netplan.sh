@@ -1,5 +1,5 @@
 host_name() {
-    sed -n 's/^# Back-end ports of \([^;]*\);.*/\1/p' etc/netplan/60-fabricc.yaml
+    sed -n 's/^# {{ whose }} ports of \([^;]*\);.*/\1/p' etc/netplan/{{ own }}
 }
 
 expected() {

@@ -1,7 +1,7 @@
 connections=etc/NetworkManager/system-connections
 
 host_name() {
-    cat "$connections"/fabricc-*.nmconnection 2>/dev/null | sed -n 's/^# Back-end port of \([^;]*\);.*/\1/p' | sort -u
+    cat "$connections"/fabricc-*.nmconnection 2>/dev/null | sed -n 's/^# {{ whose }} port of \([^;]*\);.*/\1/p' | sort -u
 }
 
 expected() {

@@ -30,7 +30,24 @@ if TYPE_CHECKING:
 BOX = {"model": "7060x6-64pe", "nos": "eos"}
 ABOVE = {**BOX, "count": 4, "reserved_ports": 8}
 NETWORK = {"hosts_per_unit": 16, "tors": BOX, "spines": ABOVE, "priorities": {"default": {}}}
+ARCHIVE = {"name": "archive", "model": "archive-node", "hosts": 2, "hosts_per_unit": 8}
+LOGIN = {"name": "login", "model": "storage-2x200", "hosts": 1, "hosts_per_unit": 2, "beside": "train"}
+CATALOG = {
+    "sources": {},
+    "hosts": {
+        "archive-node": {
+            "extends": "storage-2x200",
+            "networks": {
+                "storage": {
+                    "assumed": True, "reason": "for this test", "nic": "connectx-7", "nics": 2, "ports_per_nic": 1,
+                    "port_gbps": 200,
+                },
+            },
+        },
+    },
+}  # fmt: skip
 WHOLE: dict[str, Any] = {
+    "catalog": ["nodes.yaml"],
     "cluster": "whole",
     "gpus": {
         "capacity": 64,
@@ -50,7 +67,25 @@ def more(spec: dict[str, Any], group: int) -> None:
 
 
 def network(spec: dict[str, Any]) -> None:
-    spec["networks"]["storage"] = deepcopy(NETWORK)
+    spec["networks"].setdefault("storage", deepcopy(NETWORK))
+
+
+def alone(spec: dict[str, Any], network: str, group: dict[str, Any], more: int) -> None:
+    """More hosts of a network alone; the first bring their group."""
+    groups = spec["networks"][network].setdefault("groups", [])
+    found = next((each for each in groups if each["name"] == group["name"]), None)
+    if found is None:
+        groups.append(dict(group))
+    else:
+        found["hosts"] += more
+
+
+def joined(spec: dict[str, Any]) -> None:
+    """The archive's hosts are in the storage network as well, once both are there."""
+    networks = spec["networks"]
+    there = any(each["name"] == "archive" for each in networks["frontend"].get("groups", ()))
+    if there and "storage" in networks:
+        networks["storage"]["groups"] = [{"name": "archive", "hosts_per_unit": 8}]
 
 
 def party(section: dict[str, Any], at: str, lowest: int) -> None:
@@ -68,6 +103,9 @@ STEPS: dict[str, Callable[[dict[str, Any]], None]] = {
     "GPU hosts": lambda spec: more(spec, 0),
     "storage nodes": lambda spec: more(spec, 1),
     "a network": network,
+    "archive nodes of the front end": lambda spec: alone(spec, "frontend", ARCHIVE, 3),
+    "login nodes beside GPU hosts": lambda spec: alone(spec, "frontend", LOGIN, 1),
+    "archive nodes join another network": joined,
     "a way out of the rails": lambda spec: party(spec, "", 0),
     "a way out of the front end": lambda spec: party(spec["networks"]["frontend"], "frontend-", 32),
 }
@@ -82,6 +120,15 @@ def everything(found: Compiled) -> dict[str, object]:
     }
 
 
+def test_archive_nodes_come_to_be_in_two_networks() -> None:
+    """Else the property below would hold of nothing."""
+    spec = deepcopy(WHOLE)
+    for step in ("archive nodes of the front end", "a network", "archive nodes join another network"):
+        STEPS[step](spec)
+    names = [[each["name"] for each in part["groups"]] for part in spec["networks"].values()]
+    assert names == [["archive"], ["archive"]]
+
+
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=st.lists(st.sampled_from(sorted(STEPS)), min_size=2, max_size=6))
 def test_growth_of_a_whole_cluster_changes_nothing_that_exists(steps: list[str]) -> None:
@@ -92,10 +139,16 @@ def test_growth_of_a_whole_cluster_changes_nothing_that_exists(steps: list[str])
             if step:
                 STEPS[step](spec)
             path.write_text(json.dumps(spec))
+            Path(folder, "nodes.yaml").write_text(json.dumps(CATALOG))
             found = compile_spec(path, gaps=False)
             assert [each.message for each in found.diagnostics if each.severity is Severity.ERROR] == []
             grown = everything(found)
-            assert {key: grown.get(key) for key in known} == known
+            assert {key: grown.get(key) for key in known if not key.endswith("aggregates")} == {
+                key: value for key, value in known.items() if not key.endswith("aggregates")
+            }
+            for key, value in known.items():
+                if key.endswith("aggregates"):  # hosts beside others bring one more
+                    assert {*value} <= {*grown[key]}  # type: ignore[misc]
             found.lock_path.write_text(found.lock_text)
             known = grown
 

@@ -6,7 +6,7 @@ import re
 import uuid
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import decimal, on_link, rule_priority, settings, whose, word
+from fabricc.back.hosts.words import decimal, on_link, ports_of, rule_priority, settings, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,7 @@ def render(host: Host) -> dict[str, str]:
 
 def _text(host: Host, port: HostPort) -> str:
     text = (
-        f"# {whose(host)} port of {host.name}; any other interface belongs in a connection of its own.\n"
+        f"# {ports_of(host.network)} port of {host.name}; any other interface belongs in a connection of its own.\n"
         f"[connection]\nid=fabricc-{port.name}\nuuid={identity(host, port)}\ntype=ethernet\n"
         f"autoconnect=true\ninterface-name={port.name}\n\n[ethernet]\nmtu={port.mtu}\n"
     )

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import on_link, own, rule_priority, whose
+from fabricc.back.hosts.words import on_link, own, ports_of, rule_priority
 from fabricc.back.hosts.yaml_lines import flatten
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def render(host: Host) -> dict[str, str]:
 def text(host: Host) -> str:
     """The text; one block per back-end port and no default route on any."""
     lines = [
-        f"# {whose(host)} ports of {host.name}; any other interface belongs in a file of its own.\nnetwork:"
+        f"# {ports_of(host.network)} ports of {host.name}; any other interface belongs in a file of its own.\nnetwork:"
     ]
     lines.append("  version: 2\n  renderer: networkd")
     if host.ports:

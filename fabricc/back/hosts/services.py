@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.interfaces import SYSTEMS
-from fabricc.back.hosts.words import each_line, fill, settings, template
+from fabricc.back.hosts.words import each_line, fill, ports_of, settings, template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ def render(host: Host) -> dict[str, str]:
     """The files; `apply`, beside them, puts them there."""
     return {
         MODULES: template(GPUS[host.model.gpu_vendor].modules_template),
-        APPLY: apply_script(host.os, bool(host.beside)),
+        APPLY: apply_script(host.os, bool(host.beside), host.network),
         SYSCTL: template("sysctl.conf.j2"),
         LIMITS: template("limits.conf.j2"),
         SERVICE_LIMITS: template("service-limits.conf.j2"),
@@ -49,12 +49,25 @@ def render(host: Host) -> dict[str, str]:
 
 
 @cache
-def apply_script(system: str, networks: bool = False) -> str:
-    """The script that makes a host of this system what its files say; `networks`: of further networks, too."""
+def apply_script(system: str, networks: bool = False, home: str = "") -> str:
+    """The script that makes a host of this system what its files say.
+
+    Args:
+        system: the operating system.
+        networks: with files of further networks, too.
+        home: the further network whose files tell the host's name; "" for the rails'.
+    """
+    networks = networks or bool(home)
     script = template("apply.sh.j2").replace("{{ network }}\n", template(SYSTEMS[system].ACTIVATION))
     for place, text in (("{{ scripts }}\n", _SCRIPTS), ("{{ script }}\n", _SCRIPT)):
         script = script.replace(place, text if networks else "")
-    return fill(script, system=system, netplan="60-fabricc*.yaml" if networks else "60-fabricc.yaml")
+    return fill(
+        script,
+        system=system,
+        netplan="60-fabricc*.yaml" if networks else "60-fabricc.yaml",
+        own=f"60-fabricc-{home}.yaml" if home else "60-fabricc.yaml",
+        whose=ports_of(home),
+    )
 
 
 def _digest(script: str) -> str:
@@ -64,11 +77,11 @@ def _digest(script: str) -> str:
 
 def state(facts: Facts, host: Host) -> None:
     """Add what every host of a system and of a maker of GPUs states alike."""
-    facts.update(_stated(host.os, host.model.gpu_vendor, bool(host.beside)))
+    facts.update(_stated(host.os, host.model.gpu_vendor, bool(host.beside), host.network))
 
 
 @cache
-def _stated(system: str, gpu_vendor: str, networks: bool) -> Facts:
+def _stated(system: str, gpu_vendor: str, networks: bool, home: str) -> Facts:
     arp = (("arp_ignore", 1), ("arp_announce", 2), ("rp_filter", 2))
     return {
         **{
@@ -80,7 +93,7 @@ def _stated(system: str, gpu_vendor: str, networks: bool) -> Facts:
         "service_limit[DefaultLimitMEMLOCK]": "infinity",
         **{f"module[{name}]": "load" for name in (*_RDMA_MODULES, *GPUS[gpu_vendor].modules)},
         "apply/system": system,
-        "apply/procedure": _digest(apply_script(system, networks)),
+        "apply/procedure": _digest(apply_script(system, networks, home)),
     }
 
 

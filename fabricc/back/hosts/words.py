@@ -59,12 +59,12 @@ def marked(path: str, mark: str) -> str:
 
 def own(path: str, host: Host) -> str:
     """The path of a file that hosts have one of for each network: those of a further one carry its name."""
-    return marked(path, f"-{word(host.network)}") if host.guest else path
+    return marked(path, f"-{word(host.network)}") if host.network else path
 
 
-def whose(host: Host) -> str:
-    """Which ports of a host these are, for people."""
-    return host.network.capitalize() if host.guest else "Back-end"
+def ports_of(network: str) -> str:
+    """Which ports of a host those of a network are, for people; "" for the rails."""
+    return network.capitalize() or "Back-end"
 
 
 def on_link(address: str, prefix: str) -> bool:

@@ -105,9 +105,13 @@ def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
 
 
 def _network_model(spec: ClusterSpec, network: Network, catalog: Catalog, index: int) -> HostModel:
-    """The host model with its ports for a further network in the place of its rails."""
-    model = catalog.hosts[spec.gpus.groups[index].model]
-    ports = model.networks[network.ports]
+    """The host model with its ports for a further network in the place of its rails.
+
+    One that names none for it, of hosts that are not on the rails, has the ports that it would have there.
+    """
+    model = _host_model(spec, catalog, index)
+    if (ports := model.networks.get(network.ports)) is None:
+        return model
     return replace(
         model,
         rails=ports.nics,

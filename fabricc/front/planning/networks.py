@@ -19,12 +19,13 @@ from fabricc.front.planning.models import suggestion
 from fabricc.front.spec.document import dotted
 from fabricc.front.spec.evpn import SECTION, subnets
 from fabricc.front.spec.external import Taken, own_networks
+from fabricc.front.spec.gpus import misplaced
 from fabricc.front.spec.networks import hosts_of
 from fabricc.front.spec.pools import free_pool
 from fabricc.front.spec.semantics import PRIVATE_ASNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog
@@ -48,7 +49,7 @@ def with_hosts(
     groups = network.gpus.groups
     models = [catalog.hosts[group.model] for group in groups]
     without = frozenset(index for index, model in enumerate(models) if ports not in model.networks)
-    if len(without) == len(groups):
+    if len(without) == len(groups) and not network.network.groups:
         known = tuple(sorted({each for model in models for each in model.networks}))
         remedy = (
             suggestion(ports, known)
@@ -68,22 +69,70 @@ def with_hosts(
         )
         for index in sorted(without)
     ]
-    return hosts_of(network, rails, without), tuple(told)
+    whole = hosts_of(network, rails, without)
+    unfit = tuple(_alone(whole, catalog))
+    return None if unfit else whole, (*told, *unfit)
+
+
+def _alone(network: ClusterSpec, catalog: Catalog) -> Iterator[Diagnostic]:
+    """Errors about the hosts of a further network that are not on the rails, and with its capacity."""
+    assert network.network is not None
+    groups, capacity = network.gpus.groups, network.network.capacity
+    for group in network.network.groups:
+        if (model := catalog.hosts.get(group.model)) is not None and model.gpus:
+            yield network.error(
+                "FAB3232",
+                f"{model.title} has GPUs, and group '{group.name}' is not on the rails",
+                *group.path,
+                "model",
+                help="Move the group to `gpus.groups`: its hosts are in every network that they have ports for.",
+            )
+    for group, message, remedy in misplaced(groups):
+        yield network.error("FAB2077", message, *group.path, "beside", help=remedy)
+    present = sum(group.hosts for group in groups if group.beside is None)
+    if capacity is not None and capacity < present:
+        message = f"capacity {capacity} is less than the {present} hosts present"
+        yield network.error("FAB2007", message, "capacity", help=f"The least that fits is {present}.")
+
+
+def shared_ports(networks: Iterable[ClusterSpec], catalog: Catalog) -> Iterator[Diagnostic]:
+    """FAB3233: hosts that are not on the rails have ports of their own for one network, and for more by name."""
+    taken: dict[str, str] = {}
+    for spec in networks:
+        assert spec.network is not None
+        for group in spec.network.groups:
+            model = catalog.hosts.get(group.model)
+            if model is None or spec.network.ports in model.networks:
+                continue
+            first = taken.setdefault(group.name, spec.network.name)
+            if first != spec.network.name:
+                yield spec.error(
+                    "FAB3233",
+                    f"network '{first}' has the ports of {model.title}, and the catalog knows no others for "
+                    f"network '{spec.network.name}'",
+                    *group.path,
+                    help=f"Give the host model `networks: {{{spec.network.ports}: …}}` in a catalog file.",
+                )
 
 
 def joined(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
-    """The fabric of the rails with the further networks of its hosts."""
-    names = {name for unit in rails.units.values() for name in unit.hosts.values()}
-    networks = []
+    """The fabric of the rails with the further networks, each host of which has its files from the first it is in."""
+    known = {name for unit in rails.units.values() for name in unit.hosts.values()}
+    placed: list[Fabric] = []
+    own: list[set[str]] = []
     for fabric in others:
         places = {
             name: HostId(coordinate, slot)
             for coordinate, unit in fabric.units.items()
             for slot, name in unit.hosts.items()
-            if name in names
         }
-        networks.append(replace(fabric, guests=places))
-    return replace(rails, networks=tuple(networks))
+        placed.append(replace(fabric, guests={name: at for name, at in places.items() if name in known}))
+        own.append({*placed[-1].own_hosts()})
+        known |= own[-1]
+    for index in reversed(range(len(placed))):
+        sharing = tuple(each for each in placed[index + 1 :] if not own[index].isdisjoint(each.guests))
+        placed[index] = replace(placed[index], networks=sharing)
+    return replace(rails, networks=tuple(placed))
 
 
 def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
@@ -94,8 +143,10 @@ def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator
     yield from _given_links(specs, fabrics)
     yield from _asns(specs, fabrics)
     yield from _ports(specs, fabrics)
+    yield from _hosts(specs, fabrics)
     named = any(group.host_names or group.racks for group in specs[0].gpus.groups)
-    if named or any(spec.given_devices for spec in specs):
+    alone = any(spec.network and spec.network.groups for spec in specs)
+    if named or alone or any(spec.given_devices for spec in specs):
         yield from _names(specs, fabrics)
 
 
@@ -244,22 +295,22 @@ def _ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[
     taken: dict[tuple[str, str], str] = {}
     for spec, fabric in zip(specs[1:], fabrics[1:], strict=True):
         assert spec.network is not None
-        used = {
-            model.name: [f"{model.name} {spec.network.ports}", *_functions(model.pci, model.ports_per_nic)]
-            for model in fabric.host_models
-        }
-        for model_name, ports in used.items():
-            again = [port for port in ports if (model_name, port) in taken]
-            if again:
-                first = taken[model_name, again[0]]
+        told = set[str]()
+        for group, model in zip(
+            spec.gpus.groups, fabric.host_models, strict=False
+        ):  # border leaves have no hosts
+            ports = [spec.network.ports, *_functions(model.pci, model.ports_per_nic)]
+            again = [port for port in ports if (group.name, port) in taken]
+            if again and model.name not in told:
+                told.add(model.name)
+                first = taken[group.name, again[0]]
                 yield spec.error(
                     "FAB3103",
-                    f"network '{fabric.network}' has ports of {model_name} that network '{first}' has: "
-                    f"{again[-1].removeprefix(model_name + ' ')}",
+                    f"network '{fabric.network}' has ports of {model.name} that network '{first}' has: {again[-1]}",
                     "ports",
                     help="Name other ports of the host model.",
                 )
-            taken |= {(model_name, port): fabric.network for port in ports}
+            taken |= {(group.name, port): fabric.network for port in ports}
 
 
 def _functions(pci: Sequence[str], ports: int) -> list[str]:
@@ -267,9 +318,27 @@ def _functions(pci: Sequence[str], ports: int) -> list[str]:
     return [f"{each[:-1]}{int(each[-1]) + port}" for each in pci for port in range(ports)]
 
 
+def _hosts(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+    """FAB3021: hosts of two groups have one name; one is on the rails, as others were compared when they were read."""
+    rails = {name for unit in fabrics[0].units.values() for name in unit.hosts.values()}
+    told = set[str]()
+    for spec in specs[1:]:
+        assert spec.network is not None
+        for group in spec.network.groups:
+            names = group.host_names or tuple(name for hosts in group.racks.values() for name in hosts)
+            again = next((name for name in names if name in rails), None)
+            if again is not None and again not in told:
+                told.add(again)
+                message = (
+                    f"two hosts would be named {again!r}, one of group '{group.name}' and one on the rails"
+                )
+                yield spec.error("FAB3021", message, *group.path, help="Rename one of them.")
+
+
 def _names(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """FAB3101: a host, or a switch of another network, has the name that a switch of a further network gets."""
-    owners = {name: "host" for unit in fabrics[0].units.values() for name in unit.hosts.values()}
+    hosts = (name for each in fabrics for unit in each.units.values() for name in unit.hosts.values())
+    owners = dict.fromkeys(hosts, "host")
     for fabric in fabrics:
         names = [fabric.name(at) for at in fabric.switch_ids()]
         for name in names if fabric.network else ():

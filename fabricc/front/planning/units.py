@@ -124,7 +124,7 @@ class Digits:
 def capacity_units(spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequence[Attachment]) -> int:
     """Units that hold the declared capacity: those present, and growth in units of the smallest group with GPUs.
 
-    0 where none is declared.
+    0 where none is declared. Hosts that are not on the rails are no part of the capacity of `gpus`.
 
     Args:
         spec: the spec.
@@ -134,8 +134,9 @@ def capacity_units(spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequ
     if spec.gpus.capacity is None:
         return 0
     own = [index for index, each in enumerate(attached) if each.beside is None]
-    present = {index: units_of(spec.gpus.groups[index], attached[index].slots) for index in own}
-    room = sum(count * attached[index].slots for index, count in present.items())
+    groups = spec.gpus.groups
+    present = {index: units_of(groups[index], attached[index].slots) for index in own}
+    room = sum(count * attached[index].slots for index, count in present.items() if not groups[index].alone)
     step = min(attached[index].slots for index in ([i for i in own if hosts[i].gpus] or own))
     leaves = len(border_units(spec, hosts, attached))
     return sum(present.values()) + leaves - (-max(0, spec.gpus.capacity - room) // step)

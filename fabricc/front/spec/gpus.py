@@ -11,7 +11,7 @@ from fabricc.front.spec.document import dotted, listed
 from fabricc.front.spec.model import Gpus, HostGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.front.spec.defaults import Assumptions
@@ -25,19 +25,12 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
     """The section as values; None when a group cannot be made out."""
     rails_apart = raw["wiring"] == "rail-only"
     wiring: str = "rail" if rails_apart else raw["wiring"]
+    shared = {"os": raw["os"], "nic": raw.get("nic"), "class": raw.get("class")}
     groups = [
-        group
-        and replace(
-            group,
-            os=part.get("os", raw["os"]),
-            nic=part.get("nic", raw.get("nic")),
-            rails_per_tor=part.get("rails_per_tor") if "groups" in raw else None,
-            beside=part.get("beside"),
-            rdma_class=part.get("class", raw.get("class")),
-        )
-        for part, path in _group_parts(raw, findings)
-        for group in [_group(part, path, wiring, findings)]
+        build_group({**shared, **part}, path, wiring, findings) for part, path in _group_parts(raw, findings)
     ]
+    if "groups" not in raw:
+        groups = [group and replace(group, rails_per_tor=None) for group in groups]
     known = [group for group in groups if group is not None]
     _check_names(raw, known, findings)
     _check_beside(known, findings)
@@ -74,6 +67,19 @@ def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[M
         )
     else:
         yield {"name": "gpus", **raw}, ("gpus",)
+
+
+def build_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
+    """A group of hosts; None when it cannot be made out."""
+    group = _group(raw, path, wiring, findings)
+    return group and replace(
+        group,
+        os=raw["os"],
+        nic=raw.get("nic"),
+        rails_per_tor=raw.get("rails_per_tor"),
+        beside=raw.get("beside"),
+        rdma_class=raw.get("class"),
+    )
 
 
 def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
@@ -280,8 +286,13 @@ def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Find
                 once("host", host, *group.path, "racks", rack, index)
 
 
-def _check_beside(groups: list[HostGroup], findings: Findings) -> None:
-    """A group stands beside one that has units of its own."""
+def _check_beside(groups: Sequence[HostGroup], findings: Findings) -> None:
+    for group, message, remedy in misplaced(groups):
+        findings.error("FAB2077", message, *group.path, "beside", help=remedy)
+
+
+def misplaced(groups: Sequence[HostGroup]) -> Iterator[tuple[HostGroup, str, str]]:
+    """Groups beside one that has no units of its own, each with what is wrong and the remedy (FAB2077)."""
     names = {group.name: group for group in groups}
     own = listed([f"`beside: {group.name}`" for group in groups if group.beside is None])
     for group in groups:
@@ -290,14 +301,14 @@ def _check_beside(groups: list[HostGroup], findings: Findings) -> None:
         home = names.get(group.beside)
         if home is None or home.beside is not None:
             what = "is no host group" if home is None else f"stands beside {home.beside} itself"
-            help_ = f"Write {own}." if own else "Leave it out: one group at least has units of its own."
-            findings.error("FAB2077", f"{group.beside} {what}", *group.path, "beside", help=help_)
+            remedy = f"Write {own}." if own else "Leave it out: one group at least has units of its own."
+            yield group, f"{group.beside} {what}", remedy
 
 
-def check_classes(gpus: Gpus, priorities: Iterable[Priority], findings: Findings) -> None:
+def check_classes(groups: Iterable[HostGroup], priorities: Iterable[Priority], findings: Findings) -> None:
     """The class that a group names for its RDMA is one with a code point, and not that of notifications."""
     fitting = {each.name for each in priorities if each.dscps and each.name != CNP}
-    for group in gpus.groups:
+    for group in groups:
         if group.rdma_class is not None and group.rdma_class not in fitting:
             names = listed([f"`{name}`" for name in sorted(fitting)])
             findings.error(

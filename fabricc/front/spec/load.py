@@ -29,6 +29,7 @@ from fabricc.front.spec.model import (
     ClusterSpec,
     Congestion,
     Gpus,
+    HostGroup,
     NosChoice,
     OverlayFile,
     Override,
@@ -37,6 +38,7 @@ from fabricc.front.spec.model import (
     Routing,
     Tier,
 )
+from fabricc.front.spec.network_groups import Stated, groups_of
 from fabricc.front.spec.networks import INHERITED, numbered, section_of
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
 from fabricc.front.spec.validate import schema_problems
@@ -206,19 +208,38 @@ def _networks(
     document: Document, spec: ClusterSpec | None, numbers: Mapping[str, int], findings: Findings
 ) -> dict[str, ClusterSpec]:
     """The specs of the further networks, each read as one of its own."""
-    found = {}
     stated = numbered(document.value.get("networks", {}), numbers)
-    for name, number in sorted(stated.items(), key=lambda item: item[1]):
-        section = section_of(document, name, number)
-        own = Findings(section.document)
-        gpus = None
+    sections = [
+        section_of(document, name, number)
+        for name, number in sorted(stated.items(), key=lambda item: item[1])
+    ]
+    told = {
+        each.network.name: Findings(
+            replace(each.document, value={**each.document.value, "groups": each.groups})
+        )
+        for each in sections
+    }
+    alone = dict[str, tuple[HostGroup, ...]]()
+    if spec is not None:
+        parts = [
+            Stated(name, each.groups, each.wiring, each.network.hosts_per_unit, told[name])
+            for each in sections
+            for name in [each.network.name]
+        ]
+        os = filled({"gpus": document.value["gpus"]}, Assumptions())["gpus"]["os"]
+        alone = groups_of(parts, [group.name for group in spec.gpus.groups], os)
+    found = {}
+    for section in sections:
+        gpus, name = None, section.network.name
         if spec is not None:
             rails = section.rails_per_tor
             gpus = replace(spec.gpus, wiring=section.wiring, rails_per_tor=rails, rails_apart=False)
-        read, _ = _assembled(section.document, frozenset(), own, section.assumptions, gpus)
-        findings.diagnostics += own.diagnostics
+        read, _ = _assembled(section.document, frozenset(), told[name], section.assumptions, gpus)
         if read is not None:
-            found[name] = replace(read, network=section.network)
+            network = replace(section.network, groups=alone[name])
+            check_classes(network.groups, read.priorities, told[name])
+            found[name] = replace(read, network=network)
+        findings.diagnostics += told[name].diagnostics
     return found
 
 
@@ -257,7 +278,7 @@ def _assembled(
     if "priorities" in fit and infiniband is None:
         priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
         if gpus is not None and "gpus" in fit:
-            check_classes(gpus, priorities, findings)
+            check_classes(gpus.groups, priorities, findings)
     if addressing is not None and management is not None:
         check_management_overlap(addressing, management, findings, spines="spines" in raw)
     accept = tuple(

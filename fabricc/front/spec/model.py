@@ -43,6 +43,7 @@ class HostGroup:
         rails_per_tor: rails of these hosts that share a ToR, 0 for all; None: as the whole section has it.
         beside: name of the group whose ToRs these hosts share, or None for units of their own.
         rdma_class: name of the class of their RDMA, or None for the first lossless one.
+        alone: on further networks and not on the rails, so that no capacity of the rails' hosts counts them.
     """
 
     name: str
@@ -58,6 +59,7 @@ class HostGroup:
     rails_per_tor: int | None = None
     beside: str | None = None
     rdma_class: str | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,12 +395,16 @@ class Network:
         number: from 1; pools, ASNs and routing tables of the network follow from it.
         ports: which ports of the hosts, as their models name them.
         hosts_per_unit: of its own, or None for the units of the network that the top level describes.
+        capacity: hosts in units of their own to plan for, or None for those of `gpus` and what else there is.
+        groups: hosts that are not on the rails, every one with its name.
     """
 
     name: str
     number: int
     ports: str
     hosts_per_unit: int | None
+    capacity: int | None = None
+    groups: tuple[HostGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from fabricc.front.spec.pools import IPV4_POOLS, IPV6_POOLS, unused_pools
 from fabricc.front.spec.resources import cluster_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fabricc.base.diagnostics import Position
     from fabricc.base.documents.document import Document, KeyPath
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 INHERITED = ("cluster", "catalog", "accept")
-_OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit")
+_OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit", "capacity", "groups")
 """Keys of a network that the top level has not, or has in `gpus`."""
 _WIRED = (("gpus", "wiring"), ("gpus", "rails_per_tor"))
 _ADDRESSES = ("network", "gateway", "networks", "switches")
@@ -36,11 +36,13 @@ class Section:
     """A section of `networks` as the document of a spec, but for its hosts.
 
     Attributes:
+        groups: hosts that are not on the rails, as the section has them.
         assumptions: the defaults that follow from the network's number.
     """
 
     document: Document
     network: Network
+    groups: Sequence[Mapping[str, Any]]
     wiring: str
     rails_per_tor: int
     assumptions: Assumptions
@@ -66,7 +68,8 @@ def section_of(document: Document, name: str, number: int) -> Section:
             value[section] = {**value.get(section, {}), key: part}
             assumptions.take(part, *path)
     wiring = stated.get("wiring", "rack")
-    network = Network(name, number, stated.get("ports", name), stated.get("hosts_per_unit"))
+    units, capacity = stated.get("hosts_per_unit"), stated.get("capacity")
+    network = Network(name, number, stated.get("ports", name), units, capacity)
     nowhere = {
         (key,): document.key_position(("networks", name)) for key in (*cluster_schema()["properties"], *_OWN)
     }
@@ -79,6 +82,7 @@ def section_of(document: Document, name: str, number: int) -> Section:
             diagnostics=(),
         ),
         network,
+        stated.get("groups", ()),
         wiring,
         stated.get("rails_per_tor", 1 if wiring == "rail" else 0),
         assumptions,
@@ -126,10 +130,10 @@ def _moved(positions: Mapping[KeyPath, Position], name: str) -> dict[KeyPath, Po
 def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> ClusterSpec:
     """The spec of a further network with its hosts: those of the fabric, as racks or units that have their names.
 
-    `left_out`: groups whose hosts have no ports of this network.
+    Hosts of the network alone follow them. `left_out`: groups whose hosts have no ports of this network.
     """
     assert spec.network is not None
-    wanted, groups = spec.network.hosts_per_unit, []
+    wanted, groups = spec.network.hosts_per_unit, list[HostGroup]()
     classes = {each.name for each in spec.priorities}
     there = {group.name for index, group in enumerate(spec.gpus.groups) if index not in left_out}
     for index, group in enumerate(spec.gpus.groups):
@@ -148,4 +152,6 @@ def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> Clu
             each = group.hosts_per_unit if wanted is None or beside else wanted
             whole = replace(whole, hosts_per_unit=each, host_names=names, racks={})
         groups.append(whole)
-    return replace(spec, gpus=replace(spec.gpus, groups=tuple(groups)))
+    groups += [replace(group, alone=spec.network.capacity is None) for group in spec.network.groups]
+    capacity = spec.gpus.capacity if spec.network.capacity is None else spec.network.capacity
+    return replace(spec, gpus=replace(spec.gpus, groups=tuple(groups), capacity=capacity))

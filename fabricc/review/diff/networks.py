@@ -38,7 +38,7 @@ class Networks:
         kinds: dict[str, str] = {}
         for network, side in parts.items():
             for name, kind in side.kinds.items():
-                shown = name if name not in places else f"{name} ({network})"
+                shown = f"{name} ({network})" if network and kind == "host" else name
                 places[shown], kinds[shown] = (network, name), kind
         return Networks(parts, places, kinds)
 

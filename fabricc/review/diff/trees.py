@@ -24,7 +24,7 @@ from fabricc.review.diff.sides import Scale
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping
     from pathlib import Path
 
     from fabricc.fabric.facts import Facts, Reading
@@ -139,21 +139,24 @@ def tree_side(tree: Path) -> Side:
     try:
         with Folder(tree) as folder:
             names = [match[1] for path in sorted(manifest.files) if (match := _PLAN.fullmatch(path))]
-            parts = {name: _part(tree, folder, manifest, name, names) for name in ["", *names]}
+            plans = {name: json.loads(folder.read(f"{_at(name)}/fabric.json")) for name in ["", *names]}
+            homes = {host: name for name, plan in plans.items() for host in plan.get("own_hosts", ())}
+            parts = {
+                name: _part(tree, folder, _files(manifest, name, plans, homes), name, plan)
+                for name, plan in plans.items()
+            }
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         raise TreeError("FAB9021", f"{tree}/plan cannot be read: {error}", "Build the tree again.") from None
     return whole(parts)
 
 
-def _part(tree: Path, folder: Folder, manifest: Manifest, network: str, networks: Sequence[str]) -> TreeSide:
+def _at(network: str) -> str:
+    return f"plan/{network}".rstrip("/")
+
+
+def _part(tree: Path, folder: Folder, own: Manifest, network: str, plan: Mapping[str, Any]) -> TreeSide:
     """The side of one network of a tree, "" for that of the rails, by its own plan and files."""
-    at = f"plan/{network}".rstrip("/")
-    plan = json.loads(folder.read(f"{at}/fabric.json"))
-    rows = list(csv.DictReader(StringIO(folder.read(f"{at}/cabling.csv", limit=_LARGEST).decode())))
-    files = {
-        path: digest for path, digest in manifest.files.items() if _network(path, networks) in (network, None)
-    }
-    own = replace(manifest, files=files)
+    rows = list(csv.DictReader(StringIO(folder.read(f"{_at(network)}/cabling.csv", limit=_LARGEST).decode())))
     kinds, cables = _devices(rows, own)
     with_gpus = _with_gpus(folder) if plan["counts"].get("hosts_without_gpus") else None
     side = TreeSide(
@@ -163,13 +166,19 @@ def _part(tree: Path, folder: Folder, manifest: Manifest, network: str, networks
     return side
 
 
-def _network(path: str, networks: Sequence[str]) -> str | None:
-    """Of a host's file, which network it is of; of others None."""
-    kind, _, rest = path.partition("/")
-    if kind != "hosts":
-        return None
-    found = host_files.network_of(rest.partition("/")[2])
-    return found if found in networks else ""
+def _files(manifest: Manifest, network: str, networks: Container[str], homes: Mapping[str, str]) -> Manifest:
+    """The manifest without the files of hosts that are another network's; `homes`: host -> whose its others are."""
+
+    def of(path: str) -> str:
+        _, host, file = path.split("/", 2)
+        found = host_files.network_of(file)
+        return found if found and found in networks else homes.get(host, "")
+
+    files = manifest.files.items()
+    return replace(
+        manifest,
+        files={path: each for path, each in files if not path.startswith("hosts/") or of(path) == network},
+    )
 
 
 def _with_gpus(folder: Folder) -> frozenset[str]:

@@ -90,9 +90,10 @@ def holds(fabric: Fabric, name: str) -> bool:
         given = any(own.asn == asn for own in fabric.given.switches.values())
         return given or block.first <= asn <= block.last
     device, _, port = name.partition(":")
-    if device in fabric.guests:
+    at = fabric.find(device)
+    if fabric.network and isinstance(at, HostId) and (port or device in fabric.guests):
         return re.fullmatch(rf"{fabric.network}\d+[a-z]?", port) is not None
-    return fabric.find(device) is not None or party_of(fabric, name) is not None
+    return at is not None or party_of(fabric, name) is not None
 
 
 def _blocks(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:

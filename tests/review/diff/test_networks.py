@@ -77,3 +77,13 @@ def test_a_network_that_joins_changes_nothing_of_the_rails_but_how_hosts_apply(c
     assert found.added.gpus == 0
     assert {group.kind for group in found.groups} <= {"host"}
     assert found.renumbering.addresses == 0
+
+
+def test_hosts_of_a_network_alone_are_told_with_it_and_have_no_gpus(compared) -> None:  # type: ignore[no-untyped-def]
+    groups = "    groups: [{name: store, model: storage-2x200, hosts: 2, hosts_per_unit: 4}]\n"
+    before, after = SPEC + groups, SPEC + groups.replace("hosts: 2,", "hosts: 3, os: rhel-9,")
+    found = compared(before, after)
+    assert found.added.names["host"] == ("store003 (storage)",)
+    changed = {name for group in found.groups for name in group.devices if group.kind == "host"}
+    assert changed == {"store001 (storage)", "store002 (storage)"}
+    assert found.added.gpus == found.gpus_affected == 0
