@@ -22,19 +22,8 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.compiled import Compiled
 
-CATALOG = """\
-sources: {}
-hosts:
-  flash-node:
-    extends: storage-2x400
-    title: Storage node with a card for the front end
-    networks:
-      frontend:
-        {assumed: true, reason: "for this test", nic: connectx-6, nics: 1, ports_per_nic: 2, port_gbps: 100}
-"""
 HEAD = """\
 cluster: zone
-catalog: [nodes.yaml]
 gpus: {model: dgx-h100, hosts: 4, hosts_per_unit: 4, capacity: 16}
 tors: {model: sn5600, nos: sonic}
 spines: {model: sn5600, nos: sonic}
@@ -45,7 +34,7 @@ STORAGE = """\
     tors: {model: sn4700, nos: sonic, oversubscription: 2.0}
     spines: {model: sn4700, nos: sonic, count: 2}
     priorities: {storage: {dscp: 34, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
-    groups: [{name: store, model: flash-node, hosts: 6, hosts_per_unit: 4}]
+    groups: [{name: store, model: storage-2x400, hosts: 6, hosts_per_unit: 4}]
 """
 FRONTEND = """\
   frontend:
@@ -61,15 +50,9 @@ WHOLE = HEAD + STORAGE + FRONTEND
 STORES = {f"store{number:03d}" for number in range(1, 7)}
 
 
-def planned(folder: Path, text: str) -> Compiled:
-    folder.mkdir(exist_ok=True)
-    (folder / "nodes.yaml").write_text(CATALOG)
-    return compiled(folder, text)
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    found = planned(tmp_path_factory.mktemp("whole"), WHOLE)
+    found = compiled(tmp_path_factory.mktemp("whole"), WHOLE)
     assert codes(found) == []
     return found
 
@@ -94,7 +77,7 @@ def test_they_are_in_their_networks_and_not_on_the_rails(whole: Compiled) -> Non
 
 
 def test_the_rails_and_their_jobs_know_nothing_of_them(tmp_path: Path, whole: Compiled, tree: Path) -> None:
-    alone = planned(tmp_path, HEAD.replace("networks:\n", ""))
+    alone = compiled(tmp_path, HEAD.replace("networks:\n", ""))
     assert alone.fabric == replace(whole.fabric, networks=())
     for file in ("hosts.csv", "hostfile"):
         assert "store001" not in (tree / "jobs" / file).read_text()
@@ -115,7 +98,7 @@ def test_each_is_one_host_with_every_port_once_and_its_own_files_once(whole: Com
     assert "etc/nccl.conf" not in apart_hosts["store001"]
 
 
-def test_parts_of_a_host_state_what_is_planned(whole: Compiled) -> None:
+def test_parts_of_a_host_state_what_is_compiled(whole: Compiled) -> None:
     parts = [
         each.fabric.host(at)
         for each in whole.networks.values()
@@ -166,7 +149,7 @@ def test_netplan_takes_a_host_of_two_networks(tree: Path, tmp_path: Path) -> Non
 
 
 def test_no_name_nor_address_is_in_two_networks(tmp_path: Path) -> None:
-    found = planned(tmp_path, WHOLE)
+    found = compiled(tmp_path, WHOLE)
     apart(found)
     names = [name for each in found.networks.values() for name in each.fabric.own_hosts()]
     assert len(names) == len({*names}) == 8
@@ -214,7 +197,7 @@ def test_a_host_and_its_ports_are_explained_by_their_networks(
 
 def test_named_racks_are_units_of_the_network_that_states_them(tmp_path: Path) -> None:
     text = WHOLE.replace("hosts: 6, hosts_per_unit: 4", "racks: {r1: 2, r2: [old, older]}, hosts_per_rack: 2")
-    found = planned(tmp_path, text)
+    found = compiled(tmp_path, text)
     assert codes(found) == []
     storage = found.networks["storage"].fabric
     assert {"storage-r1-tor1a", "storage-r2-tor1a"} < {storage.name(at) for at in storage.switch_ids()}
@@ -225,11 +208,11 @@ def test_named_racks_are_units_of_the_network_that_states_them(tmp_path: Path) -
 def test_capacity_of_gpus_is_of_their_hosts(tmp_path: Path) -> None:
     """Storage nodes take nothing of the room that is planned for GPU hosts."""
     less, more = (
-        planned(tmp_path, WHOLE.replace("hosts: 6,", f"hosts: {hosts},")).networks["storage"].fabric
+        compiled(tmp_path, WHOLE.replace("hosts: 6,", f"hosts: {hosts},")).networks["storage"].fabric
         for hosts in (6, 12)
     )
     assert less.shape.units_per_pod >= 4 + 2
-    grown = planned(tmp_path, WHOLE.replace("hosts: 4,", "hosts: 16,"))
+    grown = compiled(tmp_path, WHOLE.replace("hosts: 4,", "hosts: 16,"))
     assert codes(grown) == []
     assert more.strides.unit >= less.strides.unit
 
@@ -244,7 +227,7 @@ def test_capacity_of_gpus_is_of_their_hosts(tmp_path: Path) -> None:
         ("FAB3231", WHOLE.replace("- {name: store}", "- {name: gpus}")),
         ("FAB3231", WHOLE.replace("- {name: store}", "- {name: store, hosts: 4}")),
         ("FAB3232", WHOLE.replace("model: cpu-2x100", "model: hgx-8gpu")),
-        ("FAB3233", WHOLE.replace("model: flash-node", "model: storage-bare")),
+        ("FAB3233", WHOLE.replace("  frontend:", "  vault:")),
         ("FAB3013", WHOLE.replace("model: cpu-2x100", "model: cpu-3x100")),
         ("FAB3021", WHOLE.replace("[head, spare]", "[su001-host01, spare]")),
         ("FAB3101", WHOLE.replace("[head, spare]", "[storage-rack002-tor1a, spare]")),
@@ -256,22 +239,18 @@ def test_capacity_of_gpus_is_of_their_hosts(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_where_it_stands(tmp_path: Path, code: str, text: str) -> None:
-    (tmp_path / "nodes.yaml").write_text(
-        CATALOG.replace("flash-node", "storage-bare").split("    networks:")[0]
-    )
-    bare = "storage-bare" in text
-    found = compiled(tmp_path, text) if bare else planned(tmp_path, text)
+    found = compiled(tmp_path, text)
     assert code in codes(found), [each.message for each in found.diagnostics]
     (first, *_) = [each for each in found.diagnostics if each.code == code]
     assert first.position is not None
-    assert first.position.line > 2
+    assert first.position.line > 1
     assert first.help
 
 
 def test_adding_them_changes_nothing_of_the_hosts_that_are_there(tmp_path: Path) -> None:
-    without = planned(tmp_path, HEAD + STORAGE[: STORAGE.index("    groups")])
+    without = compiled(tmp_path, HEAD + STORAGE[: STORAGE.index("    groups")])
     without.lock_path.write_text(without.lock_text)
-    found = planned(tmp_path, HEAD + STORAGE.replace("hosts_per_unit: 4}]", "hosts_per_unit: 2}]"))
+    found = compiled(tmp_path, HEAD + STORAGE.replace("hosts_per_unit: 4}]", "hosts_per_unit: 2}]"))
     assert codes(found) == []
     assert set(without.lock_text.splitlines()) <= set(found.lock_text.splitlines())
     now = {host.name: host for host in found.networks["storage"].hosts()}
@@ -280,9 +259,9 @@ def test_adding_them_changes_nothing_of_the_hosts_that_are_there(tmp_path: Path)
 
 
 def test_a_network_that_a_host_joins_leaves_its_other_ports_alone(tmp_path: Path) -> None:
-    before = planned(tmp_path, WHOLE.replace("      - {name: store}\n", ""))
+    before = compiled(tmp_path, WHOLE.replace("      - {name: store}\n", ""))
     before.lock_path.write_text(before.lock_text)
-    after = planned(tmp_path, WHOLE)
+    after = compiled(tmp_path, WHOLE)
     assert codes(after) == []
     assert set(before.lock_text.splitlines()) <= set(after.lock_text.splitlines())
     old = before.files(before.device("store001"))

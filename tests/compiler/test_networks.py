@@ -377,12 +377,32 @@ def test_asns_of_two_networks_are_told_when_they_are_the_same(tmp_path: Path) ->
 
 
 def test_hosts_without_the_ports_are_left_out_and_told(tmp_path: Path) -> None:
-    group = "{{name: {}, model: {}, hosts: 4, hosts_per_unit: 4}}"
-    groups = f"gpus: {{groups: [{group.format('old', 'dgx-h100')}, {group.format('new', 'hgx-8gpu')}]}}\n"
-    lines = RAILS.splitlines(keepends=True)
-    found = compiled(tmp_path, f"{lines[0]}{groups}{''.join(lines[2:])}networks:\n{STORAGE}")
+    ports = (
+        "{nic: connectx-7, nics: 2, ports_per_nic: 1, port_gbps: 200, assumed: true, reason: for this test}"
+    )
+    model = f"sources: {{}}\nhosts: {{vaulted: {{extends: dgx-h100, networks: {{vault: {ports}}}}}}}\n"
+    (tmp_path / "own.yaml").write_text(model)
+    text = f"catalog: [own.yaml]\n{mixed('vaulted', 'hgx-8gpu')}    ports: vault\n"
+    found = compiled(tmp_path, text)
     assert "FAB3105" in codes(found, Severity.WARNING), found.diagnostics
     assert found.networks["storage"].fabric.counts()["hosts"] == 4
+
+
+def mixed(*models: str) -> str:
+    """A spec of groups of four hosts of these models, with a network for storage."""
+    groups = ", ".join(f"{{name: {each}, model: {each}, hosts: 4, hosts_per_unit: 4}}" for each in models)
+    lines = RAILS.splitlines(keepends=True)
+    return f"{lines[0]}gpus: {{groups: [{groups}]}}\n{''.join(lines[2:])}networks:\n{STORAGE}"
+
+
+def test_hosts_of_other_numbers_of_ports_share_a_network(tmp_path: Path) -> None:
+    """Ports for storage are no rails: two on one model, one on another, each with the ToR of its rack."""
+    found = compiled(
+        tmp_path, mixed("dgx-h100", "mi300x-cx7").replace("  storage:\n", "  storage:\n    ports: frontend\n")
+    )
+    assert codes(found) == []
+    ports = {host.model.name: len(host.ports) for host in found.networks["storage"].hosts()}
+    assert ports == {"dgx-h100": 2, "mi300x-cx7": 1}
 
 
 def test_a_network_of_one_tor_needs_no_spines(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """How the hosts of each group are attached: their ports dealt out over planes, rails and the ToRs of a unit.
 
-Hosts with GPUs decide what a unit is: how many ToRs it has, and for which NIC ports. A port of a host without GPUs
-belongs to no GPU, so such ports are dealt out over what there is: two ports are one rail on the pair of ToRs of a
+Hosts with GPUs decide what a unit is: how many ToRs it has, and for which NIC ports. A port of a host without GPUs,
+or of a further network, belongs to no GPU, so such ports are dealt out over what there is: two ports are one rail on the pair of ToRs of a
 dual-ToR fabric, or one rail over two planes, and two rails elsewhere.
 """
 
@@ -37,9 +37,11 @@ def attachments(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
     leading = leader(hosts, range(len(groups)))
     _refuse_unlike(spec, hosts)
     lead = _rail_by_rail(spec, leading, hosts[leading])
+    measure = hosts[leading].rails, hosts[leading].ports_per_nic
     found = [
         _rail_by_rail(spec, index, model)
-        if model.gpus or index == leading
+        if index == leading
+        or (model.gpus and (spec.network is None or (model.rails, model.ports_per_nic) == measure))
         else _dealt(spec, index, model, lead)
         for index, model in enumerate(hosts)
     ]
@@ -114,8 +116,8 @@ def _positions(unit: Attachment) -> str:
 
 
 def _refuse_unlike(spec: ClusterSpec, hosts: Sequence[HostModel]) -> None:
-    """Hosts with GPUs have as many rails, and as many ports on each."""
-    alike = [model for model in hosts if model.gpus]
+    """Hosts with GPUs have as many rails, and as many ports on each; ports of a further network are no rails."""
+    alike = [model for model in hosts if model.gpus and spec.network is None]
     if len({model.rails for model in alike}) > 1:
         names = ", ".join(f"{m.name} {m.rails}" for m in alike)
         message = f"host models with GPUs differ in their number of rails: {names}"
