@@ -30,6 +30,7 @@ EXPECTED = {
     "hpn-dual-plane-pod": {"gpus": 15_360, "tors": 240, "spines": 120, "cores": 8},
     "quantum2-512": {"gpus": 512, "tors": 16, "spines": 8, "cores": 0, "subnets": 1},
     "whole-cluster-256": {"gpus": 256, "tors": 16, "spines": 8, "cores": 0},
+    "superpod-four-networks": {"gpus": 512, "hosts": 64, "tors": 16, "spines": 8, "cores": 0},
     "meta-24k": {"gpus": 24_576, "tors": 1536, "spines": 128, "cores": 28},
 }
 LARGE = {"hpn-dual-plane-pod"}
@@ -66,13 +67,15 @@ def test_counts_are_the_published_ones(tree: Path) -> None:
     counts = json.loads((tree / "plan" / "fabric.json").read_text())["counts"]
     name = next(name for name in EXPECTED if tree.parents[1].name.startswith(name))
     assert {key: counts[key] for key in EXPECTED[name]} == EXPECTED[name]
+    hosts = counts["hosts"]
     if "subnets" in EXPECTED[name]:
         assert len(list((tree / "subnets").iterdir())) == counts["subnets"]
     else:
-        plans = [json.loads(path.read_text())["counts"] for path in (tree / "plan").glob("**/fabric.json")]
-        switches = sum(plan[f"{tier}s"] for plan in plans for tier in ("tor", "spine", "core"))
+        plans = [json.loads(path.read_text()) for path in (tree / "plan").glob("**/fabric.json")]
+        switches = sum(plan["counts"][f"{tier}s"] for plan in plans for tier in ("tor", "spine", "core"))
+        hosts += sum(len(plan.get("own_hosts", ())) for plan in plans)
         assert len(list((tree / "switches").iterdir())) == switches
-    assert len(list((tree / "hosts").iterdir())) == counts["hosts"]
+    assert len(list((tree / "hosts").iterdir())) == hosts
 
 
 def one_of_each_kind(files: list[Path]) -> list[Path]:
