@@ -52,12 +52,8 @@ def with_networks(
     *,
     gaps: bool,
 ) -> Joined:
-    """Plan the further networks of a spec whose rails have the given fabric; arguments as those of `compile_spec`.
-
-    A plain `--repin` is of all networks, one that names pins of the rails' alone.
-    """
+    """Plan the further networks of a spec whose rails have the given fabric; arguments as those of `compile_spec`."""
     locks = dict(repinning.lock.networks)
-    asked = None if repinning.asked is None or repinning.keys else ()
     networks: dict[str, Compiled] = {}
     diagnostics = list(shared_ports(known.spec.networks.values(), catalog))
     if diagnostics:
@@ -66,7 +62,7 @@ def with_networks(
         spec, told = with_hosts(stated, rails, catalog)
         found = list(told)
         if spec is not None and stated.network is not None:
-            own = replace(repinning, lock=locks.get(name, EMPTY_LOCK), asked=asked, network=name)
+            own = repinning.of_network(name, locks.get(name, EMPTY_LOCK))
             planned, repinned = _planned(spec, catalog, own)
             fabric, unfit = completed(spec, known.path.parent, planned.fabric, sources, gaps=gaps)
             found += [*planned.diagnostics, *own.told(repinned), *unfit]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -17,8 +19,16 @@ if TYPE_CHECKING:
     from fabricc.front.spec.lock import Lock
 
 P = TypeVar("P", bound=Planned)
+_OF_NETWORK = re.compile(r"network ([a-z]+)(?: (.*))?")
 REPINNED = ("FAB3037", "FAB3038")
 """Findings of the one run that repins; of no later one."""
+
+
+def _split(key: str) -> tuple[str, str]:
+    """The network of a key, "" for that of the rails, and the pin; "" where it names the network alone."""
+    found = _OF_NETWORK.fullmatch(key.strip())
+    network, pin = (found[1], found[2] or "") if found else ("", key.strip())
+    return network, pin.removeprefix("stride ").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +38,8 @@ class Repinning:
     Attributes:
         lock: the numbers, with the file and its text.
         network: the further network whose lock it is, "" for that of the rails.
-        asked: None for no pin, () for the least that suffices, else names as `stride` lines have them.
+        asked: None for no pin, () for the least that suffices, else names as `stride` lines have them, of further
+            networks as lines that begin with `network`.
     """
 
     lock: Lock
@@ -38,13 +49,36 @@ class Repinning:
     network: str = ""
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """The names asked for, without the word `stride`."""
-        return tuple(dict.fromkeys(key.removeprefix("stride ").strip() for key in self.asked or ()))
+    def wanted(self) -> tuple[str, ...] | None:
+        """The names asked for that are of this network, without its name and the word `stride`; as `asked` else.
+
+        A network that is named alone is asked for the least that suffices.
+        """
+        if not self.asked:
+            return None if self.asked is None else ()
+        split = [_split(key) for key in self.asked]
+        own = [key for network, key in split if network == self.network]
+        return tuple(dict.fromkeys(filter(None, own))) if own else None
+
+    def of_network(self, name: str, lock: Lock) -> Repinning:
+        """The same for the lock of a further network."""
+        return replace(self, lock=lock, network=name)
 
     def unknown(self) -> Iterator[Diagnostic]:
-        """FAB3036 for every key that the lock does not pin."""
-        for key in self.keys:
+        """FAB3036 for every key that the lock does not pin, of any network."""
+        yield from self._unknown()
+        for name in dict.fromkeys(network for network, _ in map(_split, self.asked or ()) if network):
+            if (lock := self.lock.networks.get(name)) is not None:
+                found = self.of_network(name, lock)._unknown()
+                yield from (replace(each, message=f"{name}: {each.message}") for each in found)
+                continue
+            message = f"the lock has no network {name!r}"
+            known = ", ".join(sorted(self.lock.networks))
+            help_ = f"It has {known}." if known else "It has that of the rails alone."
+            yield Diagnostic("FAB3036", Severity.ERROR, message, Position(str(self.file), 1), help_)
+
+    def _unknown(self) -> Iterator[Diagnostic]:
+        for key in self.wanted or ():
             if key in self.lock.strides:
                 continue
             if key.removeprefix("unit ") in self.lock.units or key.removeprefix("host ").split()[:1] in (
@@ -59,9 +93,9 @@ class Repinning:
 
     def run(self, plan: Callable[[Lock], P], touched: Callable[[P], Touched]) -> tuple[P, Repinned | None]:
         """The plan with the lock as it is, or with the pins changed that may; see `planning.repin`."""
-        if self.asked is None or not self.lock.strides:
+        if self.wanted is None or not self.lock.strides:
             return plan(self.lock), None
-        return repin(self.lock, self.keys, plan, touched)
+        return repin(self.lock, self.wanted, plan, touched)
 
     def told(self, found: Repinned | None) -> Iterator[Diagnostic]:
         """FAB3037 with what changes, FAB3038 when nothing does, FAB3035 when what was asked for does not suffice."""
@@ -71,8 +105,12 @@ class Repinning:
         if not found.enough:
             asked = ", ".join(found.asked)
             what = f"changing {asked} does not suffice: it takes {found.changes}"
-            words = " ".join(f"--repin={key}" for key in found.pins)
-            help_ = f"Use `{words}`, or `--repin` alone, which touches {found.touched}."
+            named, alone = "--repin={}", "--repin"
+            if self.network:
+                named = f'--repin="network {self.network} stride {{}}"'
+                alone = f'--repin="network {self.network}"'
+            words = " ".join(map(named.format, found.pins))
+            help_ = f"Use `{words}`, or `{alone}` alone, which touches {found.touched}."
             yield Diagnostic("FAB3035", Severity.ERROR, what, at, help_)
         elif found.pins:
             what = f"--repin changes {found.changes}: {found.touched}"
