@@ -339,7 +339,7 @@ def test_hosts_that_come_later_renumber_nothing(tmp_path: Path) -> None:
         ("FAB3100", f"{RAILS}management: {{network: 172.16.0.0/12}}\nnetworks:\n{STORAGE}"),
         ("FAB3103", f"{RAILS}networks:\n{STORAGE}{FRONTEND}    ports: storage\n"),
         ("FAB3104", f"{RAILS}networks:\n{STORAGE}    ports: storrage\n"),
-        ("FAB3104", f"{RAILS.replace('dgx-h100', 'dgx-a100')}networks:\n{STORAGE}"),
+        ("FAB3104", f"{RAILS.replace('dgx-h100', 'lab-host')}networks:\n{STORAGE}"),
         ("FAB3021", f"{RAILS.replace('hosts: 8', 'hosts: [a, storage-su001-tor1a]')}networks:\n{STORAGE}"),
         ("FAB1006", f"{RAILS}networks:\n{STORAGE.replace('storage:', 'eth:', 1)}"),
         ("FAB1002", f"{RAILS}networks: {{storage: {{spines: {{model: sn4700, nos: sonic}}}}}}\n"),
