@@ -49,7 +49,7 @@ class InfinibandRun:
     gathered: Gathered = field(default_factory=Gathered)
     links: int = 0
     found: list[Diagnostic] = field(default_factory=list)
-    ledger: None = None
+    ledgers: None = None
 
     @property
     def counts(self) -> Mapping[str, int]:

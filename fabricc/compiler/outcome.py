@@ -110,7 +110,7 @@ class Outcome:
         if self.work.check:
             fabric = self.work.fabric
             text = out_of_band.address_text(fabric) if self.endpoints is None else self.endpoints
-            file = f"{_folder(fabric)}/{out_of_band.ADDRESS_FILE}"
+            file = f"{plan_folder(fabric)}/{out_of_band.ADDRESS_FILE}"
             self.census.endpoints = list(endpoint_blocks(text, file))
             counts, wired = fabric.counts(), fabric.wired()
             self.findings.add(self.census.findings(counts, wired, fabric.groups(), declared))
@@ -134,14 +134,14 @@ class Outcome:
         }
         for number, (name, header) in enumerate(tables.SIZED):
             texts[name] = "".join([csv_text([header]), *self.rows(number)])
-        return [(f"{_folder(fabric)}/{name}.csv", text.encode()) for name, text in sorted(texts.items())]
+        return [(f"{plan_folder(fabric)}/{name}.csv", text.encode()) for name, text in sorted(texts.items())]
 
 
 def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     """Path and text of what stands under `plan/` and comes from no device."""
     summary = tables.fabric_summary(fabric, spec.assumptions)
     sheets = worksheets(spec, fabric)
-    folder = _folder(fabric)
+    folder = plan_folder(fabric)
     yield f"{folder}/fabric.json", tables.json_text(summary)
     yield f"{folder}/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
     yield f"{folder}/worksheet.json", tables.json_text(tables.worksheet_summary(sheets))
@@ -149,7 +149,8 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
         yield f"{folder}/{name}", text
 
 
-def _folder(fabric: Fabric) -> str:
+def plan_folder(fabric: Fabric) -> str:
+    """Where a network's tables are."""
     """Where the plan of a network is."""
     return f"plan/{fabric.network}" if fabric.network else "plan"
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
-    from fabricc.compiler.incremental.ledger import Ledger
+    from fabricc.compiler.incremental.ledger import Ledger, Ledgers
     from fabricc.compiler.infiniband import InfinibandRun
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
@@ -64,7 +64,7 @@ def write_tree(
     if before is not None:
         before(compiled)
     try:
-        result, files, ledger = _emit(compiled, out, jobs, check, progress)
+        result, files, ledgers = _emit(compiled, out, jobs, check, progress)
     except EmitError as error:
         return replace(result, diagnostics=(*compiled.diagnostics, error.diagnostic))
     if result.exit_status == 0:
@@ -72,7 +72,7 @@ def write_tree(
         inputs[str(compiled.lock_path.resolve())] = hashlib.sha256(compiled.lock_text.encode()).hexdigest()
         lasting = tuple(d for d in result.diagnostics if d.code not in REPINNED)
         remembered = replace(result, diagnostics=lasting)
-        with kept(out, spec.cluster, ledger) as digest:
+        with kept(out, spec.cluster, ledgers) as digest:
             record.save(out, remembered, compiled.path, inputs, record.options(check), files, digest)
     return result
 
@@ -94,8 +94,8 @@ def _emit(
     jobs: int | None,
     check: bool,
     progress: Callable[[str, int, int], None] | None,
-) -> tuple[BuildResult, list[str], Ledger | None]:
-    """The result, the paths of the tree's files, and the ledger where one can be kept."""
+) -> tuple[BuildResult, list[str], Ledgers | None]:
+    """The result, the paths of the tree's files, and the ledgers where they can be kept."""
     spec = compiled.spec
     name = spec.cluster
     with exclusive(out / f".{name}.lock", out / name):
@@ -136,7 +136,7 @@ def _emit(
         lock_changed=changed,
         repinned=compiled.repinned,
     )
-    return result, [*run.gathered.sums, "manifest.json"], run.ledger
+    return result, [*run.gathered.sums, "manifest.json"], run.ledgers
 
 
 def spec_name(spec: ClusterSpec) -> str:
@@ -156,7 +156,7 @@ class _Run:
     gathered: Gathered = field(default_factory=Gathered)
     links: int = 0
     found: list[Diagnostic] = field(default_factory=list)
-    ledger: Ledger | None = None
+    ledgers: dict[str, Ledger] | None = field(default_factory=dict)
     _tables: list[tuple[str, bytes]] = field(default_factory=list)
 
     @property
@@ -183,8 +183,10 @@ class _Run:
         self.links += outcome.meeting.links
         self.gathered.take(outcome.written)
         self._tables += outcome.tables()
-        if not (outcome.findings.kept or self.compiled.networks):
-            self.ledger = outcome.ledger(outline(fabric))
+        if outcome.findings.kept:
+            self.ledgers = None
+        elif self.ledgers is not None:
+            self.ledgers[fabric.network] = outcome.ledger(outline(fabric))
         self.found += outcome.diagnostics(str(self.stage.target), declared_ratios(spec))
 
     def plan_files(self) -> None:

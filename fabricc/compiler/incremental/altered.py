@@ -32,9 +32,10 @@ class Outline:
 
 
 def outline(fabric: Fabric) -> Outline:
-    """The fabric's outline."""
+    """The fabric's outline; of further networks it has which hosts are in them."""
+    others = [(each.network, each.guests) for each in fabric.networks]
     return Outline(
-        _digest(replace(fabric, changes={}, qos={}, profiles={})),
+        _digest((replace(fabric, changes={}, qos={}, profiles={}, networks=()), others)),
         dict(fabric.changes),
         {key: _digest(policy) for key, policy in fabric.qos.items()},
         {key: _digest(profile) for key, profile in fabric.profiles.items()},

@@ -11,6 +11,7 @@ import gc
 import hashlib
 import io
 import pickle
+from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -68,28 +69,32 @@ class Ledger:
     census: Census
 
 
+Ledgers = Mapping[str, Ledger]
+"""Network -> its ledger; that of the rails has the name ""."""
+
+
 @contextmanager
-def kept(out: Path, cluster: str, ledger: Ledger | None) -> Iterator[Callable[[], str]]:
-    """Keep a ledger of a tree, or remove what is there when there is none; of a large fabric meanwhile.
+def kept(out: Path, cluster: str, ledgers: Ledgers | None) -> Iterator[Callable[[], str]]:
+    """Keep the ledgers of a tree, or remove what is there when there are none; of a large fabric meanwhile.
 
     What is yielded waits until it is kept, and gives its digest: "" when it could not be written.
     """
     path = _path(out, cluster, make=True)
-    if path is None or ledger is None:
+    if path is None or ledgers is None:
         if path is not None:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
         yield str
-    elif len(ledger.sizes) < _WORTH_A_PROCESS or usable_cpus() < 2:
-        yield lambda: _save(path, ledger)
+    elif sum(len(each.sizes) for each in ledgers.values()) < _WORTH_A_PROCESS or usable_cpus() < 2:
+        yield lambda: _save(path, ledgers)
     else:
-        with beside(lambda: _save(path, ledger)) as digest:
+        with beside(lambda: _save(path, ledgers)) as digest:
             yield digest
 
 
-def _save(path: Path, ledger: Ledger) -> str:
+def _save(path: Path, ledgers: Ledgers) -> str:
     with _no_collection():
-        content = pickle.dumps(ledger, pickle.HIGHEST_PROTOCOL)
+        content = pickle.dumps(ledgers, pickle.HIGHEST_PROTOCOL)
     try:
         draft = path.with_name(path.name + ".new")
         draft.unlink(missing_ok=True)
@@ -100,14 +105,14 @@ def _save(path: Path, ledger: Ledger) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def load(out: Path, cluster: str, digest: str) -> Ledger | None:
-    """The ledger of that digest, when it is there."""
+def load(out: Path, cluster: str, digest: str) -> Ledgers | None:
+    """The ledgers of that digest, when they are there."""
     path = _path(out, cluster)
     with suppress(OSError):
         content = path.read_bytes() if path is not None else b""
         if hashlib.sha256(content).hexdigest() == digest:
             with _no_collection():
-                found: Ledger = _Unpickler(io.BytesIO(content)).load()
+                found: Ledgers = _Unpickler(io.BytesIO(content)).load()
             return found
     return None
 

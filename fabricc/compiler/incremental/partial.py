@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO
 
+from fabricc.back import hosts as host_files
 from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import STREAMED, Folder
@@ -24,7 +25,7 @@ from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import record
 from fabricc.compiler.incremental.altered import altered, outline
 from fabricc.compiler.inputs import manifest_inputs
-from fabricc.compiler.outcome import Outcome, plan_texts
+from fabricc.compiler.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.tables import SIZED, qos_text
 from fabricc.compiler.workers import beside, usable_cpus
 from fabricc.front.spec.load import accepted
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.compiled import Compiled
-    from fabricc.compiler.incremental.altered import Outline
     from fabricc.compiler.incremental.ledger import Ledger
     from fabricc.compiler.incremental.record import Last
     from fabricc.compiler.result import BuildResult
@@ -103,115 +103,168 @@ def _patched(
         compiled = plan()
         if not compiled.sound or compiled.planned is None or compiled.lock_text != compiled.lock_before:
             return compiled, None
-        if compiled.networks:  # no ledger is kept of several
-            return compiled, None
-        ledger = ledgers.load(last.tree.parent, last.tree.name, last.ledger)
-        if ledger is None:
+        known = ledgers.load(last.tree.parent, last.tree.name, last.ledger)
+        every = (compiled, *compiled.networks.values())
+        if known is None or known.keys() != {each.fabric.network for each in every}:
             return compiled, None
         patch = Patch.open(last.tree)
         try:
-            part = _Part(last, compiled.spec, compiled.fabric, ledger, patch)
-            return compiled, part.build(compiled, jobs, check, unedited, progress)
+            patching = _Patching(last, compiled.spec, patch)
+            parts = [_Part(patching, each.spec, each.fabric, known[each.fabric.network]) for each in every]
+            return compiled, _build(patching, parts, compiled, jobs, check, unedited, progress)
         except _WholeBuildError:
             return compiled, None
         finally:
             patch.abandon()
 
 
+def _build(
+    patching: _Patching,
+    parts: Sequence[_Part],
+    compiled: Compiled,
+    jobs: int,
+    check: bool,
+    unedited: Callable[[], bool],
+    progress: Callable[[str, int, int], None] | None,
+) -> BuildResult:
+    """Render, prove and commit what is concerned, network by network.
+
+    Raises:
+        _WholeBuildError: before anything of the tree has changed.
+    """
+    last = patching.last
+    concerned = sum(len(part.places) for part in parts)
+    if concerned * _LARGEST_SHARE > sum(len(part.ledger.sizes) for part in parts):
+        raise _WholeBuildError
+    outcomes = [part.rendered(jobs, check, progress) for part in parts]
+    amended = {
+        part.fabric.network: part.amended(outcome) for part, outcome in zip(parts, outcomes, strict=True)
+    }
+    with ledgers.kept(last.tree.parent, last.tree.name, amended) as digest:
+        found: list[Diagnostic] = []
+        for part, outcome in zip(parts, outcomes, strict=True):
+            ledger = amended[part.fabric.network]
+            found += part.found(ledger, outcome) if check else []
+            part.write_others(outcome, ledger)
+        patching.manifest(compiled)
+        if not unedited():
+            raise _WholeBuildError
+        patching.patch.commit(patching.sums)
+        result = replace(
+            last.result(),
+            diagnostics=(*compiled.diagnostics, *found),
+            counts=compiled.counts(),
+            written=len(patching.sums),
+            up_to_date=False,
+            proved=concerned,
+        )
+        lock = str(compiled.lock_path.resolve())
+        inputs = {**compiled.inputs, lock: last.stated["inputs"][lock]}
+        record.amend(last, result, inputs, patching.sums, digest())
+    return result
+
+
+class _Patching:
+    """One patch in the making.
+
+    Attributes:
+        last: the build that the tree is of.
+        spec: the whole spec, which says what is accepted.
+        sums: digest of every file that is other now.
+    """
+
+    def __init__(self, last: Last, spec: ClusterSpec, patch: Patch) -> None:
+        self.last = last
+        self.spec = spec
+        self.patch = patch
+        self.present = Folder(last.tree)
+        self.sums: dict[str, str] = {}
+
+    def manifest(self, compiled: Compiled) -> None:
+        """State the digests of what changed; every name is in the manifest already."""
+        text = self.present.read(manifests.NAME, limit=manifests.LIMIT)
+        files = text.index(b'\n  "files": {')
+        parts = [*_restated(text, 0, files, manifest_inputs(compiled)),
+                 *_restated(text, files, len(text), self.sums)]  # fmt: skip
+        if self.sums or b"".join(parts) != text:
+            self.sums[manifests.NAME] = self.patch.write(manifests.NAME, parts)
+
+    def put(self, path: str, content: bytes) -> None:
+        """Stage a file where it is other than before."""
+        self.take(self.patch.put(path, content))
+
+    def take(self, written: Written) -> None:
+        """Note a staged file where it is other than before."""
+        if written.changed:
+            self.sums[written.path] = written.sha256
+
+
 class _Part:
-    """One patch in the making."""
+    """One network of a patch.
 
-    def __init__(self, last: Last, spec: ClusterSpec, fabric: Fabric, ledger: Ledger, patch: Patch) -> None:
-        self._last = last
+    Attributes:
+        places: the devices that are concerned, in the fabric's order, and the number of each.
+    """
+
+    def __init__(self, patching: _Patching, spec: ClusterSpec, fabric: Fabric, ledger: Ledger) -> None:
+        self._patching = patching
         self._spec = spec
-        self._fabric = fabric
-        self._ledger = ledger
-        self._patch = patch
-        self._sums: dict[str, str] = {}
-        self._present = Folder(last.tree)
+        self._now = outline(fabric)
+        self.fabric = fabric
+        self.ledger = ledger
+        self.places = self._places(altered(ledger.outline, self._now, fabric))
 
-    def build(
-        self,
-        compiled: Compiled,
-        jobs: int,
-        check: bool,
-        unedited: Callable[[], bool],
-        progress: Callable[[str, int, int], None] | None,
-    ) -> BuildResult:
-        """Render, prove and commit what is concerned.
-
-        Raises:
-            _WholeBuildError: before anything of the tree has changed.
-        """
-        now = outline(self._fabric)
-        places = self._places(altered(self._ledger.outline, now, self._fabric))
-        work = Work(self._fabric, [[device] for device in places], self._patch, None, check)
-        outcome = Outcome(work, jobs if len(places) > _INLINE_DEVICES else 1)
+    def rendered(self, jobs: int, check: bool, progress: Callable[[str, int, int], None] | None) -> Outcome:
+        """The devices that are concerned, rendered into the patch."""
+        work = Work(self.fabric, [[device] for device in self.places], self._patching.patch, None, check)
+        outcome = Outcome(work, jobs if len(self.places) > _INLINE_DEVICES else 1)
         outcome.run(progress, "switches and hosts")
-        self._sums = {each.path: each.sha256 for each in outcome.written if each.changed}
-        self._refuse_other_files(places, {each.path for each in outcome.written})
-        ledger = self._amended(now, outcome, places)
-        with ledgers.kept(self._last.tree.parent, self._last.tree.name, ledger) as digest:
-            found = self._found(ledger, outcome) if check else []
-            self._write_others(outcome, ledger, places)
-            self._manifest(compiled)
-            if not unedited():
-                raise _WholeBuildError
-            self._patch.commit(self._sums)
-            result = replace(
-                self._last.result(),
-                diagnostics=(*compiled.diagnostics, *found),
-                counts=self._fabric.counts(),
-                written=len(self._sums),
-                up_to_date=False,
-                proved=len(places),
-            )
-            lock = str(compiled.lock_path.resolve())
-            inputs = {**compiled.inputs, lock: self._last.stated["inputs"][lock]}
-            record.amend(self._last, result, inputs, self._sums, digest())
-        return result
+        self._patching.sums |= {each.path: each.sha256 for each in outcome.written if each.changed}
+        self._refuse_other_files({each.path for each in outcome.written})
+        return outcome
 
-    def _write_others(self, outcome: Outcome, ledger: Ledger, places: Mapping[Device, int]) -> None:
+    def write_others(self, outcome: Outcome, ledger: Ledger) -> None:
         """Stage what belongs to no device and is other now."""
-        self._tables(outcome, ledger, places)
-        for path, text in plan_texts(self._spec, self._fabric):
-            self._put(path, text.encode())
-        if any(isinstance(device, tuple) for device in places):
-            for path, text in job_files(self._fabric).items():
-                self._take(put_text(self._patch, path, text))
+        self._tables(outcome, ledger)
+        for path, text in plan_texts(self._spec, self.fabric):
+            self._patching.put(path, text.encode())
+        if not self.fabric.network and any(isinstance(device, tuple) for device in self.places):
+            for path, text in job_files(self.fabric).items():
+                self._patching.take(put_text(self._patching.patch, path, text))
 
     def _places(self, devices: Sequence[Device] | None) -> dict[Device, int]:
-        """The devices that are concerned, in the fabric's order, and the number of each."""
-        counts = self._fabric.counts()
-        total = counts["tors"] + counts["spines"] + counts["cores"] + counts["hosts"]
-        if devices is None or len(devices) * _LARGEST_SHARE > total:
+        if devices is None:
             raise _WholeBuildError
         wanted = set(devices)
-        every = enumerate([*self._fabric.switch_ids(), *self._fabric.host_ids()]) if wanted else ()
+        every = enumerate([*self.fabric.switch_ids(), *self.fabric.host_ids()]) if wanted else ()
         return {device: number for number, device in every if device in wanted}
 
-    def _refuse_other_files(self, places: Mapping[Device, int], written: set[str]) -> None:
+    def _refuse_other_files(self, written: set[str]) -> None:
         """A device that has other files than before needs a tree put together anew."""
-        files = self._last.paths[-self._last.stated["files"] :]
-        before = set()
-        for device in places:
+        last = self._patching.last
+        files, before = last.paths[-last.stated["files"] :], set()
+        for device in self.places:
             folder = self._folder(device)
-            before.update(files[bisect_left(files, folder + "/") : bisect_left(files, folder + "0")])
+            own = files[bisect_left(files, folder + "/") : bisect_left(files, folder + "0")]
+            if isinstance(device, tuple):
+                below = dict.fromkeys((path.removeprefix(folder + "/") for path in own), "")
+                own = [f"{folder}/{path}" for path in host_files.of_part(below, self.fabric.host(device))]
+            before.update(own)
         if before != written:
             raise _WholeBuildError
 
     def _folder(self, device: Device) -> str:
         if isinstance(device, tuple):
-            return f"hosts/{self._fabric.units[device[0]].hosts[device[1]]}"
-        return f"switches/{self._fabric.name(device)}"
+            return f"hosts/{self.fabric.units[device[0]].hosts[device[1]]}"
+        return f"switches/{self.fabric.name(device)}"
 
-    def _amended(self, now: Outline, outcome: Outcome, places: Mapping[Device, int]) -> Ledger:
+    def amended(self, outcome: Outcome) -> Ledger:
         """The ledger with what the devices brought now.
 
         Their ends of links have to be what they were: the other ends, which agreed with those, were not looked at.
         """
-        fresh, old = outcome.ledger(now), self._ledger
-        numbers, switches = list(places.values()), len(old.shares)
+        fresh, old = outcome.ledger(self._now), self.ledger
+        numbers, switches = list(self.places.values()), len(old.shares)
         hosts = [number - switches for number in numbers if number >= switches]
         if (
             outcome.findings.kept
@@ -225,38 +278,38 @@ class _Part:
         for at, share in zip(numbers, fresh.shares, strict=False):
             shares[at] = share
         census = old.census.amended(fresh.census.switches, fresh.census.policies)
-        return replace(old, outline=now, sizes=sizes, shares=shares, census=census)
+        return replace(old, outline=self._now, sizes=sizes, shares=shares, census=census)
 
-    def _found(self, ledger: Ledger, outcome: Outcome) -> list[Diagnostic]:
+    def found(self, ledger: Ledger, outcome: Outcome) -> list[Diagnostic]:
         """What is wrong with the fabric as a whole; errors are told by a whole build.
 
         When all was well, only rules are asked again that look at what is other now.
         """
         changed = None
-        if not any(code in CODES for code, *_ in self._last.stated["diagnostics"]):
+        if not any(code in CODES for code, *_ in self._patching.last.stated["diagnostics"]):
             names = {switch.name for switch in outcome.census.switches}
             before, now = ([s for s in census.switches if s.name in names]
-                           for census in (self._ledger.census, ledger.census))  # fmt: skip
+                           for census in (self.ledger.census, ledger.census))  # fmt: skip
             changed = changed_attributes(before, now)
         grouped = Grouped()
-        counts, wired = self._fabric.counts(), self._fabric.wired()
-        groups, declared = self._fabric.groups(), declared_ratios(self._spec)
+        counts, wired = self.fabric.counts(), self.fabric.wired()
+        groups, declared = self.fabric.groups(), declared_ratios(self._spec)
         grouped.add(ledger.census.findings(counts, wired, groups, declared, changed))
-        told = softened(grouped.diagnostics(str(self._last.tree)), self._spec)
-        found = accepted(told, self._spec.accept)
+        told = softened(grouped.diagnostics(str(self._patching.last.tree)), self._patching.spec)
+        found = accepted(told, self._patching.spec.accept)
         if any(d.severity is Severity.ERROR for d in found):
             raise _WholeBuildError
         return list(found)
 
-    def _tables(self, outcome: Outcome, ledger: Ledger, places: Mapping[Device, int]) -> None:
+    def _tables(self, outcome: Outcome, ledger: Ledger) -> None:
         """Put the devices' rows in the place of those they had."""
         for table, (name, header) in enumerate(SIZED):
             rows = [each.encode() for each in outcome.rows(table)]
-            sizes = (size[table] for size in self._ledger.sizes)
+            sizes = (size[table] for size in self.ledger.sizes)
             starts = [*accumulate(sizes, initial=len(csv_text([header])))]
-            spans = [(starts[number], starts[number + 1]) for number in places.values()]
-            path = f"plan/{name}.csv"
-            with self._present.open(path, limit=STREAMED) as file:
+            spans = [(starts[number], starts[number + 1]) for number in self.places.values()]
+            path = f"{plan_folder(self.fabric)}/{name}.csv"
+            with self._patching.present.open(path, limit=STREAMED) as file:
                 if os.fstat(file.fileno()).st_size != starts[-1]:
                     raise _WholeBuildError
                 if all(_part(file, *span) == row for span, row in zip(spans, rows, strict=True)):
@@ -266,25 +319,9 @@ class _Part:
             ends = [0, *(end for _, end in spans)]
             kept = [text[at:start] for at, (start, _) in zip(ends, spans, strict=False)]
             parts = [part for pair in zip(kept, rows, strict=True) for part in pair]
-            self._put(path, b"".join([*parts, text[ends[-1] :]]))
-        if ledger.shares != self._ledger.shares:
-            self._put("plan/qos.csv", qos_text(ledger.shares).encode())
-
-    def _manifest(self, compiled: Compiled) -> None:
-        """State the digests of what changed; every name is in the manifest already."""
-        text = self._present.read(manifests.NAME, limit=manifests.LIMIT)
-        files = text.index(b'\n  "files": {')
-        parts = [*_restated(text, 0, files, manifest_inputs(compiled)),
-                 *_restated(text, files, len(text), self._sums)]  # fmt: skip
-        if self._sums or b"".join(parts) != text:
-            self._sums[manifests.NAME] = self._patch.write(manifests.NAME, parts)
-
-    def _put(self, path: str, content: bytes) -> None:
-        self._take(self._patch.put(path, content))
-
-    def _take(self, written: Written) -> None:
-        if written.changed:
-            self._sums[written.path] = written.sha256
+            self._patching.put(path, b"".join([*parts, text[ends[-1] :]]))
+        if ledger.shares != self.ledger.shares:
+            self._patching.put(f"{plan_folder(self.fabric)}/qos.csv", qos_text(ledger.shares).encode())
 
 
 def _part(file: BinaryIO, start: int, end: int) -> bytes:

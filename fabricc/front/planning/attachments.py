@@ -1,8 +1,8 @@
 """How the hosts of each group are attached: their ports dealt out over planes, rails and the ToRs of a unit.
 
-Hosts with GPUs decide what a unit is: how many ToRs it has, and for which NIC ports. A port of a host without GPUs,
-or of a further network, belongs to no GPU, so such ports are dealt out over what there is: two ports are one rail on the pair of ToRs of a
-dual-ToR fabric, or one rail over two planes, and two rails elsewhere.
+Hosts with GPUs decide what a unit is: how many ToRs it has, and for which NIC ports. A port of a host without GPUs, or
+of a further network, belongs to no GPU, so such ports are dealt out over what there is: two ports are one rail on the
+pair of ToRs of a dual-ToR fabric, or one rail over two planes, and two rails elsewhere.
 """
 
 from __future__ import annotations

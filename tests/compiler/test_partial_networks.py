@@ -1,0 +1,59 @@
+"""A change of a few switches in one of several networks renders those alone, and comes to what a whole build does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.compiler.driver import build
+from tests.compiler.test_hosts_of_networks import FRONTEND, HEAD, STORAGE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.compiler.result import BuildResult
+
+WHOLE = f"{HEAD}{STORAGE}{FRONTEND}"
+IN_STORAGE = WHOLE.replace(
+    STORAGE,
+    f"{STORAGE}    overrides: {{storage-rack003-tor1a: {{drain: true}}, storage-spine01a: {{cable_m: 7}}}}\n",
+)
+IN_RAILS = WHOLE.replace("networks:\n", "overrides: {su001-tor2a: {drain: true}}\nnetworks:\n")
+IN_BOTH = IN_STORAGE.replace("networks:\n", "overrides: {su001-tor2a: {drain: true}}\nnetworks:\n")
+OF_HOSTS = WHOLE.replace(STORAGE, f"{STORAGE}    overrides: {{storage-rack003-tor1a: {{cable_m: 2}}}}\n")
+MANY = HEAD.replace("hosts: 4, hosts_per_unit: 4, capacity: 16", "hosts: 32, hosts_per_unit: 16")
+
+
+def built(folder: Path, out: str, text: str) -> BuildResult:
+    spec = folder / "cluster.yaml"
+    spec.write_text(text.replace(HEAD[: HEAD.index("tors:")], MANY[: MANY.index("tors:")]))
+    result, _ = build(spec, folder / out, jobs=1)
+    assert result.exit_status == 0
+    return result
+
+
+def contents(result: BuildResult) -> dict[str, bytes]:
+    assert result.tree is not None
+    return {
+        str(path.relative_to(result.tree)): path.read_bytes()
+        for path in result.tree.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    ("changed", "most"),
+    [(IN_STORAGE, 12), (IN_RAILS, 1), (IN_BOTH, 13), (OF_HOSTS, 8)],
+    ids=["storage", "rails", "both", "hosts"],
+)
+def test_it_comes_to_the_same(tmp_path: Path, changed: str, most: int) -> None:
+    first = built(tmp_path, "out", WHOLE)
+    part = built(tmp_path, "out", changed)
+    assert part.proved in range(1, most + 1)
+    assert part.counts == first.counts
+    whole = built(tmp_path, "fresh", changed)
+    assert contents(part) == contents(whole)
+    back = built(tmp_path, "out", WHOLE)
+    assert back.proved in range(1, most + 1)
+    assert contents(back) == contents(built(tmp_path, "again", WHOLE))
