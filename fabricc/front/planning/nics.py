@@ -16,7 +16,7 @@ def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB3350 where ports of hosts are faster than the Ethernet ports of their NIC."""
     if spec.infiniband is not None:
         return
-    for group, model, attached in zip(spec.gpus.groups, fabric.host_models, fabric.attachments, strict=True):
+    for group, model, attached in zip(spec.gpus.groups, fabric.host_models, fabric.attachments, strict=False):
         most = model.nic.ethernet_gbps
         if most is not None and attached.gbps > most:
             yield spec.warning(
