@@ -10,8 +10,9 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
-from fabricc.operate.lab import demands, lifecycle, scenarios, state
+from fabricc.operate.lab import demands, lifecycle, logins, scenarios, state
 from fabricc.operate.lab.flows import Stream
 from tests.operate.push import live_matrix, matrix
 from tests.operate.push.live import PRIVATE, Live
@@ -126,7 +127,8 @@ def test_a_spine_is_drained_and_changed_over_ssh_and_no_datagram_is_lost(live: L
 @pytest.mark.slow
 def test_a_drained_spine_that_its_hook_takes_off_the_network_loses_no_datagram(live: Live) -> None:
     hook = live.folder / "hook"
-    login = f"-o UserKnownHostsFile={live.folder / 'known_hosts'} -i {live.folder / 'key'}"
+    access = yaml.safe_load((live.lab.folder / logins.FOLDER / logins.ACCESS).read_text())
+    login = f"-o UserKnownHostsFile={access['known_hosts']} -i {access['ssh_key']}"
     hook.write_text(
         "#!/bin/sh\nset -e\n"
         """address=$(sed 's/.*"address": "\\([0-9.]*\\)".*/\\1/')\n"""
