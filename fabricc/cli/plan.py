@@ -309,6 +309,12 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     yield growth.power_table(fabric)
     pools = [(name, str(pool)) for name, pool in fabric.addresses.pools().items()]
     yield "Addresses", ("pool", "prefix"), pools
+    if evpn := fabric.evpn:
+        rows = [
+            (each.name, each.vlan, each.vni, each.vrf, str(each.subnet4 or ""), str(each.subnet6 or ""))
+            for each in evpn.segments
+        ]
+        yield "Segments", ("segment", "VLAN", "VNI", "VRF", "subnet", "IPv6 subnet"), rows
     if found := out_of_band.summary_rows(fabric):
         yield "Out of band", ("what", "number", "model"), found
     bgp = [

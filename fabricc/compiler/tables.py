@@ -257,10 +257,25 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
         "pools": {name: str(pool) for name, pool in fabric.addresses.pools().items()},
         **({"own_hosts": own} if fabric.network and (own := fabric.own_hosts()) else {}),
         **({"racks": fabric.rack_hosts()} if fabric.racks else {}),
+        **({"segments": segment_rows(fabric)} if fabric.evpn else {}),
         "shape": fabric.figures(),
         "strides": {name: getattr(strides, name) for name in strides.__slots__},
         "tiers": tiers,
     }
+
+
+def segment_rows(fabric: Fabric) -> list[dict[str, object]]:
+    """Each segment with its numbers and subnets."""
+    return [
+        {
+            "name": each.name,
+            "vlan": each.vlan,
+            "vni": each.vni,
+            "vrf": each.vrf,
+            **{key: str(pool) for key, pool in (("subnet", each.subnet4), ("subnet6", each.subnet6)) if pool},
+        }
+        for each in (fabric.evpn.segments if fabric.evpn else ())
+    ]
 
 
 def counted_hosts(counts: Mapping[str, int]) -> str:

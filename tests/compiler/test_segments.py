@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -89,3 +90,12 @@ def test_a_given_block_of_hosts_has_no_place_beside_segments(tmp_path: Path) -> 
     front = FRONTEND.format(subnet="10.192.0.0/20") + "    identities: {devices: devices.csv}\n"
     (tmp_path / "devices.csv").write_text("device,hosts4\nstorage-rack001-tor1a,10.198.0.0/26\n")
     assert "FAB3312" in codes(compiled(tmp_path, f"{RAILS}{USERS}{front}"))
+
+
+def test_the_plan_lists_segments(whole: Compiled, tmp_path: Path) -> None:
+    result = whole.write(tmp_path, jobs=1)
+    assert result.tree is not None
+    listed = json.loads((result.tree / "plan/storage/fabric.json").read_text())["segments"]
+    assert listed == [
+        {"name": "tenant-a", "vlan": 110, "vni": 10110, "vrf": "tenants", "subnet": "10.192.0.0/20"}
+    ]

@@ -29,6 +29,7 @@ EXPECTED = {
     "storage-zone": {"gpus": 128, "tors": 20, "spines": 3, "cores": 0, "hosts_without_gpus": 14},
     "hpn-dual-plane-pod": {"gpus": 15_360, "tors": 240, "spines": 120, "cores": 8},
     "quantum2-512": {"gpus": 512, "tors": 16, "spines": 8, "cores": 0, "subnets": 1},
+    "tenant-front-end": {"gpus": 0, "hosts": 128, "tors": 16, "spines": 2, "cores": 0},
     "whole-cluster-256": {"gpus": 256, "tors": 16, "spines": 8, "cores": 0},
     "superpod-four-networks": {"gpus": 512, "hosts": 64, "tors": 16, "spines": 8, "cores": 0},
     "meta-24k": {"gpus": 24_576, "tors": 1536, "spines": 128, "cores": 28},
