@@ -208,7 +208,7 @@ def fetched(site: Site, client: str, server: str, family: str) -> bool:
         asking = [*within, site.hosts[client][0], "python3", "-c", CLIENT, address]
         return until(
             lambda: subprocess.run(asking, capture_output=True, check=False, timeout=LIMIT_S).returncode == 0,
-            40,
+            90,
         )
     finally:
         serving.kill()
