@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.compiler.compiled import compile_spec
 from fabricc.proof.invariants.declared import Ratio
 from tests.proof.fabrics import Fault, judge
 from tests.segmented import SPINE, TOR, fabric
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.proof.fabrics import Files
 
 RATIOS = {0: Ratio(Fraction(1))}
@@ -177,3 +180,25 @@ def test_a_tor_that_sends_up_what_came_from_above_is_a_valley() -> None:
     valleys = [message for message in told(fault, "unique") if message.startswith("FAB6210")]
     assert valleys
     assert "(EVPN-TO-UPSTREAM 20 permits EVPN routes)" in valleys[0]
+
+
+THREE_TIERS = """
+cluster: three
+gpus: {model: grand-teton, racks: 8, hosts_per_rack: 2, wiring: rack}
+tors: {model: sn4700, nos: frr, oversubscription: 2.0}
+spines: {model: sn4700, nos: frr, count: 2, oversubscription: 2, units_per_pod: 4}
+cores: {model: sn4700, nos: frr, count: 2}
+priorities: {default: {}}
+routing: {spine_asn: unique}
+evpn: {segments: {tenant-a: {vlan: 110, subnet: 10.16.0.0/16}}}
+"""
+
+
+def test_routes_of_pods_meet_at_cores_and_turn_round_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(THREE_TIERS)
+    built = compile_spec(tmp_path / "cluster.yaml", gaps=False).fabric
+    ratios = dict.fromkeys((0, 1), Ratio(Fraction(2)))
+    assert judge(built, Fault(), ratios) == []
+    kept = r"route-map EVPN-TO-UPSTREAM deny 10\n match community FROM-ABOVE\nexit\n!\n"
+    valleys = judge(built, text("pod.*-spine.*", (kept, "")), ratios)
+    assert {each.code for each in valleys} >= {"FAB6210"}
