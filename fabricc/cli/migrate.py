@@ -21,7 +21,7 @@ from fabricc.cli import options
     type=options.Share(),
     default=Fraction(3, 4),
     show_default="75%",
-    help="Share of its links that every switch keeps while cables move.",
+    help="Share of its paths that every rail, plane and switch keeps.",
 )
 @click.option("--write", type=options.PATH, metavar="DIR",
               help="Prove the spec of every step and write it into DIR, with worksheets for cables.")  # fmt: skip

@@ -11,6 +11,7 @@ from fabricc.base.values import dataclass
 from fabricc.operate.maintain.specs import written
 from fabricc.operate.migrate.cables import Move, moves
 from fabricc.operate.migrate.steps import WANTED, Step, applied, steps
+from fabricc.operate.migrate.waves import Order, orders
 from fabricc.review.diff.networks import spec_side
 from fabricc.review.diff.run import Context, review
 
@@ -33,6 +34,7 @@ class Stage:
         review: what goes from the stage before to this one.
         spec: where it is written; None when it is not.
         moves: cables to move, in order.
+        orders: the waves in which a push takes it, of networks where traffic would notice a switch.
     """
 
     number: int
@@ -40,6 +42,7 @@ class Stage:
     review: Review
     spec: Path | None
     moves: tuple[Move, ...]
+    orders: tuple[Order, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def prepare(
     Args:
         old: the spec as it is deployed, sound.
         new: what is wanted, sound, with the same lock.
-        keep: the share of the links of a switch that stays while cables move.
+        keep: the share of its paths that every rail, plane and switch keeps.
         write: folder for the specs.
         progress: called with what is being done, how much of it is done, and how much there is.
 
@@ -85,15 +88,8 @@ def prepare(
             told = review(side, found, Context())
             if write is not None:
                 _prove(after, step)
-            stages.append(
-                Stage(
-                    number,
-                    step,
-                    told,
-                    after.path if write else None,
-                    moves(before.fabric, after.fabric, keep),
-                )
-            )
+            spec, moved = after.path if write else None, moves(before.fabric, after.fabric, keep)
+            stages.append(Stage(number, step, told, spec, moved, orders(told, after, keep)))
             before, side = after, spec_side(step.name, after)
         progress("steps", len(way), len(way))
         at_once = review(spec_side("as it is", old), spec_side(WANTED, new, old), Context())

@@ -6,9 +6,10 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import listed, plural
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.foreign.text import json_document
+from fabricc.operate.push.run import kept_words
 from fabricc.review.diff import wording
 
 if TYPE_CHECKING:
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     from fabricc.base.foreign.text import Rendered
     from fabricc.operate.migrate.cables import Ends
     from fabricc.operate.migrate.prepare import Migration, Stage
+    from fabricc.operate.migrate.waves import Order
     from fabricc.review.diff.model import Review
 
 FORMAT = 1
+_SHOWN, _NAMED = 12, 4
 WORKSHEET = "recabling.csv"
 _HEAD = ("round", "device", "port", "far_device", "far_port", "new_device", "new_port", "new_far_device",
          "new_far_port", "least_links_left")  # fmt: skip
@@ -44,10 +47,24 @@ def parts(found: Migration) -> Iterator[Part]:
             least = min(move.keeps for move in stage.moves)
             yield Line(f"  {_moved(stage)} in {plural(stage.moves[-1].round, 'round')}; "
                        f"every switch keeps {float(least * 100):.0f} % of its links")  # fmt: skip
+        for order in stage.orders:
+            yield from _waves(order)
         if stage.spec:
             yield Line(f"  fabricc build {stage.spec}")
         if stage.step.after:
             yield Line(f"  Then wait {stage.step.after}.")
+
+
+def _waves(order: Order) -> Iterator[Line]:
+    label = f"  {order.network}: " if order.network else "  "
+    if order.refused:
+        yield Line(f"{label}{order.refused}")
+        return
+    yield Line(f"{label}A push takes it in {plural(len(order.waves), 'wave')}, each switch drained:")
+    for number, wave in enumerate(order.waves[:_SHOWN], 1):
+        yield Line(f"    {number}: {listed(wave.members, _NAMED)}, {kept_words(wave)}")
+    if len(order.waves) > _SHOWN:
+        yield Line(f"    and {len(order.waves) - _SHOWN:,} more; --format json has them all")
 
 
 def _effect(review: Review) -> tuple[str, str, str]:
@@ -87,6 +104,16 @@ def as_json(found: Migration) -> Rendered:
                     "then_wait": stage.step.after or None,
                     "spec": str(stage.spec) if stage.spec else None,
                     "review": _review_json(stage.review),
+                    "waves": {
+                        order.network or "compute": {
+                            "refused": order.refused or None,
+                            "order": [
+                                {"switches": list(wave.members), "kept": float(wave.kept), "at": wave.at}
+                                for wave in order.waves
+                            ],
+                        }
+                        for order in stage.orders
+                    },
                     "cables": [
                         {"round": move.round, "was": _ends_json(move.was), "now": _ends_json(move.now)}
                         for move in stage.moves

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.inventory import Device
     from fabricc.review.diff.model import Statement
 
-_AGREED = ("ipv4", "ipv6", "unnumbered", "mtu")
+AGREED = ("ipv4", "ipv6", "unnumbered", "mtu")
 """What both ends of a link must have alike, or fitting, for packets to cross it."""
 
 
@@ -124,7 +124,7 @@ def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
     for port in switch.ports:
         if port.peer is None or port.name not in neighbors or not _in_use(old, port.name):
             continue
-        paths = [f"interface[{port.name}]/{what}" for what in _AGREED] + neighbors[port.name]
+        paths = [f"interface[{port.name}]/{what}" for what in AGREED] + neighbors[port.name]
         if everywhere or any(old.get(path) != new.get(path) for path in paths):
             found.add(port.peer.device)
     return frozenset(found)

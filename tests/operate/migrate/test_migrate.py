@@ -149,6 +149,38 @@ def test_another_release_goes_from_one_switch_to_a_half_to_all_from_the_top_down
     assert {name for each in changed for name in each} == {whole.name(at) for at in whole.switch_ids()}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("priorities:", "routing: {asn_base: 4210000000}\npriorities:"),
+        ("priorities:", "addressing: {fabric_links: unnumbered}\npriorities:"),
+        ("priorities:", "addressing: {links: 100.96.0.0/12}\npriorities:"),
+    ],
+)
+def test_what_renumbers_names_the_waves_that_keep_a_half(tmp_path: Path, change: tuple[str, str]) -> None:
+    (stage,) = migrated(tmp_path, change, keep=Fraction(1, 2)).stages
+    assert stage.review.impact.label in ("session-reset", "traffic-loss", "reload")
+    (order,) = stage.orders
+    assert not order.refused
+    whole = sound(tmp_path / "old" / "cluster.yaml").fabric
+    switches = {whole.name(at) for at in whole.switch_ids()}
+    assert sorted(name for wave in order.waves for name in wave.members) == sorted(switches)
+    assert min(wave.kept for wave in order.waves) >= Fraction(1, 2)
+    spines = [n for n, wave in enumerate(order.waves) for name in wave.members if name.startswith("spine")]
+    tors = [n for n, wave in enumerate(order.waves) for name in wave.members if "tor" in name]
+    assert min(spines) < min(tors) <= max(tors) < max(spines), (
+        "half of the spines before the ToRs, half after"
+    )
+
+
+def test_what_no_order_keeps_says_so(tmp_path: Path) -> None:
+    change = ("priorities:", "routing: {asn_base: 4210000000}\npriorities:")
+    (stage,) = migrated(tmp_path, change, keep=Fraction(9, 10)).stages
+    (order,) = stage.orders
+    assert "keeps 90%" in order.refused
+    assert order.waves == ()
+
+
 def test_one_spine_more_is_a_worksheet_that_keeps_the_share(tmp_path: Path) -> None:
     old, new = pair(tmp_path, ("count: 4", "count: 8"))
     found = moves(old.fabric, new.fabric, ROOM)

@@ -1,0 +1,94 @@
+"""In which waves a push takes a step, as far as a review tells: whom it drains, and what is left meanwhile."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.fabric.links import links
+from fabricc.fabric.model import Direction
+from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.impact import AGREED, Effect
+from fabricc.operate.push.plant import plant
+from fabricc.operate.push.run import planned_waves
+from fabricc.review.diff.model import Impact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.operate.push.waves import Wave
+    from fabricc.review.diff.model import Group, Review
+
+_PORT = re.compile(r"interface\[(\w+)\]/(\w+)")
+
+
+class Order(NamedTuple):
+    """The waves of a network, or why there are none."""
+
+    network: str
+    waves: Sequence[Wave]
+    refused: str = ""
+
+
+def orders(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
+    """The waves of every network in which traffic would notice the change of a switch.
+
+    Args:
+        told: the review of the step.
+        after: the step.
+        keep: share of its paths that every rail, plane and switch keeps.
+    """
+    found = []
+    for network, part in {"": after, **after.networks}.items():
+        places = {part.fabric.name(at): at for at in part.fabric.switch_ids()}
+        effects: dict[str, Effect] = {}
+        for group in told.groups:
+            if group.kind != "host":
+                roles = _roles(group)
+                for name in group.devices:
+                    if name in places:
+                        effects[name] = Effect(
+                            group.platform, group.impact, "", _peers(part.fabric, places[name], roles)
+                        )
+        if any(effect.disruptive for effect in effects.values()):
+            found.append(_order(network, part.fabric, places, effects, keep))
+    return tuple(found)
+
+
+def _order(
+    network: str,
+    fabric: Fabric,
+    places: Mapping[str, SwitchId],
+    effects: Mapping[str, Effect],
+    keep: Fraction,
+) -> Order:
+    try:
+        return Order(network, planned_waves(plant(fabric, places, effects), keep, None))
+    except RefusedError as error:
+        return Order(network, (), f"{error.diagnostic.message}. {error.diagnostic.help}")
+
+
+def _roles(group: Group) -> frozenset[str]:
+    """Directions of the ports on which something changes that both ends must agree on."""
+    found: set[str] = set()
+    for line in group.lines:
+        subject = line.statement.subject
+        if line.verdict.impact < Impact.SESSION_RESET:
+            continue
+        if subject.startswith(("bgp/asn", "session[")):
+            return frozenset({Direction.UP.value, Direction.DOWN.value})
+        if (port := _PORT.fullmatch(subject)) and port[2] in AGREED:
+            found.add(port[1])
+    return frozenset(found)
+
+
+def _peers(fabric: Fabric, at: SwitchId, roles: frozenset[str]) -> frozenset[str]:
+    return (
+        frozenset(link.peer for link in links(fabric, at) if link.direction.value in roles)
+        if roles
+        else frozenset()
+    )
