@@ -290,6 +290,7 @@ def test_nothing_is_imported_from_what_is_proposed_and_no_token_is_near(forge: F
     assert not [secret for secret in SECRETS if secret in told]
 
 
+@pytest.mark.slow
 def test_a_branch_that_is_older_than_the_policy_is_held_to_it(forge: Forge) -> None:
     recode(forge.author, 34)
     head = forge.propose()
@@ -320,6 +321,7 @@ def test_a_change_does_not_lift_its_policy(forge: Forge) -> None:
     assert forge.job("prove", head, "fetch", "review")["review"].returncode == 1
 
 
+@pytest.mark.slow
 def test_a_comment_of_somebody_else_with_the_marker_is_left_alone(forge: Forge) -> None:
     marker = "<!-- fabricc:diff:cluster.yaml -->"
     others = (
@@ -368,6 +370,7 @@ def test_an_artefact_gives_no_approval(forge: Forge) -> None:
     assert sorted(forge.state["labels"]) == ["mine", "risk:low"]
 
 
+@pytest.mark.slow
 def test_why_nothing_could_be_compared_is_posted_and_fails(forge: Forge) -> None:
     spec = forge.author / "cluster.yaml"
     spec.write_text(spec.read_text("utf-8") + "nonsense: 1\n", "utf-8")
@@ -439,6 +442,7 @@ def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
     assert "DO NOT MATCH THE HASHES" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_pin_writes_is_what_install_takes(forge: Forge) -> None:
     index = forge.folder / "index"
     index.mkdir()
@@ -614,6 +618,7 @@ def scheduled(forge: Forge, server: GitLab) -> None:
         assert done.returncode == 0, (name, done.stderr)
 
 
+@pytest.mark.slow
 def test_gitlab_keeps_one_note_and_takes_no_other_for_its_own(forge: Forge, gitlab: GitLab) -> None:
     marker = "<!-- fabricc:diff:cluster.yaml -->"
     gitlab.say(5, f"LGTM\n\n{marker}")
@@ -630,6 +635,7 @@ def test_gitlab_keeps_one_note_and_takes_no_other_for_its_own(forge: Forge, gitl
     assert "t0ken" not in told
 
 
+@pytest.mark.slow
 def test_gitlab_proves_a_merge_request_with_the_scripts_of_the_default_branch(
     forge: Forge, gitlab: GitLab
 ) -> None:

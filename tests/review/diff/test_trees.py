@@ -14,11 +14,19 @@ from tests.review.diff.conftest import compared
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from _pytest.mark import ParameterSet
+
     from tests.review.diff.conftest import Bench
 
+
+def slow(*values: str) -> ParameterSet:
+    """A case that the ordinary run leaves out."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 EDITS = [
-    ("rack-zone-512", "{family: dual}", "{family: dual, hosts: 10.192.0.0/11}"),
-    ("superpod-b200-4su", "dscp: 26", "dscp: 34"),
+    slow("rack-zone-512", "{family: dual}", "{family: dual, hosts: 10.192.0.0/11}"),
+    slow("superpod-b200-4su", "dscp: 26", "dscp: 34"),
     ("lab-smallest", "dscp: 26", "dscp: 34"),
 ]
 
@@ -42,7 +50,10 @@ def test_trees_and_specs_tell_the_same(bench: Bench, inventory: str, old: str, n
     assert of_trees.renumbering == of_specs.renumbering
 
 
-@pytest.mark.parametrize("inventory", ["rack-zone-512", "superpod-b200-4su", "lab-smallest", "storage-zone"])
+@pytest.mark.parametrize(
+    "inventory",
+    [slow("rack-zone-512"), slow("superpod-b200-4su"), "lab-smallest", "storage-zone"],
+)
 def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> None:
     spec = bench.spec(inventory, "base")
     tree = built(spec)
