@@ -22,7 +22,9 @@ from fabricc.compiler.rendering import rendered
 from fabricc.compiler.repinning import Repinning
 from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan
+from fabricc.front.planning.carried import carried
 from fabricc.front.planning.endpoints import asks, with_out_of_band
+from fabricc.front.planning.renaming import unknown
 from fabricc.front.planning.touched import touched
 from fabricc.front.spec.document import listed
 from fabricc.front.spec.identities import with_identities
@@ -274,6 +276,8 @@ def compile_spec(
         lock, found = parse_lock(lock_before, str(lock_path), spec.cluster)
         diagnostics += found
         sources[str(lock_path)] = lock_before
+    lock, unfit = carried(spec, lock)
+    diagnostics += unfit
     repinning = Repinning(lock, lock_path, lock_before or "", repin)
     diagnostics += repinning.unknown()
     known = Compiled(path, spec, None, lock_path, "", lock_before, tuple(diagnostics), sources)
@@ -304,6 +308,8 @@ def compile_spec(
         whole = with_out_of_band(specs, fabric, catalog, lock.switches, Naming())
         fabric, lock = whole.fabric, replace(lock, switches=whole.numbers)
         diagnostics += whole.diagnostics
+    if fabric is not None:
+        diagnostics += unknown(spec, (fabric, *fabric.networks))
     diagnostics = settled(spec, diagnostics, gaps=gaps, planned=fabric is not None)
     overlays = [
         path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays

@@ -9,6 +9,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
 from fabricc.front.planning import plan
+from fabricc.front.planning.carried import with_hosts_called
 from fabricc.front.planning.networks import joined, meeting, shared_ports, with_hosts
 from fabricc.front.planning.touched import touched
 from fabricc.front.spec.lock import EMPTY_LOCK
@@ -54,6 +55,7 @@ def with_networks(
 ) -> Joined:
     """Plan the further networks of a spec whose rails have the given fabric; arguments as those of `compile_spec`."""
     locks = dict(repinning.lock.networks)
+    former = {**rails.moves.renamed, **{name: box.name for name, box in rails.moves.replaced.items()}}
     networks: dict[str, Compiled] = {}
     diagnostics = list(shared_ports(known.spec.networks.values(), catalog))
     if diagnostics:
@@ -62,7 +64,7 @@ def with_networks(
         spec, told = with_hosts(stated, rails, catalog)
         found = list(told)
         if spec is not None and stated.network is not None:
-            own = repinning.of_network(name, locks.get(name, EMPTY_LOCK))
+            own = repinning.of_network(name, with_hosts_called(locks.get(name, EMPTY_LOCK), former))
             planned, repinned = _planned(spec, catalog, own)
             fabric, unfit = completed(spec, known.path.parent, planned.fabric, sources, gaps=gaps)
             found += [*planned.diagnostics, *own.told(repinned), *unfit]

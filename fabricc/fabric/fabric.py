@@ -12,6 +12,7 @@ from fabricc.fabric import expand
 from fabricc.fabric.external import External
 from fabricc.fabric.given import Identities
 from fabricc.fabric.model import TierName
+from fabricc.fabric.moves import Moves
 from fabricc.fabric.out_of_band import OutOfBand
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
 from fabricc.fabric.shape import SwitchId, Wired
@@ -153,6 +154,7 @@ class Fabric:
         evpn: the segments of its hosts; None where each link to a host is routed.
         given: names, ASNs and addresses from outside, in the place of computed ones.
         out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
+        moves: what devices were called before, and which are another box.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
 
@@ -191,6 +193,7 @@ class Fabric:
     evpn: Evpn | None = None
     given: Identities = field(default_factory=Identities)
     out_of_band: OutOfBand = field(default_factory=OutOfBand)
+    moves: Moves = field(default_factory=Moves)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

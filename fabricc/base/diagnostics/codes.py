@@ -252,6 +252,16 @@ TITLES: dict[str, str] = {
     "FAB3330": "Segments in a lab",
     "FAB3350": "Faster Ethernet than the NIC has",
     # Segments with EVPN-VXLAN.
+    "FAB3400": "Names that do not go from one to another in one step",
+    "FAB3401": "A former name that is still in use",
+    "FAB3402": "A move of nothing that there is",
+    "FAB3403": "A move to what is another thing",
+    "FAB3404": "A former name that the lock does not know",
+    "FAB3405": "Two statements of what became of one thing",
+    "FAB3406": "A retired name that is still in use",
+    "FAB3407": "A retired name that has no place to give back",
+    "FAB3408": "Neither a host nor a switch, replaced",
+    "FAB3409": "A new name that another device has",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

@@ -35,6 +35,7 @@ from fabricc.front.planning.outside_numbers import numbered_outside
 from fabricc.front.planning.pods import check_pods, numbered, pod_findings
 from fabricc.front.planning.quality import quality
 from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
+from fabricc.front.planning.renaming import called, with_moves
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
@@ -95,7 +96,11 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         capacity = capacity_units(spec, models.hosts, attached)
         width = digits(spec, attached, capacity, lock.strides)
         leaves, per_pod = border_units(spec, models.hosts, attached), lock.strides.get("units_per_pod")
-        found = identities(spec, lock.units, lock.hosts, width, attached, per_pod, leaves)
+        found, names = called(
+            spec,
+            lock.names,
+            lambda each: identities(spec, lock.units, lock.hosts, width, attached, per_pod, leaves, each),
+        )
         refuse_unplaced(spec, attached, found)
         check_joined(spec, models, found.places, lock.strides)
         check_pods(spec, models, catalog, found, lock)
@@ -110,15 +115,17 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         findings.extend(spread_findings(spec, sizing, uplinks))
         used = _in_use(addresses, sizing.shape)
         sizing = with_border(spec, models, sizing)
-        fabric = _assemble(
-            spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, findings,
+        fabric, names = _assemble(
+            spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, names, findings,
             lambda other: plan(other, catalog, lock, naming).fabric,
         )  # fmt: skip
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
     pinned = sizing.pins | shared(strides, Strides) | {"unit_digits": width.unit, "host_digits": width.host}
     pinned |= spread_pins(sizing, uplinks, lock) | beside_pins(spec, sizing.bottom)
-    new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts, links=outside)
+    new_lock = Lock(
+        strides=pinned, units=found.locked_units, hosts=found.locked_hosts, links=outside, names=names
+    )
     failed = worst(softened(findings, spec.accept)) is Severity.ERROR
     return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
 
@@ -282,9 +289,10 @@ def _assemble(
     addresses: AddressPlan,
     routing: RoutingPlan,
     naming: Naming,
+    names: dict[str, str],
     findings: list[Diagnostic],
     planner: Planner,
-) -> Fabric:
+) -> tuple[Fabric, dict[str, str]]:
     hosts_alone = Fabric(
         cluster=spec.cluster,
         shape=sizing.shape,
@@ -317,7 +325,7 @@ def _assemble(
     fabric = with_leaves(spec, models, hosts_alone)
     refuse_unmanaged(spec, fabric)
     findings.extend(_name_clashes(spec, fabric))
-    fabric = given_devices(spec, fabric, findings)
+    fabric, names = with_moves(spec, given_devices(spec, fabric, findings), names, findings)
     findings.extend(rack_findings(spec, found.units))
     findings.extend(out_of_band_findings(spec, fabric))
     findings.extend(media_findings(spec, fabric))
@@ -327,7 +335,7 @@ def _assemble(
     findings.extend(resilience_findings(spec, fabric))
     changed = given_links(spec, changes(spec, fabric, naming, findings), findings)
     routed = external(spec, changed, naming, findings, planner)
-    return quality(spec, with_segments(spec, routed, findings), findings)
+    return quality(spec, with_segments(spec, routed, findings), findings), names
 
 
 def _port_names(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from itertools import count, islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
@@ -56,6 +57,8 @@ class _Memory:
     prefix: str
     width: Digits
     pods: Pods
+    names: Mapping[str, str]
+    free: int = 0
     used: set[int] = field(default_factory=set)
     slots: dict[int, set[int]] = field(default_factory=dict)
 
@@ -63,11 +66,11 @@ class _Memory:
         """The coordinate of a unit: the remembered one, or the lowest never used."""
         if key in self.units:
             return self.units[key]
-        start = 0 if self.pods.sizes else len(self.used)
         coordinate = next(
-            number for number in count(start) if number not in self.used and self.pods.holds(number)
+            number for number in count(self.free) if number not in self.used and self.pods.holds(number)
         )
         self.used.add(coordinate)
+        self.free = coordinate + 1
         if named or self.every_unit:
             self.units[key] = coordinate
         return coordinate
@@ -79,12 +82,20 @@ class _Memory:
         return self.units[key]
 
     def name(self, coordinate: int) -> str:
-        """The generated name of a unit."""
-        return f"{self.prefix}{coordinate + 1:0{self.width.unit}d}"
+        """The generated name of a unit, or the one given in its place."""
+        computed = f"{self.prefix}{coordinate + 1:0{self.width.unit}d}"
+        return self.names.get(computed, computed)
 
     def generated(self, unit: str, hosts: int) -> dict[int, str]:
         """Slots and generated names of the counted hosts of a unit."""
-        return {slot: f"{unit}-host{slot + 1:0{self.width.host}d}" for slot in range(hosts)}
+        return self.counted(f"{unit}-host", hosts)
+
+    def counted(self, stem: str, hosts: int) -> dict[int, str]:
+        """Slots and names of hosts: a stem and the number of each, or the name given in its place."""
+        computed = {slot: f"{stem}{slot + 1:0{self.width.host}d}" for slot in range(hosts)}
+        if not self.names:
+            return computed
+        return {slot: self.names.get(name, name) for slot, name in computed.items()}
 
     def slot(self, host: str, unit: int) -> int:
         """The slot of a named host in a unit: the remembered one, or the lowest never used."""
@@ -175,13 +186,14 @@ def identities(
     attached: Sequence[Attachment],
     pod_stride: int | None = None,
     border: Sequence[int] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> Identities:
     """Give every unit and host of the spec its coordinate.
 
     A single group of counted hosts needs no memory: unit n has coordinate n. Everything named, and every unit
     of several groups or of listed pods, is remembered, also after it left the spec, so that its numbers are not given
     to another. `pod_stride`: coordinates of a pod as the lock pins them. `border`: border leaves per plane of each of
-    their units, which come after those of hosts.
+    their units, which come after those of hosts. `names`: computed name of a unit or counted host -> the given one.
     """
     groups = spec.gpus.groups
     listed = spec.spines.pods if spec.spines else ()
@@ -192,6 +204,7 @@ def identities(
         prefix="su" if spec.gpus.wiring == "rail" else "rack",
         width=width,
         pods=Pods(listed, pod_stride or max(listed, default=1)),
+        names=names,
     )
     memory.used.update(number for number in memory.units.values() if number < GUEST_UNITS)
     for unit, slot in memory.hosts.values():
@@ -284,9 +297,7 @@ def _beside(
             hosts = {memory.slot(name, memory.guest(key)): name for name in names}
         else:
             here, left = min(attached.slots, left), left - min(attached.slots, left)
-            hosts = {
-                slot: f"{unit.name}-{group.name}{slot + 1:0{memory.width.host}d}" for slot in range(here)
-            }
+            hosts = memory.counted(f"{unit.name}-{group.name}", here)
         if hosts:
             coordinate = memory.guest(key)
             found[coordinate] = Unit(coordinate, unit.name, index, dict(sorted(hosts.items())), beside=home)

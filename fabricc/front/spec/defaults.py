@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
 
 # Below these, absent means "as planned" or "not that one", which is no assumption.
-NO_ASSUMPTIONS = (("overrides",), ("external",), ("accept",), ("policy",))
+NO_ASSUMPTIONS = (("overrides",), ("external",), ("accept",), ("policy",), ("replaced",))
 
 
 class Assumptions:

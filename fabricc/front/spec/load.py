@@ -38,6 +38,7 @@ from fabricc.front.spec.model import (
     Routing,
     Tier,
 )
+from fabricc.front.spec.moves import build_replaced, check_moves
 from fabricc.front.spec.network_groups import Stated, groups_of
 from fabricc.front.spec.networks import INHERITED, numbered, section_of
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
@@ -208,7 +209,9 @@ def _networks(
     document: Document, spec: ClusterSpec | None, numbers: Mapping[str, int], findings: Findings
 ) -> dict[str, ClusterSpec]:
     """The specs of the further networks, each read as one of its own."""
-    stated = numbered(document.value.get("networks", {}), numbers)
+    named, moved = document.value.get("networks", {}), document.value.get("moved", {})
+    numbers = {moved.get(name, name) if name not in named else name: own for name, own in numbers.items()}
+    stated = numbered(named, numbers)
     sections = [
         section_of(document, name, number)
         for name, number in sorted(stated.items(), key=lambda item: item[1])
@@ -317,6 +320,10 @@ def _assembled(
         assumptions.forget("addressing", "fabric_links")
     if infiniband is not None:
         forget_ethernet(assumptions)
+    moved, retired = dict(sorted(fit.get("moved", {}).items())), tuple(fit.get("retired", ()))
+    replaced = build_replaced(fit.get("replaced", {}))
+    if "gpus" in fit:
+        check_moves(moved, replaced, retired, findings)
     spec = ClusterSpec(
         cluster=fit["cluster"],
         file=document.file,
@@ -343,6 +350,9 @@ def _assembled(
         external=external,
         evpn=evpn,
         identities=dict(fit.get("identities", {})),
+        moved=moved,
+        replaced=replaced,
+        retired=retired,
         positions=document.positions,
         assumptions=assumptions.in_schema_order(),
     )

@@ -19,7 +19,8 @@ NUMBER = r"0|[1-9][0-9]{0,9}"
 CLUSTER = re.compile(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
 LINK = r"[a-z0-9][a-z0-9_.:/-]{0,255}"
 LINE = re.compile(
-    rf"(?:(stride|unit|switch) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER})|(link) ({LINK}) ({NUMBER}))"
+    rf"(?:(stride|unit|switch) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER})|(link) ({LINK}) ({NUMBER})|"
+    rf"(name) ({KEY}) ({KEY}))"
 )
 NETWORK = re.compile(rf"network ([a-z]{{1,10}}) (?:({NUMBER})|(.*))")
 """A further network of the hosts: its number, or an item of its own."""
@@ -42,6 +43,7 @@ class Lock:
         units: key of a unit or rack -> its coordinate.
         hosts: host name -> (coordinate of its unit, slot in the unit).
         switches: management switch -> its number.
+        names: computed name of a unit, switch or counted host -> the one that it has instead.
         cluster: whose numbers these are; empty in locks of releases that did not say.
         links: party, switch and port of an external link -> its number in the party's network, also after it left.
         networks: name of a further network of the hosts -> its numbers, also after it left the spec.
@@ -56,6 +58,7 @@ class Lock:
     number: int = 0
     switches: Mapping[str, int] = field(default_factory=dict)
     links: Mapping[str, int] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -85,6 +88,7 @@ def _items(lock: Lock) -> list[str]:
     lines += [f"host {name} {unit} {slot}" for name, (unit, slot) in sorted(lock.hosts.items())]
     lines += [f"switch {name} {number}" for name, number in sorted(lock.switches.items())]
     lines += [f"link {key} {number}" for key, number in sorted(lock.links.items())]
+    lines += [f"name {computed} {name}" for computed, name in sorted(lock.names.items())]
     for line in lines:
         if not LINE.fullmatch(line):
             raise ValueError(f"not an item of a lock: {line!r}")
@@ -131,6 +135,7 @@ class _Reader:
         self.hosts: dict[str, tuple[int, int]] = {}
         self.switches: dict[str, int] = {}
         self.links: dict[str, int] = {}
+        self.names: dict[str, str] = {}
         self.lines: dict[tuple[str, str], int] = {}
         self.owners: dict[tuple[int, ...], str] = {}
         self.numbers: dict[tuple[str, int], str] = {}
@@ -157,9 +162,9 @@ class _Reader:
                     "FAB0030",
                     f"not a line of a lock: {clip(line)}",
                     number,
-                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N`, `host NAME UNIT SLOT`, `switch NAME N` "
-                    "and `link KEY N`, and with `network NAME` before them, or a number after it, those of a further "
-                    "network; restore it from Git.",
+                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N`, `host NAME UNIT SLOT`, `switch NAME N`, "
+                    "`link KEY N` and `name NAME NAME`, and with `network NAME` before them, or a number after it, "
+                    "those of a further network; restore it from Git.",
                 )
         if not versions:
             self._report("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
@@ -175,8 +180,11 @@ class _Reader:
 
     def _lock(self) -> Lock:
         networks = {name: each._lock() for name, each in self.networks.items() if each.number}
-        numbers = self.switches, self.links
-        return Lock(self.strides, self.units, self.hosts, self.cluster, networks, self.number, *numbers)
+        own, more = (
+            (self.strides, self.units, self.hosts, self.cluster),
+            (self.switches, self.links, self.names),
+        )
+        return Lock(*own, networks, self.number, *more)
 
     def _network(self, match: re.Match[str], number: int) -> bool:
         """Take a line about a further network; whether it is one."""
@@ -235,7 +243,7 @@ class _Reader:
             )
 
     def _item(self, match: re.Match[str], number: int) -> None:
-        kind, key = next((match[at], match[at + 1]) for at in (1, 4, 8) if match[at])
+        kind, key = next((match[at], match[at + 1]) for at in (1, 4, 8, 11) if match[at])
         if (first := self.lines.setdefault((kind, key), number)) != number:
             self._report(
                 "FAB0033",
@@ -254,6 +262,8 @@ class _Reader:
         elif kind == "unit":
             self.units[key] = int(match[3])
             self._own((self.units[key],), kind, key, number)
+        elif kind == "name":
+            self.names[key] = match[13]
         else:
             self.hosts[key] = (int(match[6]), int(match[7]))
             self._own(self.hosts[key], kind, key, number)

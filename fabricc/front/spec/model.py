@@ -379,6 +379,14 @@ class ManagementRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """Another box in the place of one; `by` is its name, `serial` may be ""."""
+
+    by: str
+    serial: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Acceptance:
     """A diagnostic the user knows about, with the reason and how grave it is here: a note, a warning or an error."""
 
@@ -420,6 +428,9 @@ class ClusterSpec:
         identities: files of tables of identities, `devices`, `links` and `management`; what they give is in the next
             four.
         given_racks: device -> rack that it stands in.
+        moved: former name -> the present one, of what is the same.
+        replaced: name of a host or switch that is gone -> what stands in its place.
+        retired: names of racks, hosts and host groups that give their places back.
         positions: path -> place in the file, for every mapping value and list item that the file has.
         assumptions: dotted path -> value, for every default taken, in spec order.
     """
@@ -455,6 +466,9 @@ class ClusterSpec:
     given_links: tuple[LinkRow, ...] = ()
     given_management: tuple[ManagementRow, ...] = ()
     given_racks: Mapping[str, str] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
+    replaced: Mapping[str, Replacement] = field(default_factory=dict)
+    retired: tuple[str, ...] = ()
     positions: Mapping[KeyPath, Position] = field(default_factory=dict, compare=False, repr=False)
     assumptions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

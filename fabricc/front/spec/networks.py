@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
 
-INHERITED = ("cluster", "catalog", "accept")
+INHERITED = ("cluster", "catalog", "accept", "moved", "replaced")
 _OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit", "capacity", "groups")
 """Keys of a network that the top level has not, or has in `gpus`."""
 _WIRED = (("gpus", "wiring"), ("gpus", "rails_per_tor"))

@@ -1,0 +1,41 @@
+"""Which devices were called otherwise before, and which are another box at an old place."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Former(NamedTuple):
+    """The box that a device took the place of, by its name; `serial` is the new one's number, "" where none is said."""
+
+    name: str
+    serial: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What the spec says of the past of its devices; nothing of it is needed to configure them.
+
+    Attributes:
+        renamed: name of a device -> the one that it had, of devices that are the same.
+        replaced: name of a device -> what stood in its place.
+        parties: name of an outside party -> the one that it had.
+        settled: former names that the spec gives and something now bears in another way.
+    """
+
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    replaced: Mapping[str, Former] = field(default_factory=dict)
+    parties: Mapping[str, str] = field(default_factory=dict)
+    settled: frozenset[str] = frozenset()
+
+    def former(self, name: str) -> str:
+        """The name that a device, or what stood in its place, had."""
+        if (before := self.replaced.get(name)) is not None:
+            return before.name
+        return self.renamed.get(name, name)

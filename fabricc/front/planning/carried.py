@@ -1,0 +1,188 @@
+"""The lock carried along with what the spec says of the past: lines get new names, and retired ones go.
+
+No number changes: whatever moved keeps its place under its present name. What was carried before stays as it is, so
+that the entries of the spec may stay, or go, once they are built.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, TypeVar
+
+from fabricc.front.planning.beside import PIN
+from fabricc.front.spec.document import listed
+from fabricc.front.spec.moves import KINDS, fitting, kinds_of, names_of, path_of, renames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.front.spec.lock import Lock
+    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.moves import Kinds
+
+T = TypeVar("T")
+_COMPUTED = r"(?:tor\d+[a-z]+|host\d+)"
+"""What follows the name of a unit, and a hyphen, in the names of its ToRs and counted hosts."""
+
+
+def carried(spec: ClusterSpec, lock: Lock) -> tuple[Lock, list[Diagnostic]]:
+    """The lock of a spec with its lines renamed and given back, those of further networks too, and what is wrong."""
+    if not (spec.moved or spec.replaced or spec.retired):
+        return lock, []
+    kinds = kinds_of(spec)
+    findings = [*_refused(spec, lock), *_unfit(spec, lock, kinds), *_not_retired(spec, lock)]
+    networks = {kinds.networks.get(name, name): part for name, part in lock.networks.items()}
+    networks = {
+        name: _released(spec, _renamed(part, kinds, name)) if name in spec.networks else part
+        for name, part in networks.items()
+    }
+    return replace(_released(spec, _renamed(lock, kinds)), networks=networks), findings
+
+
+def with_hosts_called(lock: Lock, former: Mapping[str, str]) -> Lock:
+    """The lock of a further network whose hosts and units are called as the network of the rails calls them now.
+
+    `former`: present name of each that has another now -> the former one.
+    """
+    present = {old: new for new, old in former.items()}
+    hosts = _keyed(lock.hosts, lambda host: present.get(host, host))
+    units = _keyed(lock.units, lambda key: _with_rack(key, present))
+    return replace(lock, hosts=hosts, units=units)
+
+
+def _renamed(lock: Lock, kinds: Kinds, network: str = "") -> Lock:
+    def unit(key: str) -> str:
+        group, slash, own = key.partition("/")
+        return f"{kinds.groups.get(group, group)}{slash}{kinds.racks.get(own, own)}"
+
+    def pin(key: str) -> str:
+        group = key.removeprefix(PIN)
+        return PIN + kinds.groups.get(group, group) if key.startswith(PIN) else key
+
+    def computed(key: str) -> str:
+        key = of_unit(key, kinds.racks)
+        old = next((old for old, new in kinds.networks.items() if new == network), "")
+        return network + key.removeprefix(old) if old and key.startswith(f"{old}-") else key
+
+    return replace(
+        lock,
+        strides=_keyed(lock.strides, pin),
+        units=_keyed(lock.units, unit),
+        hosts=_keyed(lock.hosts, lambda host: kinds.hosts.get(host, host)),
+        names=_keyed(lock.names, computed),
+    )
+
+
+def _with_rack(key: str, present: Mapping[str, str]) -> str:
+    group, slash, own = key.partition("/")
+    return f"{group}{slash}{present.get(own, own)}"
+
+
+def of_unit(key: str, units: Mapping[str, str]) -> str:
+    """A computed name with its unit's present name."""
+    match = re.fullmatch(rf"(.+)-({_COMPUTED})", key)
+    return f"{units[match[1]]}-{match[2]}" if match and match[1] in units else key
+
+
+def _keyed(items: Mapping[str, T], renamed: Callable[[str], str]) -> dict[str, T]:
+    """The items by their present keys; one that is there under the present key already is the one that counts."""
+    found = {renamed(key): value for key, value in items.items() if renamed(key) not in items}
+    return found | {
+        key: value for key, value in items.items() if renamed(key) == key or renamed(key) in items
+    }
+
+
+def _released(spec: ClusterSpec, lock: Lock) -> Lock:
+    """The lock without what retired: hosts, racks and the units of whole groups, with all hosts that are in them."""
+    if not spec.retired:
+        return lock
+    gone, names = frozenset(spec.retired), names_of(spec)
+    leaving = gone.difference(*names.values())
+    units = {key: at for key, at in lock.units.items() if not leaving & set(key.split("/"))}
+    free = set(lock.units.values()) - set(units.values())
+    hosts = {name: at for name, at in lock.hosts.items() if name not in leaving and at[0] not in free}
+    strides = {name: pin for name, pin in lock.strides.items() if name.removeprefix(PIN) not in leaving}
+    computed = {key: name for key, name in lock.names.items() if key.rpartition("-")[0] not in leaving}
+    return replace(lock, units=units, hosts=hosts, strides=strides, names=computed)
+
+
+def _known(lock: Lock) -> dict[str, frozenset[str]]:
+    """What the lock knows, by kind."""
+    keys = [key.partition("/") for key in lock.units]
+    return {
+        "networks": frozenset(lock.networks),
+        "groups": frozenset(group for group, _, _ in keys),
+        "racks": frozenset(own for _, _, own in keys if not own.isdigit()),
+        "hosts": frozenset(lock.hosts),
+    }
+
+
+def _refused(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
+    """FAB3401 and FAB3403: names that are still in use, or that another thing has or had."""
+    names = names_of(spec)
+    known = _known(lock)
+    for old, new in renames(spec).items():
+        still = [KINDS[kind] for kind, each in names.items() if old in each]
+        kinds = list(fitting(names, old, new))
+        if still and not kinds:
+            told = f"'{old}' is still there: the spec has a {still[0]} of that name"
+            help_ = f"Call it '{new}' where it stands, or leave this out."
+            yield spec.error("FAB3401", told, *path_of(spec, old), help=help_)
+        elif len(kinds) > 1:
+            told = f"'{new}' is {listed(['a ' + KINDS[kind] for kind in kinds], 'and')}"
+            help_ = f"Give one of them another name, so that it is told which '{old}' became."
+            yield spec.error("FAB3403", told, *path_of(spec, old), help=help_)
+        elif old in spec.replaced and kinds and kinds[0] != "hosts":
+            told = f"'{new}' is a {KINDS[kinds[0]]}, no host and no switch"
+            help_ = "Its switches and hosts are replaced one by one; another name is a matter of `moved`."
+            yield spec.error("FAB3408", told, *path_of(spec, old), help=help_)
+        elif kinds and kinds[0] in known and {old, new} <= known[kinds[0]]:
+            told = f"'{new}' is another {KINDS[kinds[0]]} than '{old}': the lock has a place for each"
+            help_ = f"Leave this out, or list '{new}' under `retired` in a build before this one."
+            yield spec.error("FAB3403", told, *path_of(spec, old), help=help_)
+
+
+def _unfit(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Iterator[Diagnostic]:
+    """FAB3404 where the lock knows neither name, though it knows others of the kind."""
+    names, known = names_of(spec), _known(lock)
+    for kind, there in known.items():
+        for old, new in getattr(kinds, kind).items():
+            if {old, new} & there or not there or old not in renames(spec):
+                continue
+            left = sorted(there - names[kind])
+            yield spec.error(
+                "FAB3404",
+                f"no {KINDS[kind]} was called '{old}': the lock has none of that name, nor '{new}'",
+                *path_of(spec, old),
+                help=_near(old, left),
+            )
+
+
+def _not_retired(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
+    """FAB3406 and FAB3407: what is still in the spec, and what may be a slip for what left."""
+    names, known = names_of(spec), _known(lock)
+    for index, name in enumerate(spec.retired):
+        kind = next((kind for kind, each in names.items() if name in each), None)
+        if kind is not None:
+            told = f"'{name}' is still there: the spec has a {KINDS[kind]} of that name"
+            yield spec.error("FAB3406", told, "retired", index, help="Take one of the two away.")
+            continue
+        left = sorted(
+            {each for of in known.values() for each in of} - {each for of in names.values() for each in of}
+        )
+        if name not in left and get_close_matches(name, left, 1, 0.75):
+            told = f"nothing called '{name}' has a place to give back"
+            yield spec.error("FAB3407", told, "retired", index, help=_near(name, left))
+
+
+def _near(name: str, known: list[str]) -> str:
+    """Names like one that does not exist."""
+    near = get_close_matches(name, known, 3, 0.6) or known[:3]
+    return (
+        f"Of what left, the lock has {listed(near, 'and')}."
+        if near
+        else "Everything in the lock is in the spec."
+    )

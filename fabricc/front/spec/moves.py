@@ -1,0 +1,119 @@
+"""What the spec says of the past of its things: moved, replaced and retired ones, and of which kind each is."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import dataclass
+from fabricc.front.spec.model import Replacement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.front.spec.document import Findings
+    from fabricc.front.spec.model import ClusterSpec
+
+KINDS = {"networks": "network", "groups": "host group", "racks": "rack", "hosts": "host", "parties": "party"}
+"""Kinds of things that the spec names, as `Kinds` has them -> in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Former name -> present name, by the kind of thing; `devices` are named by the plan and not by the spec."""
+
+    networks: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
+    racks: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    parties: Mapping[str, str] = field(default_factory=dict)
+    devices: Mapping[str, str] = field(default_factory=dict)
+
+
+def build_replaced(raw: Mapping[str, Any]) -> dict[str, Replacement]:
+    """The section as values."""
+    return {
+        name: Replacement(part.get("by", name), part.get("serial", "")) for name, part in sorted(raw.items())
+    }
+
+
+def check_moves(
+    moved: Mapping[str, str], replaced: Mapping[str, Replacement], retired: Iterable[str], findings: Findings
+) -> None:
+    """Every name says of one thing what became of it, and no two become one (FAB3400, FAB3405)."""
+    stated: list[tuple[str, str, KeyPath]] = [(old, new, ("moved", old)) for old, new in moved.items()]
+    stated += [(old, new.by, ("replaced", old)) for old, new in replaced.items()]
+    stated += [(old, "", ("retired", index)) for index, old in enumerate(retired)]
+    olds: dict[str, KeyPath] = {}
+    news: dict[str, str] = {}
+    for old, new, path in stated:
+        if old in olds:
+            told = f"'{old}' is {olds[old][0]} and {path[0]}"
+            findings.error("FAB3405", told, *path, help="Say one of it.")
+            continue
+        olds[old] = path
+        if new and news.setdefault(new, old) != old:
+            told = f"'{old}' and '{news[new]}' become '{new}'"
+            findings.error("FAB3400", told, *path, help="Keep the entry of the one that it was last.")
+    for old, new, path in stated:
+        if new and new != old and new in olds:
+            told = f"'{old}' becomes '{new}', of which {olds[new][0]} speaks too"
+            help_ = (
+                "Names go from what is built to what is to be, in one step: leave out entries that are built."
+            )
+            findings.error("FAB3400", told, *path, help=help_)
+        elif path[0] == "moved" and new == old:
+            findings.error("FAB3400", f"'{old}' becomes itself", *path, help="Leave it out.")
+
+
+def renames(spec: ClusterSpec) -> dict[str, str]:
+    """Every former name that the spec gives -> the present one, of what moved and of what was replaced."""
+    return {**spec.moved, **{old: new.by for old, new in spec.replaced.items() if new.by != old}}
+
+
+def path_of(spec: ClusterSpec, old: str) -> KeyPath:
+    """Where the spec speaks of a former name."""
+    return ("moved", old) if old in spec.moved else ("replaced", old)
+
+
+def names_of(spec: ClusterSpec) -> dict[str, frozenset[str]]:
+    """The names that the spec gives, by kind."""
+    groups = spec.gpus.groups
+    return {
+        "networks": frozenset(spec.networks),
+        "groups": frozenset(group.name for group in groups),
+        "racks": frozenset(rack for group in groups for rack in (*group.racks, *group.rack_of.values())),
+        "hosts": frozenset(
+            host
+            for group in groups
+            for host in (*group.host_names, *(each for hosts in group.racks.values() for each in hosts))
+        ),
+        "parties": frozenset(
+            party.name for each in (spec, *spec.networks.values()) for party in each.external
+        ),
+    }
+
+
+def kinds_of(spec: ClusterSpec) -> Kinds:
+    """Of which kind each thing is that has another name now: what the spec calls by the new one, and not by the old."""
+    found: dict[str, dict[str, str]] = {kind: {} for kind in (*KINDS, "devices")}
+    names = names_of(spec) if spec.moved or spec.replaced else {}
+    for old, new in renames(spec).items():
+        kind = next(fitting(names, old, new), "devices")
+        found[kind][old] = new
+    found["hosts"] |= {
+        old + host.removeprefix(new): host
+        for old, new in found["racks"].items()
+        for group in spec.gpus.groups
+        for host, rack in group.rack_of.items()
+        if rack == new
+        and host.startswith(f"{new}-host")
+        and old + host.removeprefix(new) not in renames(spec)
+    }
+    return Kinds(**found)
+
+
+def fitting(names: Mapping[str, frozenset[str]], old: str, new: str) -> Iterator[str]:
+    """The kinds of things that have the new name and not the old one."""
+    return (kind for kind, known in names.items() if new in known and old not in known)

@@ -1,0 +1,223 @@
+"""Things that moved, were replaced or retired keep their places, or give them back, and nobody else notices."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from fabricc.compiler.compiled import Compiled, compile_spec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RACKS = {
+    "gpus": {
+        "model": "grand-teton", "wiring": "rack", "hosts_per_rack": 2, "capacity": 12,
+        "racks": {"a01": ["a01-h1", "a01-h2"], "a02": 2, "a03": ["a03-h1"], "a04": 2},
+    },
+    "tors": {"model": "7060dx5-64s", "nos": "eos"},
+    "spines": {"model": "7060dx5-64s", "nos": "eos", "count": 2},
+}  # fmt: skip
+COUNTED = {
+    "gpus": {"model": "dgx-h100", "hosts": 16, "hosts_per_unit": 8},
+    "tors": {"model": "7060x6-64pe", "nos": "eos"},
+    "spines": {"model": "7060x6-64pe", "nos": "eos", "count": 2},
+}
+
+
+def spec_file(folder: Path, base: dict[str, Any], **more: Any) -> Path:
+    spec = {
+        "cluster": "zone",
+        **json.loads(json.dumps(base)),
+        "priorities": {
+            "rdma": {"dscp": 26, "lossless": True},
+            "cnp": {"dscp": 48, "strict": True},
+            "default": {},
+        },
+        "addressing": {"family": "ipv4"},
+        "accept": [{"code": "FAB5513", "reason": "accounts are of no concern here"}],
+        **more,
+    }
+    path = folder / "cluster.yaml"
+    path.write_text(json.dumps(spec, indent=1))
+    return path
+
+
+def built(folder: Path, base: dict[str, Any], **more: Any) -> Compiled:
+    """Planned, with its lock written."""
+    compiled = compile_spec(spec_file(folder, base, **more))
+    assert compiled.sound, wrong(compiled)
+    compiled.lock_path.write_text(compiled.lock_text)
+    return compiled
+
+
+def refused(folder: Path, base: dict[str, Any], **more: Any) -> list[str]:
+    return wrong(compile_spec(spec_file(folder, base, **more)))
+
+
+def wrong(compiled: Compiled) -> list[str]:
+    return [
+        f"{d.code} {d.position.line if d.position else 0} {d.message}"
+        for d in compiled.diagnostics
+        if d.severity is Severity.ERROR
+    ]
+
+
+def texts(compiled: Compiled, renamed: dict[str, str] | None = None) -> dict[str, str]:
+    """Every device's files as one text, names put in the place of former ones."""
+    found = {}
+    for device in (*compiled.switches(), *compiled.hosts()):
+        name, text = device.name, json.dumps(compiled.files(device), sort_keys=True)
+        for new, old in (renamed or {}).items():
+            name = name.replace(new, old)
+            text = text.replace(new, old)
+        found[name] = text
+    return found
+
+
+def with_rack(old: str, new: str) -> dict[str, Any]:
+    racks = {new if rack == old else rack: hosts for rack, hosts in RACKS["gpus"]["racks"].items()}  # type: ignore[attr-defined]
+    return {**RACKS, "gpus": {**RACKS["gpus"], "racks": racks}}
+
+
+def test_a_renamed_rack_keeps_its_numbers_and_its_line(tmp_path: Path) -> None:
+    before = built(tmp_path, RACKS)
+    after = built(tmp_path, with_rack("a02", "b-late"), moved={"a02": "b-late"})
+    assert "unit gpus/b-late 1\n" in after.lock_text
+    assert "gpus/a02" not in after.lock_text
+    assert after.fabric.moves.renamed == {
+        "b-late-tor1a": "a02-tor1a", "b-late-host01": "a02-host01", "b-late-host02": "a02-host02",
+    }  # fmt: skip
+    assert texts(after, {"b-late": "a02"}) == texts(before)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_entry_may_stay_or_go_once_it_is_built(tmp_path: Path, kept: bool) -> None:
+    built(tmp_path, RACKS)
+    first = built(tmp_path, with_rack("a02", "b-late"), moved={"a02": "b-late"})
+    again = built(tmp_path, with_rack("a02", "b-late"), **({"moved": {"a02": "b-late"}} if kept else {}))
+    assert again.lock_text == first.lock_text
+    assert texts(again) == texts(first)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("spine02a", "spine-east"), ("su001-tor3a", "leaf-3"), ("su002-host07", "gpu-b07"), ("su002", "hall2")],
+)
+def test_a_computed_name_gives_way_to_another(tmp_path: Path, old: str, new: str, kept: bool) -> None:
+    before = built(tmp_path, COUNTED)
+    moved = built(tmp_path, COUNTED, moved={old: new})
+    assert f"name {old} {new}\n" in moved.lock_text
+    assert texts(moved, {new: old}) == texts(before)
+    assert all(former.startswith(old) for former in moved.fabric.moves.renamed.values())
+    assert all(name.startswith(new) for name in moved.fabric.moves.renamed)
+    later = built(tmp_path, COUNTED, **({"moved": {old: new}} if kept else {}))
+    assert later.lock_text == moved.lock_text
+    assert texts(later) == texts(moved)
+    back = built(tmp_path, COUNTED, moved={new: old})
+    assert texts(back) == texts(before)
+    assert back.lock_text == before.lock_text
+
+
+def test_names_within_a_unit_follow_its_own(tmp_path: Path) -> None:
+    built(tmp_path, COUNTED)
+    built(tmp_path, COUNTED, moved={"su002-tor1a": "leaf-x", "su002-host03": "gpu-x"})
+    after = built(tmp_path, COUNTED, moved={"su002": "hall2"})
+    assert {"name hall2-host03 gpu-x", "name hall2-tor1a leaf-x", "name su002 hall2"} <= set(
+        after.lock_text.splitlines()
+    )
+    assert after.fabric.find("leaf-x") is not None
+    assert "leaf-x" not in after.fabric.moves.renamed
+
+
+def test_a_group_a_network_and_a_host_in_all_of_it_move(tmp_path: Path) -> None:
+    tier = {"model": "sn5600", "nos": "sonic-202505"}
+    groups = [
+        {"name": "compute", "model": "dgx-h100", "hosts": [f"c{i}" for i in range(8)], "hosts_per_unit": 4},
+        {"name": "login", "model": "cpu-2x100", "hosts": 2, "hosts_per_unit": 1, "beside": "compute"},
+    ]
+    base = {"gpus": {"groups": groups}, "tors": tier, "spines": tier}
+    network = {"tors": tier, "spines": tier, "ports": "storage"}
+    before = built(tmp_path, base, networks={"storage": network})
+    groups[1]["name"], groups[0]["hosts"][0] = "access", "z0"  # type: ignore[index]
+    moved = {"storage": "nas", "login": "access", "c0": "z0", "storage-spine01a": "nas-east"}
+    after = built(tmp_path, base, networks={"nas": network}, moved=moved)
+    numbers = [[line.split()[-1] for line in compiled.lock_text.splitlines()] for compiled in (before, after)]
+    assert sorted(numbers[0]) == sorted(n for n in numbers[1] if n != "nas-east")
+    storage, nas = before.networks["storage"].fabric, after.networks["nas"].fabric
+    assert [nas.switch(at).loopback4 for at in nas.switch_ids()] == [
+        storage.switch(at).loopback4 for at in storage.switch_ids()
+    ]
+    assert after.fabric.moves.renamed["su001-access01"] == "su001-login01"
+    assert nas.moves.renamed["nas-east"] == "storage-spine01a"
+    assert nas.moves.renamed["nas-su001-tor1a"] == "storage-su001-tor1a"
+    assert [nas.host(at).ports[0].ipv4 for at in nas.host_ids()] == [
+        storage.host(at).ports[0].ipv4 for at in storage.host_ids()
+    ]
+
+
+def test_a_replaced_host_keeps_its_place(tmp_path: Path) -> None:
+    before = built(tmp_path, COUNTED)
+    replaced = {"su001-host07": {"by": "su001-host07b", "serial": "X1"}, "spine01a": {"serial": "S2"}}
+    after = built(tmp_path, COUNTED, replaced=replaced)
+    assert texts(after, {"su001-host07b": "su001-host07"}) == texts(before)
+    assert after.fabric.moves.replaced == {
+        "su001-host07b": ("su001-host07", "X1"),
+        "spine01a": ("spine01a", "S2"),
+    }
+    assert not after.fabric.moves.renamed
+    assert texts(built(tmp_path, COUNTED)) == texts(after)
+
+
+def test_what_retired_gives_its_place_back_and_what_left_does_not(tmp_path: Path) -> None:
+    before = built(tmp_path, RACKS)
+    left = {**RACKS, "gpus": {**RACKS["gpus"], "racks": {**RACKS["gpus"]["racks"]}}}  # type: ignore[dict-item]
+    racks = left["gpus"]["racks"]
+    del racks["a02"]
+    racks["new1"] = 2
+    held = compile_spec(spec_file(tmp_path, left))
+    assert "unit gpus/new1 4\n" in held.lock_text
+    given = built(tmp_path, left, retired=["a02"])
+    assert "unit gpus/new1 1\n" in given.lock_text
+    assert texts(given, {"new1": "a02"}) == texts(before)
+    racks["a03"] = ["fresh"]
+    again = built(tmp_path, left, retired=["a02", "a03-h1"])
+    assert "host fresh 2 0\n" in again.lock_text
+
+
+@pytest.mark.parametrize(
+    ("sections", "told"),
+    [
+        ({"moved": {"spine01a": "x", "x": "y"}}, "FAB3400"),
+        ({"moved": {"a": "b", "b": "a"}}, "FAB3400"),
+        ({"moved": {"a": "c", "b": "c"}}, "FAB3400"),
+        ({"moved": {"a": "b"}, "retired": ["a"]}, "FAB3405"),
+        ({"moved": {"a01": "x"}}, "FAB3401"),
+        ({"moved": {"a01": "a02"}}, "FAB3401"),
+        ({"moved": {"spine01a": "a01-h1"}}, "FAB3401"),
+        ({"moved": {"spine01a": "spine02a"}}, "FAB3409"),
+        ({"moved": {"spine09a": "spine-x"}}, "FAB3402 .*'spine09a', nor 'spine-x'"),
+        ({"replaced": {"a01": {"by": "a02"}}}, "FAB3401"),
+        ({"retired": ["a01"]}, "FAB3406"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_where_it_stands(tmp_path: Path, sections: Any, told: str) -> None:
+    built(tmp_path, RACKS)
+    found = refused(tmp_path, RACKS, **sections)
+    assert any(re.match(told, each) for each in found), found
+
+
+def test_slips_are_told_with_what_left(tmp_path: Path) -> None:
+    built(tmp_path, RACKS)
+    found = compile_spec(spec_file(tmp_path, with_rack("a02", "b02"), moved={"a20": "b02"}))
+    (slip,) = [d for d in found.diagnostics if d.severity is Severity.ERROR]
+    assert slip.code == "FAB3404"
+    assert "a02" in slip.help
+    built(tmp_path, with_rack("a02", "b02"))
+    assert [w[:7] for w in refused(tmp_path, with_rack("a02", "b02"), retired=["a2"])] == ["FAB3407"]
+    assert [w[:7] for w in refused(tmp_path, with_rack("a02", "b02"), moved={"a02": "b02"})] == ["FAB3403"]
