@@ -249,11 +249,15 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
     }
     first = fabric.switch(next(iter(fabric.switch_ids())))
     strides = fabric.strides
+    moves = fabric.moves
+    told = ("renamed", "replaced", "parties", "network")
+    moved = {key: value for key in told if (value := getattr(moves, key))}
     return {
         "assumptions": {path: _plain(value) for path, value in assumptions.items()},
         "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],
         "cluster": fabric.cluster,
         "counts": fabric.counts(),
+        **({"moved": moved} if moved else {}),
         "pools": {name: str(pool) for name, pool in fabric.addresses.pools().items()},
         **({"own_hosts": own} if fabric.network and (own := fabric.own_hosts()) else {}),
         **({"racks": fabric.rack_hosts()} if fabric.racks else {}),

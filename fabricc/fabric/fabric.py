@@ -154,7 +154,7 @@ class Fabric:
         evpn: the segments of its hosts; None where each link to a host is routed.
         given: names, ASNs and addresses from outside, in the place of computed ones.
         out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
-        moves: what devices were called before, and which are another box.
+        moves: what devices were called before, and which are another box; no part of the value.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
 
@@ -193,7 +193,7 @@ class Fabric:
     evpn: Evpn | None = None
     given: Identities = field(default_factory=Identities)
     out_of_band: OutOfBand = field(default_factory=OutOfBand)
-    moves: Moves = field(default_factory=Moves)
+    moves: Moves = field(default_factory=Moves, compare=False)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

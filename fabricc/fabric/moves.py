@@ -26,12 +26,14 @@ class Moves:
         renamed: name of a device -> the one that it had, of devices that are the same.
         replaced: name of a device -> what stood in its place.
         parties: name of an outside party -> the one that it had.
+        network: name that the fabric's network had; None where it has the same.
         settled: former names that the spec gives and something now bears in another way.
     """
 
     renamed: Mapping[str, str] = field(default_factory=dict)
     replaced: Mapping[str, Former] = field(default_factory=dict)
     parties: Mapping[str, str] = field(default_factory=dict)
+    network: str | None = None
     settled: frozenset[str] = frozenset()
 
     def former(self, name: str) -> str:

@@ -126,7 +126,10 @@ def joined(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
             for coordinate, unit in fabric.units.items()
             for slot, name in unit.hosts.items()
         }
-        placed.append(replace(fabric, guests={name: at for name, at in places.items() if name in known}))
+        guests = {name: at for name, at in places.items() if name in known}
+        former = {name: old for name, old in rails.moves.renamed.items() if name in places}
+        moves = replace(fabric.moves, renamed={**former, **fabric.moves.renamed})
+        placed.append(replace(fabric, guests=guests, moves=moves))
         own.append({*placed[-1].own_hosts()})
         known |= own[-1]
     for index in reversed(range(len(placed))):

@@ -180,6 +180,7 @@ def _moves(spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int]) -> Mov
         {new: old for new, old in renamed.items() if old != new and new not in boxes},
         boxes,
         parties,
+        before.get(fabric.network),
         frozenset(
             [old for old, new in renames(spec).items() if new in known or new in parties]
             + [old for old, new in spec.replaced.items() if new.by in known]

@@ -87,13 +87,13 @@ class Access:
         self._known: dict[tuple[Reference, str], Secret] = {}
 
     def login(self, device: Device) -> Login:
-        """The login of a device: its own exceptions before those of its NOS."""
-        changes = {**self._by_nos.get(device.nos, {}), **self._by_device.get(device.name, {})}
-        return replace(self.default, **changes)
+        """The login of a device: its own exceptions, also under its former name, before those of its NOS."""
+        own = self._by_device.get(device.name) or self._by_device.get(device.former, {})
+        return replace(self.default, **{**self._by_nos.get(device.nos, {}), **own})
 
-    def own(self, device: str) -> bool:
+    def own(self, device: Device) -> bool:
         """Whether a device has exceptions of its own."""
-        return device in self._by_device
+        return not self._by_device.keys().isdisjoint((device.name, device.former))
 
     def password(self, login: Login) -> Secret:
         """The password; an empty one where a key alone logs in.

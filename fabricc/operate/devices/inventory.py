@@ -29,6 +29,7 @@ class Device:
     Attributes:
         kind: `tor`, `spine` or `core`.
         address: of management, without prefix length.
+        former: name that the same switch had before, "" for none.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Device:
     nos: str
     release: str
     address: str
+    former: str = ""
 
 
 def device(fabric: Fabric, at: SwitchId) -> Device:
@@ -45,7 +47,7 @@ def device(fabric: Fabric, at: SwitchId) -> Device:
     nos = (change and change.nos) or tier.nos
     release = (change and change.release) or (tier.release if nos == tier.nos else "")
     address = management_place(fabric, at).address
-    return Device(name, at.tier.value, nos, release, address)
+    return Device(name, at.tier.value, nos, release, address, fabric.moves.renamed.get(name, ""))
 
 
 def devices(fabric: Fabric) -> dict[str, Device]:
@@ -69,9 +71,9 @@ def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
             "groups": [one.nos],
             "data": {"cluster": fabric.cluster, "tier": one.kind, "release": one.release},
         }
-        if access.own(one.name):
+        if access.own(one):
             hosts[one.name] |= {"username": login.username, "connection_options": _connection(login)}
-        login = access.login(replace(one, name=""))
+        login = access.login(replace(one, name="", former=""))
         groups.setdefault(
             one.nos,
             {

@@ -169,7 +169,7 @@ class Executor:
         nos = self.source.devices[name].nos
         if self.options.adopt or not running.differences(nos, files, wanted):
             return
-        known = self.journal.known(name)
+        known = self.journal.known(self.source.devices[name])
         if not known:
             raise DeviceError(
                 "FAB9113",

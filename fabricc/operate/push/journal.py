@@ -19,10 +19,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.base.values import dataclass
 from fabricc.operate.push.built_tree import RefusedError
+
+if TYPE_CHECKING:
+    from fabricc.operate.devices.inventory import Device
 
 R = TypeVar("R")
 _FORMAT = 1
@@ -472,8 +475,11 @@ class Journal:
 
         self._transaction(act)
 
-    def known(self, name: str) -> str:
-        """What a switch ran when a run last knew; "" when none does."""
+    def known(self, device: Device) -> str:
+        """What a switch ran when a run last knew, under its name or its former one; "" when none does."""
+        return self._known(device.name) or (self._known(device.former) if device.former else "")
+
+    def _known(self, name: str) -> str:
         rows = self._rows(
             "SELECT run, state, before, after FROM device WHERE name=? AND before IS NOT NULL AND state != 'planned' "
             "ORDER BY run DESC LIMIT 1",

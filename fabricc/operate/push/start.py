@@ -295,7 +295,7 @@ def planned(setting: Setting) -> Preview:
     unknown = 0
     with closing(Journal(setting.journal)) as journal:
         for name in setting.names:
-            wanted, known = source.files(name), journal.known(name)
+            wanted, known = source.files(name), journal.known(source.devices[name])
             if setting.hook:
                 effects[name] = Effect(Effect.unknown(source.devices[name]).platform, Impact.RELOAD, INSTALL)
             elif known:
@@ -440,7 +440,7 @@ def rollback(setting: Setting, number: int) -> Outcome:
         if begun:
             setting.teller.say(f"{len(begun)} switches were left half way and go back first")
             flow.bring_back(begun, f"rollback of run {run.id}")
-        newer = [name for name, (state, *_) in journal.states(run.id).items() if state in NEW]
+        newer = {name: None for name, (state, *_) in journal.states(run.id).items() if state in NEW}
         untold: tuple[Diagnostic, ...] = ()
         if run.ended is None or begun or not newer:
             back = flow.undone()
@@ -448,10 +448,14 @@ def rollback(setting: Setting, number: int) -> Outcome:
                 return back
             untold = back.diagnostics
 
-        def before(name: str) -> Files:
-            return running.unpacked(journal.entry(run.id, name).before, setting.source.files(name))
+        def then(name: str) -> str:
+            """The name that a switch had in that run."""
+            return name if name in newer else setting.source.devices[name].former
 
-        chosen = [name for name in setting.names if name in set(newer)]
+        def before(name: str) -> Files:
+            return running.unpacked(journal.entry(run.id, then(name)).before, setting.source.files(name))
+
+        chosen = [name for name in setting.names if then(name) in newer]
         back_to = OPPOSITE[_action(run)]
         outcome = _push(setting, journal, chosen, f"{_BACK} of {run.id}", before, back_to)
         return replace(outcome, diagnostics=(*untold, *outcome.diagnostics))

@@ -174,6 +174,18 @@ class Fleet:
         return sum(len(names) for names in self.names.values())
 
 
+class Box(NamedTuple):
+    """A device that is another box than before, by its name and the old one's.
+
+    `kind` is `tor`, `spine`, `core` or `host`, `serial` the number of the new one, or "".
+    """
+
+    name: str
+    former: str
+    kind: str
+    serial: str
+
+
 @dataclass(frozen=True, slots=True)
 class SpecChange:
     """A value of the spec that differs: where, and from what to what; None for absent."""
@@ -213,6 +225,8 @@ class Review:
         spine_share: part of a ToR's bandwidth upwards that one spine carries.
         lock_stale: whether the lock file lacks what this spec needs.
         violations: policy findings; `findings`: those of the new plan that the old one lacks.
+        renamed: devices that have another name and are the same: former and present name.
+        replaced: devices that are another box in the place of one.
         lock: lock lines that go (`-`) and come (`+`); `lock_name`: name of that file, beside the spec.
     """
 
@@ -242,11 +256,14 @@ class Review:
     lock_name: str = "fabricc.lock"
     findings: tuple[Diagnostic, ...] = ()
     violations: tuple[Diagnostic, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    replaced: tuple[Box, ...] = ()
 
     @property
     def changed(self) -> int:
-        """Devices that change, come or go."""
-        return sum(len(group.devices) for group in self.groups) + self.added.count + self.removed.count
+        """Devices that change, come, go or are exchanged."""
+        fleets = self.added.count + self.removed.count + len(self.replaced)
+        return sum(len(group.devices) for group in self.groups) + fleets
 
     @property
     def differs(self) -> bool:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.moves import Moves
     from fabricc.review.diff.sides import Scale, Side
     from fabricc.review.diff.view import DeviceView
 
@@ -57,10 +59,20 @@ class Networks:
         """That of the rails: GPUs are counted once."""
         return self.parts[""].scale
 
+    @property
+    def moves(self) -> Moves:
+        """That of the rails; each network has its own."""
+        return self.parts[""].moves
+
+    def planned(self, name: str) -> Switch | Host | None:
+        """As in its network."""
+        network, own = self.places[name]
+        return self.parts[network].planned(own)
+
     def suspects(self, other: Side) -> frozenset[str] | None:
         """Those of every network; None when in one of them any device can differ."""
         found: set[str] = set()
-        theirs = _parts(other)
+        theirs = parts_of(other)
         for network, side in self.parts.items():
             named = side.suspects(theirs.get(network, Nothing("")))
             if named is None:
@@ -73,7 +85,7 @@ class Networks:
     def same(self, other: Side, name: str) -> bool:
         """As in its network."""
         network, own = self.places[name]
-        theirs = _parts(other).get(network)
+        theirs = parts_of(other).get(network)
         return theirs is not None and self.parts[network].same(theirs, own)
 
     def view(self, name: str) -> DeviceView:
@@ -101,7 +113,8 @@ class Networks:
         return gpus if name == own else gpus * 0
 
 
-def _parts(side: Side) -> Mapping[str, Side]:
+def parts_of(side: Side) -> Mapping[str, Side]:
+    """The sides of a side's networks."""
     return side.parts if isinstance(side, Networks) else {"": side}
 
 

@@ -64,6 +64,8 @@ def as_json(review: Review) -> dict[str, Any]:
         "groups": [_group(group) for group in review.groups],
         "added": _fleet(review.added),
         "removed": _fleet(review.removed),
+        **({"renamed": [{"from": old, "to": new} for old, new in review.renamed]} if review.renamed else {}),
+        **({"replaced": [box._asdict() for box in review.replaced]} if review.replaced else {}),
         "findings": [_finding(d) for d in review.findings],
         "violations": [_finding(d) for d in review.violations],
     }

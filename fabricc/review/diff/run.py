@@ -11,16 +11,18 @@ from fabricc.compiler.workers import spread, usable_cpus
 from fabricc.review.diff import texts
 from fabricc.review.diff.classes import classes, derived
 from fabricc.review.diff.compare import compare_views
+from fabricc.review.diff.former import box_of, former_names, under_present_names
 from fabricc.review.diff.grouping import grouped
-from fabricc.review.diff.model import DeviceDiff, Fleet, Impact, Renumbering, Review, Statement, whole
+from fabricc.review.diff.model import Box, DeviceDiff, Fleet, Impact, Renumbering, Review, Statement, whole
 from fabricc.review.diff.sides import figure_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.review.diff.model import Link, Rail, SpecChange
     from fabricc.review.diff.sides import Side
+    from fabricc.review.diff.view import DeviceView
 
 _PIECE = 16
 _INLINE = 64
@@ -67,7 +69,10 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
 
 def review(base: Side, head: Side, context: Context, jobs: int | None = None) -> Review:
     """Compare everything."""
-    both = [name for name in head.kinds if name in base.kinds]
+    base = under_present_names(base, head)
+    named = former_names(base)
+    boxes = _boxes(base, head, named)
+    both = [name for name in head.kinds if name in base.kinds and name not in boxes]
     suspects = head.suspects(base)
     compared = both if suspects is None else [name for name in both if name in suspects]
     alike = classes(base, head) if suspects is None else {}
@@ -83,6 +88,8 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
     diffs.update(_compared(base, head, each, jobs))
     ordered = [diffs[name] for name in both if name in diffs]
     totals.add(ordered)
+    for name in boxes:
+        totals.exchange(base.view(name))
     removed = _fleet(base, [name for name in base.kinds if name not in head.kinds])
     added = _fleet(head, [name for name in head.kinds if name not in base.kinds])
     scale = head.scale
@@ -91,7 +98,7 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         base=base.label,
         head=head.label,
         spec=context.spec,
-        devices=len(both) + added.count + removed.count,
+        devices=len(both) + len(boxes) + added.count + removed.count,
         groups=grouped(ordered, base, head, context.spec_changes),
         added=added,
         removed=removed,
@@ -112,7 +119,21 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         lock_stale=context.lock_stale,
         lock_name=context.lock_name,
         findings=context.findings,
+        renamed=tuple((old, name) for name, old in named.items() if name not in boxes),
+        replaced=tuple(boxes.values()),
     )
+
+
+def _boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, Box]:
+    """Devices that are another box than on the older side."""
+    found: dict[str, Box] = {}
+    for name, kind in head.kinds.items():
+        box = box_of(head, name)
+        if box is None or name not in base.kinds:
+            continue
+        if name in named or (box.name == name and box != box_of(base, name)):
+            found[name] = Box(name, box.name, kind, box.serial)
+    return found
 
 
 def _compared(base: Side, head: Side, names: Sequence[str], jobs: int | None) -> dict[str, DeviceDiff]:
@@ -131,6 +152,13 @@ class _Totals:
     reach: dict[Rail, Fraction] = field(default_factory=dict)
     sessions: set[Link] = field(default_factory=set)
     step: int = 0
+
+    def exchange(self, view: DeviceView) -> None:
+        """A device is exchanged for another box: everything behind it is out of service meanwhile."""
+        reach = view.reach()
+        self.impact = Impact.RELOAD
+        self.reach.update(reach)
+        self.step = max(self.step, whole(reach.values()))
 
     def add(self, diffs: Iterable[DeviceDiff]) -> None:
         for diff in diffs:

@@ -13,6 +13,7 @@ from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import links
 from fabricc.fabric.model import Host, Switch
+from fabricc.fabric.moves import Moves
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.diff.model import Figure
 from fabricc.review.diff.view import host_view, switch_view
@@ -58,6 +59,15 @@ class Side(Protocol):
         """The whole."""
         ...
 
+    @property
+    def moves(self) -> Moves:
+        """What its devices were called before."""
+        ...
+
+    def planned(self, name: str) -> Switch | Host | None:
+        """The device as planned; None where only its files are known."""
+        ...
+
     def suspects(self, other: Side) -> frozenset[str] | None:
         """The devices that alone can differ from the other side; None when any can."""
         ...
@@ -91,6 +101,11 @@ class Nothing:
     cluster: str = ""
     kinds: Mapping[str, str] = field(default_factory=dict)
     scale: Scale = field(default_factory=Scale)
+    moves: Moves = field(default_factory=Moves)
+
+    def planned(self, name: str) -> Switch | Host | None:  # noqa: ARG002
+        """There is no device."""
+        return None
 
     def suspects(self, other: Side) -> frozenset[str] | None:  # noqa: ARG002
         """None can: there is no device."""
@@ -155,6 +170,15 @@ class SpecSide:
         shape = self.fabric.shape
         return Scale(self.fabric.counts()["gpus"], shape.nic_ports, shape.planes, shape.spines)
 
+    @property
+    def moves(self) -> Moves:
+        """What its devices were called before."""
+        return self.fabric.moves
+
+    def planned(self, name: str) -> Switch | Host | None:
+        """The device as planned."""
+        return self.device(name)
+
     def device(self, name: str) -> Switch | Host:
         """The device, everything decided."""
         place = self.places[name]
@@ -162,7 +186,7 @@ class SpecSide:
 
     def same(self, other: Side, name: str) -> bool:
         """Equal values: what is rendered and stated is a function of them."""
-        return isinstance(other, SpecSide) and self.device(name) == other.device(name)
+        return other.planned(name) == self.device(name)
 
     def suspects(self, other: Side) -> frozenset[str] | None:
         """Where the fabrics differ in overrides alone: the devices these name, and their neighbours."""

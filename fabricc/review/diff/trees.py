@@ -16,6 +16,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
+from fabricc.fabric.moves import Former, Moves
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest
 from fabricc.review.diff.figures import count_figures
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Host, Switch
     from fabricc.review.diff.sides import Side
     from fabricc.tree.manifest import Manifest
 
@@ -63,6 +65,17 @@ class TreeSide:
         """The whole."""
         shape = self.plan["shape"]
         return Scale(self.plan["counts"]["gpus"], shape["nic_ports"], shape["planes"], shape["spines"])
+
+    @property
+    def moves(self) -> Moves:
+        """What its devices were called before, as the plan tells."""
+        stated = self.plan.get("moved", {})
+        boxes = {name: Former(*box) for name, box in stated.get("replaced", {}).items()}
+        return Moves(stated.get("renamed", {}), boxes, stated.get("parties", {}), stated.get("network"))
+
+    def planned(self, name: str) -> Switch | Host | None:  # noqa: ARG002
+        """Not known."""
+        return None
 
     def suspects(self, other: Side) -> frozenset[str] | None:
         """Devices whose files or cables differ, where models and NOS of the tiers are the same."""
@@ -162,7 +175,7 @@ def _part(tree: Path, folder: Folder, own: Manifest, network: str, plan: Mapping
     side = TreeSide(
         str(tree), tree, own, plan, kinds, cables, DeviceFiles.of(tree, own), _digests(own), with_gpus
     )
-    _ = side.scale, side.figures(), plan["tiers"]
+    _ = side.scale, side.moves, side.figures(), plan["tiers"]
     return side
 
 

@@ -13,7 +13,7 @@ from fabricc.review.diff.names import fold, listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.review.diff.model import Fleet, Group, Review
+    from fabricc.review.diff.model import Box, Fleet, Group, Review
 
 NOUNS = {"tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
 _KEY_FIGURES = ("oversubscription", "headroom used", "rail bandwidth left", "worst single")
@@ -35,9 +35,12 @@ def verdict_line(review: Review) -> str:
         return f"no device changes, 0 numbers change{tail}"
     lose = "loses" if review.gpus_affected == 1 else "lose"
     moves = (review.removed, "leave"), (review.added, "join")
+    renamed, boxes = len(review.renamed), len(review.replaced)
     parts = [
         f"{review.risk.upper()} risk",
         *(f"{_fleet(fleet)} {verb}" for fleet, verb in moves if fleet.count),
+        *([f"{plural(renamed, 'device')} renamed"] if renamed else []),
+        *([f"{plural(boxes, 'device')} replaced"] if boxes else []),
         f"{review.changed:,} of {plural(review.devices, 'device')} {'changes' if review.changed == 1 else 'change'}",
         f"{review.gpus_affected:,} of {review.gpus_total:,} GPUs {lose} service while it is applied",
         renumbering(review),
@@ -107,6 +110,11 @@ def _devices(review: Review) -> str:
             kinds = {kind: len(names) for kind, names in fleet.names.items()}
             gpus = f" ({plural(fleet.gpus, 'GPU')})" if fleet.gpus else ""
             parts.append(_kinds(kinds, verb) + gpus)
+    if review.replaced:
+        boxes: dict[str, int] = {}
+        for box in review.replaced:
+            boxes[box.kind] = boxes.get(box.kind, 0) + 1
+        parts.append(_kinds(boxes, "replaced"))
     return "; ".join(parts) or "none change"
 
 
@@ -154,6 +162,7 @@ def drain_steps(review: Review) -> list[str]:
     if tors > 1 and not together:
         most = plural(review.gpus_per_step, "GPU")
         steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
+    steps += map(_swap, review.replaced)
     if not steps and review.sessions and not review.removed.count:
         steps.append("Nothing to drain if devices are applied one at a time: the other paths carry on.")
     elif not steps and review.differs and not review.removed.count:
@@ -162,6 +171,20 @@ def drain_steps(review: Review) -> list[str]:
         names = [name for names in review.removed.names.values() for name in names]
         steps.append(f"Take these out of service before they go: {fold(names, 6)}.")
     return steps
+
+
+def _swap(box: Box) -> str:
+    """What to do to exchange a box."""
+    host = box.kind == "host"
+    serial = f" (serial {box.serial})" if box.serial else ""
+    drain = "" if host else f" (`overrides: {{{box.former}: {{drain: true}}}}`)"
+    files = f"hosts/{box.name}" if host else f"switches/{box.name}"
+    other = f"{box.name}{serial}" if box.name != box.former else f"the new one{serial}"
+    then = "apply" if host else "load"
+    return (
+        f"Replace {box.former}: drain it{drain}, swap the box for {other} on the same cables and ports, "
+        f"{then} {files}, and look with `fabricc verify`."
+    )
 
 
 def _together(review: Review) -> list[str]:
@@ -241,4 +264,14 @@ def fleets(review: Review) -> list[tuple[str, Sequence[str]]]:
     for fleet, verb in ((review.added, "new"), (review.removed, "gone")):
         for kind, names in fleet.names.items():
             found.append((f"{plural(len(names), NOUNS[kind])} {verb}", names))
+    for what, pairs in (
+        ("renamed", list(review.renamed)),
+        ("replaced", [(box.former, box.name) for box in review.replaced]),
+    ):
+        if pairs:
+            found.append((f"{plural(len(pairs), 'device')} {what}", [_arrow(*pair) for pair in pairs]))
     return found
+
+
+def _arrow(old: str, new: str) -> str:
+    return old if old == new else f"{old} → {new}"

@@ -13,6 +13,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.fabric.model import TierName
 from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.inventory import Device
 from fabricc.operate.push.built_tree import RefusedError, read_source
 from fabricc.operate.push.drain import drained, patched
 from fabricc.operate.push.executor import Executor
@@ -65,7 +66,9 @@ def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path)
         assert not journal.entry(run, "a").settled
         journal.reached(run, "a", end)
         assert journal.entry(run, "a").settled
-        assert journal.known("a") == known
+        assert journal.known(Device("a", "tor", "eos", "", "")) == known
+        assert journal.known(Device("b", "tor", "eos", "", "", former="a")) == known
+        assert journal.known(Device("b", "tor", "eos", "", "")) == ""
     journal.close()
     assert path.stat().st_mode & 0o777 == 0o600
 

@@ -1,0 +1,156 @@
+"""The older side under the names of the newer one: devices that moved are compared with themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.review.diff.networks import Networks, parts_of
+from fabricc.review.diff.sides import Nothing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.moves import Former as FormerBox
+    from fabricc.fabric.moves import Moves
+    from fabricc.review.diff.sides import Scale, Side
+    from fabricc.review.diff.view import DeviceView
+
+_PEER = "/peer"
+
+
+@dataclass(frozen=True)
+class Former:
+    """A side whose devices are called as the other side calls them.
+
+    Attributes:
+        side: the side as it is.
+        former: present name -> the one that the side has, of devices that it has under another.
+        kinds: as `Side` has them.
+    """
+
+    side: Side
+    former: Mapping[str, str]
+    kinds: Mapping[str, str]
+
+    @staticmethod
+    def of(side: Side, moves: Moves, kinds: Mapping[str, str]) -> Side:
+        """The side, under the names that `moves` gives to those of its devices that have another in `kinds`."""
+        every = {**moves.renamed, **{name: box.name for name, box in moves.replaced.items()}}
+        former = {
+            new: old
+            for new, old in every.items()
+            if new in kinds and old in side.kinds and old not in kinds and new not in side.kinds
+        }
+        if not former:
+            return side
+        present = {old: new for new, old in former.items()}
+        return Former(side, former, {present.get(name, name): kind for name, kind in side.kinds.items()})
+
+    @property
+    def label(self) -> str:
+        """As the side has it."""
+        return self.side.label
+
+    @property
+    def cluster(self) -> str:
+        """As the side has it."""
+        return self.side.cluster
+
+    @property
+    def scale(self) -> Scale:
+        """As the side has it."""
+        return self.side.scale
+
+    @property
+    def moves(self) -> Moves:
+        """As the side has them."""
+        return self.side.moves
+
+    def suspects(self, other: Side) -> frozenset[str] | None:  # noqa: ARG002
+        """Any: the older side is never asked."""
+        return None
+
+    def same(self, other: Side, name: str) -> bool:  # noqa: ARG002
+        """Not known."""
+        return False
+
+    def planned(self, name: str) -> Switch | Host | None:
+        """The device as it was planned, under its former name."""
+        return self.side.planned(self._own(name))
+
+    def _own(self, name: str) -> str:
+        return self.former.get(name, name)
+
+    def view(self, name: str) -> DeviceView:
+        """The device and its neighbours under their present names."""
+        present = {old: new for new, old in self.former.items()}
+        found = self.side.view(self._own(name))
+        ports = {
+            port: replace(each, peer=present.get(each.peer, each.peer)) if each.role != "rail" else each
+            for port, each in found.ports.items()
+        }
+        facts = found.facts
+        if found.kind == "host":
+            facts = {
+                path: _renamed(str(value), present) if path.endswith(_PEER) else value
+                for path, value in facts.items()
+            }
+        others = {present.get(host, host): gpus for host, gpus in found.others.items()}
+        return replace(found, name=name, ports=ports, facts=facts, others=others)
+
+    def files(self, name: str) -> Mapping[str, str]:
+        """The files under the former name."""
+        return self.side.files(self._own(name))
+
+    def figures(self) -> Mapping[str, str]:
+        """As the side has them."""
+        return self.side.figures()
+
+    def gpus_of(self, name: str) -> Fraction:
+        """GPUs in a host; 0 for a switch."""
+        return self.side.gpus_of(self._own(name))
+
+
+def _renamed(end: str, present: Mapping[str, str]) -> str:
+    """The far end of a cable, `device port`, with the device's present name."""
+    device, space, port = end.partition(" ")
+    return f"{present.get(device, device)}{space}{port}"
+
+
+def under_present_names(base: Side, head: Side) -> Side:
+    """The older side with what moved called as the newer side says; networks that moved are compared too."""
+    ours, theirs = parts_of(head), parts_of(base)
+    networks = dict(theirs)
+    for network, side in ours.items():
+        was = side.moves.network
+        if was is not None and was in networks and network not in networks:
+            networks[network] = networks.pop(was)
+    found = {
+        network: Former.of(side, ours[network].moves, ours[network].kinds) if network in ours else side
+        for network, side in networks.items()
+    }
+    if isinstance(base, Nothing) or all(found.get(network) is side for network, side in theirs.items()):
+        return base
+    return Networks.of(found) if len(found) > 1 else found[""]
+
+
+def box_of(side: Side, name: str) -> FormerBox | None:
+    """The former name and the new serial number of a device that is another box, else None."""
+    for part in parts_of(side).values():
+        if (found := part.moves.replaced.get(name)) is not None:
+            return found
+    return None
+
+
+def former_names(side: Side) -> dict[str, str]:
+    """Present name -> former one of everything that a side shows under its present name."""
+    return {
+        name: old
+        for part in parts_of(side).values()
+        if isinstance(part, Former)
+        for name, old in part.former.items()
+    }

@@ -1,0 +1,92 @@
+"""What a reviewer is told of devices that were renamed, or that are another box at an old place."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from fabricc.compiler.driver import build
+from fabricc.review.diff import markdown, review_json, terminal
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.wording import drain_steps, verdict_line
+from tests.review.diff.conftest import compared
+
+if TYPE_CHECKING:
+    from fabricc.review.diff.model import Review
+    from tests.review.diff.conftest import Bench
+
+SCHEMA = Path(__file__).parents[3] / "schemas" / "diff.schema.json"
+LAB = "lab-smallest"
+
+
+def text(review: Review) -> str:
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(review_json.as_json(review))
+    assert str(markdown.render(review, markdown.FORGES["github"]))
+    return "\n".join(str(line) for line in terminal.parts(review))
+
+
+@pytest.mark.parametrize(
+    ("inventory", "old", "new", "devices"),
+    [
+        (LAB, "spine02a", "spine-east", 1),
+        (LAB, "su002", "hall2", 4),
+        (LAB, "su001-host01", "gpu-a", 1),
+        (LAB, "su001-tor2a", "leaf-2", 1),
+    ],
+)
+def test_a_renamed_device_is_compared_with_itself(
+    bench: Bench, inventory: str, old: str, new: str, devices: int
+) -> None:
+    review = bench.review(inventory, more=f"moved: {{{old}: {new}}}\n")
+    assert (review.added.count, review.removed.count, review.renumbering.total) == (0, 0, 0)
+    assert len(review.renamed) == devices
+    assert all(was.replace(old, new) == now for was, now in review.renamed)
+    assert review.impact <= Impact.HITLESS
+    assert review.risk == "low"
+    assert review.sessions == review.gpus_affected == 0
+    assert "renamed" in verdict_line(review)
+    assert f"{old}" in text(review)
+
+
+def test_trees_tell_it_too_and_keep_silent_once_it_is_built(bench: Bench, tmp_path: Path) -> None:
+    base, head = bench.spec(LAB, "base"), bench.spec(LAB, "head", more="moved: {spine02a: spine-east}\n")
+    for side in (base, head):
+        assert build(side, side.parent / "out", jobs=1)[0].exit_status == 0
+    trees = [side.parent / "out" / "lab-smallest" for side in (base, head)]
+    review = compared(*trees)
+    assert review.renamed == (("spine02a", "spine-east"),)
+    assert review.impact <= Impact.HITLESS
+    later = bench.folder / "later"
+    shutil.copytree(head.parent, later)
+    spec = later / "cluster.yaml"
+    spec.write_text(spec.read_text().replace("moved: {spine02a: spine-east}\n", ""))
+    assert not compared(head, spec).differs
+
+
+def test_a_replaced_host_is_drained_swapped_and_brought_up(bench: Bench) -> None:
+    review = bench.review(LAB, more="replaced: {su001-host02: {by: su001-host02b, serial: SN7}}\n")
+    (box,) = review.replaced
+    assert (box.former, box.name, box.kind, box.serial) == ("su001-host02", "su001-host02b", "host", "SN7")
+    assert review.renumbering.total == review.added.count == review.removed.count == 0
+    assert review.risk == "high"
+    assert review.drain_hosts == ("su001-host02b",)
+    (step,) = [step for step in drain_steps(review) if step.startswith("Replace")]
+    assert "serial SN7" in step
+    assert "hosts/su001-host02b" in step
+    assert "1 device replaced" in verdict_line(review)
+    assert "su001-host02 → su001-host02b" in text(review)
+
+
+def test_a_box_of_the_same_name_is_another_by_its_serial_number(bench: Bench) -> None:
+    base = bench.spec(LAB, "base")
+    head = bench.spec(LAB, "head", more="replaced: {spine01a: {serial: SN8}}\n")
+    review = compared(base, head)
+    assert [(box.former, box.name) for box in review.replaced] == [("spine01a", "spine01a")]
+    assert review.groups == ()
+    again = bench.spec(LAB, "again", more="replaced: {spine01a: {serial: SN8}}\n")
+    assert not compared(head, again).differs
