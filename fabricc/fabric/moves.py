@@ -36,8 +36,7 @@ class Moves:
     network: str | None = None
     settled: frozenset[str] = frozenset()
 
-    def former(self, name: str) -> str:
-        """The name that a device, or what stood in its place, had."""
-        if (before := self.replaced.get(name)) is not None:
-            return before.name
-        return self.renamed.get(name, name)
+    def present(self, name: str) -> str:
+        """The device that a former name stands for now, "" where it is none."""
+        boxes = ((new, box.name) for new, box in self.replaced.items())
+        return next((new for new, old in (*self.renamed.items(), *boxes) if old == name), "")

@@ -63,7 +63,7 @@ def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanat
     if named is not None:
         owner = dict(named.details)
         device, port = owner.get("device", ""), owner.get("port", "")
-    at = plan.fabric.find(device)
+    at = plan.fabric.find(device) or plan.fabric.find(plan.fabric.moves.present(device))
     if at is None and not words and (party := party_of(plan.fabric, name)) is not None:
         return explain_party(plan, party)
     if at is None:
@@ -93,7 +93,8 @@ def holds(fabric: Fabric, name: str) -> bool:
     at = fabric.find(device)
     if fabric.network and isinstance(at, HostId) and (port or device in fabric.guests):
         return re.fullmatch(rf"{fabric.network}\d+[a-z]?", port) is not None
-    return at is not None or party_of(fabric, name) is not None
+    known = at is not None or bool(fabric.moves.present(device))
+    return known or party_of(fabric, name) is not None
 
 
 def _blocks(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:

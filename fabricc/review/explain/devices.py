@@ -13,7 +13,7 @@ from fabricc.fabric.paths import matching
 from fabricc.front.spec.document import dotted
 from fabricc.review.explain.counts import spines, uplinks
 from fabricc.review.explain.given import given_origins
-from fabricc.review.explain.model import Explanation, Statement, SubjectError
+from fabricc.review.explain.model import Explanation, Source, Statement, SubjectError
 from fabricc.review.explain.places import TIERS, identity_origins, switch_text
 
 if TYPE_CHECKING:
@@ -69,10 +69,9 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
         yield "coordinates", switch_text(subject.at) + plane
         for given in given_origins(plan, subject.at, "name"):
             line = f", line {given.position.line}" if given.position else ""
-            yield (
-                "given name",
-                f"{given.key.split()[0]}{line}; computed: {computed_name(plan.fabric, subject.at)}",
-            )
+            source = "the lock" if given.source is Source.LOCK else given.key.split()[0]
+            yield "given name", f"{source}{line}; computed: {computed_name(plan.fabric, subject.at)}"
+    yield from _past(subject)
     yield "model", f"{switch.model.title}{_place(subject, '@model')}"
     yield "runs", f"{switch.nos} {switch.release}".strip() + _place(subject, "@nos")
     ways = {Direction.HOST: "to hosts", Direction.DOWN: "down", Direction.UP: "up"}
@@ -85,6 +84,15 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
         origin = plan.spec_origin(f"overrides.{switch.name}.drain")
         where = origin.position if origin else None
         yield "drained", f"{where.file}:{where.line}:{where.column}" if where else "true"
+
+
+def _past(subject: Subject) -> Iterator[tuple[str, str]]:
+    """What the device was called before, or took the place of, by the spec."""
+    moves, name = subject.plan.fabric.moves, subject.device.name
+    if (box := moves.replaced.get(name)) is not None:
+        yield "in the place of", f"{box.name}{f', serial number {box.serial}' if box.serial else ''}"
+    elif name in moves.renamed:
+        yield "formerly", moves.renamed[name]
 
 
 def _place(subject: Subject, name: str) -> str:
@@ -102,6 +110,7 @@ def _host(subject: Subject, host: Host) -> Explanation:
         ("model", f"{host.model.title}{_place(subject, '@host_model')}"),
         *([("rack", host.rack)] if host.rack else []),
         *([("NVLink domain", host.domain)] if host.domain else []),
+        *_past(subject),
         ("NIC", host.nic.title),
         ("runs", host.os + _place(subject, "@os")),
     ]

@@ -30,11 +30,12 @@ _USES = {
 
 
 def given_origins(plan: PlanSources, at: SwitchId, kind: str) -> tuple[Origin, ...]:
-    """The cell of the table that gives a switch something; none where it is computed."""
+    """The cell of the table, or the line of the lock, that gives a switch something; none where it is computed."""
     name = computed_name(plan.fabric, at)
     row = next((each for each in plan.spec.given_devices if each.device == name), None)
     if row is None or getattr(row, kind) is None:
-        return ()
+        own = plan.fabric.name(at)
+        return (plan.lock_origin(f"name {name}", own),) if kind == "name" and own != name else ()
     position = row.positions[kind]
     return (Origin(Source.SPEC, f"{TABLES}devices {name} {kind}", "", position, plan.snippet(position)),)
 
