@@ -262,7 +262,7 @@ def _switch_sides(
     """(device, port) -> side, of every port of a switch; the switches are put down."""
     forms: dict[str, dict[int, str]] = {}
     for switch_id in fabric.switch_ids():
-        model, role, name = fabric.tiers[switch_id.tier].model, switch_id.tier.value, fabric.name(switch_id)
+        model, role, name = fabric.model(switch_id), switch_id.tier.value, fabric.name(switch_id)
         devices[name] = Item("switch", role, model.title, model.vendor, power=model.power or Power())
         if model.name not in forms:
             forms[model.name] = _forms(model)

@@ -46,7 +46,7 @@ class Racks(NamedTuple):
 
 def titles(fabric: Fabric) -> dict[str, str]:
     """What every device is: name -> title of its model."""
-    found = {fabric.name(at): fabric.tiers[at.tier].model.title for at in fabric.switch_ids()}
+    found = {fabric.name(at): fabric.model(at).title for at in fabric.switch_ids()}
     if switches := fabric.out_of_band.switches:
         found |= dict.fromkeys(switches.numbers, switches.bank.model.title)
         if switches.aggregation is not None:

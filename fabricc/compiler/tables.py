@@ -257,6 +257,11 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
         "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],
         "cluster": fabric.cluster,
         "counts": fabric.counts(),
+        **(
+            {"models": {fabric.name(at): box.model.name for at, box in fabric.boxes.items()}}
+            if fabric.boxes
+            else {}
+        ),
         **({"moved": moved} if moved else {}),
         "pools": {name: str(pool) for name, pool in fabric.addresses.pools().items()},
         **({"own_hosts": own} if fabric.network and (own := fabric.own_hosts()) else {}),

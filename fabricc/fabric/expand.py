@@ -50,7 +50,7 @@ def switch(fabric: Fabric, at: SwitchId) -> Switch:
         plane=at.plane,
         pod=at.pod if fabric.shape.cores and at.tier is not TierName.CORE else None,
         unit=at.unit if at.tier is TierName.TOR else None,
-        model=tier.model,
+        model=fabric.model(at),
         nos=nos,
         release=change.release if change and change.release is not None else tier.release,
         loopback4=_loopback(fabric, at, addresses.loopbacks4) if addresses.hosts4 else None,
@@ -360,7 +360,7 @@ def announcements(fabric: Fabric, at: SwitchId) -> Iterator[str]:
 def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     """One host, everything decided."""
     shape, addresses, unit = fabric.shape, fabric.addresses, fabric.units[coordinate]
-    model, layout = fabric.host_models[unit.group], fabric.tor_layouts[unit.group]
+    model = fabric.host_models[unit.group]
     attached, outward, evpn = fabric.attachments[unit.group], fabric.external.prefixes, fabric.evpn
     segment = evpn.segment(unit.group) if evpn else None
     prefix, first_table = model.nic.rdma_prefix, 100 + 1000 * fabric.number
@@ -371,11 +371,12 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         for nic_port in range(attached.nic_ports):
             tor = links.tor_id(fabric, unit.home, group, nic_port)
             (link,) = links.host_links(fabric, tor, unit, (slot,), (rail,))
+            slots = links.layout(fabric, tor).slots
             far, (nic, on_nic) = links.far_end(fabric, tor), attached.nic(rail, nic_port)
             ports.append(
                 HostPort(
                     link.peer_port, rail, nic_port, f"{prefix}_{link.peer_port.replace('rail', 'r')}",
-                    model.pci[nic] if model.pci else "", layout.slots[link.slot].speed_gbps, fabric.host_mtu,
+                    model.pci[nic] if model.pci else "", slots[link.slot].speed_gbps, fabric.host_mtu,
                     link.cable_m, link.medium, Peer(far.name, far.ports[link.slot]),
                     *_ends(link.remote4, segment.subnet4 if segment else None, link.local4),
                     *_ends(link.remote6, segment.subnet6 if segment else None, link.local6),

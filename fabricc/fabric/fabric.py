@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import AsnBlock, Pool
     from fabricc.fabric.evpn import Evpn
+    from fabricc.fabric.given import Box
     from fabricc.fabric.links import FarEnd
     from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.model import Host, Overlay, Services, Switch
@@ -154,6 +155,7 @@ class Fabric:
         evpn: the segments of its hosts; None where each link to a host is routed.
         given: names, ASNs and addresses from outside, in the place of computed ones.
         out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
+        boxes: switches of another model than their tier's.
         moves: what devices were called before, and which are another box; no part of the value.
         far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
     """
@@ -193,6 +195,7 @@ class Fabric:
     evpn: Evpn | None = None
     given: Identities = field(default_factory=Identities)
     out_of_band: OutOfBand = field(default_factory=OutOfBand)
+    boxes: Mapping[SwitchId, Box] = field(default_factory=dict)
     moves: Moves = field(default_factory=Moves, compare=False)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -265,6 +268,11 @@ class Fabric:
     def host(self, host: HostId) -> Host:
         """One host, in time proportional to its rails."""
         return expand.host(self, host.unit, host.slot)
+
+    def model(self, at: SwitchId) -> SwitchModel:
+        """The model of a switch: its tier's, or its own."""
+        box = self.boxes.get(at) if self.boxes else None
+        return self.tiers[at.tier].model if box is None else box.model
 
     def find(self, name: str) -> DeviceId | None:
         """The switch or host of that name, or None."""

@@ -10,7 +10,8 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.fabric.shape import SwitchId
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.shape import PortLayout, SwitchId
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,19 @@ class Given:
     management: int | None = None
     hosts4: int | None = None
     hosts6: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A switch of another model than its tier's: the n-th link of the tier's layout is the n-th of its own.
+
+    Attributes:
+        key: of its layout, see `links.layout_key`; no other switch has it.
+    """
+
+    model: SwitchModel
+    layout: PortLayout
+    key: str
 
 
 class Ends(NamedTuple):

@@ -114,6 +114,8 @@ def loopback_offset(fabric: Fabric, at: SwitchId, pool: Pool) -> int:
 
 def layout(fabric: Fabric, at: SwitchId) -> PortLayout:
     """The port layout of a switch."""
+    if fabric.boxes and (box := fabric.boxes.get(at)) is not None:
+        return box.layout
     if at.tier is TOR:
         return fabric.tor_layouts[fabric.units[at.unit].group]
     if at.tier is SPINE or fabric.core_layout is None:
@@ -131,7 +133,9 @@ def port_names(fabric: Fabric, at: SwitchId) -> tuple[str, ...]:
 
 
 def layout_key(fabric: Fabric, at: SwitchId) -> str:
-    """What tells layouts apart: `tor` and the host group's index, `spine` or `core`."""
+    """What tells layouts apart: `tor` and the host group's index, `spine` or `core`, or what a switch has alone."""
+    if fabric.boxes and (box := fabric.boxes.get(at)) is not None:
+        return box.key
     return f"tor{fabric.units[at.unit].group}" if at.tier is TOR else at.tier.value
 
 
@@ -176,7 +180,7 @@ def host_links(
     """The links of a ToR to some NICs, which it serves, of the hosts in some slots of a unit."""
     addresses, strides = fabric.addresses, fabric.strides
     attached, names = fabric.attachments[unit.group], unit.hosts
-    down, per_tor, first = fabric.tor_layouts[unit.group].down, attached.rails_per_tor, attached.first_port
+    down, per_tor, first = layout(fabric, tor).down, attached.rails_per_tor, attached.first_port
     block4, block6 = host_blocks(fabric, tor, unit.coordinate)
     hosts4, hosts6, given = addresses.hosts4, addresses.hosts6, fabric.given.hosts.get(tor)
     segment = fabric.evpn.segment(unit.group) if fabric.evpn else None
@@ -231,6 +235,8 @@ def uplinks(fabric: Fabric, tor: SwitchId) -> Iterator[End]:
     cables, number_ = range(fabric.tor_links[fabric.units[tor.unit].group]), number(fabric, tor)
     for spine in range(shape.spines):
         peer = _spine_id(tor.plane, tor.pod, spine)
+        if fabric.boxes:
+            down = layout(fabric, peer).down
         for cable in cables:
             uplink = spine * parallel + cable
             offset = adr.tor_link_offset(strides, number_, uplink)
@@ -247,7 +253,7 @@ def _spine_port(fabric: Fabric, tor: SwitchId) -> int:
 
 def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
     shape, strides = fabric.shape, fabric.strides
-    down, parallel = fabric.spine_layout.down, shape.links_per_spine
+    down, parallel = layout(fabric, spine).down, shape.links_per_spine
     first = spine.pod * shape.units_per_pod
     for unit in range(first, first + shape.units_per_pod):
         if unit not in fabric.units:
@@ -273,10 +279,11 @@ def _tors_of_plane(fabric: Fabric, unit: int, plane: int) -> Iterator[SwitchId]:
 
 
 def _spine_up(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
+    up = layout(fabric, spine).up
     for uplink in range(fabric.shape.spine_uplinks):
         core, slot = _core_end(fabric, spine, uplink)
         offset = _core_link_offset(fabric, spine, uplink)
-        yield End(fabric.spine_layout.up[uplink], core, slot, offset)
+        yield End(up[uplink], core, slot, offset)
 
 
 def _core_end(fabric: Fabric, spine: SwitchId, uplink: int) -> tuple[SwitchId, int]:
@@ -303,11 +310,12 @@ def _core_down(fabric: Fabric, core: SwitchId) -> Iterator[End]:
     indices = range(group * shape.spines_per_core_group, (group + 1) * shape.spines_per_core_group)
     for pod, by_rail, index in product(range(shape.pods), range(shape.rail_planes), indices):
         spine = _spine_id(by_rail * shape.port_planes + core.plane, pod, index)
+        up = layout(fabric, spine).up
         for parallel in range(shape.links_per_core):
             uplink = in_group * shape.links_per_core + parallel
             _, slot = _core_end(fabric, spine, uplink)
             offset = _core_link_offset(fabric, spine, uplink)
-            yield End(slot, spine, fabric.spine_layout.up[uplink], offset)
+            yield End(slot, spine, up[uplink], offset)
 
 
 def _spine_id(plane: int, pod: int, index: int) -> SwitchId:

@@ -262,6 +262,11 @@ TITLES: dict[str, str] = {
     "FAB3407": "A retired name that has no place to give back",
     "FAB3408": "Neither a host nor a switch, replaced",
     "FAB3409": "A new name that another device has",
+    "FAB3410": "A single switch with too few ports",
+    "FAB3411": "A single switch that does not speak as its neighbours do",
+    "FAB3412": "A single switch that holds fewer paths",
+    "FAB3413": "A single ToR with hosts beside its own",
+    "FAB3414": "A device of a subnet with a model or name of its own",
     "FAB3900": "The lock would change",
     # Lossless arithmetic.
     "FAB4001": "Too many lossless classes",

@@ -8,34 +8,48 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
 from fabricc.fabric.fabric import DeviceChange
+from fabricc.front.planning.boxes import box_of
 from fabricc.front.planning.models import nos_release
+from fabricc.front.spec.model import NosChoice
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.given import Box
     from fabricc.fabric.shape import SwitchId
-    from fabricc.front.planning.models import Naming
+    from fabricc.front.planning.models import Models, Naming
     from fabricc.front.spec.model import ClusterSpec
 
 
-def changes(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic]) -> Fabric:
+def changes(
+    spec: ClusterSpec, fabric: Fabric, models: Models, naming: Naming, findings: list[Diagnostic]
+) -> Fabric:
     """The fabric with the spec's overrides; what they name and does not exist is a finding."""
     if not spec.overrides:
         return fabric
     switches = {fabric.name(at): at for at in fabric.switch_ids() if fabric.name(at) in spec.overrides}
     found: dict[str, DeviceChange] = {}
+    boxes: dict[SwitchId, Box] = {}
     for name, override in spec.overrides.items():
         at = switches.get(name)
         if at is None:
             findings.append(_unknown_device(spec, fabric, name))
             continue
         tier = fabric.tiers[at.tier]
-        release = None
-        if override.nos:
-            path = ("overrides", name, "nos")
-            release = nos_release(spec, naming, override.nos, tier.model, findings, *path)
+        release, model = None, models.boxes.get(name, tier.model)
+        if override.nos or model is not tier.model:
+            path = ("overrides", name, "nos" if override.nos else "model")
+            own = override.nos or NosChoice(tier.nos, tier.release)
+            release = nos_release(spec, naming, own, model, findings, *path)
             if release is None:
                 continue
+        if model is not tier.model:
+            box = box_of(spec, fabric, at, model, findings)
+            if box is None:
+                continue
+            boxes[at] = box
         found[name] = DeviceChange(
             nos=override.nos.name if override.nos else None,
             release=release,
@@ -47,9 +61,26 @@ def changes(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Di
             },
         )
     changed = replace(fabric, changes=found)
+    if boxes:
+        names = _port_names(changed, boxes, naming)
+        changed = replace(changed, boxes=boxes, port_names={**fabric.port_names, **names})
     for name in found:
         findings.extend(_unknown_ports(spec, changed, name, switches[name]))
     return changed
+
+
+def _port_names(
+    fabric: Fabric, boxes: Mapping[SwitchId, Box], naming: Naming
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Names of the slots of single boxes, as the NOS of each has them."""
+    found = {}
+    for at, box in boxes.items():
+        nos = fabric.changes[fabric.name(at)].nos or fabric.tiers[at.tier].nos
+        slots = box.layout.slots
+        found[nos, box.key] = tuple(
+            naming.port_name(nos, box.model, slot.cage, slot.child, slot.children) for slot in slots
+        )
+    return found
 
 
 def _unknown_device(spec: ClusterSpec, fabric: Fabric, name: str) -> Diagnostic:

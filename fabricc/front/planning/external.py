@@ -140,12 +140,12 @@ def _chosen(
     choices = _choices(fabric, at, link.speed_gbps, naming, splits)
     if link.port in choices:
         return choices[link.port]
-    tier = fabric.tiers[at.tier]
+    model = fabric.model(at)
     names = links.port_names(fabric, at)
     used = {names[each.slot]: each.peer for each in links.links(fabric, at)}
-    if not any(breakout(group, link.speed_gbps) for _, group in cages(tier.model)):
-        message = f"{tier.model.title} has no port of {link.speed_gbps}G"
-        speeds = sorted({b.speed_gbps for _, group in cages(tier.model) for b in group.breakouts})
+    if not any(breakout(group, link.speed_gbps) for _, group in cages(model)):
+        message = f"{model.title} has no port of {link.speed_gbps}G"
+        speeds = sorted({b.speed_gbps for _, group in cages(model) for b in group.breakouts})
         help_ = f"It has ports of {', '.join(f'{speed}G' for speed in speeds)}."
         findings.append(spec.error("FAB3082", message, *path, "speed_gbps", help=help_))
         return None
@@ -218,7 +218,7 @@ def _choices(
         if slot.cage in busy and index not in kept and slot.speed_gbps == speed_gbps:
             found[names[index]] = _Choice(slot, None)
     nos = _nos(fabric, at)
-    model = fabric.tiers[at.tier].model
+    model = fabric.model(at)
     for cage, group in cages(model):
         use = breakout(group, speed_gbps)
         if use is None or cage in busy or cage in splits:
@@ -229,7 +229,7 @@ def _choices(
         split = Split(slots, _names(naming, nos, model, slots))
         found |= {name: _Choice(slot, split) for name, slot in zip(split.names, slots, strict=True)}
     order = {slot.cage: place for place, slot in enumerate(layout.slots)}
-    return dict(sorted(found.items(), key=lambda each: order[each[1].slot.cage]))
+    return dict(sorted(found.items(), key=lambda each: order.get(each[1].slot.cage, len(order))))
 
 
 def _names(naming: Naming, nos: str, model: SwitchModel, slots: tuple[Slot, ...]) -> tuple[str, ...]:

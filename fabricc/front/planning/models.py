@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -12,6 +12,8 @@ from fabricc.fabric.fabric import TierPlan
 from fabricc.fabric.model import TierName
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, HostModel, SwitchModel
     from fabricc.front.spec.model import ClusterSpec, Network, NosChoice, Tier
@@ -27,12 +29,13 @@ class UnfitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Catalog entries of a spec: hosts per group, and the switch of each tier."""
+    """Catalog entries of a spec: hosts per group, the switch of each tier, and those of single switches by name."""
 
     hosts: tuple[HostModel, ...]
     tor: SwitchModel
     spine: SwitchModel | None
     core: SwitchModel | None
+    boxes: Mapping[str, SwitchModel] = field(default_factory=dict)
 
     @property
     def switches(self) -> dict[TierName, SwitchModel]:
@@ -85,11 +88,16 @@ def models_of(spec: ClusterSpec, catalog: Catalog) -> Models:
         for i in range(len(spec.gpus.groups))
     ]
     switches = {
-        name: _switch_model(spec, catalog, name, tier)
+        name: _known_switch(spec, catalog, tier.model, name)
         for name, tier in (("tors", spec.tors), ("spines", spec.spines), ("cores", spec.cores))
         if tier is not None
     }
-    return Models(tuple(hosts), switches["tors"], switches.get("spines"), switches.get("cores"))
+    boxes = {
+        name: _known_switch(spec, catalog, override.model, "overrides", name)
+        for name, override in spec.overrides.items()
+        if override.model is not None
+    }
+    return Models(tuple(hosts), switches["tors"], switches.get("spines"), switches.get("cores"), boxes)
 
 
 def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
@@ -149,13 +157,11 @@ def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int)
     return replace(model, nic=nic)
 
 
-def _switch_model(spec: ClusterSpec, catalog: Catalog, name: str, tier: Tier) -> SwitchModel:
-    if (model := catalog.switches.get(tier.model)) is None:
-        help_ = suggestion(tier.model, tuple(catalog.switches))
+def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) -> SwitchModel:
+    if (model := catalog.switches.get(name)) is None:
+        help_ = suggestion(name, tuple(catalog.switches))
         raise UnfitError(
-            spec.error(
-                "FAB3013", f"the catalog has no switch model {tier.model!r}", name, "model", help=help_
-            )
+            spec.error("FAB3013", f"the catalog has no switch model {name!r}", *path, "model", help=help_)
         )
     return model
 

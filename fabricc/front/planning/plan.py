@@ -333,7 +333,7 @@ def _assemble(
     findings.extend(spine_findings(spec, fabric))
     findings.extend(ratio_findings(spec, fabric))
     findings.extend(resilience_findings(spec, fabric))
-    changed = given_links(spec, changes(spec, fabric, naming, findings), findings)
+    changed = given_links(spec, changes(spec, fabric, models, naming, findings), findings)
     routed = external(spec, changed, naming, findings, planner)
     return quality(spec, with_segments(spec, routed, findings), findings), names
 

@@ -71,13 +71,14 @@ def quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fa
         found.update(dict.fromkeys(wrong))
         return policy, names
 
-    models = {plan.model.name: plan.model for plan in fabric.tiers.values()}
+    every = (*(plan.model for plan in fabric.tiers.values()), *(box.model for box in fabric.boxes.values()))
+    models = {model.name: model for model in every}
     wish = spec.congestion.trimming
     cut = trimming(classes, wish.class_name, wish.size_bytes) if wish else None
     for model in models.values():
         found.update(dict.fromkeys(trimming_findings(cut, model)))
-    for owner, key, tier, kinds in _switches(spec, fabric):
-        policy, names = policy_of(fabric.tiers[tier].model.name, frozenset(kinds.items()))
+    for owner, key, model, kinds in _switches(spec, fabric):
+        policy, names = policy_of(model.name, frozenset(kinds.items()))
         by_name = {profile.name: profile for profile in policy.profiles}
         for kind, name in names.items():
             profiles.setdefault((key, *kind), by_name[name])
@@ -90,8 +91,8 @@ def worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
     """The worksheet of every lossless profile of a planned fabric, by kind of switch, or switch, and profile."""
     rtt_ns, marking = _round_trip_ns(spec, fabric), _marking(spec)
     sheets = []
-    for owner, _, tier, kinds in _switches(spec, fabric):
-        policy, model = fabric.qos[owner], fabric.tiers[tier].model
+    for owner, _, model, kinds in _switches(spec, fabric):
+        policy = fabric.qos[owner]
         rows = worksheet(
             policy,
             model,
@@ -190,19 +191,24 @@ def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierNam
     return found
 
 
-def _switches(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str, TierName, LinkKinds]]:
-    """(owner of a policy, layout key, tier, links): every kind of switch, then the switches that overrides change."""
-    full = _full_switches(spec, fabric)
-    for key, (tier, kinds) in full.items():
-        yield key, key, tier, kinds
+def _switches(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str, SwitchModel, LinkKinds]]:
+    """(owner of a policy, layout key, model, links): every kind of switch, then the switches that overrides change."""
+    full = {
+        key: (fabric.tiers[tier].model, kinds) for key, (tier, kinds) in _full_switches(spec, fabric).items()
+    }
+    whole = replace(fabric, boxes={})
+    full |= {box.key: (box.model, full[links.layout_key(whole, at)][1]) for at, box in fabric.boxes.items()}
+    for key, (model, kinds) in full.items():
+        yield key, key, model, kinds
     if not fabric.changes and not fabric.external.exits:
         return
     switches = {fabric.name(at): at for at in fabric.switch_ids()}
     for name, difference in _changed_links(fabric, switches).items():
         key = links.layout_key(fabric, switches[name])
-        kinds = Counter(full[key][1])
+        model, usual = full[key]
+        kinds = Counter(usual)
         kinds.update(difference)
-        yield name, key, switches[name].tier, +kinds
+        yield name, key, model, +kinds
 
 
 def _changed_links(fabric: Fabric, switches: Mapping[str, SwitchId]) -> dict[str, LinkKinds]:

@@ -414,5 +414,9 @@ def _override(raw: Mapping[str, Any]) -> Override:
         for port, values in sorted(raw["ports"].items())
     }
     return Override(
-        NosChoice.of(raw["nos"]) if "nos" in raw else None, raw["drain"], raw.get("cable_m"), ports
+        NosChoice.of(raw["nos"]) if "nos" in raw else None,
+        raw["drain"],
+        raw.get("cable_m"),
+        ports,
+        raw.get("model"),
     )

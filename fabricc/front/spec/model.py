@@ -299,6 +299,7 @@ class Override:
     """What one device does differently; None or False means as planned.
 
     Attributes:
+        model: catalog name of another model than its tier's.
         nos: another NOS or release than its tier's.
         drain: announce everything with the graceful-shutdown community (RFC 8326).
         cable_m: length of every cable of this device that no port override names.
@@ -309,6 +310,7 @@ class Override:
     drain: bool = False
     cable_m: int | None = None
     ports: Mapping[str, PortOverride] = field(default_factory=dict)
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from fabricc.catalog.model import SwitchModel
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import PortLayout
@@ -157,7 +158,7 @@ def _renamed(fabric: Fabric) -> External:
     external, exits, splits = fabric.external, dict[str, dict[str, Exit]](), dict[str, dict[int, Split]]()
     frr, new = back_ends.load(FRR).port_name, _frr_names(fabric)
     for at in fabric.switch_ids() if external.exits else ():
-        switch, model = fabric.name(at), fabric.tiers[at.tier].model
+        switch, model = fabric.name(at), fabric.model(at)
         if not external.at(switch):
             continue
         names = dict(zip(links.port_names(fabric, at), new[FRR, links.layout_key(fabric, at)], strict=True))
@@ -172,22 +173,21 @@ def _renamed(fabric: Fabric) -> External:
     return replace(external, exits=exits, splits=splits)
 
 
-def _layouts(fabric: Fabric) -> Mapping[str, tuple[TierName, PortLayout]]:
-    layouts = {f"tor{at}": (TierName.TOR, layout) for at, layout in enumerate(fabric.tor_layouts)}
+def _layouts(fabric: Fabric) -> Mapping[str, tuple[SwitchModel, PortLayout]]:
+    models = {tier: plan.model for tier, plan in fabric.tiers.items()}
+    layouts = {f"tor{at}": (models[TierName.TOR], layout) for at, layout in enumerate(fabric.tor_layouts)}
     if fabric.shape.spines:
-        layouts["spine"] = (TierName.SPINE, fabric.spine_layout)
+        layouts["spine"] = (models[TierName.SPINE], fabric.spine_layout)
     if fabric.core_layout:
-        layouts["core"] = (TierName.CORE, fabric.core_layout)
-    return layouts
+        layouts["core"] = (models[TierName.CORE], fabric.core_layout)
+    return layouts | {box.key: (box.model, box.layout) for box in fabric.boxes.values()}
 
 
 def _frr_names(fabric: Fabric) -> dict[tuple[str, str], tuple[str, ...]]:
     name = back_ends.load(FRR).port_name
     return {
-        (FRR, key): tuple(
-            name(fabric.tiers[tier].model, slot.cage, slot.child, slot.children) for slot in layout.slots
-        )
-        for key, (tier, layout) in _layouts(fabric).items()
+        (FRR, key): tuple(name(model, slot.cage, slot.child, slot.children) for slot in layout.slots)
+        for key, (model, layout) in _layouts(fabric).items()
     }
 
 

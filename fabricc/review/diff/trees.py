@@ -77,6 +77,12 @@ class TreeSide:
         """Not known."""
         return None
 
+    @property
+    def _models(self) -> Mapping[str, str]:
+        """Models of the switches that have another than their tier."""
+        found: Mapping[str, str] = self.plan.get("models", {})
+        return found
+
     def suspects(self, other: Side) -> frozenset[str] | None:
         """Devices whose files or cables differ, where models and NOS of the tiers are the same."""
         if not isinstance(other, TreeSide) or self.plan["tiers"] != other.plan["tiers"]:
@@ -86,6 +92,7 @@ class TreeSide:
             for name in self.kinds
             if self.digests.get(name) != other.digests.get(name)
             or self.cables.get(name) != other.cables.get(name)
+            or self._models.get(name) != other._models.get(name)
         )
 
     def same(self, other: Side, name: str) -> bool:  # noqa: ARG002
@@ -105,7 +112,7 @@ class TreeSide:
             tier = self.plan["tiers"][kind]
             nos, reading = _read(tier["nos"], files)
             platform = f"{nos} {tier['release']}".strip() if nos == tier["nos"] else nos
-            facts, model = dict(reading.facts), tier["model"]
+            facts, model = dict(reading.facts), self._models.get(name, tier["model"])
             facts.update(identity_facts(model, platform))
             ports = numbered_ports([cable[:4] for cable in cables])
         for port, _, _, _, length, medium in cables:

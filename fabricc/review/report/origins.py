@@ -87,6 +87,8 @@ def assumptions(spec: ClusterSpec, folder: str) -> Section:
 def _differences(spec: ClusterSpec, name: str) -> Iterator[str]:
     """What a device does differently, in words."""
     change = spec.overrides[name]
+    if change.model:
+        yield f"is a {change.model}"
     if change.nos:
         yield f"runs {change.nos.name} {change.nos.release or ''}".strip()
     if change.drain:

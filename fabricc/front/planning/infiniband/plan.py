@@ -27,6 +27,7 @@ from fabricc.front.planning.infiniband.refusals import (
     ipoib_too_small,
     partition_interfaces,
     placeholders,
+    refuse_single,
 )
 from fabricc.front.planning.models import UnfitError, models_of
 from fabricc.front.planning.pods import check_pods, numbered
@@ -136,6 +137,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
     try:
         models = models_of(spec, catalog)
         check_hardware(spec, models, NOS)
+        refuse_single(spec, models)
         attached = attachments(spec, models)
         capacity = capacity_units(spec, models.hosts, attached)
         width = digits(spec, attached, capacity, lock.strides)
@@ -149,7 +151,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
         findings.extend(spread_findings(spec, sizing, uplinks))
         findings.extend(rack_findings(spec, found.units))
         wiring = _wiring(spec, found, models, sizing, uplinks, units, findings)
-        wiring = changes(spec, wiring, PanelNames(), findings)
+        wiring = changes(spec, wiring, models, PanelNames(), findings)
         lids = _lids(spec, sizing, present, units, lock.strides)
         findings += check_lids(spec, models, sizing.shape, lids, units, NOS)
         findings += check_classes(spec, section, models, NOS)

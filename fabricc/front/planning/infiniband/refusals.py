@@ -8,6 +8,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.catalog.rates import generations
 from fabricc.fabric.infiniband.identity import MOST_LIDS
 from fabricc.front.planning.models import UnfitError
+from fabricc.front.spec.moves import kinds_of, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,3 +134,34 @@ def placeholders(spec: ClusterSpec, missing: int, total: int) -> Iterator[Diagno
         )
         at = spec.position("infiniband", "guids") if spec.infiniband else None
         yield Diagnostic("FAB5814", Severity.WARNING, message, at, help_)
+
+
+def refuse_single(spec: ClusterSpec, models: Models) -> None:
+    """Refuse what single devices of a subnet cannot have: a model or a name of their own.
+
+    Raises:
+        UnfitError: FAB3414.
+    """
+    help_ = "Racks, hosts and groups that `gpus` lists may move, be replaced and retire."
+    wrong = [
+        spec.error(
+            "FAB3414",
+            f"{name} is to be of another model than its tier",
+            "overrides",
+            name,
+            "model",
+            help=help_,
+        )
+        for name in models.boxes
+    ]
+    wrong += [
+        spec.error(
+            "FAB3414",
+            f"'{old}' is no rack, host or group that the spec lists",
+            *path_of(spec, old),
+            help=help_,
+        )
+        for old in kinds_of(spec).devices
+    ]
+    if wrong:
+        raise UnfitError(*wrong)
