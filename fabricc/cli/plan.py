@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import subprocess
+from collections import Counter
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -289,10 +290,16 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     counts, shape = fabric.counts(), fabric.shape
     hosts, planes = counted_hosts(counts), plural(shape.planes, "plane")
     gpus = f"{counts['gpus']:,} GPUs in {hosts}, {planes}"
-    tiers = [
-        (tier.value, counts[f"{tier.value}s"], plan.model.title, f"{plan.nos} {plan.release}".strip())
-        for tier, plan in fabric.tiers.items()
-    ]
+    tiers = []
+    for tier, plan in fabric.tiers.items():
+        single = Counter(
+            (switch.model.title, f"{switch.nos} {switch.release}".strip())
+            for switch in map(fabric.switch, fabric.boxes)
+            if switch.tier is tier
+        )
+        usual = counts[f"{tier.value}s"] - single.total()
+        tiers.append((tier.value, usual, plan.model.title, f"{plan.nos} {plan.release}".strip()))
+        tiers += [(tier.value, number, *what) for what, number in single.items()]
     yield f"{fabric.cluster}: {gpus}", ("tier", "switches", "model", "runs"), tiers
     ports = []
     for switch in samples:

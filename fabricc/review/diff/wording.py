@@ -138,7 +138,8 @@ def drain_steps(review: Review) -> list[str]:
     """What to take out of service first, and in which order to apply."""
     steps: list[str] = []
     if review.drain_hosts:
-        hosts = fold(review.drain_hosts, 6)
+        former = {box.name: box.former for box in review.replaced}
+        hosts = fold([former.get(name, name) for name in review.drain_hosts], 6)
         text = f"Drain jobs from {plural(len(review.drain_hosts), 'host')} first: {hosts}."
         if review.planes_kept and _one_side(review.groups):
             text += f" Each rail keeps {review.planes_kept} of its {review.planes_kept + 1} ports."

@@ -209,7 +209,10 @@ def _group_key(subject: Subject, key: str) -> tuple[str, ...]:
 
 
 def _model(subject: Subject, _path: str) -> tuple[str, ...]:
-    return _group_key(subject, "model") if subject.on == "host" else (f"{subject.tier}.model",)
+    if subject.on == "host":
+        return _group_key(subject, "model")
+    own = f"overrides.{subject.device.name}.model"
+    return (own,) if subject.plan.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.model",)
 
 
 def _nos(subject: Subject, _path: str) -> tuple[str, ...]:

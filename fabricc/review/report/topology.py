@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -89,8 +90,10 @@ def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> It
         declared = asked.oversubscription if asked and tier in ratios else None
         free = len(busiest.layout.slots) - len(busiest.links)
         kept = busiest.layout.reserved
+        boxes = Counter(box.model.title for at, box in fabric.boxes.items() if at.tier is tier)
+        models = ", ".join([plan.model.title, *(f"{number} x {model}" for model, number in boxes.items())])
         yield (
-            title, sum(kind.count for kind in alike), plan.model.title, f"{plan.nos} {plan.release}".strip(),
+            title, sum(kind.count for kind in alike), models, f"{plan.nos} {plan.release}".strip(),
             _ports(busiest, _DOWN), _ports(busiest, (Direction.UP,)),
             f"{free}, {kept} kept for you" if kept else str(free),
             ratio(ratios[tier]) if tier in ratios else NONE,

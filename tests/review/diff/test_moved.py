@@ -90,3 +90,8 @@ def test_a_box_of_the_same_name_is_another_by_its_serial_number(bench: Bench) ->
     assert review.groups == ()
     again = bench.spec(LAB, "again", more="replaced: {spine01a: {serial: SN8}}\n")
     assert not compared(head, again).differs
+
+
+def test_the_host_to_drain_is_the_one_that_runs(bench: Bench) -> None:
+    review = bench.review(LAB, more="replaced: {su001-host02: {by: gpu-new}}\n")
+    assert any(step.startswith("Drain jobs") and "su001-host02." in step for step in drain_steps(review))
