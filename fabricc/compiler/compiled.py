@@ -22,7 +22,7 @@ from fabricc.compiler.rendering import rendered
 from fabricc.compiler.repinning import Repinning
 from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan
-from fabricc.front.planning.carried import carried
+from fabricc.front.planning.carried import carried, with_switches_called
 from fabricc.front.planning.endpoints import asks, with_out_of_band
 from fabricc.front.planning.renaming import unknown
 from fabricc.front.planning.touched import touched
@@ -305,7 +305,8 @@ def compile_spec(
         diagnostics += joined.diagnostics
     if fabric is not None and asks(spec, *spec.networks.values()):
         specs = [spec, *(each.spec for each in networks.values())]
-        whole = with_out_of_band(specs, fabric, catalog, lock.switches, Naming())
+        numbers = with_switches_called(lock.switches, fabric.moves.units)
+        whole = with_out_of_band(specs, fabric, catalog, numbers, Naming())
         fabric, lock = whole.fabric, replace(lock, switches=whole.numbers)
         diagnostics += whole.diagnostics
     if fabric is not None:

@@ -25,6 +25,7 @@ class Moves:
     Attributes:
         renamed: name of a device -> the one that it had, of devices that are the same.
         replaced: name of a device -> what stood in its place.
+        units: name of a unit or rack -> the one that it had.
         parties: name of an outside party -> the one that it had.
         network: name that the fabric's network had; None where it has the same.
         settled: former names that the spec gives and something now bears in another way.
@@ -34,6 +35,7 @@ class Moves:
     replaced: Mapping[str, Former] = field(default_factory=dict)
     parties: Mapping[str, str] = field(default_factory=dict)
     network: str | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
     settled: frozenset[str] = frozenset()
 
     def present(self, name: str) -> str:

@@ -221,3 +221,19 @@ def test_slips_are_told_with_what_left(tmp_path: Path) -> None:
     built(tmp_path, with_rack("a02", "b02"))
     assert [w[:7] for w in refused(tmp_path, with_rack("a02", "b02"), retired=["a2"])] == ["FAB3407"]
     assert [w[:7] for w in refused(tmp_path, with_rack("a02", "b02"), moved={"a02": "b02"})] == ["FAB3403"]
+
+
+def test_management_switches_keep_their_numbers_with_the_rack_that_moved(tmp_path: Path) -> None:
+    management = {
+        "network": "172.20.0.0/16",
+        "networks": [
+            {"network": "172.21.0.0/24", "tier": "oob"},
+            {"network": "172.22.0.0/20", "tier": "host"},
+        ],
+        "switches": {"model": "sn2201", "nos": "cumulus"},
+    }
+    before = built(tmp_path, RACKS, management=management)
+    after = built(tmp_path, with_rack("a02", "z02"), management=management, moved={"a02": "z02"})
+    assert "switch oob-a02-1 " in before.lock_text
+    lines = before.lock_text.replace("a02", "z02").splitlines()
+    assert sorted(after.lock_text.splitlines()) == sorted(lines)

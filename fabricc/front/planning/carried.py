@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from fabricc.front.spec.moves import Kinds
 
 T = TypeVar("T")
+_MANAGEMENT = "oob-"
+"""What names of management switches begin with; their rack or unit, a hyphen and a number follow."""
 _COMPUTED = r"(?:tor\d+[a-z]+|host\d+)"
 """What follows the name of a unit, and a hyphen, in the names of its ToRs and counted hosts."""
 
@@ -51,6 +53,20 @@ def with_hosts_called(lock: Lock, former: Mapping[str, str]) -> Lock:
     hosts = _keyed(lock.hosts, lambda host: present.get(host, host))
     units = _keyed(lock.units, lambda key: _with_rack(key, present))
     return replace(lock, hosts=hosts, units=units)
+
+
+def with_switches_called(numbers: Mapping[str, int], former: Mapping[str, str]) -> dict[str, int]:
+    """Numbers of management switches, which are called after their unit or rack, by their present names.
+
+    `former`: present name of a unit or rack -> the former one.
+    """
+    present = {old: new for new, old in former.items()}
+
+    def called(name: str) -> str:
+        place, _, rest = name.removeprefix(_MANAGEMENT).rpartition("-")
+        return f"{_MANAGEMENT}{present[place]}-{rest}" if place in present else name
+
+    return _keyed(numbers, called)
 
 
 def _renamed(lock: Lock, kinds: Kinds, network: str = "") -> Lock:

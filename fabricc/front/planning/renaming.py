@@ -11,7 +11,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.given import NOTHING, Identities
+from fabricc.fabric.given import NOTHING
 from fabricc.fabric.moves import Former, Moves
 from fabricc.fabric.naming import computed_name
 from fabricc.front.planning.carried import of_unit
@@ -111,7 +111,7 @@ def with_moves(
         for key, name in names.items()
         if key in computed
     }
-    fabric = replace(fabric, given=Identities({**given, **switches}, fabric.given.links))
+    fabric = replace(fabric, given=replace(fabric.given, switches={**given, **switches}))
     devices = Counter(_present(fabric))
     findings += _clashes(spec, fabric, devices, names)
     findings += [
@@ -181,6 +181,12 @@ def _moves(spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int]) -> Mov
         boxes,
         parties,
         before.get(fabric.network),
+        {new: old for old, new in kinds.racks.items()}
+        | {
+            unit.name: past.units[at].name
+            for at, unit in fabric.units.items()
+            if unit.name != past.units[at].name
+        },
         frozenset(
             [old for old, new in renames(spec).items() if new in known or new in parties]
             + [old for old, new in spec.replaced.items() if new.by in known]
