@@ -237,3 +237,29 @@ def test_management_switches_keep_their_numbers_with_the_rack_that_moved(tmp_pat
     assert "switch oob-a02-1 " in before.lock_text
     lines = before.lock_text.replace("a02", "z02").splitlines()
     assert sorted(after.lock_text.splitlines()) == sorted(lines)
+
+
+def test_what_was_counted_keeps_its_place_when_it_is_listed_in_another_order(tmp_path: Path) -> None:
+    before = built(tmp_path, COUNTED)
+    old = [f"su00{unit}-host{slot:02d}" for unit in (1, 2) for slot in range(1, 9)]
+    moved = {name: f"gpu-{number:02d}" for number, name in enumerate(old) if number % 3}
+    listed = [moved.get(name, name) for name in reversed(old)]
+    gpus = {**COUNTED["gpus"], "hosts": listed}  # type: ignore[dict-item]
+    after = built(tmp_path, {**COUNTED, "gpus": gpus}, moved=moved)
+    assert texts(after, {new: name for name, new in moved.items()}) == texts(before)
+    assert after.fabric.moves.renamed == {new: name for name, new in moved.items()}
+    assert texts(built(tmp_path, {**COUNTED, "gpus": gpus})) == texts(after)
+
+
+def test_counted_racks_keep_their_place_when_they_are_listed(tmp_path: Path) -> None:
+    gpus = {"model": "grand-teton", "wiring": "rack", "hosts_per_rack": 2, "capacity": 12, "racks": 4}
+    before = built(tmp_path, {**RACKS, "gpus": gpus})
+    racks = {"zrack": 2, "rack002": ["xhost-one", "xhost-two"], "brack": 2, "rack004": 2}
+    moved = {
+        "rack001": "zrack",
+        "rack003": "brack",
+        "rack002-host02": "xhost-two",
+        "rack002-host01": "xhost-one",
+    }
+    after = built(tmp_path, {**RACKS, "gpus": {**gpus, "racks": racks}}, moved=moved)
+    assert texts(after, {new: name for name, new in moved.items()}) == texts(before)

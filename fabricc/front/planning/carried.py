@@ -41,7 +41,8 @@ def carried(spec: ClusterSpec, lock: Lock) -> tuple[Lock, list[Diagnostic]]:
         name: _released(spec, _renamed(part, kinds, name)) if name in spec.networks else part
         for name, part in networks.items()
     }
-    return replace(_released(spec, _renamed(lock, kinds)), networks=networks), findings
+    own = _placed(spec, _released(spec, _renamed(lock, kinds)), kinds)
+    return replace(own, networks=networks), findings
 
 
 def with_hosts_called(lock: Lock, former: Mapping[str, str]) -> Lock:
@@ -109,6 +110,47 @@ def _keyed(items: Mapping[str, T], renamed: Callable[[str], str]) -> dict[str, T
     return found | {
         key: value for key, value in items.items() if renamed(key) == key or renamed(key) in items
     }
+
+
+def _placed(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
+    """The lock with the places of racks and hosts that were counted before, and are listed by other names now.
+
+    What is listed by the name that it had when it was counted has that place too.
+    """
+    prefix = "su" if spec.gpus.wiring == "rail" else "rack"
+    units, hosts = dict(lock.units), dict(lock.hosts)
+    before = {new: old for old, new in (*kinds.racks.items(), *kinds.hosts.items())}
+    computed = {name: key for key, name in lock.names.items()}
+
+    def number(group: str, unit: str) -> int | None:
+        """The coordinate of a unit by the name that it had."""
+        match = re.fullmatch(rf"{prefix}([0-9]{{1,6}})", computed.get(unit, unit))
+        found = units.get(f"{group}/{unit}")
+        return found if found is not None or match is None else int(match[1]) - 1
+
+    for group in spec.gpus.groups:
+        counted = [rack for rack in group.racks if before.get(rack, "").startswith(prefix)]
+        for rack in group.racks if counted else ():
+            at = number(group.name, before.get(rack, rack))
+            key = next((key for key, own in units.items() if own == at), None)
+            digits = key is not None and key.removeprefix(f"{group.name}/").isdigit()
+            if at is not None and f"{group.name}/{rack}" not in units and (key is None or digits):
+                units = {each: own for each, own in units.items() if each != key} | {
+                    f"{group.name}/{rack}": at
+                }
+        named = group.host_names or tuple(host for each in group.racks.values() for host in each)
+        stays = [host for host in named if host in hosts]
+        for host in named if before.keys() & set(named) and not stays else ():
+            old = computed.get(before.get(host, host), before.get(host, host))
+            unit, dash, slot = old.rpartition("-host")
+            at = number(group.name, unit) if dash and slot.isdigit() else None
+            if at is None or (place := (at, int(slot) - 1)) in hosts.values():
+                continue
+            hosts[host] = place
+            for each in range(at + 1) if group.host_names else ():
+                if each not in units.values():
+                    units[f"{group.name}/{each}"] = each
+    return replace(lock, units=units, hosts=hosts)
 
 
 def _released(spec: ClusterSpec, lock: Lock) -> Lock:
