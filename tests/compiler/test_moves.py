@@ -263,3 +263,41 @@ def test_counted_racks_keep_their_place_when_they_are_listed(tmp_path: Path) -> 
     }
     after = built(tmp_path, {**RACKS, "gpus": {**gpus, "racks": racks}}, moved=moved)
     assert texts(after, {new: name for name, new in moved.items()}) == texts(before)
+
+
+def test_a_table_names_a_switch_and_moved_says_that_it_is_the_same(tmp_path: Path) -> None:
+    table = tmp_path / "devices.csv"
+    table.write_text("device,name\nspine02a,spine-a\n")
+    before = built(tmp_path, COUNTED, identities={"devices": "devices.csv"})
+    table.write_text("device,name\nspine02a,spine-b\n")
+    sections = {"identities": {"devices": "devices.csv"}, "moved": {"spine-a": "spine-b"}}
+    after = built(tmp_path, COUNTED, **sections)
+    assert after.lock_text == before.lock_text
+    assert after.fabric.moves.renamed == {"spine-b": "spine-a"}
+    assert texts(after, {"spine-b": "spine-a"}) == texts(before)
+    table.write_text("device,name\nspine02a,spine-a\n")
+    (found,) = refused(tmp_path, COUNTED, **sections)
+    assert found.startswith("FAB3401")
+
+
+def test_a_subnet_renames_what_its_spec_lists_and_nothing_else(tmp_path: Path) -> None:
+    base = {
+        "cluster": "zone", "fabric": "infiniband",
+        "gpus": {"model": "dgx-h100", "hosts": ["a", "b", "c", "d"], "hosts_per_unit": 2},
+        "tors": {"model": "qm9700"}, "spines": {"model": "qm9700"}, "priorities": {"default": {}},
+    }  # fmt: skip
+    path = tmp_path / "cluster.yaml"
+    path.write_text(json.dumps(base))
+    before = compile_spec(path)
+    assert before.sound, wrong(before)
+    before.lock_path.write_text(before.lock_text)
+    path.write_text(
+        json.dumps({**base, "gpus": {**base["gpus"], "hosts": ["d", "b", "c", "z"]}, "moved": {"a": "z"}})  # type: ignore[dict-item]
+    )
+    after = compile_spec(path)
+    assert after.sound, wrong(after)
+    assert sorted(after.lock_text.splitlines()) == sorted(
+        before.lock_text.replace("host a ", "host z ").splitlines()
+    )
+    path.write_text(json.dumps({**base, "moved": {"spine01a": "x"}}))
+    assert [each[:7] for each in wrong(compile_spec(path))] == ["FAB3414"]

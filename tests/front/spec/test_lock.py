@@ -164,3 +164,11 @@ def test_no_text_makes_it_raise(text: str) -> None:
 def test_a_key_that_would_break_a_line_is_never_written(key: str) -> None:
     with pytest.raises(ValueError):
         format_lock(Lock(strides={key: 1}))
+
+
+@given(st.dictionaries(KEYS, KEYS))
+def test_names_there_and_back(names: dict[str, str]) -> None:
+    lock = replace(LOCK, names=names)
+    assert parse_lock(format_lock(lock), "fabricc.lock") == (lock, ())
+    twice = format_lock(replace(LOCK, names={"spine01a": "east"})) + "name spine01a west\n"
+    assert findings(twice)[0][1] == "FAB0033"
