@@ -224,7 +224,7 @@ def _outside(
     external = fabric.external
     for at in fabric.switch_ids() if external.exits else ():
         switch = fabric.name(at)
-        model = fabric.tiers[at.tier].model
+        model = fabric.model(at)
         split = {
             name: Side(
                 Plug(switch, str(slot.cage)),

@@ -301,3 +301,27 @@ def test_a_subnet_renames_what_its_spec_lists_and_nothing_else(tmp_path: Path) -
     )
     path.write_text(json.dumps({**base, "moved": {"spine01a": "x"}}))
     assert [each[:7] for each in wrong(compile_spec(path))] == ["FAB3414"]
+
+
+def test_links_out_keep_their_numbers_with_the_switch_and_the_party_that_moved(tmp_path: Path) -> None:
+    def external(party: str, *switches: str) -> dict[str, Any]:
+        links = [
+            {
+                "at": at,
+                "port": "Ethernet64/1",
+                "speed_gbps": 400,
+                "peer": f"core-{number}",
+                "peer_port": "et-0/0/1",
+            }
+            for number, at in enumerate(switches)
+        ]
+        return {party: {"asn": 64999, "network": "192.0.2.0/24", "links": links}}
+
+    base = {**COUNTED, "spines": {**COUNTED["spines"], "reserved_ports": 8}}  # type: ignore[dict-item]
+    before = built(tmp_path, base, external=external("dc", "spine01a", "spine02a"))
+    assert "link dc/spine02a/ethernet64/1 1\n" in before.lock_text
+    moved = {"dc": "wan", "spine02a": "spine-east"}
+    after = built(tmp_path, base, external=external("wan", "spine-east", "spine01a"), moved=moved)
+    assert "link wan/spine-east/ethernet64/1 1\n" in after.lock_text
+    assert "link wan/spine01a/ethernet64/1 0\n" in after.lock_text
+    assert after.fabric.moves.parties == {"wan": "dc"}

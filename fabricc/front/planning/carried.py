@@ -84,9 +84,16 @@ def _renamed(lock: Lock, kinds: Kinds, network: str = "") -> Lock:
         old = next((old for old, new in kinds.networks.items() if new == network), "")
         return network + key.removeprefix(old) if old and key.startswith(f"{old}-") else key
 
+    units = {**kinds.racks, **kinds.devices}
+
+    def outward(key: str) -> str:
+        party, at, port = key.split("/", 2)
+        return f"{kinds.parties.get(party, party)}/{kinds.devices.get(at) or of_unit(at, units)}/{port}"
+
     return replace(
         lock,
         strides=_keyed(lock.strides, pin),
+        links=_keyed(lock.links, lambda key: outward(key) if key.count("/") > 1 else key),
         units=_keyed(lock.units, unit),
         hosts=_keyed(lock.hosts, lambda host: kinds.hosts.get(host, host)),
         names=_keyed(lock.names, computed),

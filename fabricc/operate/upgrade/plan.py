@@ -203,7 +203,7 @@ def _takers(parts: Mapping[str, Compiled], wish: Wish) -> Iterator[Taker]:
             leaves = wish.since in (None, Release(nos, release))
             if nos == wish.to.nos and release != wish.to.release and leaves:
                 count += 1
-                yield Taker(name, network, at.tier.value, plan.model.name, release)
+                yield Taker(name, network, at.tier.value, part.fabric.model(at).name, release)
     if unknown := [name for name in wish.only if name not in known]:
         raise FindingsError(
             "FAB9421", f"the fabric has no switch {unknown[0]!r}", "`fabricc plan` has them all."
@@ -287,7 +287,7 @@ def _gaps(parts: Mapping[str, Compiled], names: set[str]) -> dict[tuple[str, str
     for part in parts.values():
         seen: set[tuple[str, str]] = set()
         for at in part.fabric.switch_ids():
-            key = at.tier.value, part.fabric.tiers[at.tier].model.name
+            key = at.tier.value, part.fabric.model(at).name
             if part.fabric.name(at) in names and key not in seen:
                 seen.add(key)
                 switch = part.fabric.switch(at)
