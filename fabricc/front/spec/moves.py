@@ -79,7 +79,7 @@ def path_of(spec: ClusterSpec, old: str) -> KeyPath:
 
 def names_of(spec: ClusterSpec) -> dict[str, frozenset[str]]:
     """The names that the spec gives, by kind."""
-    groups = spec.gpus.groups
+    groups = tuple(group for each in (spec, *spec.networks.values()) for group in each.gpus.groups)
     return {
         "networks": frozenset(spec.networks),
         "groups": frozenset(group.name for group in groups),
