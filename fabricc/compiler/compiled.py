@@ -310,7 +310,7 @@ def compile_spec(
         fabric, lock = whole.fabric, replace(lock, switches=whole.numbers)
         diagnostics += whole.diagnostics
     if fabric is not None:
-        diagnostics += unknown(spec, (fabric, *fabric.networks))
+        diagnostics += unknown(spec, (fabric, *fabric.networks), lock)
     diagnostics = settled(spec, diagnostics, gaps=gaps, planned=fabric is not None)
     overlays = [
         path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays

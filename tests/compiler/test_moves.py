@@ -325,3 +325,12 @@ def test_links_out_keep_their_numbers_with_the_switch_and_the_party_that_moved(t
     assert "link wan/spine-east/ethernet64/1 1\n" in after.lock_text
     assert "link wan/spine01a/ethernet64/1 0\n" in after.lock_text
     assert after.fabric.moves.parties == {"wan": "dc"}
+
+
+def test_an_entry_may_stay_when_what_moved_left_since(tmp_path: Path) -> None:
+    built(tmp_path, RACKS)
+    moved = {"a02": "b02", "a04-tor1a": "leaf-4", "a03-h1": "gpu-3"}
+    racks = {**with_rack("a02", "b02")["gpus"]["racks"], "a03": ["gpu-3"]}
+    built(tmp_path, {**RACKS, "gpus": {**RACKS["gpus"], "racks": racks}}, moved=moved)  # type: ignore[dict-item]
+    fewer = {"a01": racks["a01"]}
+    built(tmp_path, {**RACKS, "gpus": {**RACKS["gpus"], "racks": fewer}}, moved=moved)  # type: ignore[dict-item]

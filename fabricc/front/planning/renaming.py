@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Unit
     from fabricc.front.planning import units
+    from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec, HostGroup
 
 Names = dict[str, str]
@@ -194,12 +195,13 @@ def _moves(spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int]) -> Mov
     )
 
 
-def unknown(spec: ClusterSpec, fabrics: Iterable[Fabric]) -> Iterator[Diagnostic]:
+def unknown(spec: ClusterSpec, fabrics: Iterable[Fabric], lock: Lock) -> Iterator[Diagnostic]:
     """FAB3402 for every former name of which nothing came: no device of any network has the new name.
 
     Args:
         spec: what the top level describes.
         fabrics: that of the rails and those of further networks.
+        lock: what moved and left since has its place there.
     """
     if not (spec.moved or spec.replaced):
         return
@@ -207,11 +209,18 @@ def unknown(spec: ClusterSpec, fabrics: Iterable[Fabric]) -> Iterator[Diagnostic
     kinds = kinds_of(spec)
     settled = {old for fabric in every for old in fabric.moves.settled}
     settled |= {*kinds.networks, *kinds.groups, *kinds.racks, *kinds.hosts, *kinds.parties}
+    left = {
+        name
+        for part in (lock, *lock.networks.values())
+        for name in (*part.names.values(), *part.hosts, *(key.rpartition("/")[2] for key in part.units))
+    }
     present = [name for fabric in every for name in _present(fabric)]
     for old in dict.fromkeys((*spec.moved, *spec.replaced)):
         if old in settled:
             continue
         new = spec.moved.get(old) or spec.replaced[old].by
+        if new in left:
+            continue
         what = f"'{old}'" if old == new else f"'{old}', nor '{new}'"
         near = get_close_matches(old, present, 3, 0.6) or get_close_matches(new, present, 3, 0.6)
         help_ = f"Did you mean {listed(near)}?" if near else "`fabricc plan` lists the names of all devices."
