@@ -124,7 +124,7 @@ def test_infiniband_has_no_ways_out() -> None:
     assert [each for each in told(text) if "external" in each]
 
 
-NUMBERED = LINK.replace("local: 192.0.2.0/31, ", "")
+NUMBERED = LINK.replace(", local: 192.0.2.0/31", "")
 
 
 def test_a_network_of_links_is_nobody_elses_and_of_a_family_that_there_is() -> None:
