@@ -245,7 +245,7 @@ def sites(fabric: Fabric, by_unit: bool, row: str) -> dict[str, Site]:
         for at in network.switch_ids():
             name, place = network.name(at), row
             if at.tier is TierName.TOR and (hosts := network.units[at.unit].hosts):
-                place = homes[next(iter(hosts.values()))]
+                place = homes.get(next(iter(hosts.values())), network.units[at.unit].name)
             site(racks.get(name, place)).switches.append(Socket(name, MANAGEMENT_PORT))
     ports = [host_ports(model) for model in fabric.host_models]
     racked: list[tuple[str, int, str]] = []

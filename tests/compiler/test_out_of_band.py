@@ -174,6 +174,14 @@ def test_switches_of_further_networks_are_carried_too(tmp_path: Path) -> None:
     assert refused.startswith("FAB3210 storage: management.switches is of what all networks")
 
 
+def test_tors_of_hosts_that_are_not_on_the_rails_stand_in_their_own_unit(tmp_path: Path) -> None:
+    store = {"name": "store", "model": "storage-2x200", "hosts": 4, "hosts_per_unit": 4}
+    storage = {"tors": {"model": "sn4700", "nos": "sonic"}, "spines": {"model": "sn4700", "nos": "sonic"}}
+    storage |= {"hosts_per_unit": 8, "priorities": {"default": {}}, "groups": [store]}
+    found = far_ends(fabric_of(tmp_path, spec(networks={"storage": storage})))
+    assert found["storage-rack002-tor1a", "management"][0] == "oob-rack002-1"
+
+
 def test_a_rack_has_as_many_switches_as_its_ports_need(tmp_path: Path) -> None:
     fabric = fabric_of(tmp_path, spec(gpus={"model": "with-dpus", "hosts": 32, "hosts_per_unit": 32}))
     used = Counter(end[0] for end in far_ends(fabric).values() if end[0].startswith("oob-su001"))
