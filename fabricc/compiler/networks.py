@@ -55,7 +55,8 @@ def with_networks(
 ) -> Joined:
     """Plan the further networks of a spec whose rails have the given fabric; arguments as those of `compile_spec`."""
     locks = dict(repinning.lock.networks)
-    former = {**rails.moves.renamed, **{name: box.name for name, box in rails.moves.replaced.items()}}
+    replaced = {name: box.name for name, box in rails.moves.replaced.items()}
+    former = {**rails.moves.units, **rails.moves.renamed, **replaced}
     networks: dict[str, Compiled] = {}
     diagnostics = list(shared_ports(known.spec.networks.values(), catalog))
     if diagnostics:

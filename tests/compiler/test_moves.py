@@ -161,6 +161,23 @@ def test_a_group_a_network_and_a_host_in_all_of_it_move(tmp_path: Path) -> None:
     ]
 
 
+def test_a_counted_unit_moves_in_a_network_with_hosts_of_its_own(tmp_path: Path) -> None:
+    tier = {"model": "sn5600", "nos": "sonic-202505"}
+    base = {
+        "gpus": {"model": "dgx-h100", "hosts": 16, "hosts_per_unit": 8},
+        "tors": tier,
+        "spines": tier,
+    }
+    store = {"name": "store", "model": "storage-2x400", "hosts": 4, "hosts_per_unit": 4}
+    networks = {"storage": {"tors": tier, "spines": tier, "groups": [store]}}
+    before = built(tmp_path, base, networks=networks).networks["storage"].fabric
+    after = built(tmp_path, base, networks=networks, moved={"su001": "hall1"}).networks["storage"].fabric
+    assert [after.switch(at).loopback4 for at in after.switch_ids()] == [
+        before.switch(at).loopback4 for at in before.switch_ids()
+    ]
+    assert "storage-hall1-tor1a" in {after.name(at) for at in after.switch_ids()}
+
+
 def test_a_replaced_host_keeps_its_place(tmp_path: Path) -> None:
     before = built(tmp_path, COUNTED)
     replaced = {"su001-host07": {"by": "su001-host07b", "serial": "X1"}, "spine01a": {"serial": "S2"}}
