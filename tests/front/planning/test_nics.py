@@ -31,3 +31,11 @@ def test_800g_on_one_port_of_a_connectx_8_is_told(model: str, planes: int, told:
     found = [each for each in plan.diagnostics if each.code == "FAB3350"]
     assert bool(found) == told
     assert all("no Ethernet port of 800G" in each.message for each in found)
+
+
+def test_border_leaves_have_no_nic_to_tell_of() -> None:
+    tier = {"model": "sn5600", "nos": "frr"}
+    gpus = {"model": "dgx-b300", "hosts": 8, "hosts_per_unit": 4}
+    plan = planned(document(gpus=gpus, tors=tier | {"border": 2}, spines=tier))
+    assert plan.fabric is not None
+    assert [each.code for each in plan.diagnostics].count("FAB3350") == 1
