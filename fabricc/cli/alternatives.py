@@ -27,6 +27,7 @@ from fabricc.front.planning.alternatives import (
     alternatives,
     betters,
     candidates,
+    complete,
     own_shape,
     wired_alike,
 )
@@ -114,7 +115,7 @@ def show(compiled: Compiled, wish: Wish, format_: str) -> int:
             sized = [*([own] if own else ()), *others]
         except UnfitError:  # among the findings already
             sized = []
-        found = alternatives(sized, planner, prices.of if prices else None)
+        found = alternatives(sized, planner, Naming(), prices.of if prices else None)
         told += prices.lacking(each.candidate for each in found.best) if prices else ()
         rows = _rows(found, own, prices)
     if format_ == "json":
@@ -157,9 +158,9 @@ def _rows(found: Alternatives, own: Candidate | None, prices: Prices | None) -> 
         Row(at, each.candidate, each.fabric, price(each.candidate)) for at, each in enumerate(found.best, 1)
     ]
     if own is not None and own.fabric is not None and not any(row.own for row in rows):
-        mine = own.judged(price(own))
+        mine, fabric = own.judged(price(own)), own.fabric
         better = (row.number for row in rows if betters(row.shape.judged(row.price), mine))
-        rows.append(Row(0, own, own.fabric, price(own), next(better, 0)))
+        rows.append(Row(0, complete(own, fabric), fabric, price(own), next(better, 0)))
     return tuple(rows)
 
 
@@ -177,7 +178,7 @@ def _draw(shape: Candidate) -> Draw:
     ]
     parts = [(item, count) for item, count in link_parts(shape).items() if item.power is not None]
     modules = sum(count for item, count in parts if item.item == "transceiver")
-    lacking = (Power(), shape.figures.optics - modules)
+    lacking = (Power(), shape.figures.optics + shape.figures.outside.optics - modules)
     return drawn([*boxes, *((item.power, count) for item, count in parts if item.power), lacking])
 
 
@@ -204,8 +205,9 @@ def _cells(row: Row) -> tuple[str, ...]:
     models = dict.fromkeys(each.model.name for each in fabric.tiers.values())
     return (
         name, f"{figures.boxes:,}", " + ".join(f"{count:,}" for count in figures.switches.values()), ", ".join(models),
-        f"{fabric.shape.hosts_per_unit:,}", f"{fabric.shape.planes}", ratio(figures.ratio), f"{figures.optics:,}",
-        f"{figures.cables:,}", f"{figures.idle:,}", f"{figures.cut:,}", percent(_worst(fabric)[1]), f"{figures.room:,}",
+        f"{fabric.shape.hosts_per_unit:,}", f"{fabric.shape.planes}", ratio(figures.ratio),
+        f"{figures.optics + figures.outside.optics:,}", f"{figures.cables + figures.outside.links:,}",
+        f"{figures.idle:,}", f"{figures.cut:,}", percent(_worst(fabric)[1]), f"{figures.room:,}",
         f"{f'{draw.maximum_w / 1000:,.1f}' if draw.maximum_of else '-'} ({draw.maximum_of:,} of {draw.devices:,})",
         "-" if row.price is None else f"{float(row.price):,.0f}",
     )  # fmt: skip
@@ -221,6 +223,7 @@ def _json(rows: Sequence[Row], found: Alternatives, catalog: Catalog, told: Sequ
 def _shape(row: Row, catalog: Catalog) -> dict[str, object]:
     figures, shape = row.shape.figures, row.fabric.shape
     hardest, left = _worst(row.fabric)
+    out = {"external": figures.outside.links} if figures.outside.links else {}
     return {
         "number": row.number,
         "spec": row.own,
@@ -237,8 +240,8 @@ def _shape(row: Row, catalog: Catalog) -> dict[str, object]:
         "planes": shape.planes,
         "ratio": float(figures.ratio),
         "switches": figures.boxes,
-        "optics": figures.optics,
-        "cables": {kind: ends.links for kind, ends in figures.ends.items()},
+        "optics": figures.optics + figures.outside.optics,
+        "cables": {kind: ends.links for kind, ends in figures.ends.items()} | out,
         "idle_ports": figures.idle,
         "hardest_failure": hardest and hardest.part,
         "gpus_cut": figures.cut,

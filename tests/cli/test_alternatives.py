@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import materials
@@ -262,3 +263,62 @@ gpus:
     assert compile_spec(repo / "cluster.yaml").sound
     ran = fabricc("plan", "cluster.yaml", "--alternatives")
     assert (ran.status, "FAB3164" in ran.err, "No shape to show." in ran.out) == (0, True, True)
+
+
+OUTWARD = """\
+cluster: out
+gpus: {model: dgx-b200, hosts: 16, hosts_per_unit: 8}
+tors: {model: sn5400, nos: frr, border: 2}
+spines: {model: sn5400, nos: frr, reserved_ports: 2}
+accept: [{code: FAB5201, reason: "a lab without PFC"}]
+external:
+  dc-core:
+    asn: 64999
+    network: 192.0.2.0/24
+    links:
+      - {at: border01a, port: swp64, speed_gbps: 400, peer: core-1, peer_port: et-0/0/1}
+      - {at: border02a, port: swp64, speed_gbps: 400, peer: core-2, peer_port: et-0/0/1}
+      - {at: border02a, port: swp63, speed_gbps: 400, peer: core-2, peer_port: et-0/0/2}
+      - {at: spine01a, port: swp64, speed_gbps: 400, peer: core-3, peer_port: et-0/0/1}
+"""
+
+
+def test_every_shape_keeps_border_leaves_and_ways_out(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "cluster.yaml").write_text(OUTWARD)
+    assert compile_spec(repo / "cluster.yaml").sound
+    told = shapes(fabricc)["alternatives"]
+    assert len(told) > 5
+    assert len({shape["tiers"][0]["model"] for shape in told}) > 1
+    assert any(key.endswith("port") for shape in told for key in shape["changes"])
+    for shape in told:
+        number = str(shape["number"])
+        (repo / number).mkdir()
+        file = repo / number / "cluster.yaml"
+        assert fabricc("plan", "cluster.yaml", "--alternatives", "--write", number, str(file)).status == 0
+        compiled = compile_spec(file)
+        fabric = compiled.fabric
+        assert compiled.sound, compiled.diagnostics
+        assert [link.at for party in fabric.external.outsiders for link in party.links] == [
+            "border01a", "border02a", "border02a", "spine01a",
+        ]  # fmt: skip
+        switches = [fabric.switch(at) for at in fabric.switch_ids()]
+        assert sum(each.name.startswith("border") for each in switches) == 2 * shape["planes"]
+        assert shape["switches"] == len(switches)
+        assert shape["idle_ports"] == sum(not port.peer for each in switches for port in each.ports)
+        assert shape["cables"] == {
+            kind: sum(row.kind == kind for row in fabric.cables()) for kind in ("host", "spine", "core")
+            if kind in shape["cables"]
+        } | {"external": 4}  # fmt: skip
+        bought = materials(fabric)
+        if not bought.lacking and not bought.torn:
+            modules = sum(number for item, number in bought.bill.items() if item.item == "transceiver")
+            assert shape["optics"] == modules
+        built = compiled.write(repo / number / "build", jobs=1)
+        assert [each for each in built.diagnostics if each.severity is Severity.ERROR] == []
+
+
+def test_shapes_without_room_for_ways_out_are_left_out(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "cluster.yaml").write_text(OUTWARD.replace("at: spine01a", "at: spine05a"))
+    told = shapes(fabricc)["alternatives"]
+    assert told
+    assert all(shape["tiers"][1]["switches"] >= 5 * shape["planes"] for shape in told)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import TierName
 from fabricc.front.planning.attachments import attachments, splits
-from fabricc.front.planning.figures import Filled, figures, filled, forwarded
+from fabricc.front.planning.border import border_units, leaf_attachments, with_border
+from fabricc.front.planning.external import moved_out
+from fabricc.front.planning.figures import Filled, figures, filled, forwarded, with_ways_out
 from fabricc.front.planning.layout import ports_at, speeds
 from fabricc.front.planning.models import Models, UnfitError, models_of, nos_release
 from fabricc.front.planning.refusals import joined
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     Changes = dict[KeyPath, object]
     """Path of a key -> what a spec says there instead; None where the key goes."""
     Measures = tuple[Fraction | int, ...]
+    Planner = Callable[[ClusterSpec], Fabric | None]
     Price = Callable[["Candidate"], Fraction | None]
     """What a candidate costs; None where that is not known."""
 
@@ -104,13 +107,14 @@ class _Switches(NamedTuple):
 
 
 def alternatives(
-    found: Iterable[Candidate], planner: Callable[[ClusterSpec], Fabric | None], price: Price | None = None
+    found: Iterable[Candidate], planner: Planner, naming: Naming, price: Price | None = None
 ) -> Alternatives:
     """Those that no other betters, and those of the spec's own models that no other of these betters, each planned.
 
     Args:
         found: what there is to choose from.
         planner: the fabric of a spec, as a new one; None where there is none, or where it could not be built.
+        naming: what is to be known of network operating systems.
         price: where cost counts, what a shape costs.
     """
     costs = [(each, price(each) if price else None) for each in found]
@@ -118,19 +122,34 @@ def alternatives(
     pool = dict(
         enumerate(sorted(known, key=lambda entry: (entry[0], entry[1].figures.cut, -entry[1].figures.room)))
     )
-    planned: dict[int, Fabric] = {}
+    planned: dict[int, Alternative] = {}
     while True:
         own = {at: measures for at, (measures, each) in pool.items() if each.own}
         front = sorted({*best({at: measures for at, (measures, _) in pool.items()}), *best(own)})
         for at in front:
-            each = pool[at][1]
-            fabric = planned.get(at) or each.fabric or planner(each.spec)
-            if fabric is not None:
-                planned[at] = fabric
+            if (each := planned.get(at) or _planned(pool[at][1], planner, naming)) is not None:
+                planned[at] = each
         if all(at in planned for at in front):
-            listed = tuple(Alternative(pool[at][1], planned[at]) for at in front)
-            return Alternatives(listed, len(pool) - len(front), len(costs) - len(known))
+            return Alternatives(
+                tuple(planned[at] for at in front), len(pool) - len(front), len(costs) - len(known)
+            )
         pool = {at: entry for at, entry in pool.items() if at in planned or at not in front}
+
+
+def _planned(candidate: Candidate, planner: Planner, naming: Naming) -> Alternative | None:
+    """A shape planned, with its ways out; where these have not their ports, on others of the same switches."""
+    fabric = candidate.fabric or planner(candidate.spec)
+    if fabric is None and candidate.spec.external:
+        inside = planner(replace(candidate.spec, external=()))
+        moved = moved_out(candidate.spec, inside, naming) if inside is not None else None
+        if moved is not None and (fabric := planner(moved[0])) is not None:
+            candidate = replace(candidate, spec=moved[0], changes=candidate.changes | moved[1])
+    return Alternative(complete(candidate, fabric), fabric) if fabric is not None else None
+
+
+def complete(candidate: Candidate, fabric: Fabric) -> Candidate:
+    """A shape that was planned, with its ways out in its figures: shapes are judged without, as all have the same."""
+    return replace(candidate, figures=with_ways_out(candidate.figures, fabric))
 
 
 def criteria(found: Figures, hosts: int, price: Fraction | None = None) -> Measures:
@@ -163,7 +182,9 @@ def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
     switches = {tier: each.model for tier, each in fabric.tiers.items()}
     models = Models(fabric.host_models, *map(switches.get, TierName))  # type: ignore[arg-type]
     units = [
-        Filled(unit.coordinate, unit.group, len(unit.hosts)) for unit in fabric.units.values() if unit.hosts
+        Filled(unit.coordinate, unit.group, len(unit.hosts))
+        for unit in fabric.units.values()
+        if unit.hosts or unit.border is not None
     ]
     counted = figures(spec, models.hosts, fabric.attachments, switches, fabric, fabric.tor_links, units)
     return Candidate(spec, {}, models, fabric, counted, own=True, fabric=fabric)
@@ -206,12 +227,16 @@ def candidates(
 
 
 def wired_alike(attached: Sequence[Attachment]) -> bool:
-    """Whether the hosts of all groups are on every rail of units of their own, which is what closed forms count."""
+    """Whether the hosts of all groups are on every rail of units of their own, which is what closed forms count.
+
+    Border leaves have no hosts.
+    """
     first = attached[0]
     wiring = first.rails, first.nic_ports, first.rails_per_tor
     return all(
         (each.rails, each.nic_ports, each.rails_per_tor) == wiring and each.sets == 1 and each.beside is None
         for each in attached
+        if each.slots
     )
 
 
@@ -223,17 +248,21 @@ def _candidate(
         known, spine=known.spine if spec.spines else None, core=known.core if spec.cores else None
     )
     units = tuple(filled(spec))
-    if spec.spines is None and len(units) > 1:
+    if spec.spines is None and (len(units) > 1 or spec.tors.border):
         return None
     try:
         attached = attachments(spec, models)
+        leaves = border_units(spec, models.hosts, attached)
+        units += tuple(Filled(len(units) + n, len(attached) + n, 0) for n in range(len(leaves)))
         wanted = max(len(units), capacity_units(spec, models.hosts, attached))
         if not wired_alike(attached) or (spec.spines and not spec.cores and not joined(spec, models, wanted)):
             return None
-        sized = size(spec, models, len(units), wanted, {}, catalog)
+        sized = with_border(spec, models, size(spec, models, len(units), wanted, {}, catalog))
     except UnfitError:
         return None
     links = spread(spec, sized, EMPTY_LOCK).links if spec.spines else (0,) * len(models.hosts)
+    links += (spec.tors.border_links,) * len(leaves)
+    attached += leaf_attachments(sized.shape, leaves)
     counted = figures(spec, models.hosts, attached, models.switches, sized, links, units)
     used = {model.name for model in models.switches.values()}
     return Candidate(spec, changes, models, sized, counted, used <= named)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import Shape
     from fabricc.front.planning.models import Models
     from fabricc.front.planning.shape import Sizing
     from fabricc.front.spec.model import ClusterSpec
@@ -67,17 +68,21 @@ def with_border(spec: ClusterSpec, models: Models, sizing: Sizing) -> Sizing:
     return replace(sizing, tor_layouts=sizing.tor_layouts + (layout,) * len(leaves))
 
 
-def with_leaves(spec: ClusterSpec, models: Models, fabric: Fabric) -> Fabric:
-    """The fabric with what its host groups have, for the units of border leaves too."""
-    shape, leaves = fabric.shape, border_units(spec, models.hosts, fabric.attachments)
-    attached = tuple(
+def leaf_attachments(shape: Shape, leaves: Sequence[int]) -> tuple[Attachment, ...]:
+    """Of units with so many border leaves per plane: no hosts, and ToRs for as many rails."""
+    return tuple(
         Attachment(count, shape.port_planes, 1, shape.uplink_gbps, shape.port_planes, slots=0, hosts=1)
         for count in leaves
     )
+
+
+def with_leaves(spec: ClusterSpec, models: Models, fabric: Fabric) -> Fabric:
+    """The fabric with what its host groups have, for the units of border leaves too."""
+    shape, leaves = fabric.shape, border_units(spec, models.hosts, fabric.attachments)
     return replace(
         fabric,
         host_models=fabric.host_models + fabric.host_models[:1] * len(leaves),
-        attachments=fabric.attachments + attached,
+        attachments=fabric.attachments + leaf_attachments(shape, leaves),
         host_systems=fabric.host_systems + fabric.host_systems[:1] * len(leaves),
         host_classes=fabric.host_classes + fabric.host_classes[:1] * len(leaves),
         tor_links=fabric.tor_links + (spec.tors.border_links,) * len(leaves),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.external import ExternalLink
+    from fabricc.fabric.external import ExternalLink, Outsider
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.models import Naming
     from fabricc.front.spec.model import ClusterSpec, Tier
@@ -91,6 +91,45 @@ def external(
     planned = replace(fabric, external=External(spec.external, exits, splits, tiers))
     findings.extend(_ways_out(spec, planned, switches))
     return planned
+
+
+def moved_out(
+    spec: ClusterSpec, fabric: Fabric, naming: Naming
+) -> tuple[ClusterSpec, dict[KeyPath, object]] | None:
+    """The spec with each link out on a port that another shape has free at the same switch, and which keys change.
+
+    A link keeps its port where that is free. None where a switch is not there, or has no such port left.
+
+    Args:
+        spec: the spec of that shape.
+        fabric: its plan without ways out.
+        naming: what is to be known of network operating systems.
+    """
+    wanted = {link.at for outsider in spec.external for link in outsider.links}
+    switches = {name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in wanted}
+    taken: set[tuple[str, str]] = set()
+    splits: dict[str, dict[int, Split]] = {}
+    parties: list[Outsider] = []
+    changed: dict[KeyPath, object] = {}
+    for outsider in spec.external:
+        moved = []
+        for index, link in enumerate(outsider.links):
+            if link.at not in switches:
+                return None
+            divided = splits.setdefault(link.at, {})
+            choices = _choices(fabric, switches[link.at], link.speed_gbps, naming, divided)
+            free = [port for port in choices if (link.at, port) not in taken]
+            if not free:
+                return None
+            port = link.port if link.port in free else free[-1]
+            taken.add((link.at, port))
+            if (split := choices[port].split) is not None:
+                divided[choices[port].slot.cage] = split
+            if port != link.port:
+                changed["external", outsider.name, "links", index, "port"] = port
+            moved.append(replace(link, port=port))
+        parties.append(replace(outsider, links=tuple(moved)))
+    return replace(spec, external=tuple(parties)), changed
 
 
 def shared_ends(specs: Iterable[ClusterSpec]) -> Iterator[Diagnostic]:

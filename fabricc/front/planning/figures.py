@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import product
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.catalog.joining import FIBRES
 from fabricc.catalog.optics import cage_of, host_ends
+from fabricc.fabric import links
 from fabricc.fabric.model import TierName
 from fabricc.front.planning.layout import ports_at, speeds
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.catalog.model import HostModel, SwitchModel
-    from fabricc.fabric.fabric import CableKind
+    from fabricc.fabric.fabric import CableKind, Fabric
     from fabricc.fabric.shape import Attachment, PortLayout, Shape
     from fabricc.front.spec.model import ClusterSpec
 
@@ -46,7 +48,7 @@ class Sized(Protocol):
 
 
 class Filled(NamedTuple):
-    """A unit with hosts: its coordinate, its host group, and how many hosts there are."""
+    """A unit: its coordinate, its host group, and how many hosts there are; of border leaves none."""
 
     coordinate: int
     group: int
@@ -61,6 +63,13 @@ class Ends(NamedTuple):
     upper: int
 
 
+class Outside(NamedTuple):
+    """Links that leave the fabric, and transceivers at our ends of them."""
+
+    links: int
+    optics: int
+
+
 class Figures(NamedTuple):
     """What a shape takes and gives.
 
@@ -72,6 +81,7 @@ class Figures(NamedTuple):
         room: hosts until a tier is full.
         ratio: Gb/s of the hosts over those that reach the top, of full units and pods; 1 at the least.
         cut: GPUs without a port once one part is lost.
+        outside: beside `ends` and `optics`, which are of the fabric, what its ways out take.
     """
 
     switches: Mapping[TierName, int]
@@ -82,6 +92,7 @@ class Figures(NamedTuple):
     room: int
     ratio: Fraction
     cut: int
+    outside: Outside = Outside(0, 0)
 
     @property
     def boxes(self) -> int:
@@ -108,26 +119,28 @@ def figures(
     Args:
         spec: the spec that has it.
         hosts: host group index -> model.
-        attached: likewise, how its hosts are attached.
+        attached: likewise, how its hosts are attached; units of border leaves follow, here and in what is by group.
         models: of the switches of each tier.
         sized: the shape.
         links: host group index -> links of its ToRs to each spine.
         units: those that there are.
     """
     shape = sized.shape
-    switches = {TierName.TOR: len(units) * shape.tors_per_unit}
+    tors = {unit: attached[unit.group].tors * attached[unit.group].nic_ports for unit in units}
+    peopled = [unit for unit in units if unit.hosts]
+    switches = {TierName.TOR: sum(tors.values())}
     if shape.spines:
         switches[TierName.SPINE] = shape.pods * shape.planes * shape.spines
     if shape.cores:
         switches[TierName.CORE] = shape.port_planes * shape.cores
     layouts = {TierName.SPINE: sized.spine_layout, TierName.CORE: sized.core_layout}
-    ports = sum(shape.tors_per_unit * len(sized.tor_layouts[unit.group].slots) for unit in units)
+    ports = sum(count * len(sized.tor_layouts[unit.group].slots) for unit, count in tors.items())
     ports += sum(
         count * len(layout.slots) for tier, count in switches.items() if (layout := layouts.get(tier))
     )
-    ends = {"host": _host_ends(hosts, attached, sized, units)}
+    ends = {"host": _host_ends(hosts, attached, sized, peopled)}
     if shape.spines:
-        ends["spine"] = _spine_ends(sized, links, units)
+        ends["spine"] = _spine_ends(sized, attached, links, units)
     if shape.cores and sized.core_layout is not None:
         into = shape.pods * shape.rail_planes * shape.spines_per_core_group * shape.links_per_core
         ends["core"] = Ends(
@@ -145,8 +158,27 @@ def figures(
         idle=ports - taken,
         room=_room(spec, models[TierName.TOR], sized, units),
         ratio=_ratio(sized),
-        cut=max(_cut(hosts[unit.group], shape, unit.hosts) for unit in units),
+        cut=max(_cut(hosts[unit.group], shape, unit.hosts) for unit in peopled),
     )
+
+
+def with_ways_out(found: Figures, fabric: Fabric) -> Figures:
+    """The figures of a plan with its ways out: the ports they take, and cages with a transceiver for them alone."""
+    idle, modules = found.idle, 0
+    exits = fabric.external.exits
+    switches = {name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in exits}
+    for name, at in switches.items():
+        ways = exits[name]
+        slots, names = links.layout(fabric, at).slots, links.port_names(fabric, at)
+        splits = fabric.external.splits.get(name, {})
+        cages = {port: slot.cage for port, slot in zip(names, slots, strict=True)}
+        for cage, split in splits.items():
+            cages |= dict.fromkeys(split.names, cage)
+            idle += len(split.slots) - sum(slot.cage == cage for slot in slots)
+        idle -= len(ways)
+        inside = {slots[link.slot].cage for link in links.links(fabric, at) if link.medium in FIBRES}
+        modules += len({cages[port] for port, way in ways.items() if way.link.medium in FIBRES} - inside)
+    return found._replace(idle=idle, outside=Outside(sum(map(len, exits.values())), modules))
 
 
 def forwarded(model: SwitchModel) -> int:
@@ -176,20 +208,22 @@ def _host_ends(
     return Ends(links, lower, upper)
 
 
-def _spine_ends(sized: Sized, links: Sequence[int], units: Sequence[Filled]) -> Ends:
-    shape, total, lower = sized.shape, 0, 0
-    parallel, sides = shape.links_per_spine, shape.tors_per_unit_plane
+def _spine_ends(
+    sized: Sized, attached: Sequence[Attachment], links: Sequence[int], units: Sequence[Filled]
+) -> Ends:
+    shape, total, lower, parallel = sized.shape, 0, 0, sized.shape.links_per_spine
     pods: dict[int, set[int]] = {}
     for unit in units:
-        cables, up = links[unit.group], sized.tor_layouts[unit.group].up
+        cables, up, own = links[unit.group], sized.tor_layouts[unit.group].up, attached[unit.group]
         used = [up[spine * parallel + cable] for spine in range(shape.spines) for cable in range(cables)]
-        total += shape.tors_per_unit * len(used)
-        lower += shape.tors_per_unit * _cages(sized.tor_layouts[unit.group], used)
+        total += own.tors * own.nic_ports * len(used)
+        lower += own.tors * own.nic_ports * _cages(sized.tor_layouts[unit.group], used)
         pod, place = divmod(unit.coordinate, shape.units_per_pod)
-        first = place * sides * parallel
+        first = place * shape.tors_per_unit_plane
+        of_plane = product(range(own.tors), range(0, own.nic_ports, shape.port_planes))
         pods.setdefault(pod, set()).update(
-            sized.spine_layout.down[first + side * parallel + cable]
-            for side in range(sides)
+            sized.spine_layout.down[(first + tor) * parallel + cable]
+            for tor in {shape.in_plane(*each) for each in of_plane}
             for cable in range(cables)
         )
     upper = sum(_cages(sized.spine_layout, used) for used in pods.values()) * shape.planes * shape.spines
@@ -202,7 +236,7 @@ def _room(spec: ClusterSpec, tor: SwitchModel, sized: Sized, units: Sequence[Fil
     if not shape.spines:
         gbps = sized.tor_layouts[0].slots[sized.tor_layouts[0].down[0]].speed_gbps
         return (ports_at(tor, gbps) - spec.tors.reserved_ports) // shape.rails_per_tor
-    present = sum(groups[unit.group].hosts_per_unit for unit in units)
+    present = sum(groups[unit.group].hosts_per_unit for unit in units if unit.hosts)
     smallest = min(group.hosts_per_unit for group in groups)
     last = max(unit.coordinate for unit in units) + 1
     return present + (capacity(sized) - last) * smallest

@@ -38,6 +38,19 @@ SHAPES: dict[str, dict[str, Any]] = {
             {"name": "new", "model": "dgx-a100", "hosts": 9, "hosts_per_unit": 4},
         ]},
     },
+    "border leaves": {"tors": {"border": 3}, "gpus": {"hosts": 40, "hosts_per_unit": 16}},
+    "many border leaves": {"tors": {"border": 11}, "gpus": {"model": "hgx-2x200", "hosts": 40, "hosts_per_unit": 16}},
+    "border leaves in pods": {
+        "gpus": {"hosts": 72, "hosts_per_unit": 8}, "cores": {"model": "sn5400", "nos": "frr"},
+        "tors": {"border": 2, "border_links": 1},
+    },
+    "border leaves beside two groups": {
+        "gpus": {"model": None, "hosts": None, "hosts_per_unit": None, "groups": [
+            {"name": "old", "model": "dgx-a100", "hosts": 20, "hosts_per_unit": 8},
+            {"name": "new", "model": "dgx-a100", "hosts": 9, "hosts_per_unit": 4},
+        ]},
+        "tors": {"border": 2},
+    },
     "counts pinned": {"tors": {"uplinks": 32}, "spines": {"count": 32}},
 }  # fmt: skip
 
@@ -58,7 +71,7 @@ def found(spec: ClusterSpec, text: dict[str, Any]) -> list[Candidate]:
 def test_what_is_listed_is_what_brute_force_finds(name: str) -> None:
     text = document(**SHAPES[name])
     pool = found(spec_of(text), text)
-    listed = alternatives(pool, planner)
+    listed = alternatives(pool, planner, AnyNos())
     assert listed.best
     built = [each for each in pool if planner(each.spec) is not None]
     assert_best(listed.best, built)
@@ -85,7 +98,7 @@ def test_what_a_refused_shape_hid_is_listed(refuses: int) -> None:
         return (len(spec.tors.model) + spec.planes + spec.gpus.groups[0].hosts_per_unit) % refuses != 0
 
     picky: Callable[[ClusterSpec], Fabric | None] = lambda spec: planner(spec) if allowed(spec) else None  # noqa: E731
-    listed = alternatives(pool, picky)
+    listed = alternatives(pool, picky, AnyNos())
     assert_best(listed.best, [each for each in pool if picky(each.spec) is not None])
 
 
@@ -153,7 +166,7 @@ def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
     text = document(**SHAPES[name])
-    for each in alternatives(found(spec_of(text), text), planner).best:
+    for each in alternatives(found(spec_of(text), text), planner, AnyNos()).best:
         changed = edited(json.dumps(text, indent=1), "spec.yaml", each.candidate.changes)
         again = read_spec(changed.encode(), "spec.yaml")
         assert again.spec is not None, [d.message for d in again.diagnostics]
