@@ -223,3 +223,68 @@ spines: {tier}
         assert all(name.endswith(leaf.name[-1]) for name in spines)
     result = found.write(tmp_path / "build", jobs=1)
     assert [d for d in result.diagnostics if d.severity is Severity.ERROR and d.code > "FAB6"] == []
+
+
+@pytest.mark.parametrize(
+    ("border", "planes", "cores", "kept", "idle", "most"),
+    [
+        (2, 1, False, 8, 6, 8),
+        (2, 2, False, 8, 6, 8),
+        (9, 1, False, 16, 7, 16),
+        (1, 1, True, 8, 7, 8),
+        (8, 1, False, 8, 0, 8),
+    ],
+)
+def test_spine_ports_that_few_border_leaves_keep_are_told(
+    tmp_path: Path, border: int, planes: int, cores: bool, kept: int, idle: int, most: int
+) -> None:
+    tier = "{model: sn5600, nos: frr}"
+
+    def text(leaves: int) -> str:
+        return f"""\
+cluster: few
+gpus: {{model: dgx-h100, hosts: 128, hosts_per_unit: 32}}
+planes: {planes}
+tors: {{model: sn5600, nos: frr, border: {leaves}}}
+spines: {tier}
+{f"cores: {tier}" if cores else ""}
+"""
+
+    found = of(tmp_path, text(border))
+    told = [each for each in found.diagnostics if each.code == "FAB3370"]
+    assert [each.severity for each in told] == [Severity.NOTE] * bool(idle)
+    ends = [link for link in found.fabric.cables() if link.a_device.startswith("border")]
+    spines = len({link.b_device for link in ends})
+    assert len(ends) == spines * (kept - idle)
+    for each in told:
+        assert f"{kept} ports kept" in each.message
+        assert f"{idle} of them without a link" in each.message
+        assert f"`border: {most}`" in (each.help or "")
+    full = of(tmp_path, text(most))
+    assert not [each for each in full.diagnostics if each.code == "FAB3370"]
+    assert full.fabric.shape == found.fabric.shape
+    assert full.fabric.spine_layout == found.fabric.spine_layout
+
+
+@pytest.mark.parametrize(
+    ("nic", "border", "links", "idle", "remedy"),
+    [
+        ("dgx-h100", 8, 1, 8, "`border_links: 2` takes no port more."),
+        ("dgx-h100", 8, 2, 0, ""),
+        ("hgx-2x200", 8, 2, 16, "Lead out from spines or ToRs of hosts if ports are short."),
+    ],
+)
+def test_links_of_border_leaves_that_ports_are_kept_for_are_told(
+    tmp_path: Path, nic: str, border: int, links: int, idle: int, remedy: str
+) -> None:
+    tier = "{model: sn5600, nos: frr, count: 4}"
+    text = f"""\
+cluster: few
+gpus: {{model: {nic}, hosts: 16, hosts_per_unit: 16}}
+tors: {{model: sn5600, nos: frr, uplinks: 8, border: {border}, border_links: {links}}}
+spines: {tier}
+"""
+    found = of(tmp_path, text)
+    told = [each for each in found.diagnostics if each.code == "FAB3370"]
+    assert [each.help for each in told] == [remedy] * bool(idle)
+    assert all(f"{idle} of them without a link" in each.message for each in told)

@@ -251,6 +251,7 @@ TITLES: dict[str, str] = {
     "FAB3312": "Given links of hosts in segments",
     "FAB3330": "Segments in a lab",
     "FAB3350": "Faster Ethernet than the NIC has",
+    "FAB3370": "Spine ports that few border leaves keep",
     # Segments with EVPN-VXLAN.
     "FAB3400": "Names that do not go from one to another in one step",
     "FAB3401": "A former name that is still in use",

@@ -16,8 +16,9 @@ from fabricc.front.planning.layout import Block, arrange
 from fabricc.front.planning.models import UnfitError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Shape
@@ -66,6 +67,32 @@ def with_border(spec: ClusterSpec, models: Models, sizing: Sizing) -> Sizing:
     layout = arrange(models.tor, Block(shape.uplink_gbps, 0), up, sizing.tor_up_cage)
     assert layout is not None
     return replace(sizing, tor_layouts=sizing.tor_layouts + (layout,) * len(leaves))
+
+
+def border_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3370 (a note) where the units of border leaves keep more ports of each spine than these have links."""
+    shape, units = fabric.shape, [unit for unit in fabric.places() if unit.border is not None]
+    kept = len(units) * shape.tors_per_unit_plane * shape.links_per_spine
+    idle = kept - spec.tors.border * spec.tors.border_links
+    if not units or not idle:
+        return
+    most = len(units) * fabric.attachments[leader(fabric.host_models, range(len(spec.gpus.groups)))].tors
+    leaves = "a border leaf" if spec.tors.border == 1 else f"{spec.tors.border} border leaves"
+    more = ""
+    if spec.tors.border < most:
+        more = f"border: {most}"
+    elif spec.tors.border_links < shape.links_per_spine:
+        more = f"border_links: {shape.links_per_spine}"
+    where = "each spine of their pods" if shape.cores else "each spine"
+    yield spec.note(
+        "FAB3370",
+        f"{leaves} to each plane: {plural(kept, 'port')} kept at {where}, as of "
+        f"{plural(len(units), 'unit')} of hosts, {idle} of them without a link",
+        *("tors", "border"),
+        help=f"`{more}` takes no port more."
+        if more
+        else "Lead out from spines or ToRs of hosts if ports are short.",
+    )
 
 
 def leaf_attachments(shape: Shape, leaves: Sequence[int]) -> tuple[Attachment, ...]:

@@ -21,7 +21,7 @@ from fabricc.fabric.shape import Strides
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.attachments import attachments, refuse_renumbering
 from fabricc.front.planning.beside import beside_pins, refuse_unplaced
-from fabricc.front.planning.border import border_units, with_border, with_leaves
+from fabricc.front.planning.border import border_findings, border_units, with_border, with_leaves
 from fabricc.front.planning.changes import changes
 from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.evpn import with_segments
@@ -331,6 +331,7 @@ def _assemble(
     findings.extend(media_findings(spec, fabric))
     findings.extend(nic_findings(spec, fabric))
     findings.extend(spine_findings(spec, fabric))
+    findings.extend(border_findings(spec, fabric))
     findings.extend(ratio_findings(spec, fabric))
     findings.extend(resilience_findings(spec, fabric))
     changed = given_links(spec, changes(spec, fabric, models, naming, findings), findings)
