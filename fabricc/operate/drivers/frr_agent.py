@@ -465,10 +465,15 @@ class Box:
         return {**told, "guarded_s": guarded}
 
     def do_read(self) -> dict[str, Any]:
-        """Texts of the files of the table, of the candidate, and FRR's running configuration."""
-        table = self.switch.table
+        """Texts of the files of the table, of the candidate, and FRR's running configuration.
+
+        While a commit waits, what lies on the disk is for a reboot; the files beside FRR's that are obeyed are its own.
+        """
+        table, candidate = self.switch.table, self.kept("candidate") or {}
         saved = {name: text for name in table if (text := text_of(table[name]["path"])) is not None}
-        return {"running": self.switch.running(), "saved": saved, "candidate": self.kept("candidate") or {}}
+        if self.state()["phase"] == "pending":
+            saved |= {name: text for name, text in candidate.items() if name != MAIN}
+        return {"running": self.switch.running(), "saved": saved, "candidate": candidate}
 
     def do_run(self) -> dict[str, Any]:
         """Run programs, one after the other."""

@@ -182,6 +182,23 @@ def test_files_besides_frr_conf_are_compared_obeyed_and_restored(boxes: list[Box
     assert boxes[0].run("cat", ttl) == before
 
 
+def test_files_that_wait_for_their_confirmation_are_told_as_the_switch_obeys_them(
+    boxes: list[Box], driver: Any
+) -> None:
+    place = boxes[0].own.parent / "etc" / "sysctl.d" / "90-fabricc.conf"
+    place.write_text("net.ipv4.ip_default_ttl = 64\n")
+    driver.load_replace_candidate(
+        config=pack({"sysctl.conf": "net.ipv4.ip_default_ttl = 61\n", "frr.conf": NEW})
+    )
+    driver.commit_config(revert_in=60)
+    told = unpack(driver.get_config("startup")["startup"], "")
+    assert place.read_text().endswith("64\n")
+    assert told["sysctl.conf"].endswith("61\n")
+    assert told["frr.conf"] == OLD
+    driver.rollback()
+    assert unpack(driver.get_config("startup")["startup"], "")["sysctl.conf"].endswith("64\n")
+
+
 def test_when_a_step_fails_everything_is_as_before(boxes: list[Box], driver: Any) -> None:
     with boxes[0].device.connect(activate={"hostname": "grep -q box1 {path}"}) as other:
         other.load_replace_candidate(config=pack({"hostname": "other\n", "frr.conf": NEW}))
