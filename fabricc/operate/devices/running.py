@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.drivers.bundle import pack, unpack
 from fabricc.proof.compare import compare
+
+_ADDRESS = re.compile(r"interface\[[^]]+\]/ipv([46])")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +51,12 @@ def unpacked(text: str, planned: Mapping[str, str]) -> dict[str, str]:
 def read(nos: str, files: Mapping[str, str]) -> Reading:
     """The facts of some files of a switch."""
     return back_ends.load(nos).read(files)
+
+
+def versions(nos: str, files: Mapping[str, str]) -> frozenset[int]:
+    """The IP versions of the addresses of its ports."""
+    found = (_ADDRESS.fullmatch(path) for path in read(nos, files).facts)
+    return frozenset(int(one[1]) for one in found if one)
 
 
 def is_secret(nos: str, path: str) -> bool:

@@ -11,15 +11,17 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import find_spec
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import rendered
+from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.operate.devices import inventory
 from fabricc.operate.push import snapshot
 from fabricc.proof.tree import TreeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
     from pathlib import Path
 
+    from fabricc.fabric.fabric import AddressPlan
     from fabricc.fabric.model import Switch
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.inventory import Device
@@ -72,15 +74,30 @@ class BuiltTree:
         """The switch as planned."""
         return self.fabric.switch(self.places[name])
 
-    def renderings(self, name: str) -> tuple[dict[str, str], dict[str, str]]:
-        """The switch rendered in service, and drained."""
+    def renderings(self, name: str, versions: Container[int]) -> tuple[dict[str, str], dict[str, str]]:
+        """The switch rendered in service, and drained, with the IP versions that it runs: what drains is of each."""
         place, changes = self.places[name], self.fabric.changes
+        addresses = _of_versions(self.fabric.addresses, versions)
         found = []
         for drained in (False, True):
             change = replace(changes.get(name, _AS_IT_IS), drained=drained)
-            switch = replace(self.fabric, changes={**changes, name: change}).switch(place)
-            found.append(rendered(switch))
+            fabric = replace(self.fabric, changes={**changes, name: change}, addresses=addresses)
+            found.append(rendered(fabric.switch(place)))
         return found[0], found[1]
+
+
+def _of_versions(addresses: AddressPlan, versions: Container[int]) -> AddressPlan:
+    """The pools of some IP versions; any will do for one that the fabric is not to have."""
+    hosts4, links4, hosts6, links6, loopbacks6 = (
+        (pool or Pool(0, 0, version)) if version in versions else None
+        for version, pool in (
+            (4, addresses.hosts4), (4, addresses.links4),
+            (6, addresses.hosts6), (6, addresses.links6), (6, addresses.loopbacks6),
+        )
+    )  # fmt: skip
+    return replace(
+        addresses, hosts4=hosts4, links4=links4, hosts6=hosts6, links6=links6, loopbacks6=loopbacks6
+    )
 
 
 def read_source(

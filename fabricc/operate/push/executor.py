@@ -197,8 +197,9 @@ class Executor:
             switch.call(code, "discarding the candidate", "discard_config")
 
     def _drained(self, name: str, files: Files) -> Files:
-        plain, shut = self.source.renderings(name)
-        return drained(name, self.source.devices[name].nos, files, plain, shut)
+        nos = self.source.devices[name].nos
+        plain, shut = self.source.renderings(name, running.versions(nos, files))
+        return drained(name, nos, files, plain, shut)
 
     # The change.
 

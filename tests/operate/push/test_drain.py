@@ -10,18 +10,32 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.fabric.model import TierName
+from fabricc.operate.devices import running
 from fabricc.operate.devices.access import Access, Login
 from fabricc.operate.devices.inventory import Device
-from fabricc.operate.push.built_tree import RefusedError, read_source
+from fabricc.operate.push.built_tree import BuiltTree, RefusedError, read_source
 from fabricc.operate.push.drain import drained, patched
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal, State, alone
 from fabricc.operate.push.options import Options
+from fabricc.operate.push.snapshot import Snapshot
 from tests.operate.lab import specs
 from tests.operate.push.network import built
+from tests.outward import MODELS
 
+SPEC = """\
+cluster: zone
+gpus: {{model: dgx-h100, hosts: 4, hosts_per_unit: 4}}
+tors: {{model: {model}, nos: {nos}}}
+spines: {{model: {model}, nos: {nos}}}
+addressing: {{family: {family}}}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+  default: {{}}
+"""
 INVENTORIES = Path(__file__).parents[3] / "inventories"
 
 
@@ -42,6 +56,31 @@ def test_an_older_state_is_drained_as_its_own_rendering_would_be(nos: str, inven
     older, older_shut = (replace(s, bgp=replace(s.bgp, hold_s=30, keepalive_s=10)) for s in (new, shut))
     render = back_end.render
     assert drained(new.name, nos, render(older), render(new), render(shut)) == render(older_shut)
+
+
+@pytest.mark.parametrize(
+    ("runs", "wanted"), [("ipv4", "dual"), ("dual", "ipv6"), ("ipv6", "dual"), ("dual", "ipv4")]
+)
+@pytest.mark.parametrize("nos", MODELS)
+def test_a_switch_of_other_address_families_is_drained_in_each_that_it_runs(
+    tmp_path: Path, nos: str, runs: str, wanted: str
+) -> None:
+    fabrics = []
+    for family in (runs, wanted):
+        spec = specs.write(tmp_path / family, SPEC.format(model=MODELS[nos], nos=nos, family=family))
+        found = compile_spec(spec, gaps=False).fabric
+        assert isinstance(found, Fabric)
+        fabrics.append(found)
+    before, after = fabrics
+    places = {after.name(at): at for at in after.switch_ids()}
+    tree = BuiltTree(Snapshot(tmp_path, None, "", {}), tmp_path, after, places, {})  # type: ignore[arg-type]
+    for name, place in places.items():
+        old, shut = (rendered(fabric.switch(place)) for fabric in (before, in_drain(before, name)))
+        assert drained(name, nos, old, *tree.renderings(name, running.versions(nos, old))) == shut
+
+
+def in_drain(fabric: Fabric, name: str) -> Fabric:
+    return replace(fabric, changes={name: DeviceChange(None, None, drained=True, cable_m=None, ports={})})
 
 
 def test_text_without_a_single_place_for_the_change_is_left_alone() -> None:
