@@ -127,6 +127,14 @@ def _moved(positions: Mapping[KeyPath, Position], name: str) -> dict[KeyPath, Po
     return found
 
 
+def _beside(spec: ClusterSpec, group: HostGroup, wanted: int | None) -> int:
+    """Hosts of a group beside each unit of a network: as on the rails, and as many more as the unit is larger."""
+    home = next((each.hosts_per_unit for each in spec.gpus.groups if each.name == group.beside), 0)
+    if wanted is None or not home:
+        return group.hosts_per_unit
+    return max(group.hosts_per_unit, -(-group.hosts_per_unit * wanted // home))
+
+
 def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> ClusterSpec:
     """The spec of a further network with its hosts: those of the fabric, as racks or units that have their names.
 
@@ -149,7 +157,7 @@ def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> Clu
         )  # fmt: skip
         if wanted is not None or group.beside is not None or fabric.attachments[index].sets > 1:
             names = tuple(host for hosts in racks.values() for host in hosts)
-            each = group.hosts_per_unit if wanted is None or beside else wanted
+            each = _beside(spec, group, wanted) if wanted is None or beside else wanted
             whole = replace(whole, hosts_per_unit=each, host_names=names, racks={})
         groups.append(whole)
     groups += [replace(group, alone=spec.network.capacity is None) for group in spec.network.groups]
