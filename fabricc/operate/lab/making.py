@@ -123,6 +123,6 @@ def _furnish(lab: Lab, node: Node) -> None:
         file.write_text(text)
         file.chmod(0o644 if name == "lldp.conf" else 0o640)  # lldpcli reads it without root's rights
         os.chown(file, owner.pw_uid, owner.pw_gid)
-    if lab.record.ssh:
+    if lab.record.ssh and node.management:
         logins.furnish(lab, node)
     (box / WANTED).write_text(lab.record.namespace(node.name))
