@@ -71,7 +71,8 @@ def test_settings_are_facts_only_when_asked_for() -> None:
 
 def test_a_setting_that_a_back_end_does_not_state_is_refused_once_by_name() -> None:
     ultra = replace(TOR.qos, trimming=Trimming(256, 48, 6, (0,)), link_retry=True)
-    refused = list(unexpressed(replace(ASKED, qos=ultra), Silent(), ()))
+    asked = replace(ASKED, qos=ultra, bgp=replace(ASKED.bgp, evpn_transit=True))
+    refused = list(unexpressed(asked, Silent(), ()))
     assert [gap.feature for gap in refused] == list(SETTINGS.values())
     assert {(gap.code, gap.fatal) for gap in refused} == {("FAB5001", True)}
 

@@ -212,6 +212,7 @@ def tables(draw: Callable[[st.SearchStrategy[Any]], Any], fabric: Fabric, folder
 def whole_alone() -> Compiled:
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
+        path.with_name("nodes.yaml").write_text(json.dumps(CATALOG))
         path.write_text(json.dumps(WHOLE))
         return compile_spec(path, gaps=False)
 
@@ -230,6 +231,7 @@ def test_growth_changes_nothing_where_tables_of_all_networks_give_a_part(
     plain = whole_alone()
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
+        Path(folder, "nodes.yaml").write_text(json.dumps(CATALOG))
         spec["identities"] = tables(data.draw, plain.fabric, path.parent)
         frontend = plain.networks["frontend"].fabric
         spec["networks"]["frontend"] = NETWORK | {"identities": tables(data.draw, frontend, path.parent)}
@@ -275,6 +277,7 @@ def test_a_host_that_comes_to_a_given_address_is_refused_and_nobody_moves(tmp_pa
     """The eleventh host's place in its ToR's block is another host's already; a line for it settles that."""
     plain, spec = whole_alone(), deepcopy(WHOLE)
     path = tmp_path / "cluster.yaml"
+    path.with_name("nodes.yaml").write_text(json.dumps(CATALOG))
     cable = next(each for each in plain.fabric.cables() if each.b_device == "su002-tor1a")
     tor = plain.fabric.find("su002-tor1a")
     assert isinstance(tor, SwitchId)

@@ -146,7 +146,7 @@ def test_a_host_may_send_less_than_its_switch_takes_never_more(
     reading.put("qos/dscp[0]/traffic_class", 0, "frr.conf", 2)
     at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
     at_host = host_end(
-        "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.0")], mtu, "3", ("n.yaml", 1)
+        "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.0")], (), mtu, "3", ("n.yaml", 1)
     )
     meeting = meet(*((at_host, at_switch) if host_first else (at_switch, at_host)))
     assert (not meeting.broken) == right
@@ -156,7 +156,9 @@ def test_a_host_with_another_gateway_disagrees() -> None:
     reading = Reading()
     reading.put("interface[p1]/ipv4", "10.0.0.0/31", "frr.conf", 1)
     at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
-    at_host = host_end("host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.2")], 0, "", ("n.yaml", 1))
+    at_host = host_end(
+        "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.2")], (), 0, "", ("n.yaml", 1)
+    )
     assert list(meet(at_switch, at_host).broken.values()) == [("addresses",)]
 
 

@@ -125,4 +125,5 @@ _RULES: dict[str, Callable[[Any, Any, Schema, Schema], bool]] = {
     "propertyNames": _names,
     "required": _limit(dict, lambda value, keys: all(key in value for key in keys)),
     "type": _type,
+    "uniqueItems": _limit(list, lambda value, _: len({*map(repr, value)}) == len(value)),
 }
