@@ -61,7 +61,7 @@ def test_the_specs_are_short() -> None:
     """Twenty lines are enough for a real cluster: comments and blank lines do not count."""
     for path in INVENTORIES.glob("*/cluster.yaml"):
         lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
-        assert len(lines) <= 26, path.parent.name
+        assert len(lines) <= 27, path.parent.name
 
 
 def test_counts_are_the_published_ones(tree: Path) -> None:

@@ -59,7 +59,7 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, set[str], tuple[i
     "a way out": ({}, {"count": 2}, {"external"}, (16, 2, 0)),
     "a front end": ({}, {"count": 2}, {"networks"}, (17, 3, 0)),
     "all of it": (GROUPS, {**PODS, "count": 4, "units_per_pod": 2, "oversubscription": 2.0},
-                  {"cores", "external", "networks"}, (21, 9, 2)),
+                  {"cores", "external", "networks"}, (22, 9, 2)),
 }  # fmt: skip
 
 
