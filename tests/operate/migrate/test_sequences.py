@@ -1,0 +1,131 @@
+"""Random sequences of ordinary changes, each taken in the steps of its migration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fabricc.back import hosts
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.rendering import rendered
+from fabricc.fabric.fabric import Fabric
+from fabricc.operate.migrate.prepare import prepare
+from tests.operate.migrate.test_migrate import ROOM, sound
+
+if TYPE_CHECKING:
+    from fabricc.compiler.compiled import Compiled
+
+
+@dataclass(frozen=True)
+class State:
+    """What a spec of the sequence says."""
+
+    dscp: int = 26
+    priority: int = 3
+    family: str = "ipv4"
+    release: str = "sonic-202505"
+    hosts: int = 8
+    spines: int = 4
+    drained: str = ""
+
+    @property
+    def text(self) -> str:
+        drained = f"overrides: {{{self.drained}: {{drain: true}}}}\n" if self.drained else ""
+        return f"""\
+cluster: zone
+gpus: {{model: dgx-h100, hosts: {self.hosts}, hosts_per_unit: 4}}
+tors: {{model: sn5400, nos: {self.release}, uplinks: 8}}
+spines: {{model: sn5400, nos: {self.release}, count: {self.spines}}}
+addressing: {{family: {self.family}}}
+priorities:
+  rdma: {{dscp: {self.dscp}, priority: {self.priority}, lossless: true}}
+  cnp: {{dscp: 48, strict: true}}
+  default: {{}}
+{drained}"""
+
+
+CHANGES = st.one_of(
+    st.sampled_from([18, 26, 34]).map(lambda dscp: {"dscp": dscp}),
+    st.sampled_from([3, 4]).map(lambda priority: {"priority": priority}),
+    st.sampled_from(["ipv4", "ipv6", "dual"]).map(lambda family: {"family": family}),
+    st.sampled_from(["sonic-202505", "sonic-202511"]).map(lambda release: {"release": release}),
+    st.sampled_from([12, 16]).map(lambda count: {"hosts": count}),
+    st.sampled_from([4, 8]).map(lambda count: {"spines": count}),
+    st.sampled_from(["", "spine01a", "su001-tor1a"]).map(lambda name: {"drained": name}),
+)
+
+
+def deployed(compiled: Compiled) -> dict[str, Mapping[str, str]]:
+    """Every file of every switch and host."""
+    fabric = compiled.fabric
+    assert isinstance(fabric, Fabric)
+    switches = (fabric.switch(at) for at in fabric.switch_ids())
+    found: dict[str, Mapping[str, str]] = {switch.name: rendered(switch) for switch in switches}
+    return found | {host.name: hosts.render(host) for host in map(fabric.host, fabric.host_ids())}
+
+
+def written(folder: Path, state: State, pins: str) -> Compiled:
+    """The spec with some pins, and those that it needs besides."""
+    folder.mkdir()
+    spec = folder / "cluster.yaml"
+    spec.write_text(state.text)
+    if pins:
+        spec.with_name("fabricc.lock").write_text(pins)
+    spec.with_name("fabricc.lock").write_text(compile_spec(spec, repin=()).lock_text)
+    return sound(spec)
+
+
+def carried_out(folder: Path, states: list[State]) -> None:
+    """Take every change in its steps: all prove, and what is deployed is what the spec gives with the same pins."""
+    runs = written(folder / "first", states[0], "")
+    pins = runs.lock_text
+    for number, (_, after) in enumerate(pairwise(states)):
+        fresh = written(folder / f"fresh{number}", after, pins)
+        found = prepare(runs, fresh, ROOM, folder / f"steps{number}", lambda *_: None)
+        assert [stage.number for stage in found.stages] == list(range(1, len(found.stages) + 1))
+        last = found.stages[-1].spec
+        assert last is not None
+        runs, pins = sound(last), fresh.lock_text
+        assert last.read_text() == after.text
+        assert runs.lock_text == pins
+        assert deployed(runs) == deployed(fresh)
+
+
+def sequence(changes: list[dict[str, object]]) -> list[State]:
+    """The states; a fabric with hosts does not shrink."""
+    states = [State()]
+    for change in changes:
+        after = replace(states[-1], **change)  # type: ignore[arg-type]
+        if after != states[-1] and after.hosts >= states[-1].hosts:
+            states.append(after)
+    return states
+
+
+CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+
+
+@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=CHECKS)
+@given(st.lists(CHANGES, min_size=2, max_size=3))
+def test_what_is_deployed_after_any_changes_is_a_build_of_the_last_spec(
+    changes: list[dict[str, object]],
+) -> None:
+    with TemporaryDirectory() as folder:
+        carried_out(Path(folder), sequence(changes))
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None, suppress_health_check=CHECKS)
+@given(st.lists(CHANGES, min_size=3, max_size=7))
+def test_what_is_deployed_after_many_changes_is_a_build_of_the_last_spec(
+    changes: list[dict[str, object]],
+) -> None:
+    with TemporaryDirectory() as folder:
+        carried_out(Path(folder), sequence(changes))
