@@ -38,14 +38,20 @@ PasswordAuthentication no
 UsePAM no
 PidFile /run/sshd.pid
 """
+_LOOPBACKS = (
+    "ip -o addr show dev lo scope global | while read -r _ _ _ had _; do "
+    'grep -qx " *address $had" {path} || ip addr del "$had" dev lo; done; '
+    """awk '/^iface/ { lo = $2 == "lo" } lo && $1 == "address" { print "addr replace " $2 " dev lo" }' {path} | """
+    "ip -batch -"
+)
 _ACTIVATE = {
     "daemons": "",
-    "interfaces": "",
+    "interfaces": _LOOPBACKS,
     "lldpd.conf": "if [ -S /run/lldpd.socket ]; then lldpcli -c {path}; fi",
     "rsyslog.conf": "",
     "timesyncd.conf": "",
 }
-"""What a box has no systemd and no ifupdown2 for is written and not activated."""
+"""What a box has no systemd for is written and not activated; without ifupdown2, loopbacks alone follow their file."""
 
 
 def require_sshd() -> None:
