@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.lab.endpoints import arrivals, opened
+from fabricc.operate.lab.endpoints import arrivals, mark, opened
 
 if TYPE_CHECKING:
     import socket
@@ -51,15 +51,21 @@ class _Flow:
     received: int = 0
     last: float = 0.0
     worst_s: float = 0.0
+    tos: int = 0
 
 
 @dataclass(slots=True)
 class Stream:
-    """Flows between pairs of endpoints, each from a source port of its own; a context manager."""
+    """Flows between pairs of endpoints, each from a source port of its own; a context manager.
+
+    Attributes:
+        marks: traffic class bytes of the flows, in turn; what arrives with another one is lost.
+    """
 
     lab: Lab
     pairs: Sequence[tuple[Endpoint, Endpoint]]
     flows: int = MOST_FLOWS
+    marks: Sequence[int] = (0,)
     _stack: ExitStack = field(default_factory=ExitStack)
     _flows: list[_Flow] = field(default_factory=list)
     _into: list[socket.socket] = field(default_factory=list)
@@ -75,8 +81,10 @@ class Stream:
         self._into = [channel for channel, _ in into]
         chosen = [self.pairs[at % len(self.pairs)] for at in range(self.flows if self.pairs else 0)]
         outs = self._stack.enter_context(opened(self.lab, [sender for sender, _ in chosen]))
-        for (_, receiver), (channel, _) in zip(chosen, outs, strict=True):
-            self._flows.append(_Flow(channel, (receiver.address, ports[receiver.address])))
+        for at, ((_, receiver), (channel, _)) in enumerate(zip(chosen, outs, strict=True)):
+            tos = self.marks[at % len(self.marks)]
+            mark(channel, tos)
+            self._flows.append(_Flow(channel, (receiver.address, ports[receiver.address]), tos=tos))
         self._due = time.monotonic()
         return self
 
@@ -125,6 +133,8 @@ class Stream:
                 if measured != self._round:
                     continue
                 flow = self._flows[number]
+                if arrival.tos != flow.tos:
+                    continue
                 flow.received += 1
                 flow.worst_s = max(flow.worst_s, sent - flow.last)
                 flow.last = max(flow.last, sent)

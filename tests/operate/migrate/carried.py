@@ -1,0 +1,134 @@
+"""Steps of a migration carried out by `fabricc push` on a live fabric, and what its traffic and its kernels saw."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.fabric.model import TierName
+from fabricc.operate.lab import kernel, observe, scenarios
+from fabricc.operate.lab.blueprint import host_node
+from fabricc.operate.lab.flows import Stream
+from fabricc.operate.lab.routes import bgp_widths
+from fabricc.operate.lab.steady import ECT0, Network
+from tests.operate.lab import specs
+from tests.operate.push.network import built
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from fabricc.operate.lab.predict import Prediction
+    from tests.operate.push.live import Live
+
+LIMIT_S = 120.0
+_PACE_S = 0.1
+
+
+class Seen(NamedTuple):
+    """What the fabric saw: datagrams, and the least share of next hops that a route of a ToR had meanwhile."""
+
+    lost: int
+    sent: int
+    worst_s: float
+    least: Fraction
+    looks: int
+
+    def __str__(self) -> str:
+        gap = f"longest gap {self.worst_s * 1000:.0f} ms"
+        return f"{self.lost} of {self.sent} lost, {gap}; at least {self.least} of next hops in {self.looks} looks"
+
+
+class _Widths:
+    """Looks at the kernels of ToRs again and again, for next hops to hosts that two states have in common."""
+
+    def __init__(self, live: Live, before: Prediction, after: Prediction) -> None:
+        self.least, self.looks, self._stop = Fraction(1), 0, threading.Event()
+        hosts = {rail.prefix for rail in live.network.rails()}
+        self._wanted = {
+            switch.name: _common(before.widths[switch.name], after.widths[switch.name], hosts)
+            for switch in live.network.switches
+            if switch.tier is TierName.TOR
+        }
+        self._spaces = {name: live.lab.record.namespace(name) for name in self._wanted}
+
+    def _look(self) -> None:
+        for name, wanted in self._wanted.items():
+            seen = bgp_widths(self._spaces[name])
+            self.least = min([self.least, *(Fraction(seen.get(p, 0), width) for p, width in wanted.items())])
+        self.looks += 1
+
+    def _run(self) -> None:
+        while not self._stop.wait(_PACE_S):
+            self._look()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        looking = threading.Thread(target=self._run)
+        looking.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            looking.join()
+
+
+def _common(before: Mapping[str, int], after: Mapping[str, int], hosts: AbstractSet[str]) -> dict[str, int]:
+    """Prefixes of hosts that both have, with the wider of their next hops."""
+    return {prefix: max(before[prefix], after[prefix]) for prefix in before.keys() & after.keys() & hosts}
+
+
+def under_traffic(
+    live: Live, after: Network, work: Callable[[], None], version: int = 4, marks: Sequence[int] = (0,)
+) -> Seen:
+    """Do something that brings the live fabric to another state, with traffic between all hosts.
+
+    Args:
+        live: the fabric.
+        after: what it comes to, which is what `live` is afterwards.
+        work: what to do.
+        version: of the addresses between which traffic runs.
+        marks: its DSCPs, in turn.
+    """
+    before, then = live.network.predict(), after.predict()
+    pairs = [pair for pair in scenarios.surviving(live.network, before) if pair[0].version == version]
+    assert pairs
+    widths = _Widths(live, before, then)
+    with Stream(live.lab, pairs, marks=[dscp << 2 | ECT0 for dscp in marks]) as stream, widths.watched():
+        stream.start()
+        scenarios.while_running(work, stream)
+        assert observe.settle(live.lab, then, LIMIT_S, stream.run) is not None
+        stream.recover(LIMIT_S)
+        outage = stream.outage()
+    assert outage.silent == 0
+    assert observe.session_differences(live.lab, then) == []
+    live.network = after
+    return Seen(outage.lost, outage.sent, outage.worst_s, widths.least, widths.looks)
+
+
+def pushed(live: Live, spec: Path, *options: str, version: int = 4, marks: Sequence[int] = (0,)) -> Seen:
+    """Build a spec and push its tree."""
+    live.spec = spec
+    live.source = built(spec, spec.parent / "out")
+    live.access()
+    after = Network.of(live.lab, specs.source(spec).fabric)
+
+    def push() -> None:
+        status, said = live.push(*options)
+        assert status == 0, said
+        print(said)  # which switches changed, and in which waves
+
+    return under_traffic(live, after, push, version, marks)
+
+
+def hosts_turned(live: Live, after: Network) -> None:
+    """Give the lab's hosts the addresses, routes and rules of another state, and take away what that has not."""
+    batches = {}
+    for old, new in zip(live.network.hosts, after.hosts, strict=True):
+        was, now = host_node(old).commands, host_node(new).commands
+        gone = [line.replace(" add ", " del ") for line in was if line not in now]
+        batches[live.lab.record.namespace(new.name)] = gone + [line for line in now if line not in was]
+    kernel.ip_batches(batches)
