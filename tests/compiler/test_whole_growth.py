@@ -245,7 +245,8 @@ def test_growth_changes_nothing_where_tables_of_all_networks_give_a_part(
                 event(f"refused, {step or 'at once'}")
                 return
             grown = everything(found)
-            assert {key: grown.get(key) for key in known} == known
+            kept = {key for key in known if not key.endswith("aggregates")}  # hosts beside others add to them
+            assert {key: grown.get(key) for key in kept} == {key: known[key] for key in kept}
             parts = [part.fabric for part in (found, *found.networks.values())]
             for of_all in (loopbacks, managed, blocks, ends):
                 values = [value for part in parts for value in of_all(part)]

@@ -38,6 +38,7 @@ SIZES = {
     "maxProperties": "has too many entries: {n} at most",
     "minLength": "is too short: {n} characters at least",
     "maxLength": "is too long: {n} characters at most",
+    "uniqueItems": "has an item twice",
 }
 
 

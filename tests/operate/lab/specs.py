@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 INVENTORIES = [
     spec
     for spec in sorted(Path(__file__).parents[3].joinpath("inventories").glob("*/cluster.yaml"))
-    if not {"fabric: infiniband", "networks:"} & {*spec.read_text().splitlines()}
+    if not {"fabric: infiniband", "networks:", "evpn:"} & {*spec.read_text().splitlines()}
 ]
-"""Every inventory of one network of Ethernet: a lab of namespaces has no InfiniBand."""
+"""Every inventory of one routed network of Ethernet: a lab of namespaces has no InfiniBand and no segments."""
 
 TWO_TIERS = """\
 cluster: {cluster}
