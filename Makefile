@@ -17,7 +17,7 @@ demo: $(VENV)/.installed
 	@echo "Look at: build/*/plan/ (tables), build/*/switches/, build/*/hosts/, build/*/jobs/"
 
 test: lint
-	@$(BIN)/pytest -m "not slow" -n 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -m "not slow" -n 3 --dist loadfile --no-loadscope-reorder
 
 test-all: lint
 	@$(BIN)/pytest

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.fuzz.arena import Arena
 
 SEED = 20
-ORDINARY, ALL = 3000, 100_000
+ORDINARY, ALL = 1500, 100_000
 
 
 @pytest.mark.parametrize("path", sorted(REGRESSIONS.glob("*--*")), ids=lambda path: path.name)

@@ -58,6 +58,7 @@ def told(name: str, rating: str, seen: Seen) -> None:
     print(f"{name}: {rating}; {seen}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("live", [2], indirect=True)
 def test_both_code_points_arrive_as_sent_at_every_step_to_another_dscp(
     live: Live, fabricc: Callable[..., Ran]
