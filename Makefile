@@ -20,7 +20,7 @@ test: lint
 	@$(BIN)/pytest -m "not slow" -n 3 --dist loadfile --no-loadscope-reorder
 
 test-all: lint
-	@$(BIN)/pytest
+	@$(BIN)/pytest --hypothesis-profile=explore
 
 # Every kind of file that fabricc opens, changed at random: `make fuzz INPUTS=1000000`.
 INPUTS ?= 100000

@@ -1,11 +1,15 @@
-"""How properties are tested: without deadlines, because how long an example takes says nothing about the product."""
+"""How properties are tested: without deadlines, because how long an example takes says nothing about the product.
+
+`make test` tries the same examples each time, so that it fails for what was changed; `make test-all` looks for new ones.
+"""
 
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("fabricc", deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.register_profile("fabricc", deadline=None, derandomize=True)
 settings.load_profile("fabricc")
 
 

@@ -31,7 +31,7 @@ BOX = {"model": "7060x6-64pe", "nos": "eos"}
 ABOVE = {**BOX, "count": 4, "reserved_ports": 8}
 NETWORK = {"hosts_per_unit": 16, "tors": BOX, "spines": ABOVE, "priorities": {"default": {}}}
 ARCHIVE = {"name": "archive", "model": "archive-node", "hosts": 2, "hosts_per_unit": 8}
-LOGIN = {"name": "login", "model": "storage-2x200", "hosts": 1, "hosts_per_unit": 2, "beside": "train"}
+LOGIN = {"name": "login", "model": "storage-2x200", "hosts": 1, "hosts_per_unit": 6, "beside": "train"}
 CATALOG = {
     "sources": {},
     "hosts": {
