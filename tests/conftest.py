@@ -1,6 +1,7 @@
 """How properties are tested: without deadlines, because how long an example takes says nothing about the product.
 
-`make test` tries the same examples each time, so that it fails for what was changed; `make test-all` looks for new ones.
+`make test` tries the same examples each time, so that it fails for what was changed; `make test-all` looks for new
+ones.
 """
 
 from collections.abc import Iterator
