@@ -1,8 +1,8 @@
 """The vocabulary of facts: of every path its type, meaning, reason, impact and words, declared in rows of YAML.
 
-Neutral rows stand in `vocabulary.yaml` beside this module, which says what their keys mean; those of one operating
-system in `facts.yaml` beside its back end. A path is declared with its keys starred, `interface[*]/mtu`, and found by
-a look-up of that.
+Neutral rows stand in `vocabulary.yaml` beside this module, which says what their keys mean, those of designs that are
+read and not built in `beyond.yaml`; those of one operating system in `facts.yaml` beside its back end. A path is
+declared with its keys starred, `interface[*]/mtu`, and found by a look-up of that.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ does which is not a fact of its own. Comparing two fabrics leaves them out.
 """
 
 _WAIST = Path(__file__).with_name("vocabulary.yaml")
+_BEYOND = Path(__file__).with_name("beyond.yaml")
+_INSTANCE = re.compile(r"vrf\[[^\]]*\]/")
 _KEY = re.compile(r"\[[^\]]*\]")
 _REASON = frozenset({"rule", "from", "lock", "catalog", "nic", "steps", "formula", "fixed", "docs"})
 _UNITED = ("is", "follows")
@@ -140,9 +142,12 @@ class Vocabulary:
             return path
         if (starred := _KEY.sub("[*]", path)) in self.rows:
             return starred
-        return next(
+        found = next(
             (name for pattern, name in self._open.get(_head(path), ()) if pattern.fullmatch(path)), None
         )
+        if found is None and (instance := _INSTANCE.match(path)):
+            return self.declared(path[instance.end() :])
+        return found
 
     def _row(self, path: str) -> Row:
         name = self.declared(path)
@@ -205,7 +210,7 @@ class Vocabulary:
 @cache
 def waist() -> Vocabulary:
     """The neutral facts of switches."""
-    return Vocabulary(_WAIST)
+    return Vocabulary(_WAIST, _BEYOND)
 
 
 @cache

@@ -1,0 +1,134 @@
+"""What is found in a folder of configurations: devices with what they say, links between them, places in the fabric.
+
+Values in, values out: `gather` makes devices of files, `links` joins them, `places` tells their tiers, the rules read
+all of it. Nothing here is decided by a plan; what is not said is None, never a guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.facts import Reading
+
+
+class Kind(StrEnum):
+    """What a device is."""
+
+    SWITCH = "switch"
+    HOST = "host"
+
+
+class Neighbour(NamedTuple):
+    """What LLDP told on one port."""
+
+    port: str
+    device: str
+    far_port: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device of the folder.
+
+    Attributes:
+        name: what it calls itself, else what its files are called; unique in the folder.
+        system: name of its NOS, `host` of a host.
+        files: name as the back end calls it -> text; `paths`: the same name -> path below the folder, for findings.
+        reading: facts with their lines, and the lines that no row knows.
+        aside: file and line of those among them that say nothing about forwarding or losslessness.
+        statements: how many statements each file holds, known or not.
+        box: the product as the device names it, "" where nothing tells; `model`: its entry in the catalog.
+        release: of the NOS, "" where nothing tells.
+        neighbours: what LLDP told.
+    """
+
+    name: str
+    kind: Kind
+    system: str
+    files: Mapping[str, str]
+    paths: Mapping[str, str]
+    reading: Reading
+    aside: frozenset[tuple[str, int]] = frozenset()
+    statements: Mapping[str, int] = field(default_factory=dict)
+    box: str = ""
+    model: str | None = None
+    release: str = ""
+    neighbours: tuple[Neighbour, ...] = ()
+
+
+class End(NamedTuple):
+    """A port of a device, by names."""
+
+    device: str
+    port: str
+
+
+class Evidence(StrEnum):
+    """What shows that a link is there, the strongest first."""
+
+    LLDP = "LLDP"
+    SUBNET = "subnet"
+    SESSION = "BGP session"
+    DESCRIPTION = "description"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link between two ports, `a` before `b`; `evidence` in order of strength, one at least.
+
+    The far end may be a device that the folder does not hold: then `b.device` is what the near end calls it.
+    """
+
+    a: End
+    b: End
+    evidence: tuple[Evidence, ...]
+
+
+class Tier(StrEnum):
+    """Where a device stands; those of a tier have links to the next one."""
+
+    HOST = "host"
+    TOR = "tor"
+    SPINE = "spine"
+    CORE = "core"
+    OTHER = "other"
+
+
+class Place(NamedTuple):
+    """Where a device stands; None where nothing tells.
+
+    Attributes:
+        unit: number of the set of ToRs with common hosts, counted in order of names.
+        plane: of switches that only reach each other through hosts.
+        pod: of spines with common ToRs; rail: of a ToR that serves one NIC of each host.
+    """
+
+    tier: Tier
+    unit: int | None = None
+    plane: int | None = None
+    pod: int | None = None
+    rail: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A whole folder.
+
+    Attributes:
+        devices: by name; `places`: of each.
+        links: each once; `by_end`: both ends of each -> link.
+    """
+
+    devices: Mapping[str, Device]
+    links: tuple[Link, ...]
+    by_end: Mapping[End, Link]
+    places: Mapping[str, Place]
