@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import find_spec
@@ -120,7 +121,7 @@ def read_source(
         wrong = error.diagnostics
         if wrong[0].code == "FAB6013":
             raise RefusedError.of(wrong) from None
-        message = f"{tree} is not what its manifest says: {len(wrong)} files differ or are missing"
+        message = f"{tree} is not what its manifest says: {plural(len(wrong), 'file')} changed or missing"
         told = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)
         raise RefusedError.of([*wrong[:5], told]) from None
     if digest and digest != held.digest:
