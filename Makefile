@@ -10,7 +10,7 @@ PEERS := nftables opensm ibsim-utils infiniband-diags ibutils frr frr-pythontool
 APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
 export DEBIAN_FRONTEND := noninteractive
 
-.PHONY: demo test test-all fuzz lint clean peers
+.PHONY: demo test test-all fuzz site lint clean peers
 
 demo: $(VENV)/.installed
 	@$(BIN)/fabricc build $(DEMO) -o build
@@ -26,6 +26,11 @@ test-all: lint
 INPUTS ?= 100000
 fuzz: $(VENV)/.dev
 	@$(BIN)/python -m tests.fuzz --inputs $(INPUTS)
+
+# The documentation as a site, build/site/site/index.html.
+site: $(VENV)/.dev
+	@$(BIN)/fabricc docs --site build/site
+	@$(BIN)/zensical build --strict -f build/site/mkdocs.yml
 
 lint: $(VENV)/.dev peers
 	@$(BIN)/ruff check $(SOURCES)

@@ -29,9 +29,18 @@ def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) ->
 
 @click.command("docs")
 @click.argument("topic", required=False, shell_complete=_topics)
-def command(topic: str | None) -> int:
+@click.option(
+    "--site", type=click.Path(path_type=Path), help="Write the source of a documentation site to a folder."
+)
+def command(topic: str | None, site: Path | None) -> int:
     """List every topic, or show the page of TOPIC: laid out in a pager on a terminal, Markdown elsewhere."""
     known = pages()
+    if site is not None:
+        if topic is not None:
+            raise click.UsageError("`--site` writes every page; leave out the topic.")
+        from fabricc.cli.docs_site import write_site
+
+        return write_site(site, known)
     if topic is None:
         output.out(*output.columns((name, _title(path)) for name, path in known.items()))
         return 0

@@ -1,0 +1,146 @@
+"""The documentation as the source of a site: every page, a page of every code, schemas, an index, and `llms.txt`."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.installation import folder
+from fabricc.cli import output
+from fabricc.cli.entry import VERBS
+from fabricc.compiler.result import exit_status
+from fabricc.review.explain.codes import about_code, causes
+from fabricc.tree import EmitError
+from fabricc.tree.file import make_folder, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+CONFIGURATION = "mkdocs.yml"
+_PICTURES = (".png", ".svg")
+_LINK = re.compile(r"\[([^\]]+)\]\(\.\./([^)#]+)\)")
+_HEADING = re.compile(r"^#+ .*\n+", re.MULTILINE)
+_LEAD = "The compiler for lossless AI fabrics: one short spec to every switch's and every host's configuration, proved."
+
+
+def write_site(place: Path, pages: Mapping[str, Path]) -> int:
+    """Write the source of a site into a folder, only what is new or changed; the exit status."""
+    written = 0
+    try:
+        for path, content in _site(pages):
+            make_folder((place / path).parent)
+            written += write_file(place / path, content)
+    except EmitError as error:
+        output.tell((error.diagnostic,), "text", {})
+        return exit_status((error.diagnostic,))
+    output.out(
+        f"{place / CONFIGURATION}: {written} files written; build it with `zensical build` or `mkdocs build`"
+    )
+    return 0
+
+
+def _site(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
+    """The files by path: what mkdocs and Zensical build with `mkdocs.yml` at the top."""
+    texts = {topic: _inside(path.read_text("utf-8")) for topic, path in pages.items()}
+    texts["codes"] = "".join(_codes())
+    groups = _groups(texts)
+    for topic, text in texts.items():
+        yield f"docs/{topic}.md", text.encode()
+    for path in sorted(folder("docs").iterdir()):
+        if path.suffix in _PICTURES:
+            yield f"docs/{path.name}", path.read_bytes()
+    for path in sorted(folder("schemas").glob("*.json")):
+        yield f"docs/schemas/{path.name}", path.read_bytes()
+    yield "docs/index.md", _index(texts, groups).encode()
+    yield "docs/llms.txt", _llms(texts, groups).encode()
+    yield CONFIGURATION, _configuration(groups).encode()
+
+
+def _inside(text: str) -> str:
+    """A page whose links out of the documentation lead to a schema beside it, or nowhere."""
+    return _LINK.sub(
+        lambda link: f"[{link[1]}]({link[2]})" if link[2].startswith("schemas/") else link[1], text
+    )
+
+
+def _codes() -> Iterator[str]:
+    """The page of every code, in the order of their numbers, under what they are about."""
+    yield "# Every code\n\nWhat a code means, what causes it and what to do: `fabricc explain CODE` says the same.\n"
+    known = causes()
+    for (about, page), codes in groupby(TITLES, about_code):
+        topic = page.rpartition(" ")[2]
+        yield f"\n## {about[0].upper()}{about[1:]}: {page}\n\nSee [{topic}]({topic}.md).\n"
+        for code in codes:
+            yield f"\n### {code}\n\n**{TITLES[code]}.**"
+            yield "".join(f" {sentence}" for sentence in known.get(code, ())) + "\n"
+
+
+def _groups(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Heading -> topics, each topic once."""
+    first = [topic for topic in ("tutorial", "cookbook") if topic in texts]
+    commands = [verb for verb in VERBS if verb in texts]
+    commands += [topic for topic in texts if topic.endswith("-command")]
+    systems = [topic for topic in texts if topic.startswith("nos-")]
+    rest = [topic for topic in texts if topic not in {*first, *commands, *systems, "codes"}]
+    return {
+        "Start": first,
+        "Verbs": commands,
+        "Ideas": rest,
+        "Operating systems": systems,
+        "Reference": ["codes"],
+    }
+
+
+def title(text: str) -> str:
+    """The title of a page."""
+    return text.partition("\n")[0].lstrip("# ").replace("`", "")
+
+
+def _first(text: str) -> str:
+    """The first sentence of a page, without links."""
+    body = _HEADING.sub("", text, count=1).partition("\n\n")[0]
+    plain = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", " ".join(body.split()))
+    return re.split(r"[.:](?: |$)", plain, maxsplit=1)[0] + "."
+
+
+def _index(texts: Mapping[str, str], groups: Mapping[str, list[str]]) -> str:
+    text = f"# fabricc\n\n{_LEAD}\n"
+    for heading, topics in groups.items():
+        text += f"\n## {heading}\n\n" + "".join(
+            f"- [{title(texts[topic])}]({topic}.md)\n" for topic in topics
+        )
+    return text
+
+
+def _llms(texts: Mapping[str, str], groups: Mapping[str, list[str]]) -> str:
+    """An index for programs that read, as llmstxt.org describes it."""
+    text = f"# fabricc\n\n> {_LEAD}\n"
+    for heading, topics in groups.items():
+        lines = (f"- [{title(texts[topic])}]({topic}.md): {_first(texts[topic])}\n" for topic in topics)
+        text += f"\n## {heading}\n\n{''.join(lines)}"
+    return text
+
+
+def _configuration(groups: Mapping[str, list[str]]) -> str:
+    nav: list[object] = [{"fabricc": "index.md"}]
+    nav += [{heading: [f"{topic}.md" for topic in topics]} for heading, topics in groups.items() if topics]
+    settings = {
+        "site_name": "fabricc",
+        "site_description": _LEAD,
+        "theme": {
+            "name": "material",
+            "font": False,
+            "palette": [
+                {"media": "(prefers-color-scheme: light)", "scheme": "default"},
+                {"media": "(prefers-color-scheme: dark)", "scheme": "slate"},
+            ],
+        },
+        "markdown_extensions": ["admonition", "pymdownx.superfences", {"toc": {"permalink": True}}],
+        "plugins": ["search"],
+        "nav": nav,
+    }
+    return json.dumps(settings, indent=2) + "\n"  # JSON is YAML
