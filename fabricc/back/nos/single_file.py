@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.reading.aside import aside
 from fabricc.back.nos.templating import environment
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import switch_facts
@@ -31,6 +32,7 @@ class SingleFileNos:
         reader: of the file.
         express: changes what all ports of a profile state to what the platform holds, see `switch_facts`.
         states: add to the Fabric's facts, in turn, what each topic says beyond them, and take out what it cannot say.
+        asides: reads lines that say nothing about forwarding or losslessness; None where none are known.
     """
 
     name: str
@@ -44,6 +46,7 @@ class SingleFileNos:
     reader: Reader
     express: Callable[[Switch, Facts, PortProfile | None], None]
     states: tuple[Callable[[Facts, Switch], None], ...]
+    asides: Reader | None = None
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has settings of this NOS for the model."""
@@ -61,6 +64,10 @@ class SingleFileNos:
     def read(self, files: Mapping[str, str]) -> Reading:
         """The facts of a switch's files."""
         return self.reader.read(files)
+
+    def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
+        """File and line of each unknown line of a reading that is known to be irrelevant."""
+        return aside(reading, files, dict.fromkeys(files, self.asides) if self.asides else {})
 
     def planned(self, switch: Switch) -> Facts:
         """The facts that reading the rendered configuration gives."""
