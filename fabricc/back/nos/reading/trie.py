@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.reading.meaning import meaning_of
 from fabricc.back.nos.reading.patterns import alternatives
@@ -53,8 +53,10 @@ class State:
         self.seen: set[Key] = set()
 
 
-class Inner(NamedTuple):
+class Inner:
     """A block: the state in which the lines below begin, and which scope they belong to.
+
+    Its rows are compiled when a text first has it: most texts have few of the blocks that a system knows.
 
     Attributes:
         scope: "" for that of the line itself; `key`: number of the capture that names the scope, -1 for none.
@@ -62,19 +64,39 @@ class Inner(NamedTuple):
         below, inline: whether the lines are below, or the rest of the same line, or either.
     """
 
-    state: State
-    scope: str
-    key: int
-    once: bool
-    below: bool
-    inline: bool
+    __slots__ = ("_rows", "_state", "below", "inline", "key", "once", "scope")
+
+    def __init__(self, block: Block | Each, key: int) -> None:
+        self._state = State()
+        self._rows: list[tuple[Sequence[Row], Types, int]] = []
+        self.scope = block.scope
+        self.key = key
+        self.once = block.once
+        self.below = self.inline = False
+
+    def add(self, rows: Sequence[Row], types: Types, captures: int) -> None:
+        """Rows of the lines below, behind so many captures."""
+        self._rows.append((rows, types, captures))
+
+    @property
+    def state(self) -> State:
+        """Where the lines below begin.
+
+        Raises:
+            ValueError: as of `compiled`.
+        """
+        if self._rows:
+            waiting, self._rows = self._rows, []
+            for rows, types, captures in waiting:
+                _add_all(self._state, rows, types, captures)
+        return self._state
 
 
 def compiled(rows: Sequence[Row], types: Types) -> State:
     """The state in which a text begins.
 
     Raises:
-        ValueError: a pattern is none, names no type, or says the same as another.
+        ValueError: a pattern is none, names no type, or says the same as another; of those in a block, when it is met.
     """
     root = State()
     _add_all(root, rows, types, 0)
@@ -106,12 +128,11 @@ def _open(state: State, block: Block | Each, types: Types, captures: int) -> Non
     below = isinstance(block, Block)
     inner = state.inner
     if inner is None:
-        key = captures - 1 if "<" in block.pattern else -1
-        inner = Inner(State(), block.scope, key, block.once, below, not below)
+        inner = state.inner = Inner(block, captures - 1 if "<" in block.pattern else -1)
     elif inner.scope != block.scope:
         raise ValueError(f"two blocks {block.pattern!r}")
-    state.inner = inner._replace(below=inner.below or below, inline=inner.inline or not below)
-    _add_all(inner.state, block.rows, types, captures)
+    inner.below, inner.inline = inner.below or below, inner.inline or not below
+    inner.add(block.rows, types, captures)
 
 
 def _path(

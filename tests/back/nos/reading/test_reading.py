@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricc.back import nos as back_ends
 from fabricc.back.nos.reading import tree
 from fabricc.back.nos.reading.reader import Reader, Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import agreed
 from fabricc.back.nos.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Reading
+from tests.back.nos.reading.compiled import compiled_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -441,6 +443,15 @@ def test_rows_that_say_the_same_are_refused() -> None:
         Reader((Topic(rows),), {}).read({"f": ""})
     with pytest.raises(ValueError, match="no type <number>"):
         Reader((Topic((Fact("mtu <number>", "a"),)),), {}).read({"f": ""})
+    reader = Reader((Topic((Block("port <word>", "port", rows),)),), {})
+    assert reader.read({"f": "mtu 9\n"}).unknown == [("f", 1, "mtu 9")]
+    with pytest.raises(ValueError, match="two rows"):
+        reader.read({"f": "port a\n mtu 9\n"})
+
+
+@pytest.mark.parametrize("nos", ["eos", "nxos", "junos"])
+def test_the_rows_of_all_blocks_compile(nos: str) -> None:
+    assert compiled_blocks(back_ends.load(nos).reader.start) > 10  # type: ignore[attr-defined]
 
 
 MARKS = ["{", "}", ";", "[", "]", '"', "-", ":", "inactive:", "set", "deactivate", "#", "/*"]

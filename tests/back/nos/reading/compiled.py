@@ -1,0 +1,25 @@
+"""All blocks of a reader: they compile when a text first has them, so a test asks for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.reading.trie import State
+
+
+def compiled_blocks(start: State) -> int:
+    """How many blocks there are below a state, all compiled."""
+    stack, met = [start], set[int]()
+    count = 0
+    while stack:
+        state = stack.pop()
+        if id(state) in met:
+            continue
+        met.add(id(state))
+        stack += [*state.words.values(), *(after for _, after in state.captures.values())]
+        stack += [state.rest] if state.rest else []
+        if state.inner is not None:
+            count += 1
+            stack.append(state.inner.state)
+    return count
