@@ -9,10 +9,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.static import static_lines
-from fabricc.back.nos.frr import bgp, evpn, interfaces, qos, services
+from fabricc.back.nos.frr import aside, bgp, evpn, interfaces, qos, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
+from fabricc.back.nos.reading.aside import aside as lines_aside
 from fabricc.back.nos.reading.reader import Reader
 from fabricc.back.nos.reading.tree import assignments
 from fabricc.back.nos.templating import environment
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 __all__ = [
+    "ASIDES",
     "FRR",
     "FrrLinux",
     "GracefulRestart",
@@ -125,6 +127,10 @@ def _readers() -> Mapping[str, Reader]:
     return {**found, FILE: _router_reader(MULTIPATH_LIMIT)}
 
 
+ASIDES = Reader((aside.TOPIC,), {}, leave=_LEAVE)
+"""Of lines of frr.conf that say nothing about forwarding or losslessness."""
+
+
 def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: int = MULTIPATH_LIMIT) -> None:
     """Add the facts of one `frr.conf` to `reading`, and its unknown lines.
 
@@ -174,6 +180,10 @@ class FrrLinux:
         unknown = "a file that this reader does not know"
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
         return reading
+
+    def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
+        """File and line of each unknown line of a reading that is known to be irrelevant."""
+        return lines_aside(reading, files, {FILE: ASIDES})
 
     def planned(self, switch: Switch) -> Facts:
         """The Fabric's facts but for `DEPARTURES`, with daemons, kernel settings and what frr.conf says of itself."""

@@ -10,17 +10,19 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.back.nos.frr.sessions import of_family
+from fabricc.back.nos.frr.settings import put_settings, settings
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from fabricc.back.nos.reading.rows import Row
     from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.evpn import Segment, Vrf, Vtep
-    from fabricc.fabric.facts import Facts, Reading, Value
+    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
 
 BRIDGE = "bridge"
@@ -257,34 +259,33 @@ def _put(document: Document, prefix: str, values: Mapping[str, Said], leaves: tu
 
 _TARGETS: tuple[Row, ...] = (
     Keep("rd <word>", "distinguisher"),
-    Entry("route-target import <word>", "imports"),
-    Entry("route-target export <word>", "exports"),
+    Entry("route-target import <word>...", "imports"),
+    Entry("route-target export <word>...", "exports"),
+    Entry("route-target both <word>...", "both"),
+    Silent("autort rfc8365-compatible"),
 )
+_SETTINGS = settings(
+    "advertise-default-gw", "advertise-pip", "advertise-svi-ip", "advertise ipv4 unicast", "advertise ipv6 unicast",
+    "default-originate", "disable-ead-evi-rx", "disable-ead-evi-tx", "dup-addr-detection",
+    "dup-addr-detection freeze", "dup-addr-detection max-moves", "ead-es-frag", "ead-es-route-target", "flooding",
+    "mac-vrf soo", "mh", "use-es-l3nhg", under="evpn setting",
+)  # fmt: skip
 ROUTE_ROWS: tuple[Row, ...] = (
     Keep("address-family l2vpn evpn", "evpn"),
     Block("address-family l2vpn evpn", "", (
-        Each("neighbor <word>", "neighbor", (
-            Keep("activate", "evpn active"),
-            Keep("route-map <word> in", "evpn import"),
-            Keep("route-map <word> out", "evpn export"),
-        )),
+        *of_family("evpn"),
         Fact("advertise-all-vni", "evpn/advertises_all"),
-        Block("vni <integer>", "vni", _TARGETS),
+        Block("vni <integer>", "vni", (*_TARGETS, *_SETTINGS)),
+        *_TARGETS,
+        *_SETTINGS,
         Silent("exit-vni"),
     )),
 )  # fmt: skip
 """Lines of the router's own process."""
-ROUTER_ROWS: tuple[Row, ...] = (
-    Block("vrf <word>", "vrf", (Keep("vni <integer>", "vni"), Silent("exit-vrf"))),
-    Keep("router bgp <asn> vrf <word>", "asn", "{0}"),
-    Block("router bgp <asn> vrf <word>", "tenant", (
-        Keep("bgp router-id <address4>", "router_id"),
-        Block("address-family l2vpn evpn", "", _TARGETS),
-        Silent("exit-address-family"),
-    )),
-    Silent("exit-vrf"),
-)  # fmt: skip
-"""Lines beside that."""
+TENANT_ROWS: tuple[Row, ...] = (
+    Block("address-family l2vpn evpn", "", (*_TARGETS, *_SETTINGS, *of_family("evpn"))),
+)
+"""Lines of the process of a routing instance."""
 
 
 def finish_routes(document: Document, bgp: Scope) -> None:
@@ -293,10 +294,12 @@ def finish_routes(document: Document, bgp: Scope) -> None:
         document.put("evpn/route_targets", "all", bgp.values["evpn"][1])
     of_vni = _vlans_of(document.reading)
     for vni, scope in bgp.each("vni").items():
-        if (vlan := of_vni.get(vni)) is None:
-            document.reject_all(scope)
-        else:
-            _put_targets(document, f"evpn/segment[{vlan}]/", scope)
+        vlan = of_vni.get(vni)
+        prefix = f"evpn/vni[{vni}]/" if vlan is None else f"evpn/segment[{vlan}]/"
+        _put_targets(document, prefix, scope)
+        put_settings(document, f"evpn/vni[{vni}]/", scope.values, "evpn setting")
+    _put_targets(document, "evpn/", bgp)
+    put_settings(document, "evpn/", bgp.values, "evpn setting")
 
 
 def finish_tenants(document: Document) -> None:
@@ -307,23 +310,13 @@ def finish_tenants(document: Document) -> None:
         prefix = f"evpn/vrf[{name}]/"
         _put(document, prefix, scope.values, ("asn", "router_id"))
         _put_targets(document, prefix, scope)
-
-
-def session_facts(name: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, int]]:
-    """What a session states of EVPN routes, whose next hops FRR keeps by default; (path, value, line)."""
-    if "evpn active" not in said:
-        return
-    prefix = f"evpn/neighbor[{name}]/"
-    yield prefix + "next_hop", "unchanged", said["evpn active"][1]
-    for leaf in ("import", "export"):
-        if f"evpn {leaf}" in said:
-            yield prefix + leaf, *said[f"evpn {leaf}"]
+        put_settings(document, f"vrf[{name}]/evpn/", scope.values, "evpn setting")
 
 
 def _put_targets(document: Document, prefix: str, scope: Scope) -> None:
     """State distinguisher and route targets: one where what is imported is what is exported."""
     _put(document, prefix, scope.values, ("distinguisher",))
-    tables = [scope.table(name) for name in ("imports", "exports")]
+    tables = [{**scope.table(name), **scope.table("both")} for name in ("imports", "exports")]
     imports, exports = (",".join(sorted(map(str, table))) for table in tables)
     lines = [line for table in tables for _, line in table.values()]
     if lines:

@@ -7,11 +7,13 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.frr import igp
 from fabricc.back.nos.frr.evpn import DEVICE_ROWS, finish_devices, is_device, segments_view, state_devices
+from fabricc.back.nos.frr.settings import settings
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
@@ -120,14 +122,57 @@ def _command(text: str) -> dict[str, str] | None:
     return None
 
 
+_ROUTER_PORT: tuple[Row, ...] = (
+    Entry("ip (address|addr) <prefix4> [label <word>]", "ipv4", "true"),
+    Entry("ip (address|addr) <address4> peer <prefix4>", "ipv4"),
+    Entry("ipv6 (address|addr) <prefix6>", "ipv6"),
+    Keep("description <rest>", "description"),
+    Keep("shutdown", "enabled", "false"),
+    Keep("no (shutdown|shut)", "enabled", "true"),
+    Keep("no ipv6 nd suppress-ra", "unnumbered"),
+    Silent("ipv6 nd suppress-ra"),
+    Silent(f"ipv6 nd ra-interval {RA_INTERVAL_S}"),
+    Silent("link-detect"),
+    Keep("evpn mh es-id <word>", "ethernet_segment"),
+    Each("vrrp <integer>", "", (Entry("ip <address4>", "gateways"), Entry("ipv6 <address6>", "gateways"))),
+    *settings(
+        "bandwidth",
+        "evpn mh es-df-pref",
+        "evpn mh es-sys-mac",
+        "evpn mh uplink",
+        "ip igmp",
+        "ip mroute",
+        "ip pim",
+        "ip pim passive",
+        "ip pim sm",
+        "ipv6 mld",
+        "ipv6 nd managed-config-flag",
+        "ipv6 nd mtu",
+        "ipv6 nd other-config-flag",
+        "ipv6 nd prefix",
+        "ipv6 nd ra-interval",
+        "ipv6 nd ra-lifetime",
+        "ipv6 nd ra-fast-retrans",
+        "ipv6 nd ra-hop-limit",
+        "ipv6 nd ra-retrans-interval",
+        "ipv6 nd rdnss",
+        "ipv6 nd dnssl",
+        "ipv6 nd reachable-time",
+        "ipv6 nd router-preference",
+        "ipv6 pim",
+        "mpls",
+        "mpls bgp",
+        "multicast",
+        "pbr-policy",
+        "vrrp",
+    ),
+    Keep("no link-detect", "setting[link-detect]", "false"),
+    *igp.INTERFACE,
+)
 ROUTER_ROWS: Sequence[Row] = (
-    Block("interface <word>", "interface", (
-        Entry("ip address <prefix4>", "ipv4"),
-        Entry("ipv6 address <prefix6>", "ipv6"),
-        Keep("description <rest>", "description"),
-        Keep("shutdown", "enabled", "false"),
-        Keep("no ipv6 nd suppress-ra", "unnumbered"),
-        Silent(f"ipv6 nd ra-interval {RA_INTERVAL_S}"),
+    Block("(interface|int) <word>", "interface", _ROUTER_PORT),
+    Each("(interface|int) <word>", "interface", (
+        Keep("vrf <word>", "vrf"), Block("vrf <word>", "", _ROUTER_PORT),
     )),
 )  # fmt: skip
 ROWS: Sequence[Row] = (
@@ -154,8 +199,13 @@ def finish_router(document: Document) -> None:
             document.put_also(paths[leaf], *said)
         for family in ("ipv4", "ipv6"):
             path = f"loopback/{family}" if name == "lo" else paths[family]
-            for address, (_, line) in block.table(family).items():
-                document.put_also(path, str(address), line)
+            for at, (address, (_, line)) in enumerate(block.table(family).items()):
+                if at:
+                    document.put(paths[f"secondary[{address}]"], str(address), line)
+                else:
+                    document.put_also(path, str(address), line)
+        for address, (_, line) in block.table("gateways").items():
+            document.put(paths[f"gateway[{address}]"], str(address), line)
 
 
 _PORT = ("mtu", "enabled")

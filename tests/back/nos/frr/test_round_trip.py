@@ -187,6 +187,7 @@ REDUNDANT = (
     r"bgp ebgp-requires-policy",  # each neighbour has a policy both ways, else a fact is missing
     r"neighbor UPSTREAM-V[46] bfd",  # `bfd profile` turns BFD on
     r"address-family ipv6 unicast|bfd",
+    r"address-family ipv4 unicast",  # its lines may stand in the process, as old releases have them
     r"exit-address-family",
     r"vtysh_enable=yes",
     r"\[Time\]",
@@ -267,7 +268,7 @@ def test_an_address_beside_the_planned_one_is_noticed() -> None:
     )
     reading = FRR.read({**files, "frr.conf": text})
     assert differences(reading.facts, FRR.planned(switch)) == {
-        f"interface[{name}]/ipv4/also[10.9.9.0/31]": ("true", None)
+        f"interface[{name}]/secondary[10.9.9.0/31]": ("10.9.9.0/31", None)
     }
 
 

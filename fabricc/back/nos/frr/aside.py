@@ -1,0 +1,14 @@
+"""Lines of FRR that say nothing about forwarding or losslessness: logs, accounts, debugging, how daemons run."""
+
+from __future__ import annotations
+
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Silent
+
+_BEGINNINGS = (
+    "access-class", "agentx", "banner", "bgp community alias", "bgp send-extra-data", "debug", "domainname", "dump",
+    "enable", "exec-timeout", "fpm", "hostname", "ip nht", "ipv6 access-class", "ipv6 nht", "line", "log", "login",
+    "mgmt", "password", "service", "terminal-length", "username", "vty", "write", "zebra",
+)  # fmt: skip
+
+TOPIC = Topic([Silent(f"[no] {words} [<rest>]") for words in _BEGINNINGS])

@@ -1,0 +1,174 @@
+"""What FRR's lines say beside processes: static routes, routing instances, BFD, segment routing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.frr.settings import put_settings, settings, settings_in
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading.types import address
+from fabricc.fabric.facts import static_text
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+
+DISCARDS = frozenset({"blackhole", "Null0", "null0", "reject"})
+_INTERFACE = re.compile(r"[A-Za-z][\w.:@/-]{0,15}")
+_OPTIONS = ("tag", "vrf", "nexthop-vrf", "table", "label", "weight", "color", "segments")
+"""Words of a static route that one more follows."""
+
+
+def _is_hop(word: str) -> bool:
+    return address(word) is not None or _INTERFACE.fullmatch(word) is not None
+
+
+def _hop(text: str) -> str | None:
+    """A next hop as facts have it, with the routing instance of the route before it; None where it is none.
+
+    `10.0.0.1 vrf RED` is `RED 10.0.0.1`.
+    """
+    words = text.split()
+    own, said = "", list[str]()
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word in _OPTIONS and at + 1 < len(words):
+            at += 1
+            if word == "vrf":
+                own = words[at]
+            else:
+                said.append(f"{word} {words[at]}")
+        elif word.isdigit() and at and len(word) <= 3:
+            said.append(f"distance {word}")
+        elif word in ("onlink", "bfd"):
+            said.append(word)
+        elif at == 0 and word in DISCARDS:
+            said.append("discard")
+        elif _INTERFACE.fullmatch(word) if at == 1 and address(words[0]) else at == 0 and _is_hop(word):
+            said.append(word)
+        else:
+            return None
+        at += 1
+    return f"{own} {' '.join(said)}" if words else None
+
+
+_STATIC: tuple[Row, ...] = tuple(
+    Each(f"{keyword} route <prefix{family}>", "static route", (Entry("<rest>", "via", _hop),))
+    for keyword, family in (("ip", 4), ("ipv6", 6))
+)
+_LOCATOR: tuple[Row, ...] = (
+    Keep("prefix <prefix6> [<rest>]", lambda prefix, rest: {"prefix": prefix, "setting[lengths]": rest}),
+    *settings("behavior", "format"),
+)
+_BFD: tuple[Row, ...] = (
+    Keep("detect-multiplier <integer>", "multiplier"),
+    Keep("transmit-interval <integer>", "transmit"),
+    Keep("receive-interval <integer>", "receive"),
+    *settings(
+        "echo transmit-interval", "echo receive-interval", "echo-interval", "echo-mode", "log-session-changes",
+        "minimum-ttl", "passive-mode", "shutdown",
+    ),
+)  # fmt: skip
+
+_NOT_LOOKED_INTO = (
+    "nexthop-group", "pbr-map", "router babel", "router eigrp", "router openfabric", "router pim", "router pim6",
+    "router rip", "router ripng",
+)  # fmt: skip
+
+ROWS: tuple[Row, ...] = (
+    *_STATIC,
+    Block("vrf <word>", "vrf", (
+        Keep("vni <integer>", "vni"),
+        Keep("vni <integer> prefix-routes-only", lambda vni: {"vni": vni, "setting[prefix-routes-only]": "true"}),
+        *_STATIC,
+        *settings("ip router-id", "ipv6 router-id", "ip protocol", "ipv6 protocol", "netns"),
+        Silent("exit-vrf"),
+    )),
+    Silent("exit-vrf"),
+    Block("bfd", "", (
+        Block("profile <word>", "profile", _BFD),
+        Block("peer <rest>", "bfd peer", (Keep("profile <word>", "profile"), *_BFD)),
+    )),
+    Block("segment-routing", "", (
+        Block("srv6", "", (
+            Block("locators", "", (Block("locator <word>", "locator", _LOCATOR),)),
+            Block("static-sids", "", (
+                Fact("sid <prefix6> <rest>", lambda prefix, rest: {f"srv6/sid[{prefix}]": rest}),
+            )),
+            Block("encapsulation", "", (Fact("source-address <address6>", "srv6/source"),)),
+        )),
+    )),
+    *(
+        row
+        for protocol in _NOT_LOOKED_INTO
+        for row in (
+            Fact(protocol, f"routing/setting[{protocol}]", "true"),
+            Fact(f"{protocol} <rest>", lambda rest, protocol=protocol: {f"routing/setting[{protocol} {rest}]": "true"}),
+            Block(protocol, "", ()),
+            Block(f"{protocol} <rest>", "", ()),
+        )
+    ),
+    Block("mpls ldp", "mpls ldp", (
+        *settings(
+            "address-family", "discovery", "discovery transport-address", "interface", "label local", "neighbor",
+            "ordered-control", "router-id",
+        ),
+        Silent("exit-address-family"),
+    )),
+    *settings("ip protocol", "ipv6 protocol", "ip import-table", "ipv6 import-table", "mpls label"),
+    Fact("[ip] router-id <address4>", "routing/setting[router-id]"),
+    Fact("[ip] router-id <address4> vrf <word>", lambda router, vrf: {
+        f"vrf[{vrf}]/routing/setting[router-id]": router,
+    }),
+    Fact("no ip forwarding", "routing/enabled[ipv4]", "false"),
+    Fact("no ipv6 forwarding", "routing/enabled[ipv6]", "false"),
+)  # fmt: skip
+"""Lines beside processes."""
+
+
+def finish(document: Document) -> None:
+    """State static routes, BFD's peers and profiles, and locators."""
+    scope = document.scope
+    _finish_static(document, scope, "")
+    put_settings(document, "routing/", scope.values)
+    for process in scope.each("mpls ldp").values():
+        put_settings(document, "mpls/", process.values)
+    for name, vrf in scope.each("vrf").items():
+        _finish_static(document, vrf, str(name))
+        put_settings(document, f"vrf[{name}]/routing/", vrf.values)
+        if "vni" not in vrf.values:
+            document.put(f"vrf[{name}]", "present", vrf.line)
+    for name, profile in scope.each("profile").items():
+        document.put(f"structure/bfd_profile[{name}]", "true", profile.line)
+        _put_bfd(document, f"profile {name}", profile)
+    for key, peer in scope.each("bfd peer").items():
+        said = {leaf: str(value) for leaf, (value, _) in peer.values.items() if leaf in _TIMERS}
+        text = " ".join(f"{leaf} {said[leaf]}" for leaf in _TIMERS if leaf in said)
+        document.put(f"bfd/peer[{key}]", text or "default", peer.line)
+        _put_bfd(document, f"peer {key}", peer)
+    for name, locator in scope.each("locator").items():
+        if "prefix" in locator.values:
+            document.put(f"srv6/locator[{name}]/prefix", *locator.values["prefix"])
+        put_settings(document, f"srv6/locator[{name}]/", locator.values)
+
+
+_TIMERS = ("profile", "multiplier", "transmit", "receive")
+
+
+def _put_bfd(document: Document, owner: str, said: Scope) -> None:
+    for name, each in settings_in(said.values):
+        document.put(f"bfd/setting[{owner} {name.removeprefix('setting[')}", *each)
+
+
+def _finish_static(document: Document, scope: Scope, vrf: str) -> None:
+    """State each route with its next hops, in the instance that the block or the line names."""
+    for prefix, route in scope.each("static route").items():
+        hops: dict[str, list[str]] = {}
+        for hop, _ in route.table("via").values():
+            own, _, text = str(hop).partition(" ")
+            hops.setdefault(own or vrf, []).append(text)
+        for own, each in hops.items():
+            path = f"vrf[{own}]/" if own and own != "default" else ""
+            document.put(f"{path}static_route[{prefix}]", static_text(each), route.line)

@@ -1,0 +1,284 @@
+"""BGP sessions as FRR's lines say them: neighbours, the peer groups that they take settings from, and BFD's timers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.frr.settings import SET, settings, settings_in
+from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER
+from fabricc.back.nos.reading.rows import Each, Keep, Silent
+from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.reading.types import asn
+from fabricc.fabric.model import SECRET_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said
+    from fabricc.fabric.facts import Value
+
+FAMILIES = ("ipv4", "ipv6")
+FURTHER = ("ipv4 vpn", "ipv6 vpn", "ipv4 labeled-unicast", "ipv6 labeled-unicast")
+"""Families that no session carries unless it says so."""
+ALLOWED_AS = 3
+"""How often the own AS number may be in a path where `allowas-in` says no number (user guide, BGP)."""
+FARTHEST = 255
+"""Hops of `ebgp-multihop` that says no number."""
+_BFD = ("bfd_on", "bfd_profile")
+_OWN = (
+    "remote_asn", "description", "ttl_security_hops", "secret", "remote_kind", "password", "enabled", "local_asn",
+    "update_source", "multihop", "keepalive_s", "hold_s", "extended_next_hop",
+)  # fmt: skip
+_JOINT = ("import", "export", "maximum_prefixes")
+_FURTHER_JOINT = (
+    "allow_as_in", "remove_private", "default_originate", "prefix_list_in", "prefix_list_out", "filter_in",
+    "filter_out", "send_community",
+)  # fmt: skip
+_FLAGS = ("reflector_client", "next_hop_self", "next_hop_unchanged")
+"""Statements whose value is the families that they are made of."""
+_MEMBER = frozenset({"group", "remote_asn", "description"})
+"""What a member of a peer group says for itself, as a rule."""
+_TIMERS = {"transmit": BFD_INTERVAL_MS, "receive": BFD_INTERVAL_MS, "multiplier": BFD_MULTIPLIER}
+
+
+def _remote_asn(text: str) -> str | int | None:
+    """An AS number, or what it is by the own one."""
+    return text if text in ("external", "internal", "auto") else asn(text)
+
+
+def _remote(number: Value) -> dict[str, Value]:
+    if isinstance(number, int):
+        return {"remote_asn": number}
+    return {"setting[remote-as]" if number == "auto" else "remote_kind": number}
+
+
+def _password(text: str) -> dict[str, str]:
+    """A reference to a secret of a spec; of any other only that there is one."""
+    return {"secret": text} if text.startswith(SECRET_PREFIX) else {"password": SET}
+
+
+TYPES = {"remote asn": _remote_asn}
+
+SESSION: tuple[Row, ...] = (
+    Keep("peer-group", "is a group"),
+    Keep("[interface [v6only]] peer-group <word>", "group"),
+    Keep("[interface [v6only]] remote-as <remote asn>", _remote),
+    Silent("interface [v6only]"),
+    Keep("interface <word>", "setting[interface]"),
+    Keep("description <rest>", "description"),
+    Keep("bfd", "bfd_on"),
+    Keep("bfd <integer> <integer> <integer>", lambda *n: {
+        "bfd_on": "true", "setting[bfd]": f"multiplier {n[0]} receive {n[1]} transmit {n[2]}",
+    }),
+    Keep("bfd profile <word>", "bfd_profile"),
+    Keep("password <rest>", _password),
+    Keep("ttl-security hops <1-254>", "ttl_security_hops"),
+    Keep("ebgp-multihop [<1-255>]", "multihop", lambda hops: hops or FARTHEST),
+    Keep("update-source <word>", "update_source"),
+    Keep("local-as <asn> [<rest>]", lambda own, rest: {"local_asn": own, "setting[local-as]": rest}),
+    Keep("timers <integer> <integer>", lambda keepalive, hold: {"keepalive_s": keepalive, "hold_s": hold}),
+    Keep("(shutdown|shut) [<rest>]", "enabled", lambda _: "false"),
+    Keep("capability extended-nexthop", "extended_next_hop"),
+    *settings(
+        "advertisement-interval", "aigp", "bfd check-control-plane-failure", "bfd strict",
+        "capability dynamic", "capability fqdn", "capability link-local", "capability software-version",
+        "disable-connected-check", "disable-link-bw-encoding-ieee", "dont-capability-negotiate", "enforce-first-as",
+        "enforce-multihop", "extended-link-bandwidth", "extended-optional-parameters", "graceful-restart",
+        "graceful-restart-disable", "graceful-restart-helper", "graceful-shutdown", "ip-transparent", "local-role",
+        "oad", "override-capability", "passive", "path-attribute discard", "path-attribute treat-as-withdraw", "port",
+        "rpki strict", "send-nexthop-characteristics", "sender-as-path-loop-detection", "solo",
+        "strict-capability-match", "tcp-mss", "timers connect", "timers delayopen",
+    ),
+)  # fmt: skip
+"""What a line of the process says behind the neighbour's name."""
+NEGATED: tuple[Row, ...] = (
+    Keep("(shutdown|shut)", "enabled", "true"),
+    Keep("capability extended-nexthop", "extended_next_hop", "false"),
+    *(
+        Keep(words, f"setting[{words}]", "false")
+        for words in ("enforce-first-as", "send-nexthop-characteristics")
+    ),
+)
+"""And behind `no`."""
+
+
+def of_family(family: str) -> tuple[Row, ...]:
+    """Lines of neighbours in an address family."""
+    return (
+        Each("neighbor <word>", "neighbor", (
+            Keep("activate", f"{family} active"),
+            Keep("maximum-prefix <integer>", f"{family} maximum_prefixes"),
+            Keep("maximum-prefix <integer> <rest>", lambda number, rest: {
+                f"{family} maximum_prefixes": number, f"{family} setting[maximum-prefix]": rest,
+            }),
+            Keep("route-map <word> in", f"{family} import"),
+            Keep("route-map <word> out", f"{family} export"),
+            Keep("prefix-list <word> in", f"{family} prefix_list_in"),
+            Keep("prefix-list <word> out", f"{family} prefix_list_out"),
+            *(
+                Keep(f"{words} <word> {way}", f"{family} filter_{way}", lambda name, kind=kind: f"{kind} {name}")
+                for words, kind in (("filter-list", "as_path_list"), ("distribute-list", "access_list"))
+                for way in ("in", "out")
+            ),
+            Keep("allowas-in [<1-10>]", f"{family} allow_as_in", lambda times: times or ALLOWED_AS),
+            Keep("allowas-in origin", {f"{family} setting[allowas-in]": "origin"}),
+            Keep("remove-private-AS [<rest>]", f"{family} remove_private", lambda rest: rest or "true"),
+            Keep("default-originate [route-map <word>]", f"{family} default_originate", lambda name: name or "all"),
+            Keep("route-reflector-client", f"{family} reflector_client"),
+            Keep("next-hop-self [force|all]", f"{family} next_hop_self"),
+            Keep("attribute-unchanged next-hop", f"{family} next_hop_unchanged"),
+            Keep("send-community [both|all|standard|extended|large]", f"{family} send_community", "true"),
+            *settings(
+                "accept-own", "addpath-rx-paths-limit", "addpath-tx-all-paths", "addpath-tx-best-selected",
+                "addpath-tx-bestpath-per-AS", "advertise-map", "as-override", "attribute-unchanged as-path",
+                "attribute-unchanged med", "capability orf prefix-list", "dampening", "disable-addpath-rx",
+                "maximum-prefix-out", "nexthop-local unchanged", "route-server-client",
+                "soft-reconfiguration inbound", "soo", "unsuppress-map", "weight", under=f"{family} setting",
+            ),
+        )),
+        Each("no neighbor <word>", "neighbor", (
+            Keep("activate", f"{family} active", "false"),
+            Keep("send-community [both|all|standard]", f"{family} send_community", "false"),
+            Keep("send-community extended", {f"{family} setting[send-community extended]": "false"}),
+            Keep("send-community large", {f"{family} setting[send-community large]": "false"}),
+        )),
+    )  # fmt: skip
+
+
+def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
+    """State sessions with what their peer groups say; most members of a group say nothing of what it does."""
+    speakers = {str(name): speaker for name, speaker in bgp.each("neighbor").items()}
+    default: dict[str, Said] = {"ipv4": ("false" if "no default" in bgp.values else "true", 0)}
+    if "ipv6 default" in bgp.values:
+        default["ipv6"] = ("true", 0)
+    members: dict[str, list[tuple[str, Value, int]]] = {}
+    used: dict[Value, int] = {}
+    for name, speaker in speakers.items():
+        own = speaker.values
+        if "ttl_security_hops" in own:
+            document.put(f"{prefix}bgp/ttl_security", "true", own["ttl_security_hops"][1])
+        if "is a group" in own:
+            for key in _BFD:
+                if key in own and not prefix:
+                    document.put(f"structure/bgp_group[{name}]/{key}", *own[key])
+            continue
+        of = str(own["group"][0]) if "group" in own else ""
+        said = speakers[of].values | own if of in speakers else own
+        stated = members.get(of) if own.keys() <= _MEMBER else None
+        if stated is None:
+            stated = _stated(said, default)
+            if own.keys() <= _MEMBER:
+                members[of] = stated
+        path = f"{prefix}bgp/neighbor[{name}]/"
+        for key, value, line in stated:
+            document.put(path + key, value, line or speaker.line)
+        for key in _OWN:
+            if key in said:
+                document.put(path + key, *said[key])
+        if of and of not in speakers:
+            document.put(path + "group", *own["group"])
+        document.put_all((prefix + leaf, value, line) for leaf, value, line in _of_evpn(name, said))
+        if "bfd_on" in said or "bfd_profile" in said:
+            profile, line = said.get("bfd_profile") or ("", said["bfd_on"][1])
+            used[profile] = line
+    for heard, (group, line) in bgp.table("listen").items():
+        document.put(f"{prefix}bgp/listen[{heard}]", group, line)
+        said = speakers[str(group)].values if str(group) in speakers else {}
+        own_leaves = [(key, *said[key]) for key in _OWN if key in said]
+        for key, value, at in (*_stated(said, default), *own_leaves) if said else ():
+            name = key if key.startswith("setting[") else f"setting[{key}]"
+            document.put(f"{prefix}bgp/listen[{heard}]/{name}", str(value), at or line)
+    _finish_bfd(document, used, prefix)
+
+
+def _stated(said: Mapping[str, Said], default: Mapping[str, Said]) -> list[tuple[str, Value, int]]:
+    """What a session states beside its far end, (name, value, line), by the families that it carries or not by default.
+
+    The line is 0 where none says it.
+    """
+    carried = {f: said.get(f"{f} active") or default.get(f, ("false", 0)) for f in (*FAMILIES, *FURTHER)}
+    active = [f for f, (value, _) in carried.items() if value == "true"]
+    found: dict[str, Said] = {"bfd": ("false", 0)}
+    for key in _BFD:
+        if key in said:
+            found["bfd"] = ("true", said[key][1])
+    if active:
+        found["families"] = (",".join(active), carried[active[0]][1])
+    for key in _JOINT:
+        found |= joint(key, {f: said.get(f"{f} {key}") for f in active})
+    if not said.keys() <= _PLAIN:
+        found |= _further(said, active)
+    return [(key, value, line) for key, (value, line) in found.items()]
+
+
+_PLAIN = frozenset({
+    *_OWN, *_BFD, "group", "is a group", *(f"{f} {key}" for f in FAMILIES for key in (*_JOINT, "active")),
+})  # fmt: skip
+
+
+def _further(said: Mapping[str, Said], active: list[str]) -> dict[str, Said]:
+    """What few sessions state: the rest of what is said of families, and settings."""
+    found: dict[str, Said] = dict(settings_in(said))
+    for key in _FURTHER_JOINT:
+        found |= joint(key, {f: said.get(f"{f} {key}") for f in active})
+    speaking = [*active, *(["evpn"] if said.get("evpn active", ("false",))[0] == "true" else [])]
+    for key in _FLAGS:
+        flagged = [(f, said[f"{f} {key}"]) for f in speaking if f"{f} {key}" in said]
+        if flagged:
+            found[key] = (",".join(f for f, _ in flagged), flagged[0][1][1])
+    for family in speaking:
+        for name, each in settings_in(said, f"{family} setting"):
+            found[f"setting[{family} {name.removeprefix(f'{family} setting[')}"] = each
+    if "evpn" in speaking:
+        for key in ("maximum_prefixes", *_FURTHER_JOINT):
+            if f"evpn {key}" in said:
+                value, line = said[f"evpn {key}"]
+                found[f"setting[evpn {key}]"] = (str(value), line)
+    return found
+
+
+def _of_evpn(name: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, int]]:
+    """What a session states of EVPN routes, whose next hops FRR keeps by default; (path, value, line)."""
+    active, at = said.get("evpn active", ("false", 0))
+    if active == "false":
+        return
+    prefix = f"evpn/neighbor[{name}]/"
+    if "evpn next_hop_self" not in said:
+        yield prefix + "next_hop", "unchanged", at
+    for leaf in ("import", "export"):
+        if f"evpn {leaf}" in said:
+            yield prefix + leaf, *said[f"evpn {leaf}"]
+
+
+def _finish_bfd(document: Document, used: Mapping[Value, int], prefix: str) -> None:
+    """State the timers of the profiles that neighbours use, or of all when no neighbour runs BFD."""
+    profiles = document.scope.each("profile")
+    found: dict[tuple[Value, Value], int] = {}
+    if prefix and not used:
+        return
+    for name, line in (used or {str(name): profile.line for name, profile in profiles.items()}).items():
+        profile = profiles.get(name, Scope(line))
+        transmit, receive, multiplier = (profile.values.get(key, (own, 0))[0] for key, own in _TIMERS.items())
+        interval = transmit if receive == transmit else f"transmit {transmit} receive {receive}"
+        found.setdefault((interval, multiplier), profile.line)
+    if found:
+        line = next(iter(found.values()))
+        document.put(f"{prefix}bfd/interval_ms", _one_or_all({interval for interval, _ in found}), line)
+        document.put(f"{prefix}bfd/multiplier", _one_or_all({multiplier for _, multiplier in found}), line)
+
+
+def joint(name: str, by_family: Mapping[str, Said | None]) -> dict[str, Said]:
+    """One value for all families, or each family's own where they differ; nothing when none says one."""
+    said = [each for each in by_family.values() if each]
+    if not said:
+        return {}
+    if len({each[0] if each else None for each in by_family.values()}) == 1:
+        return {name: said[0]}
+    text = ", ".join(f"{family} {each[0] if each else 'none'}" for family, each in by_family.items())
+    return {name: (text, said[0][1])}
+
+
+def _one_or_all(values: Iterable[Value]) -> Value:
+    found = sorted(values, key=str)
+    return found[0] if len(found) == 1 else ", ".join(map(str, found))

@@ -1,0 +1,49 @@
+"""Lines that are settings by their first words, of which little follows for a fabric: kept as they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.reading.rows import Keep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said
+
+SET = "set"
+"""The value of a setting that is a secret, which is not read."""
+
+
+def settings(*beginnings: str, under: str = "setting", before: str = "") -> tuple[Row, ...]:
+    """Rows of lines that begin with these words: what follows is kept as `setting[words]`, `false` after `no`.
+
+    `before` stands before all of the words, and not in the name.
+    """
+    return tuple(
+        row
+        for words in beginnings
+        for row in (
+            Keep(f"{before}{words} [<rest>]", f"{under}[{words}]", lambda rest: rest or "true"),
+            Keep(f"no {before}{words} [<rest>]", f"{under}[{words}]", lambda _: "false"),
+        )
+    )
+
+
+def secrets(*beginnings: str, under: str = "setting") -> tuple[Row, ...]:
+    """Rows of lines that end in a secret."""
+    return tuple(Keep(f"{words} <rest>", f"{under}[{words}]", lambda _: SET) for words in beginnings)
+
+
+def put_settings(document: Document, prefix: str, values: Mapping[str, Said], under: str = "setting") -> None:
+    """State what `settings` and `secrets` kept; the last word of `under` is the name of the facts."""
+    leaf = under.rpartition(" ")[2]
+    document.put_all(
+        (f"{prefix}{leaf}{name[len(under) :]}", *said) for name, said in settings_in(values, under)
+    )
+
+
+def settings_in(values: Mapping[str, Said], under: str = "setting") -> Iterator[tuple[str, Said]]:
+    """What `settings` and `secrets` kept among other values."""
+    return ((name, said) for name, said in values.items() if name.startswith(under + "["))

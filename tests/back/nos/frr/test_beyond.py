@@ -1,0 +1,214 @@
+"""FRR's configurations that others wrote: what they say becomes facts, and nothing of it ends the reading."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from fabricc.back.nos.frr import ASIDES, FILE, FRR, _readers
+from fabricc.review.diff.impact import vocabulary
+from tests.audit.corpora import ROOT, devices, share
+from tests.back.nos.reading.compiled import compiled_blocks
+from tests.back.nos.test_vocabulary import fits
+
+TEXT = (Path(__file__).parent / "beyond" / "frr.conf").read_text()
+READING = FRR.read({FILE: TEXT})
+SHARES = {
+    "batfish-lab-validation": 1, "batfish-networks": 1, "containerlab": 1, "ddutt-cndcn": 1, "frr-k8s": 1,
+    "frr-topotests": 1, "metal-stack": 2, "metallb": 1,
+}  # fmt: skip
+"""Most unknown statements of a source of whole devices, percent of those that are not aside."""
+OF_SONIC = re.compile(r"(vrf\[.*\]/)?(bgp/graceful_restart/|bgp/source\[|zebra/fpm|log/facility)")
+"""Facts that the vocabulary declares for SONiC, whose image has them."""
+
+
+def test_every_line_of_a_foreign_configuration_is_understood_or_aside() -> None:
+    aside = FRR.aside({FILE: TEXT}, READING)
+    left = [text for file, line, text in READING.unknown if (file, line) not in aside]
+    assert left == ["network swp1"]
+    assert len(aside) == 4
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("static_route[198.51.100.0/24]", "192.0.2.1,192.0.2.3 distance 250"),
+        ("static_route[203.0.113.0/24]", "discard"),
+        ("static_route[2001:db8:f::/48]", "fe80::1 swp1"),
+        ("vrf[RED]/static_route[192.0.2.128/25]", "10.9.9.1 swp9"),
+        ("vrf[RED]/static_route[0.0.0.0/0]", "10.9.9.254 nexthop-vrf default"),
+        ("vrf[BLUE]", "present"),
+        ("routing/enabled[ipv6]", "false"),
+        ("loopback/ipv4", "10.255.0.7/32"),
+        ("interface[lo]/secondary[10.254.0.7/32]", "10.254.0.7/32"),
+        ("interface[swp1]/setting[bandwidth]", "400000"),
+        ("interface[swp1]/ospf_area", "0.0.0.0"),
+        ("interface[swp1]/ospf_cost", 20),
+        ("interface[swp1]/ospf_network", "point-to-point"),
+        ("interface[swp1]/ospf_setting[hello-interval]", "2"),
+        ("interface[swp1]/ospf_setting[key]", "set"),
+        ("interface[swp1]/ospfv3_area", "0.0.0.1"),
+        ("interface[swp1]/ospfv3_cost", 30),
+        ("interface[swp1]/isis", "CORE"),
+        ("interface[swp1]/isis_metric", 15),
+        ("interface[swp1]/isis_setting[network]", "point-to-point"),
+        ("interface[swp2]/enabled", "false"),
+        ("interface[swp9]/vrf", "RED"),
+        ("interface[swp9]/gateway[10.9.9.2]", "10.9.9.2"),
+        ("interface[bond3]/ethernet_segment", "3"),
+        ("ospf[default]/router_id", "10.255.0.7"),
+        ("ospf[default]/network[10.1.0.0/16]", "0.0.0.0"),
+        ("ospf[default]/passive", "default"),
+        ("ospf[default]/active", "swp1"),
+        ("ospf[default]/redistribute[bgp]", "MARK"),
+        ("ospf[default]/area[0.0.0.7]", "stub no-summary"),
+        ("ospf[default]/maximum_paths", 8),
+        ("ospf[default]/setting[auto-cost reference-bandwidth]", "800000"),
+        ("vrf[RED]/ospf[default]/router_id", "10.9.9.0"),
+        ("ospf[v3]/router_id", "10.255.0.7"),
+        ("isis[CORE]/net", "49.0001.0102.5500.0007.00"),
+        ("isis[CORE]/level", "level-2-only"),
+        ("isis[CORE]/redistribute[ipv4 connected]", "LOOPBACKS"),
+        ("isis[CORE]/setting[domain-password]", "set"),
+        ("bgp/cluster_id", "10.255.0.1"),
+        ("bgp/confederation", "65000 65001 65002"),
+        ("bgp/multipath_relax", "true"),
+        ("bgp/setting[bestpath compare-routerid]", "true"),
+        ("bgp/network[10.255.0.7/32]", "all"),
+        ("bgp/network[10.254.0.0/16]", "MARK"),
+        ("bgp/redistribute[ospf]", "ipv4 MARK, ipv6 none"),
+        ("bgp/multipath_ibgp", "ipv4 16, ipv6 none"),
+        ("bgp/listen[10.7.0.0/16]", "SERVERS"),
+        ("bgp/listen[10.7.0.0/16]/setting[remote_asn]", "65100"),
+        ("bgp/neighbor[10.255.0.9]/reflector_client", "ipv4"),
+        ("bgp/neighbor[10.255.0.9]/next_hop_self", "ipv4"),
+        ("bgp/neighbor[10.255.0.9]/update_source", "lo"),
+        ("bgp/neighbor[10.255.0.9]/password", "set"),
+        ("bgp/neighbor[192.0.2.7]/local_asn", 65333),
+        ("bgp/neighbor[192.0.2.7]/multihop", 3),
+        ("bgp/neighbor[192.0.2.7]/enabled", "false"),
+        ("bgp/neighbor[192.0.2.7]/remove_private", "all"),
+        ("bgp/neighbor[192.0.2.7]/default_originate", "MARK"),
+        ("bgp/neighbor[192.0.2.7]/maximum_prefixes", 100),
+        ("bgp/neighbor[192.0.2.7]/setting[ipv4 maximum-prefix]", "warning-only"),
+        ("bgp/neighbor[192.0.2.8]/allow_as_in", 3),
+        ("bgp/neighbor[192.0.2.8]/multihop", 255),
+        ("bgp/neighbor[192.0.2.8]/next_hop_unchanged", "ipv4"),
+        ("bgp/neighbor[192.0.2.8]/send_community", "false"),
+        ("bgp/neighbor[swp1]/remote_kind", "external"),
+        ("bgp/neighbor[swp1]/keepalive_s", 1),
+        ("bgp/neighbor[swp1]/hold_s", 3),
+        ("bgp/neighbor[swp1]/allow_as_in", 1),
+        ("bgp/neighbor[swp1]/families", "ipv4,ipv6"),
+        ("bgp/neighbor[swp1]/prefix_list_in", "ipv4 OURS, ipv6 none"),
+        ("bgp/neighbor[swp1]/filter_out", "ipv4 as_path_list SHORT, ipv6 none"),
+        ("bgp/neighbor[swp1]/extended_next_hop", "true"),
+        ("bgp/neighbor[swp1]/setting[timers connect]", "5"),
+        ("bgp/neighbor[swp2]/remote_kind", "internal"),
+        ("evpn/neighbor[swp1]/import", "EVPN-IN"),
+        ("evpn/setting[advertise-svi-ip]", "true"),
+        ("evpn/vni[100]/route_target", "65000:100"),
+        ("evpn/vrf[TENANT]/route_target", "65000:4001"),
+        ("vrf[TENANT]/bgp/asn", 4200000007),
+        ("vrf[TENANT]/bgp/neighbor[172.16.0.1]/remote_asn", 65555),
+        ("vrf[TENANT]/bgp/redistribute_connected", "unfiltered"),
+        ("vrf[TENANT]/bgp/setting[ipv4 import vrf RED]", "true"),
+        ("prefix_list[OURS]/1", "deny 0.0.0.0/0 le 32"),
+        ("prefix_list[OURS6]/0", "2001:db8::/32 ge 48 le 64"),
+        ("access_list[VTY]/0", "permit 10.0.0.0/8"),
+        ("as_path_list[SHORT]/0", "permit ^65000_"),
+        ("community_list[DRAIN]", "65535:0"),
+        ("community_list[large BIG]", "1:2:3"),
+        (
+            "route_map[MARK]/10",
+            "permit prefix_list OURS match tag 7 set metric 20 set community 65000:1 on-match next",
+        ),
+        ("route_map[MARK]/20", "deny match as-path SHORT"),
+        ("bfd/peer[192.0.2.9 interface swp1]", "profile FAST transmit 100"),
+        ("bfd/setting[profile FAST echo-mode]", "true"),
+        ("srv6/locator[MAIN]/prefix", "fcbb:bbbb:7::/48"),
+        ("srv6/sid[fcbb:bbbb:7::/48]", "locator MAIN behavior uN"),
+        ("mpls/setting[router-id]", "10.255.0.7"),
+    ],
+)
+def test_what_others_configure_is_a_fact(path: str, value: object) -> None:
+    assert READING.facts[path] == value
+
+
+def test_settings_of_a_peer_group_stand_at_the_group_s_line() -> None:
+    file, line = READING.lines["bgp/neighbor[swp1]/hold_s"]
+    assert TEXT.splitlines()[line - 1].strip() == "neighbor FABRIC timers 1 3"
+    assert file == FILE
+
+
+def test_old_releases_say_ipv4_in_the_process() -> None:
+    text = (
+        "router bgp 65001\n neighbor 10.0.0.1 remote-as 65002\n neighbor 10.0.0.1 route-map IN in\n"
+        " network 10.9.0.0/16\n maximum-paths 4\n redistribute connected\n!\n"
+    )
+    reading = FRR.read({FILE: text})
+    assert reading.unknown == []
+    assert reading.facts["bgp/neighbor[10.0.0.1]/families"] == "ipv4"
+    assert reading.facts["bgp/neighbor[10.0.0.1]/import"] == "IN"
+    assert reading.facts["bgp/network[10.9.0.0/16]"] == "all"
+    assert reading.facts["bgp/maximum_paths"] == 4
+
+
+def test_no_password_is_a_fact() -> None:
+    assert "hidden" in TEXT
+    assert not [path for path, value in READING.facts.items() if "hidden" in f"{path}{value}"]
+
+
+def test_every_fact_is_declared_and_of_its_type() -> None:
+    check_declared(READING.facts)
+
+
+def check_declared(facts: dict[str, str | int]) -> None:
+    rows = {path: vocabulary("frr").row(path) for path in facts}
+    assert {path for path, row in rows.items() if not row.declared and not OF_SONIC.match(path)} == set()
+    of_families = re.compile(r"(ipv[46]|transmit) .+|.+, .+")
+    wrong = {
+        (path, str(value), str(rows[path].type))
+        for path, value in facts.items()
+        if rows[path].declared and not fits(rows[path].type, value) and not of_families.fullmatch(str(value))
+    }
+    assert wrong == set()
+
+
+def test_all_rows_compile() -> None:
+    """Blocks compile when a text first has them: none may say the same twice."""
+    assert sum(compiled_blocks(reader.start) for reader in (*_readers().values(), ASIDES)) > 50
+
+
+corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are not here")
+
+
+@corpora
+@pytest.mark.parametrize("source", SHARES)
+def test_configurations_of_others_are_understood(source: str) -> None:
+    statements = aside = unknown = 0
+    for files in devices("frr", source).values():
+        found, _ = share("frr", files)
+        statements, aside, unknown = (
+            statements + found.statements, aside + found.aside, unknown + found.unknown,
+        )  # fmt: skip
+        check_declared(FRR.read(files).facts)
+    assert statements > 20
+    assert 100 * unknown / (statements - aside) <= SHARES[source]
+
+
+@corpora
+def test_no_foreign_text_is_too_broken_to_read() -> None:
+    """Cut at twenty places, and with words of other lines in the middle."""
+    chosen = random.Random(7)
+    for files in devices("frr").values():
+        text = files[FILE]
+        words = text.split() or ["x"]
+        for _ in range(20):
+            at = chosen.randrange(len(text) + 1)
+            garbled = text[at : at + 400].replace(chosen.choice(words), chosen.choice(words) + "\x00]")
+            reading = FRR.read({FILE: text[:at] + garbled})
+            assert reading.lines.keys() <= reading.facts.keys()
