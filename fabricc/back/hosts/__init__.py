@@ -33,6 +33,8 @@ _OF_PORTS: tuple[Topic, ...] = (interfaces, qos)
 _OWN: Mapping[str, Reader] = {**netplan.READERS, **keyfile.READERS}
 """Readers of files that no two hosts have alike."""
 _COMMON: Mapping[str, Reader] = {file: read for topic in _TOPICS for file, read in topic.READERS.items()}
+READERS = frozenset((*_OWN, *_COMMON))
+"""Paths below a host's root that are read, with `*` for anything."""
 
 
 def render(host: Host) -> dict[str, str]:

@@ -13,6 +13,7 @@ from fabricc.fabric.facts import switch_facts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fabricc.back.nos.collected import Collected
     from fabricc.back.nos.reading.reader import Reader
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Reading
@@ -33,6 +34,7 @@ class SingleFileNos:
         express: changes what all ports of a profile state to what the platform holds, see `switch_facts`.
         states: add to the Fabric's facts, in turn, what each topic says beyond them, and take out what it cannot say.
         asides: reads lines that say nothing about forwarding or losslessness; None where none are known.
+        found: what it knows of texts that people collect.
     """
 
     name: str
@@ -46,6 +48,7 @@ class SingleFileNos:
     reader: Reader
     express: Callable[[Switch, Facts, PortProfile | None], None]
     states: tuple[Callable[[Facts, Switch], None], ...]
+    found: Collected
     asides: Reader | None = None
 
     def supports(self, model: SwitchModel) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import bgp, consumers, interfaces, qos, services, startup, words
+from fabricc.back.nos.cumulus import bgp, consumers, found, interfaces, qos, services, startup, words
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.reading.reader import Reader, Topic
 from fabricc.fabric.facts import Reading, switch_facts
@@ -87,6 +87,7 @@ class Cumulus:
     gaps = staticmethod(gaps)
     read = staticmethod(read)
     planned = staticmethod(planned)
+    found = found
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has Cumulus settings for the model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import POLICY
-from fabricc.back.nos.eos import aside, bgp, evpn, interfaces, qos, services
+from fabricc.back.nos.eos import aside, bgp, evpn, found, interfaces, qos, services
 from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.eos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
@@ -71,4 +71,5 @@ EOS = SingleFileNos(
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),
     asides=Reader((aside.TOPIC,), {}),
+    found=found,
 )

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.static import static_lines
-from fabricc.back.nos.frr import aside, bgp, evpn, interfaces, qos, services
+from fabricc.back.nos.frr import aside, bgp, evpn, found, interfaces, qos, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
@@ -152,6 +152,7 @@ class FrrLinux:
     releases = RELEASES
     default_release = DEFAULT_RELEASE
     port_name = staticmethod(port_name)
+    found = found
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog knows the model's port names under Linux."""

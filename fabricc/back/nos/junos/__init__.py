@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos import bgp, filters, interfaces, qos, services
+from fabricc.back.nos.junos import bgp, filters, found, interfaces, qos, services
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.junos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
@@ -101,4 +101,5 @@ JUNOS = SingleFileNos(
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, filters.state, services.state),
+    found=found,
 )

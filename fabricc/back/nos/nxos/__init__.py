@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos import bgp, interfaces, qos, services
+from fabricc.back.nos.nxos import bgp, found, interfaces, qos, services
 from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.nxos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
@@ -70,4 +70,5 @@ NXOS = SingleFileNos(
     ),
     express=qos.express,
     states=(qos.state, interfaces.state, services.state, bgp.state),
+    found=found,
 )

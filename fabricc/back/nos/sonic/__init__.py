@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.reading.reader import Reader
-from fabricc.back.nos.sonic import bgp, config_db, interfaces, qos, services
+from fabricc.back.nos.sonic import bgp, config_db, found, interfaces, qos, services
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.sonic.words import number, port_name
@@ -34,6 +34,7 @@ class Sonic:
     name = "sonic"
     releases = tuple(RELEASES)
     default_release = DEFAULT_RELEASE
+    found = found
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has SONiC settings for the model."""

@@ -1,0 +1,42 @@
+"""Files of hosts that people collect, by where they stand or by their text."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from fabricc.back.hosts import READERS, nccl
+
+NAMES = frozenset(("nccl", "netplan", "rccl", *(path for path in READERS if "/" not in path)))
+COMMENTS = "#"
+_ROOTS = ("etc", "usr", "lib", "opt", "run")
+_NETPLAN = re.compile(r"^network:\s*(?:#.*)?$", re.MULTILINE)
+_NCCL = re.compile(r"^(?:export )?(?:NCCL|RCCL)_[A-Z0-9_]+=", re.MULTILINE)
+_KEYFILE = re.compile(r"^\[connection\]\s*$", re.MULTILINE)
+
+
+@lru_cache(maxsize=4096)
+def root(path: str) -> str | None:
+    """The folder that stands for the host's root, by the names of what is below it; None where nothing tells."""
+    parts = path.split("/")
+    return next(("/".join(parts[:at]) for at, part in enumerate(parts[:-1]) if part in _ROOTS and at), None)
+
+
+def takes(path: str, text: str) -> str | None:
+    """What a host calls the file, path below its root; None for a text that no reader of hosts is for."""
+    if (top := root(path)) is not None and _known(below := path.removeprefix(f"{top}/")):
+        return below
+    name = path.rpartition("/")[2]
+    if name in READERS:
+        return name
+    if _NETPLAN.search(text) and not text.lstrip().startswith("- "):
+        return f"etc/netplan/{name}"
+    if _KEYFILE.search(text):
+        return f"etc/NetworkManager/system-connections/{name}"
+    return nccl.FILE if _NCCL.search(text) else None
+
+
+@lru_cache(maxsize=4096)
+def _known(file: str) -> bool:
+    return any(fnmatchcase(file, pattern) for pattern in READERS)

@@ -1,0 +1,70 @@
+"""Cumulus texts that people collect: NVUE's start-up file or commands, `nv show`, LLDP; see `back.nos.collected`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.collected import Claim, Identity, Output, claim, leaf, parsed, table, told, weight
+from fabricc.back.nos.cumulus.words import FILE
+from fabricc.back.nos.lldpd import seen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COMMENTS = "#"
+NAMES = frozenset(("startup", "nvue", "frr", "interfaces"))
+_SIGNS = {
+    "- header:": 5, "- set:": 6, "> nvue-api-version: nvue_v1": 9, "> nvue-api-version:": 9, "nv set": 9, "nv unset": 4,
+    "nv config": 3, "set:": 3, "header:": 2, "interface:": 2, "> interface:": 1, "router:": 2, "vrf:": 2, "> vrf:": 1,
+    "> router:": 1, "> lo:": 1, "> swp1:": 2, "bridge:": 1, "evpn:": 1, "system:": 1, "qos:": 1, "> qos:": 1,
+    "network:": -9, "> swp1-32:": 2, "service:": 1, "platform:": 1, "nve:": 1, "mlag:": 1, "acl:": 1,
+}  # fmt: skip
+"""Starts of lines of YAML, and of the commands that say the same."""
+_HEADER = {
+    "release": re.compile(r"\"?version\"?: ['\"]?Cumulus Linux (\d[\w.]*)"),
+    "box": re.compile(r"^[\s\"-]*model\"?: ['\"]?([\w-]+)", re.MULTILINE),
+}
+_VERSION = {
+    "release": re.compile(
+        r"^\s*(?:build|image|product-release|operating-system)\s.*?(?:Cumulus Linux )?(\d+\.\d+\.\d+)"
+        r"|(?<=Cumulus Linux\"\n)VERSION_ID=\"?(\d[\w.]*)", re.MULTILINE),
+    "name": re.compile(r"^\s*hostname\s+(\S+)", re.MULTILINE),
+    "box": re.compile(r"^\s*(?:product-name|platform-name|model)\s+(?:mellanox |nvidia )?(\S+)", re.MULTILINE | re.I),
+}  # fmt: skip
+_TABLE = re.compile(r"^\s*(?:LocalPort|Interface)\s+Speed\s+(?:Mode|Type)\s+Remote ?Host\s+Remote ?Port")
+_ROW = re.compile(r"(?P<port>\S+)\s+\S+\s+\S+\s+(?P<device>\S+)\s+(?P<far_port>\S+)\s*$")
+
+
+def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
+    """NVUE's start-up file, the tree as its API gives it, or `nv set` commands."""
+    if text.lstrip()[:1] in ("{", "["):
+        return Claim(FILE, 9) if '"nvue-api-version"' in text else None
+    return claim(FILE, weight(text, _SIGNS), 4)
+
+
+def identity(files: Mapping[str, str]) -> Identity:
+    """What the header of a start-up file says."""
+    found = told(files.get(FILE, "")[:4096], _HEADER)
+    box = found.get("box", "")
+    return Identity("", box, found.get("release", ""), (box,) if box else ())
+
+
+def output(text: str) -> Output | None:
+    """`nv show system`, `nv show platform`, os-release, and LLDP as NVUE and lldpd tell it."""
+    answer = parsed(text)
+    if isinstance(answer, dict) and (box := leaf(answer, "product-name", "platform-name")):
+        return Output(Identity(leaf(answer, "hostname"), box, leaf(answer, "product-release"), (box,)))
+    neighbours = seen(text) or tuple(row for row in table(text, _TABLE, _ROW) if row.port.strip("-"))
+    found = told(text, _VERSION)
+    if not neighbours and not found.keys() & {"release", "box"}:
+        return None
+    box = found.get("box", "")
+    return Output(
+        Identity(found.get("name", ""), box, found.get("release", ""), (box,) if box else ()), neighbours
+    )
+
+
+def port(spelling: str) -> str:
+    """The name itself."""
+    return spelling

@@ -1,0 +1,125 @@
+"""EOS texts that people collect: configurations, `show version`, `show lldp neighbors`; see `back.nos.collected`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.collected import (
+    Claim,
+    Identity,
+    Output,
+    claim,
+    details,
+    expanded,
+    leaf,
+    neighbours,
+    parsed,
+    table,
+    told,
+    under,
+    weight,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COMMENTS = "!"
+NAMES = frozenset(("running-config", "startup-config"))
+_FILE = "running-config.cfg"
+_SIGNS = {
+    "!RANCID-CONTENT-TYPE: arista": 6, "> bgp advertise-inactive": 2, "interface Ethernet1/1": 0,
+    "! device:": 3, "! boot": 3, "transceiver qsfp": 4, "service routing": 5, "spanning-tree mode": 1, "agent": 1,
+    "no aaa": 1, "management api": 5, "management ssh": 3, "management security": 3, "daemon": 2, "ip routing": 2,
+    "ipv6 unicast-routing": 1, "ip virtual-router": 4, "vlan internal": 4, "queue-monitor length": 4,
+    "mlag configuration": 5, "queue-monitor streaming": 4, "hardware tcam": 3, "hardware counter": 2, "dcbx": 2,
+    "interface Ethernet1": 1, "interface Vxlan1": 4, "interface Management1": 4, "interface Management0": 4,
+    "interface Loopback0": 1, "interface Port-Channel1": 1, "vrf instance": 4, "indent 3": 4,
+    "> no switchport": 1, "> ip address": 1, "> switchport trunk": 1, "> switchport access": 1, "> neighbor": 1,
+    "> router-id": 1, "> priority-flow-control on": 4, "qos profile": 4, "router bgp": 1, "ip access-list": 1,
+    "ip prefix-list": 1, "peer-filter": 4, "platform trident": 4, "platform sand": 4, "traffic-policies": 4,
+    "vrf definition": 2, "ip load-sharing": 3, "load-balance policies": 4, "errdisable recovery": 1,
+    "feature": -4, "version": -2, "vrf context": -5, "frr version": -9, "frr defaults": -9, "indent 1": -3,
+    "service timestamps": -5, "boot-start-marker": -9, "boot nxos": -9, "vdc": -9, "install feature-set": -9,
+    "interface GigabitEthernet0/0": -9, "interface GigabitEthernet1": -9, "interface FastEthernet0/0": -9,
+    "interface loopback0": -3, "interface mgmt0": -9, "interface lo": -5, "hostname": 1,
+}  # fmt: skip
+"""Starts of lines of a running configuration, which indents by three."""
+_HEADER = {
+    "name": re.compile(r"^! device: (\S+) \(", re.MULTILINE),
+    "box": re.compile(
+        r"^! device: \S+ \(([^,]+),|^! *(?:Model|Chassis(?: type)?): *(?:Arista )?(\S+)", re.MULTILINE
+    ),
+    "release": re.compile(r"^! device: \S+ \([^,]+, EOS-(\d+\.\d+[\w.]*?)(?:-\d|[\s)])", re.MULTILINE),
+    "image": re.compile(r"^! *Software image version: *(\d+\.\d+[\w.]*)", re.MULTILINE),
+    "boot": re.compile(r"^! boot system flash:/*\S*?EOS(?:64)?-(\d+\.\d+[\w.]*?)\.swi", re.MULTILINE),
+}
+_VERSION = {
+    "box": re.compile(r"^\s*Arista (\S+)\s*$", re.MULTILINE),
+    "release": re.compile(r"^\s*Software image version: *(\d+\.\d+[\w.]*)", re.MULTILINE),
+}
+_ORDERED = re.compile(r"^(?:DCS|CCS)-|-[FRM#]$")
+"""What a product number has around the name of the box: the family of products, and which way air flows."""
+_DETAIL = re.compile(
+    r"Interface (?P<port>\S+) detected \d+ LLDP neighbors|(?P<again>Neighbor )|- System Name: (?P<device>.+)"
+    r"|Port ID +: (?P<far_port>.+)|Chassis ID +: (?P<chassis>.+)"
+)
+_TABLE = re.compile(r"^\s*Port\s+Neighbor Device ID\s+Neighbor Port ID")
+_ROW = re.compile(r"(?P<port>[A-Z]\w*\d\S*)\s+(?P<device>\S+)\s+(?P<far_port>\S.*?)\s+\d+\s*$")
+_KINDS = {"Et": "Ethernet", "Eth": "Ethernet", "Ma": "Management", "Po": "Port-Channel", "Lo": "Loopback", "Vl": "Vlan",
+          "Vx": "Vxlan"}  # fmt: skip
+
+
+def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
+    """A running configuration, by what only EOS prints."""
+    return claim(_FILE, weight(text, _SIGNS))
+
+
+def identity(files: Mapping[str, str]) -> Identity:
+    """What the first comments say: those of EOS itself, and of collectors that put `show version` there."""
+    found = told("".join(files.values())[:8192], _HEADER)
+    release = found.get("release") or found.get("image") or found.get("boot", "")
+    return Identity(found.get("name", ""), found.get("box", ""), release, _products(found.get("box", "")))
+
+
+def output(text: str) -> Output | None:
+    """`show version` and `show lldp neighbors [detail]`, each as text or JSON."""
+    if answer := parsed(text):
+        return _of_json(text, answer)
+    seen = details(text, _DETAIL) if " LLDP neighbors" in text else table(text, _TABLE, _ROW)
+    found = told(text, _VERSION)
+    if not seen and "release" not in found:
+        return Output() if _TABLE.search(text) or " LLDP neighbors" in text else None
+    box = found.get("box", "")
+    at_home = tuple(each._replace(port=port(each.port)) for each in seen)
+    return Output(Identity("", box, found.get("release", ""), _products(box)), at_home)
+
+
+def _of_json(text: str, answer: object) -> Output | None:
+    box = next(
+        (leaf(each, "modelName") for each in (answer, *under(answer, "result")) if leaf(each, "modelName")),
+        "",
+    )
+    release = next((str(each) for each in under(answer, "version")), "") if box else ""
+    rows: list[tuple[str, str, str]] = []
+    for each in under(answer, "lldpNeighbors"):
+        if isinstance(each, dict) and "neighborDevice" in each:
+            rows.append((leaf(each, "port"), leaf(each, "neighborDevice"), leaf(each, "neighborPort")))
+            continue
+        for name, of_port in each.items() if isinstance(each, dict) else ():
+            for far in under(of_port, "lldpNeighborInfo"):
+                end = far.get("neighborInterfaceInfo", {}) if isinstance(far, dict) else {}
+                who = leaf(far, "systemName", "chassisId")
+                rows.append((name, who, leaf(end, "interfaceId_v2", "interfaceId")))
+    if not box and '"lldpNeighbors"' not in text:
+        return None
+    return Output(Identity("", box, release, _products(box)), neighbours(text, rows))
+
+
+def port(spelling: str) -> str:
+    """`Ethernet1/1` of `Et1/1`."""
+    return expanded(spelling, _KINDS)
+
+
+def _products(box: str) -> tuple[str, ...]:
+    return (_ORDERED.sub("", box),) if box else ()

@@ -1,0 +1,78 @@
+"""Texts of FRR on Linux that people collect: its configuration, the box's files, lldpd's; see `back.nos.collected`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.collected import Claim, Identity, Output, claim, told, weight
+from fabricc.back.nos.lldpd import seen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COMMENTS = "!#"
+FILE = "frr.conf"
+_INTERFACES = "interfaces"
+_BY_NAME = {"daemons", "sysctl.conf", "lldpd.conf", "nftables.conf", "timesyncd.conf", "resolv.conf", "rsyslog.conf",
+            "hostname"}  # fmt: skip
+"""Files of the box that say too little to be told by their text."""
+NAMES = frozenset(("frr", "interfaces", *(name.partition(".")[0] for name in _BY_NAME)))
+_SIGNS = {
+    "> bgp router-id": 1, "> bgp suppress-fib-pending": 3, "> bgp bestpath": 1, "> bgp log-neighbor-changes": 1,
+    "frr version": 9, "frr defaults": 9, "service integrated-vtysh-config": 9, "ip nht": 3, "ipv6 nht": 3,
+    "log syslog": 2, "log file": 2, "log timestamp": 3, "log stdout": 2, "line vty": 2, "agentx": 2, "zebra": 2,
+    "no zebra": 6, "no ipv6": 2, "no ip": 1, "interface lo": 4, "interface eth0": 2, "interface swp1": 4,
+    "interface Ethernet0": 3, "interface eth1": 3, "exit-vrf": 5, "> exit-vrf": 5, "> exit-address-family": 3,
+    "exit": 1,
+    "debug bgp": 2, "bgp as-path": 1, "router bgp": 2, "router ospf": 1, "router ospf6": 2, "router isis": 1, "vrf": 1,
+    "> neighbor": 1, "> bgp": 1, "> no bgp": 2, "indent 1": 4, "ip prefix-list": 1, "ip route": 1, "route-map": 1,
+    "bgp community-list": 3, "bfd": 1, "hostname": 1, "password": 1, "bgp": 1, "ipv6 route": 1, "segment-routing": 2,
+    "feature": -6, "vrf context": -6, "vrf instance": -6, "! device:": -6, "boot-start-marker": -9, "indent 3": -4,
+    "service timestamps": -9, "interface mgmt0": -5, "interface Management1": -5, "boot nxos": -9, "vdc": -9,
+    "interface GigabitEthernet0/0": -9, "interface GigabitEthernet1": -9, "interface FastEthernet0/0": -9,
+    "interface Loopback0": -4, "interface GigabitEthernet0/0/0": -9, "transceiver qsfp": -9, "version": -3,
+    "interface Loopback100": -4, "interface loopback0": -3, "interface Ethernet1/1": -3,
+}  # fmt: skip
+"""Starts of lines of `frr.conf`, which indents by one."""
+_HEADER = {
+    "release": re.compile(r"^frr version (\d[\w.+~-]*)", re.MULTILINE),
+}
+_VERSION = {
+    "release": re.compile(r"^FRRouting (\d[\w.+~-]*)", re.MULTILINE),
+    "name": re.compile(r"^FRRouting \S+ \(([^)]+)\)", re.MULTILINE),
+}
+
+
+def takes(path: str, text: str) -> Claim | None:
+    """`frr.conf`, ifupdown's `interfaces`, and files of the box by their names."""
+    name = path.rpartition("/")[2]
+    if name in _BY_NAME:
+        return Claim(name, 1)
+    if ifupdown(text):
+        return Claim(_INTERFACES, 3)
+    return claim(FILE, weight(text, _SIGNS) + (3 if name == FILE else 0))
+
+
+def ifupdown(text: str) -> bool:
+    """Whether a text is one of ifupdown's, which others than this system have as well."""
+    return weight(text, {"auto": 1, "iface": 3, "source": 1, "allow-hotplug": 1}) > 3
+
+
+def identity(files: Mapping[str, str]) -> Identity:
+    """The release that `frr.conf` begins with; what the box is, no file says."""
+    found = told(files.get(FILE, "")[:65536], _HEADER)
+    return Identity(release=found.get("release", ""))
+
+
+def output(text: str) -> Output | None:
+    """`vtysh -c "show version"`, and what lldpd tells."""
+    found, neighbours = told(text, _VERSION), seen(text)
+    if not found and not neighbours:
+        return None
+    return Output(Identity(found.get("name", ""), "", found.get("release", "")), neighbours)
+
+
+def port(spelling: str) -> str:
+    """The name itself: Linux abbreviates none."""
+    return spelling

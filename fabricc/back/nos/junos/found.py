@@ -1,0 +1,115 @@
+"""Junos texts that people collect: configurations, `show version`, `show lldp neighbors`; see `back.nos.collected`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.collected import (
+    Claim,
+    Identity,
+    Output,
+    claim,
+    details,
+    leaf,
+    neighbours,
+    parsed,
+    table,
+    told,
+    under,
+    weight,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COMMENTS = "#/"
+NAMES = frozenset(("juniper", "running-config"))
+_FILE = "juniper.conf"
+_BLOCKS = ("system", "interfaces", "protocols", "policy-options", "routing-options", "chassis", "groups", "firewall",
+           "class-of-service", "forwarding-options", "routing-instances", "vlans", "snmp", "security", "switch-options",
+           "access", "applications", "event-options", "apply-groups", "poe")  # fmt: skip
+_SIGNS = {
+    **{f"{block} {{": 3 for block in _BLOCKS},
+    **{f"set {block}": 3 for block in _BLOCKS},
+    "## Last": 4, "set version": 4, "version": 1, "apply-groups [": 3, "> host-name": 1, "> unit": 1, "> family": 1,
+    "delete interfaces": 2, "activate interfaces": 2, "deactivate interfaces": 2, "replace:": 1, "> replace:": 1,
+    "deactivate protocols": 2, "set logical-systems": 3, "logical-systems {": 3, "> unit 0": 1, "> family inet": 1,
+    "hostname": -4, "router bgp": -6, "interfaces ethernet": -9, "> ethernet eth0": -9,
+}  # fmt: skip
+"""Starts of lines in curly braces and as `set` commands."""
+_HEADER = {
+    "release": re.compile(r"^(?:set )?version \"?([^\s;\"]+)\"?;?", re.MULTILINE),
+    "box": re.compile(r"^[#/]\** *(?:Model|Chassis(?: type)?): *(\S+)", re.MULTILINE),
+}
+_VERSION = {
+    "name": re.compile(r"^\s*Hostname: *(\S+)", re.MULTILINE),
+    "box": re.compile(r"^\s*Model: *(\S+)", re.MULTILINE),
+    "release": re.compile(r"^\s*Junos: *(\S+)", re.MULTILINE),
+    "older": re.compile(r"^\s*JUNOS .*\[([0-9][^\]]+)\]", re.MULTILINE),
+}
+_DETAIL = re.compile(
+    r"(?P<begins>Local Information:)|Local Interface +: *(?P<port>\S+)|System name +: *(?P<device>.+)"
+    r"|Port ID +: *(?P<far_port>.+)|Chassis ID +: *(?P<chassis>.+)"
+)
+_TABLE = re.compile(
+    r"^\s*Local Interface\s+Parent Interface\s+Chassis Id\s+Port info\s+System Name", re.IGNORECASE
+)
+_ROW = re.compile(
+    r"(?P<port>\S+)\s+\S+\s+(?P<chassis>[0-9a-fA-F:.]{12,17}|\S+)\s+(?P<far_port>\S.*?)\s+(?P<device>\S+)\s*$"
+)
+_DAY = re.compile(r"-20\d{10}[\d.]*(?=-|$)")
+"""When a release of Junos Evolved was built, in the middle of its name."""
+
+
+def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
+    """A configuration in curly braces, or of `set` commands."""
+    return claim(_FILE, weight(text, _SIGNS))
+
+
+def identity(files: Mapping[str, str]) -> Identity:
+    """The release that a configuration begins with; it does not say what the box is."""
+    found = told("".join(files.values())[:65536], _HEADER)
+    return _identity("", found.get("box", ""), found.get("release", ""))
+
+
+def output(text: str) -> Output | None:
+    """`show version` and `show lldp neighbors [detail]`, as text or `| display json`."""
+    if answer := parsed(text):
+        return _of_json(text, answer)
+    rows = table(text, _TABLE, _ROW) if "Parent Interface" in text else ()
+    seen = rows or (details(text, _DETAIL) if "Local Information:" in text else ())
+    found = told(text, _VERSION)
+    if not seen and not ("box" in found and ("release" in found or "older" in found)):
+        return Output() if _TABLE.search(text) else None
+    release = found.get("release") or found.get("older", "")
+    return Output(_identity(found.get("name", ""), found.get("box", ""), release), seen)
+
+
+def _of_json(text: str, answer: object) -> Output | None:
+    identity = Identity()
+    for each in under(answer, "software-information"):
+        release = leaf(each, "junos-version")
+        packages = (leaf(package, "comment") for package in under(each, "package-information"))
+        release = release or next((p.partition("[")[2].rstrip("]") for p in packages if "[" in p), "")
+        identity = identity.or_else(_identity(leaf(each, "host-name"), leaf(each, "product-model"), release))
+    rows = [
+        (
+            leaf(each, "lldp-local-port-id", "lldp-local-interface").partition(".")[0],
+            leaf(each, "lldp-remote-system-name", "lldp-remote-chassis-id"),
+            leaf(each, "lldp-remote-port-id", "lldp-remote-port-description"),
+        )
+        for each in under(answer, "lldp-neighbor-information")
+    ]
+    if identity == Identity() and '"lldp-neighbors-information"' not in text:
+        return None
+    return Output(identity, neighbours(text, rows))
+
+
+def _identity(name: str, box: str, release: str) -> Identity:
+    return Identity(name, box, _DAY.sub("", release), (box,) if box else ())
+
+
+def port(spelling: str) -> str:
+    """The name itself: Junos abbreviates none."""
+    return spelling

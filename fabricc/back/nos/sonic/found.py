@@ -1,0 +1,65 @@
+"""SONiC texts that people collect: `config_db.json`, FRR's, `show version`, LLDP; see `back.nos.collected`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.nos.collected import Claim, Identity, Output, parsed, told
+from fabricc.back.nos.frr import found as frr
+from fabricc.back.nos.lldpd import seen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COMMENTS = "!"
+NAMES = frozenset(("config_db", "frr", "running-config"))
+_FILE, _FRR_FILE = "config_db.json", "frr.conf"
+_TABLE = re.compile(
+    r'"(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|PORT|VLAN|INTERFACE|LOOPBACK|FEATURE|QUEUE|SCHEDULER)"\s*:\s*\{'
+)
+_VERSION = {
+    "release": re.compile(r"^\s*SONiC Software Version: *(?:SONiC\.)?(\S+)", re.MULTILINE),
+    "box": re.compile(r"^\s*HwSKU: *(\S+)", re.MULTILINE),
+    "platform": re.compile(r"^\s*Platform: *(\S+)", re.MULTILINE),
+}
+
+
+def takes(path: str, text: str) -> Claim | None:
+    """`config_db.json` by the names of its tables; FRR's text too, which is SONiC's where the tables are beside it."""
+    if text.lstrip()[:1] == "{":
+        return Claim(_FILE, 100) if _TABLE.search(text[:65536]) else None
+    claimed = frr.takes(path, text)
+    return Claim(_FRR_FILE, max(1, claimed.weight - 1)) if claimed and claimed.file == frr.FILE else None
+
+
+def identity(files: Mapping[str, str]) -> Identity:
+    """What `DEVICE_METADATA` and `VERSIONS` say; the names of products are the SKU and the platform."""
+    tables = parsed(files.get(_FILE, ""))
+    metadata = _row(tables, "DEVICE_METADATA", "localhost")
+    sku, platform = (str(metadata.get(key) or "") for key in ("hwsku", "platform"))
+    return Identity(
+        str(metadata.get("hostname") or ""), sku or platform, "", tuple(filter(None, (sku, platform)))
+    )
+
+
+def _row(tables: Any, table: str, key: str) -> Mapping[str, Any]:
+    rows = tables.get(table) if isinstance(tables, dict) else None
+    row = rows.get(key) if isinstance(rows, dict) else None
+    return row if isinstance(row, dict) else {}
+
+
+def output(text: str) -> Output | None:
+    """`show version`, `show lldp table` and what lldpd tells."""
+    found, neighbours = told(text, _VERSION), seen(text)
+    if "release" not in found and not neighbours:
+        return None
+    sku, platform = found.get("box", ""), found.get("platform", "")
+    products = tuple(filter(None, (sku, platform)))
+    release = found.get("release", "")
+    return Output(Identity("", sku or platform, release, products), neighbours)
+
+
+def port(spelling: str) -> str:
+    """The name itself."""
+    return spelling
