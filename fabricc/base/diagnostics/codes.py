@@ -693,5 +693,12 @@ TITLES: dict[str, str] = {
     "FAB9433": "A run with an image step needs its hook",
     "FAB9450": "A step of a migration cannot be taken",
     "FAB9451": "The spec is not in the revision that is deployed",
-    # Upgrading.
+    # Auditing: what a folder holds.
+    "FAB9500": "No configuration in the folder",
+    "FAB9501": "A file that is not recognised",
+    "FAB9502": "A collected file that is not read",
+    "FAB9504": "Two devices of one name",
+    "FAB9505": "Outputs of a device whose configuration is missing",
+    "FAB9506": "A box that the catalog does not have",
+    "FAB9508": "A reader failed on a collected file",
 }

@@ -1,0 +1,47 @@
+"""Which files of a folder are of one device, by the names in their paths."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from fabricc.audit.texts import systems
+from fabricc.back.hosts import found as host_files
+
+_WORDS = frozenset({
+    "brief", "cfg", "cli", "conf", "config", "configs", "configuration", "current", "detail", "details", "display",
+    "dump", "facts", "interface", "interfaces", "json", "lldp", "lldpcli", "lldpctl", "neighbor", "neighbors",
+    "neighbour", "neighbours", "nv", "out", "output", "run", "running", "set", "sh", "show", "startup", "summary",
+    "switches", "system", "table", "txt", "ver", "version", "yaml",
+})  # fmt: skip
+"""Words of a file's name that say what is in it, not of which device it is."""
+_SPLIT = re.compile(r"([\s_.+,|]+|-(?=[A-Za-z]))")
+
+
+def device_of(path: str) -> str:
+    """The name of the device in a path: of the file without words that say what it holds, else of the folder above."""
+    if (top := host_files.root(path)) is not None:
+        return top.rpartition("/")[2]
+    above, _, name = path.rpartition("/")
+    stem = name.rpartition(".")[0] or name
+    return _bare(stem) or (device_of(above) if above else "")
+
+
+def _bare(stem: str) -> str:
+    """A file's name without words of what it holds, at its beginning and at its end; "" where it has no other."""
+    if stem in _file_names():
+        return ""
+    for name in _file_names():
+        for apart in "_-.":
+            stem = stem.removesuffix(f"{apart}{name}")
+    tokens = _SPLIT.split(stem)
+    while tokens and (tokens[-1].lower() in _WORDS or not tokens[-1].strip(" _.+,|-")):
+        tokens.pop()
+    while tokens and (tokens[0].lower() in _WORDS or not tokens[0].strip(" _.+,|-")):
+        tokens.pop(0)
+    return "".join(tokens)
+
+
+@cache
+def _file_names() -> frozenset[str]:
+    return frozenset((*host_files.NAMES, *(name for one in systems().values() for name in one.NAMES)))

@@ -1,0 +1,178 @@
+"""One device out of its texts, as a worker reads it and sends it on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.model import Neighbour
+from fabricc.audit.texts import LEAST, systems, unknown
+from fabricc.back import hosts
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import found as host_files
+from fabricc.back.nos import lldpd
+from fabricc.back.nos.collected import Identity, Output
+from fabricc.base.diagnostics import Severity
+from fabricc.fabric.facts import Reading
+from fabricc.proof import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.audit.texts import Part
+    from fabricc.fabric.facts import Value
+
+
+class Read(NamedTuple):
+    """A device as a worker sends it: facts and lines in parallel, which takes half of what a `Reading` does."""
+
+    key: str
+    name: str
+    system: str
+    places: dict[str, tuple[str, int]]
+    paths: tuple[str, ...]
+    values: tuple[Value, ...]
+    lines: tuple[tuple[str, int], ...]
+    unknown: tuple[tuple[str, int, str], ...]
+    aside: frozenset[tuple[str, int]]
+    statements: dict[str, int]
+    identity: Identity
+    neighbours: tuple[Neighbour, ...]
+
+
+def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[Finding]]:
+    """The devices of one name's texts, the paths that they are in, and what is told of the others."""
+    findings: list[Finding] = []
+    left, found = parts, []
+    while (chosen := _chosen(left)) is not None:
+        system, texts = chosen
+        left = [part for part in left if part not in texts.values()]
+        found.append((system, texts))
+    taken = {part.path for _, texts in found for part in texts.values()}
+    outputs: list[list[tuple[Part, Output]]] = [[] for _ in found]
+    for part in left:
+        at = next((n for n, (_, texts) in enumerate(found) if _beside(part, texts)), 0)
+        output = _output(part.text, found[at][0] if found else None)
+        if output is None:
+            continue
+        taken.add(part.path)
+        if found:
+            outputs[at].append((part, output))
+        else:
+            findings.append(
+                Finding("FAB9505", f"{part.path} tells of {key or 'a device'}, whose configuration is not here",
+                        part.path, part.first, "alone", Severity.WARNING, "Add its running configuration.")
+            )  # fmt: skip
+    for part in left:
+        if part.path not in taken:
+            taken.add(part.path)
+            findings.append(unknown(part.path, _doubt(part)))
+    known = taken - {finding.file for finding in findings if finding.code == "FAB9501"}
+    devices = []
+    for (system, texts), told in zip(found, outputs, strict=True):
+        device, wrong = _device(key, system, texts, told)
+        devices.append(device)
+        findings += wrong
+    return devices, known, findings
+
+
+def _chosen(parts: Sequence[Part]) -> tuple[str, dict[str, Part]] | None:
+    """The system and the files of a device: the text that most speaks for its system, and others of that beside it.
+
+    None where too little speaks for any, or as much for two.
+    """
+    sure = [(weights[0], part) for part in parts if (weights := _weights(part)) and not _tied(weights)]
+    if not sure:
+        return None
+    (_, system), main = max(sure, key=lambda each: each[0][0])
+    if main.claims[system].weight < LEAST:
+        return None
+    texts = {main.claims[system].file: main}
+    for part in sorted(parts, key=lambda part: _folder(part) != _folder(main)):
+        claim = part.claims.get(system)
+        if claim and 2 * claim.weight >= _weights(part)[0][0]:
+            texts.setdefault(claim.file, part)
+    return system, texts
+
+
+def _weights(part: Part) -> list[tuple[int, str]]:
+    """How much speaks for each system, the most first."""
+    return sorted(((claim.weight, system) for system, claim in part.claims.items()), reverse=True)
+
+
+def _tied(weights: Sequence[tuple[int, str]]) -> bool:
+    return len(weights) > 1 and weights[0][0] == weights[1][0]
+
+
+def _folder(part: Part) -> str:
+    return part.path.rpartition("/")[0]
+
+
+def _beside(part: Part, texts: Mapping[str, Part]) -> bool:
+    return any(_folder(part) == _folder(other) for other in texts.values())
+
+
+def _doubt(part: Part) -> str:
+    """Why a text is nobody's."""
+    weights = _weights(part)
+    if weights and _tied(weights):
+        return f"it may be of {weights[0][1]} or of {weights[1][1]}"
+    return "it is no configuration, LLDP or version output of a system that is known"
+
+
+def _output(text: str, system: str | None) -> Output | None:
+    """What an output says, as the device's own system reads it, else as any does."""
+    order = sorted(systems(), key=lambda name: name != system)
+    for name in order if system in systems() else ():
+        if output := systems()[name].output(text):
+            return output
+    if neighbours := lldpd.seen(text):
+        return Output(neighbours=neighbours)
+    return next((output for name in order if (output := systems()[name].output(text))), None)
+
+
+def _device(
+    key: str, system: str, texts: Mapping[str, Part], outputs: Sequence[tuple[Part, Output]]
+) -> tuple[Read, list[Finding]]:
+    """One device, read."""
+    findings: list[Finding] = []
+    files = {file: part.text for file, part in texts.items()}
+    found = systems().get(system)
+    reading, aside = Reading(), frozenset[tuple[str, int]]()
+    try:
+        if found is None:
+            reading = hosts.read(files)
+        else:
+            back_end = back_ends.load(system)
+            reading = back_end.read(files)
+            aside = back_end.aside(files, reading) if hasattr(back_end, "aside") else aside
+    except Exception as error:
+        path = next(iter(texts.values())).path
+        findings.append(
+            Finding("FAB9508", f"the reader of {system} failed on {path}: {type(error).__name__}", path, 1, "failed",
+                    help="This is a defect of fabricc or of the back end; please report it with the file.")
+        )  # fmt: skip
+    identity = found.identity(files) if found else Identity()
+    for _, output in outputs:
+        identity = identity.or_else(output.identity)
+    neighbours = tuple(
+        Neighbour(seen.port, seen.device, seen.far_port, part.path, seen.line)
+        for part, output in outputs
+        for seen in output.neighbours
+    )
+    comments = found.COMMENTS if found else host_files.COMMENTS
+    name = str(reading.facts.get("system/hostname") or identity.name or key)
+    return Read(
+        key, name, system,
+        {file: (part.path, part.first) for file, part in texts.items()},
+        tuple(reading.facts), tuple(reading.facts.values()),
+        tuple(reading.lines.get(path, ("", 0)) for path in reading.facts),
+        tuple(reading.unknown), aside,
+        {file: statements(text, comments) for file, text in files.items()},
+        identity, neighbours,
+    ), findings  # fmt: skip
+
+
+def statements(text: str, comments: str) -> int:
+    """Lines that are not empty, no comment and more than brackets."""
+    lines = (line.strip(" \t{}[],;") for line in text.split("\n"))
+    return sum(1 for line in lines if line and line[0] not in comments)

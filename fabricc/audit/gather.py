@@ -1,0 +1,194 @@
+"""A folder of what people collect from devices, as the devices: which system, which files, what they say.
+
+Files belong together by the device's name in their path. Each text is taken for what a back end says that it is
+(`back.nos.collected`), never by where it stands, and what nobody knows is told. Devices are read in worker processes,
+which hand back facts, lines and neighbours; texts stay in the folder until somebody asks for one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from sys import intern
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.belonging import device_of
+from fabricc.audit.boxes import Boxes
+from fabricc.audit.device import devices_of
+from fabricc.audit.model import Device, Kind
+from fabricc.audit.texts import HOST, Texts, parts_of, systems
+from fabricc.base.diagnostics import Severity
+from fabricc.base.foreign.files import Folder
+from fabricc.base.values import dataclass
+from fabricc.catalog.load import load_catalog
+from fabricc.compiler.workers import spread, usable_cpus
+from fabricc.fabric.facts import Reading
+from fabricc.proof import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.audit.device import Read
+    from fabricc.fabric.facts import Value
+
+_MOST_FILES = 500_000
+_PIECES = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What a folder holds.
+
+    Attributes:
+        devices: by name.
+        files: how many files there are; `used`: how many of them say something of a device.
+        findings: files that are no device's, names that stand twice, boxes that the catalog lacks; paths below the
+            folder.
+    """
+
+    devices: Mapping[str, Device]
+    files: int
+    used: int
+    findings: tuple[Finding, ...]
+
+
+class _Piece(NamedTuple):
+    """What a worker made of some groups of files."""
+
+    devices: list[Read]
+    findings: list[Finding]
+    used: int
+
+
+def gather(
+    folder: Path, *, jobs: int | None = None, progress: Callable[[str, int, int], None] | None = None
+) -> Gathered:
+    """The devices of a folder, or of a single file.
+
+    Raises:
+        OSError: the folder is not there or must not be read.
+        EmitError: a worker died.
+    """
+    top, names = (folder, files_below(folder)) if folder.is_dir() else (folder.parent, [folder.name])
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(device_of(name), []).append(name)
+    work = list(groups.items())
+    size = -(-len(work) // _PIECES)
+    pieces = [work[at : at + size] for at in range(0, len(work), size)] if work else []
+    findings: list[Finding] = []
+    read: list[Read] = []
+    used = done = 0
+    with Folder(top) as opened:
+        spreading = spread(jobs or usable_cpus(), len(pieces), lambda n: _piece(opened, pieces[n]))
+        for number, piece in spreading:
+            read += piece.devices
+            findings += piece.findings
+            used += piece.used
+            done += len(pieces[number])
+            if progress:
+                progress("devices read", done, len(work))
+    named, twice = _named(read)
+    devices = _made(top, named)
+    findings += [*twice, *_unmatched(devices.values())]
+    if not devices:
+        findings.append(
+            Finding("FAB9500", "the folder holds no configuration of a system that is known", "",
+                    help=f"Systems: {', '.join(systems())}, and files of hosts below their `etc`.")
+        )  # fmt: skip
+    return Gathered(devices, len(names), used, tuple(findings))
+
+
+def files_below(folder: Path) -> list[str]:
+    """The files below a folder, sorted, but for hidden ones; links are among them and are not followed.
+
+    Raises:
+        OSError: the folder is not there or must not be read.
+    """
+    found: list[str] = []
+    waiting = [""]
+    while waiting and len(found) < _MOST_FILES:
+        below = waiting.pop()
+        with os.scandir(folder / below) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                path = f"{below}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{path}/")
+                else:
+                    found.append(path)
+    return sorted(found)
+
+
+def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]]) -> _Piece:
+    found = _Piece([], [], 0)
+    used = 0
+    for key, paths in groups:
+        parts, unread = parts_of(folder, paths)
+        found.findings.extend(unread)
+        devices, taken, told = devices_of(key, parts)
+        found.devices.extend(devices)
+        found.findings.extend(told)
+        used += len(taken)
+    return found._replace(used=used)
+
+
+def _named(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
+    """Devices by name; the second of a name has that of its file, and is told."""
+    named: dict[str, Read] = {}
+    findings: list[Finding] = []
+    for device in sorted(read, key=_path):
+        name = device.name or _path(device)
+        if (first := named.get(name)) is not None:
+            name = _path(device)
+            message = (
+                f"{_path(first)} and {name} both say that they are {device.name}: the second is {name} here"
+            )
+            remedy = "Take out what is collected twice, or give the devices names of their own."
+            findings.append(Finding("FAB9504", message, name, 1, "twice", Severity.WARNING, remedy))
+        named[name] = device
+    return dict(sorted(named.items())), findings
+
+
+def _path(device: Read) -> str:
+    return min(path for path, _ in device.places.values())
+
+
+def _made(folder: Path, read: Mapping[str, Read]) -> dict[str, Device]:
+    """The devices, equal texts and places being the same objects."""
+    values: dict[Value, Value] = {}
+    places: dict[tuple[str, int], tuple[str, int]] = {}
+    boxes = Boxes(load_catalog(())[0].switches)
+    models: dict[tuple[str, ...], str | None] = {}
+    made: dict[str, Device] = {}
+    for name, one in read.items():
+        products = one.identity.products
+        if products not in models:
+            models[products] = boxes.model(products)
+        facts = {
+            intern(path): values.setdefault(value, value)
+            for path, value in zip(one.paths, one.values, strict=True)
+        }
+        lines = {
+            path: places.setdefault(place, place)
+            for path, place in zip(facts, one.lines, strict=True)
+            if place[1]
+        }
+        reading = Reading(facts, lines, list(one.unknown))
+        made[name] = Device(
+            name, Kind.HOST if one.system == HOST else Kind.SWITCH, one.system, Texts(folder, one.places),
+            {file: path for file, (path, _) in one.places.items()}, reading, one.aside, one.statements,
+            one.identity.box, models[products], one.identity.release, one.neighbours,
+        )  # fmt: skip
+    return made
+
+
+def _unmatched(devices: Iterable[Device]) -> Iterator[Finding]:
+    """Boxes that the catalog does not have."""
+    for device in devices:
+        if device.box and device.model is None:
+            path = min(device.paths.values())
+            message = f"{device.name} is a {device.box}, which the catalog does not have: its buffers are not checked"
+            remedy = "A catalog file of your own can add it; see `fabricc docs catalog`."
+            yield Finding("FAB9506", message, path, 1, device.box, Severity.NOTE, remedy)

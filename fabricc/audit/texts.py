@@ -1,0 +1,104 @@
+"""The texts of a folder, with what back ends take each for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.sections import sections, text_of
+from fabricc.back import nos as back_ends
+from fabricc.back.hosts import found as host_files
+from fabricc.back.nos.collected import Claim
+from fabricc.base.diagnostics import Severity
+from fabricc.base.foreign.files import Folder
+from fabricc.proof import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fabricc.back.nos.collected import Collected
+
+HOST = "host"
+"""The system of hosts."""
+LEAST = 3
+"""What has to speak for a system before its texts make a device."""
+_LARGEST = 32 << 20  # bytes of a file
+
+
+class Part(NamedTuple):
+    """A text of a file, and what back ends take it for."""
+
+    path: str
+    first: int
+    text: str
+    claims: Mapping[str, Claim]
+
+
+class Texts(Mapping[str, str]):
+    """The texts of a device by the names of its back end, read when asked for; "" where a file went away."""
+
+    __slots__ = ("_folder", "_places")
+
+    def __init__(self, folder: Path, places: Mapping[str, tuple[str, int]]) -> None:
+        """`places`: name -> path below the folder, and the line that the text begins at."""
+        self._folder, self._places = folder, places
+
+    def __getitem__(self, name: str) -> str:
+        path, first = self._places[name]
+        try:
+            with Folder(self._folder) as folder:
+                text = text_of(folder.read(path, limit=_LARGEST)) or ""
+        except OSError:
+            return ""
+        return next((each.text for each in sections(text) if each.first == first), "")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+@cache
+def systems() -> Mapping[str, Collected]:
+    """Of each system whose back end says so, what is known of collected texts."""
+    found = {name: getattr(back_ends.load(name), "found", None) for name in back_ends.names()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def parts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[Part], list[Finding]]:
+    """The texts of a device's files with the claims on them."""
+    parts: list[Part] = []
+    unread: list[Finding] = []
+    for path in paths:
+        try:
+            text = text_of(folder.read(path, limit=_LARGEST))
+        except OSError as error:
+            unread.append(
+                Finding(
+                    "FAB9502", f"{path} is not read: {error.strerror}", path, 1, "unread", Severity.WARNING
+                )
+            )
+            continue
+        if text is None:
+            unread.append(unknown(path, "it is no text"))
+            continue
+        parts += [Part(path, each.first, each.text, _claims(path, each.text)) for each in sections(text)]
+    return parts, unread
+
+
+def _claims(path: str, text: str) -> dict[str, Claim]:
+    claims = {name: claim for name, one in systems().items() if (claim := one.takes(path, text))}
+    if file := host_files.takes(path, text):
+        claims[HOST] = Claim(file, LEAST)
+    return claims
+
+
+def unknown(path: str, why: str) -> Finding:
+    """That nobody knows what a file is."""
+    remedy = "Give running configurations as devices print them, or take the file out of the folder."
+    return Finding(
+        "FAB9501", f"{path} is not recognised: {why}", path, 1, "unknown", Severity.WARNING, remedy
+    )

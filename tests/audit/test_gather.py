@@ -1,0 +1,306 @@
+"""A folder of what people collect becomes devices: systems by their texts, outputs beside them; the rest is told."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.audit.gather import device_of, gather
+from fabricc.audit.model import Kind
+from fabricc.audit.sections import sections, text_of
+from fabricc.back import hosts
+from fabricc.back import nos as back_ends
+from fabricc.compiler.compiled import compile_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.audit.gather import Gathered
+
+CORPORA = Path(__file__).parents[3] / "shared" / "corpora"
+MODELS = {
+    "cumulus": "sn5600", "eos": "7060x6-64pe", "frr": "linux-64x400", "junos": "qfx5240-64od", "nxos": "9364e-sg2",
+    "sonic": "sn5600",
+}  # fmt: skip
+SPEC = """\
+cluster: su003
+gpus: {{model: dgx-b200, hosts: 4, hosts_per_unit: 4}}
+tors: {{model: {model}, nos: {nos}}}
+spines: {{model: {model}, nos: {nos}, count: 2}}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+  cnp: {{dscp: 48, strict: true}}
+  default: {{}}
+management: {{users: [{{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1i0sX7sample"}}]}}
+accept:
+  - {{code: FAB5201, reason: for the test}}
+  - {{code: FAB5202, reason: for the test}}
+"""
+
+
+@pytest.fixture(scope="module")
+def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("specs")
+    for nos, model in MODELS.items():
+        (folder / f"{nos}.yaml").write_text(SPEC.format(nos=nos, model=model))
+    return folder
+
+
+@cache
+def rendered(spec: Path) -> Mapping[str, Mapping[str, str]]:
+    """Files of the first ToR, a spine and a host."""
+    fabric = compile_spec(spec).fabric
+    ids = list(fabric.switch_ids())
+    switches = [fabric.switch(each) for each in (ids[0], ids[-1])]
+    host = fabric.host(next(iter(fabric.host_ids())))
+    files = {switch.name: back_ends.load(switch.nos).render(switch) for switch in switches}
+    return {**files, host.name: hosts.render(host)}
+
+
+def folder_of(path: Path, texts: Mapping[str, str | bytes]) -> Path:
+    for name, text in texts.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def codes(gathered: Gathered) -> list[tuple[str, str]]:
+    return sorted((finding.code, finding.file) for finding in gathered.findings if finding.code != "FAB9506")
+
+
+@pytest.mark.parametrize("nos", sorted(MODELS))
+def test_a_built_tree_is_read_as_a_folder_of_others(nos: str, specs: Path, tmp_path: Path) -> None:
+    devices = rendered(specs / f"{nos}.yaml")
+    texts = {f"{name}/{file}": text for name, files in devices.items() for file, text in files.items()}
+    found = gather(folder_of(tmp_path, texts), jobs=1)
+    assert found.devices.keys() == devices.keys()
+    assert not codes(found)
+    for name, files in devices.items():
+        device = found.devices[name]
+        own = "host" if device.kind is Kind.HOST else nos
+        wanted = hosts.read(files) if own == "host" else back_ends.load(nos).read(files)
+        assert (device.system, device.files) == (own, dict(files))
+        assert device.reading.facts == wanted.facts
+        assert device.reading.lines == {
+            path: line for path, line in wanted.lines.items() if path in wanted.facts
+        }
+        assert device.reading.unknown == wanted.unknown
+        assert device.paths == {file: f"{name}/{file}" for file in files}
+    assert sum(device.kind is Kind.HOST for device in found.devices.values()) == 1
+
+
+@pytest.mark.parametrize("nos", sorted(MODELS))
+def test_the_name_of_a_file_says_nothing_about_its_system(nos: str, specs: Path, tmp_path: Path) -> None:
+    name, files = next(iter(rendered(specs / f"{nos}.yaml").items()))
+    main = max(files.values(), key=len)
+    found = gather(folder_of(tmp_path, {"some/where/a7.txt": main}), jobs=1)
+    assert [(each.name, each.system) for each in found.devices.values()] == [(name, nos)]
+
+
+def test_workers_hand_back_the_same_devices(specs: Path, tmp_path: Path) -> None:
+    texts = {f"{nos}-{file}": text for nos in MODELS for _, files in rendered(specs / f"{nos}.yaml").items()
+             for file, text in files.items() if "/" not in file}  # fmt: skip
+    alone, together = (gather(folder_of(tmp_path, texts), jobs=jobs) for jobs in (1, 2))
+    assert alone.devices == together.devices
+    assert sorted(alone.findings) == sorted(together.findings)
+
+
+# --- which files are a device's --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "device"),
+    [
+        ("leaf1.cfg", "leaf1"),
+        ("leaf1", "leaf1"),
+        ("configs/leaf1.running-config.txt", "leaf1"),
+        ("show_lldp_neighbors_detail/leaf1.json", "leaf1"),
+        ("leaf1_show_version.txt", "leaf1"),
+        ("leaf1-lldp.txt", "leaf1"),
+        ("leaf1/config_db.json", "leaf1"),
+        ("leaf1/frr.conf", "leaf1"),
+        ("leaf1_config_db.json", "leaf1"),
+        ("dc1/leaf1/etc/sonic/config_db.json", "leaf1"),
+        ("hosts/node7/etc/netplan/50-cloud-init.yaml", "node7"),
+        ("leaf1/show lldp neighbors.txt", "leaf1"),
+        ("su003-tor5a.startup.yaml", "su003-tor5a"),
+        ("dc1.leaf-1.example.net.cfg", "dc1.leaf-1.example.net"),
+        ("running-config.cfg", ""),
+    ],
+)
+def test_the_name_in_a_path_says_what_belongs_together(path: str, device: str) -> None:
+    assert device_of(path) == device
+
+
+EOS = """\
+! Command: show running-config
+! device: leaf1 (DCS-7060X6-64PE-F, EOS-4.33.1F)
+!
+hostname leaf1
+!
+interface Ethernet1/1
+   description to spine1
+   no switchport
+   ip address 10.0.0.1/31
+!
+router bgp 65001
+   router-id 10.255.0.1
+   neighbor 10.0.0.0 remote-as 65000
+!
+"""
+LLDP = """\
+Port          Neighbor Device ID       Neighbor Port ID    TTL
+---------- ------------------------ ---------------------- ---
+Et1/1         spine1                   Ethernet5/1         120
+"""
+VERSION = "Arista DCS-7060X6-64PE-F\nHardware version: 01.00\n\nSoftware image version: 4.34.0F\nArchitecture: x86_64\n"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"leaf1.cfg": EOS, "leaf1-lldp.txt": LLDP},
+        {"configs/leaf1.cfg": EOS, "lldp/leaf1.txt": LLDP},
+        {"leaf1/running-config.cfg": EOS, "leaf1/show_lldp_neighbors.txt": LLDP},
+        {"leaf1.txt": f"leaf1#show lldp neighbors\n{LLDP}\nleaf1#show running-config\n{EOS}leaf1#exit\n"},
+        {"leaf1.txt": f"### show running-config\n{EOS}\n### show lldp neighbors\n{LLDP}"},
+    ],
+)
+def test_outputs_stand_beside_a_configuration_or_with_it(texts: dict[str, str], tmp_path: Path) -> None:
+    found = gather(folder_of(tmp_path, texts), jobs=1)
+    assert not codes(found)
+    (device,) = found.devices.values()
+    assert (device.name, device.box, device.model, device.release) == (
+        "leaf1", "DCS-7060X6-64PE-F", "7060x6-64pe", "4.33.1F",
+    )  # fmt: skip
+    (seen,) = device.neighbours
+    assert (seen.port, seen.device, seen.far_port) == ("Ethernet1/1", "spine1", "Ethernet5/1")
+    assert (tmp_path / seen.file).read_text().split("\n")[seen.line - 1].startswith("Et1/1 ")
+    file, line = device.reading.lines["interface[Ethernet1/1]/ipv4"]
+    assert (tmp_path / device.paths[file]).read_text().split("\n")[line - 1] == "   ip address 10.0.0.1/31"
+    assert device.files[file].split("\n")[line - 1] == "   ip address 10.0.0.1/31"
+
+
+def test_a_version_output_says_what_a_configuration_does_not(tmp_path: Path) -> None:
+    plain = EOS[EOS.index("hostname") :]
+    found = gather(folder_of(tmp_path, {"leaf1.cfg": plain, "leaf1_show_version.txt": VERSION}), jobs=1)
+    (device,) = found.devices.values()
+    assert (device.box, device.model, device.release) == ("DCS-7060X6-64PE-F", "7060x6-64pe", "4.34.0F")
+
+
+def test_tables_and_routing_of_sonic_are_one_device(specs: Path, tmp_path: Path) -> None:
+    name, files = next(iter(rendered(specs / "sonic.yaml").items()))
+    found = gather(
+        folder_of(tmp_path, {"tables/a.json": files["config_db.json"], "routing/a.conf": files["frr.conf"]})
+    )
+    (device,) = found.devices.values()
+    assert (device.name, device.system, set(device.paths)) == (name, "sonic", {"config_db.json", "frr.conf"})
+    assert device.model == "sn5600"
+
+
+# --- what is told ----------------------------------------------------------------------------------------
+
+
+def test_what_nobody_knows_is_told(tmp_path: Path) -> None:
+    texts = {"leaf1.cfg": EOS, "notes.txt": "Call Bob.\n", "picture.png": b"\x89PNG\0\0\0",
+             "ios.cfg": "version 15.2\nservice timestamps debug\ninterface GigabitEthernet0/0\n mtu 9\n"}  # fmt: skip
+    found = gather(folder_of(tmp_path, texts), jobs=1)
+    assert set(found.devices) == {"leaf1"}
+    assert codes(found) == [("FAB9501", name) for name in ("ios.cfg", "notes.txt", "picture.png")]
+    assert (found.files, found.used) == (4, 1)
+
+
+def test_two_devices_of_one_name_are_told_and_both_kept(tmp_path: Path) -> None:
+    found = gather(folder_of(tmp_path, {"dc1/leaf1.cfg": EOS, "dc2/leaf1.cfg": EOS}), jobs=1)
+    assert set(found.devices) == {"leaf1", "dc2/leaf1.cfg"}
+    assert codes(found) == [("FAB9504", "dc2/leaf1.cfg")]
+
+
+def test_outputs_without_a_configuration_are_told(tmp_path: Path) -> None:
+    found = gather(folder_of(tmp_path, {"leaf1.cfg": EOS, "leaf2-lldp.txt": LLDP}), jobs=1)
+    assert codes(found) == [("FAB9505", "leaf2-lldp.txt")]
+
+
+def test_a_folder_without_configurations_is_an_error(tmp_path: Path) -> None:
+    assert codes(gather(folder_of(tmp_path, {"README": "nothing here\n"}), jobs=1)) == [
+        ("FAB9500", ""), ("FAB9501", "README"),
+    ]  # fmt: skip
+
+
+def test_links_are_not_followed_and_large_files_not_read(tmp_path: Path) -> None:
+    outside = folder_of(tmp_path / "outside", {"secret.cfg": EOS})
+    folder = folder_of(tmp_path / "folder", {"leaf9.cfg": EOS.replace("leaf1", "leaf9")})
+    (folder / "leaf1.cfg").symlink_to(outside / "secret.cfg")
+    (folder / "more").symlink_to(outside)
+    with (folder / "huge.cfg").open("wb") as huge:
+        huge.truncate(33 << 20)
+    found = gather(folder, jobs=1)
+    assert set(found.devices) == {"leaf9"}
+    assert codes(found) == [("FAB9502", name) for name in ("huge.cfg", "leaf1.cfg", "more")]
+
+
+def test_a_box_that_the_catalog_lacks_is_told(tmp_path: Path) -> None:
+    found = gather(folder_of(tmp_path, {"leaf1.cfg": EOS.replace("DCS-7060X6-64PE-F", "cEOSLab")}), jobs=1)
+    assert found.devices["leaf1"].model is None
+    assert [finding.code for finding in found.findings] == ["FAB9506"]
+
+
+# --- texts -----------------------------------------------------------------------------------------------
+
+
+def test_what_terminals_add_is_taken_out() -> None:
+    assert text_of(b"\xef\xbb\xbfa\r\n --More-- \x08\x08b\x1b[0m\r\n") == "a\nb\n"
+    assert text_of("hostname a\n".encode("utf-16")) == "hostname a\n"
+    assert text_of(b"\x7fELF\0\0") is None
+
+
+def test_a_section_keeps_the_numbers_of_its_lines() -> None:
+    text = "admin@sonic:~$ show version\nSONiC\n\nadmin@sonic:~$ show lldp table\nLocalPort\nadmin@sonic:~$ logout\n"
+    for section in sections(text):
+        kept = [line for line in section.text.split("\n") if line]
+        for line in kept:
+            assert section.text.split("\n").index(line) == text.split("\n").index(line)
+    assert [section.text.strip() for section in sections(text)] == ["SONiC", "LocalPort"]
+
+
+def test_a_command_inside_a_configuration_divides_nothing() -> None:
+    text = (
+        "hostname a\nalias sib show ip bgp\nschedule x\n   command show tech-support\n! Command: show run\n"
+    )
+    assert [section.text for section in sections(text)] == [text]
+
+
+# --- what others wrote -----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora here")
+def test_the_system_of_whole_devices_is_told_by_their_text() -> None:
+    wrong, every = [], 0
+    for nos in MODELS:
+        for source in sorted(path for path in (CORPORA / nos).iterdir() if path.is_dir()):
+            if source.name in ("batfish-parser", "sonic-buildimage-frr", "frr-topotests"):
+                continue  # parts and single features, which may be of several systems
+            found = gather(source, jobs=1)
+            every += found.files
+            wrong += [device.paths for device in found.devices.values() if device.system != nos]
+            wrong += [finding for finding in found.findings if finding.code in ("FAB9501", "FAB9508")]
+    assert every > 600
+    assert len(wrong) <= 2, wrong
+
+
+@pytest.mark.parametrize("nos", sorted(MODELS))
+def test_nothing_that_is_cut_ends_in_a_traceback(nos: str, specs: Path, tmp_path: Path) -> None:
+    texts: dict[str, str | bytes] = {}
+    for files in rendered(specs / f"{nos}.yaml").values():
+        for file, text in files.items():
+            for cut in range(1, 6):
+                half = text[: len(text) * cut // 6]
+                texts[f"d{cut}/{file}"] = half
+                texts[f"g{cut}/{file}"] = (
+                    half.encode()[::-1] if cut % 2 else half.encode().replace(b" ", b"\xff\x00")
+                )
+    found = gather(folder_of(tmp_path, texts), jobs=1)
+    assert "FAB9508" not in {finding.code for finding in found.findings}
