@@ -81,16 +81,30 @@ class Evidence(StrEnum):
     DESCRIPTION = "description"
 
 
+class Claim(NamedTuple):
+    """What one evidence says of where a port leads; `far.port` is "" where it names the device alone."""
+
+    near: End
+    far: End
+    evidence: Evidence
+    file: str
+    line: int
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A link between two ports, `a` before `b`; `evidence` in order of strength, one at least.
 
-    The far end may be a device that the folder does not hold: then `b.device` is what the near end calls it.
+    The far end may be a device that the folder does not hold: then its device is what the near end calls it.
+
+    Attributes:
+        against: what else was said of either port, and cannot be true with this link.
     """
 
     a: End
     b: End
     evidence: tuple[Evidence, ...]
+    against: tuple[Claim, ...] = ()
 
 
 class Tier(StrEnum):

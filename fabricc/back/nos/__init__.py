@@ -49,11 +49,17 @@ def load(name: str) -> Nos:
     raise KeyError(name)
 
 
+def package(name: str) -> str | None:
+    """The module that the back end of that name is in; None for no such NOS."""
+    modules = [BUILT_IN[name]] if name in BUILT_IN else [p.value for p in _entry_points() if p.name == name]
+    return modules[0].partition(":")[0] if modules else None
+
+
 @cache
 def vocabulary(name: str) -> Vocabulary:
     """The facts of a NOS's switches: those of the waist, and those of `facts.yaml` in the package of its back end."""
-    modules = [BUILT_IN[name]] if name in BUILT_IN else [p.value for p in _entry_points() if p.name == name]
-    found = find_spec(modules[0].partition(":")[0]) if modules else None
+    module = package(name)
+    found = find_spec(module) if module else None
     folders = found.submodule_search_locations if found else None
     own = Path(folders[0], "facts.yaml") if folders else None
     return waist().with_file(own) if own and own.is_file() else waist()

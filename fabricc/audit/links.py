@@ -1,0 +1,282 @@
+"""Links out of what devices say: LLDP, subnets of two, BGP sessions, descriptions; each only where it names a port.
+
+Every statement is a claim of one end about where its port leads. A pair of ports that claims agree on is a link, the best
+attested pairs first; a claim about a port whose link is another one is kept with that link. Work grows with
+what is said, not with its square: ports meet in tables by subnet, by address and by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.ends import Address, Network, address_of, said
+from fabricc.audit.model import Claim, End, Evidence, Link
+from fabricc.back.nos.ports import PortKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.audit.ends import Said
+    from fabricc.audit.model import Device
+
+_RANK = {evidence: rank for rank, evidence in enumerate(Evidence)}
+_MOST_IN_SUBNET = 8
+"""Ends in a subnet for two up to which each two of them may be the link that a wrong address hides."""
+_PIECE = re.compile(r"[A-Za-z0-9]+")
+_MOST_PIECES = 12
+
+Pair = tuple[End, End]
+
+
+class _Held(NamedTuple):
+    """An address on a port."""
+
+    end: End
+    address: Address
+    leaf: str
+
+
+def links_of(devices: Mapping[str, Device]) -> tuple[Link, ...]:
+    """Every link that the devices tell of, in order of its ends."""
+    return _Joining({name: said(device) for name, device in devices.items()}).links()
+
+
+class _Joining:
+    """The claims of all devices on their way to links."""
+
+    def __init__(self, devices: Mapping[str, Said]) -> None:
+        self.devices = devices
+        self.names = {name.lower(): name for name in devices}
+        self.claims: dict[Pair, list[Claim]] = defaultdict(list)
+        self.vague: list[Claim] = []
+        self.chosen: dict[End, Pair] = {}
+        self.against: dict[Pair, list[Claim]] = defaultdict(list)
+
+    def links(self) -> tuple[Link, ...]:
+        for name, device in self.devices.items():
+            self._lldp(name, device)
+            self._descriptions(name, device)
+        self._subnets_and_sessions()
+        self._choose(list(self.claims))
+        self._named_alone()
+        self._unnumbered()
+        self._lone_members()
+        return tuple(
+            Link(*pair, _evidence(self.claims[pair]), tuple(self.against.get(pair, ())))
+            for pair in sorted({*self.chosen.values()})
+        )
+
+    def _claim(self, near: End, far: End, evidence: Evidence, place: tuple[str, int]) -> None:
+        if near.device == far.device:
+            return
+        claim = Claim(near, far, evidence, *place)
+        if far.port:
+            self.claims[_pair(near, far)].append(claim)
+        else:
+            self.vague.append(claim)
+
+    def _device(self, told: str) -> str | None:
+        """The device that a system name means: as it stands, else without its domain."""
+        lower = told.lower()
+        return self.names.get(lower) or self.names.get(lower.partition(".")[0])
+
+    def _lldp(self, name: str, device: Said) -> None:
+        for heard in device.device.neighbours:
+            near = End(name, device.port(heard.port) or heard.port)
+            if device.kind(near.port) is PortKind.MANAGEMENT or not heard.device:
+                continue
+            known = self._device(heard.device)
+            port = heard.far_port
+            if known is not None:
+                port = self.devices[known].port(port) or port
+                if self.devices[known].kind(port) is PortKind.MANAGEMENT:
+                    continue
+            self._claim(near, End(known or heard.device, port), Evidence.LLDP, (heard.file, heard.line))
+
+    def _descriptions(self, name: str, device: Said) -> None:
+        lines = device.device.reading.lines
+        for port, says in device.ports.items():
+            if "description" not in says or device.kind(port) in (PortKind.MANAGEMENT, PortKind.VIRTUAL):
+                continue
+            far = self._named(str(says["description"]), name)
+            if far is not None:
+                place = lines.get(f"interface[{port}]/description", ("", 0))
+                self._claim(End(name, device.base(port)), far, Evidence.DESCRIPTION, place)
+
+    def _named(self, text: str, own: str) -> End | None:
+        """The device of the folder that a description names, and its port where it names one of those."""
+        pieces = [match.span() for match in _PIECE.finditer(text)]
+        for start, end, word in _words(text, pieces):
+            known = self.names.get(word)
+            if known is None or known == own:
+                continue
+            device = self.devices[known]
+            rest = [span for span in pieces if span[0] >= end] or [span for span in pieces if span[1] <= start]
+            for _, _, name in _words(text, rest):
+                if any(map(str.isdigit, name)) and (port := device.port(name)) is not None:
+                    return End(known, device.base(port))
+            return End(known, "")
+        return None
+
+    def _subnets_and_sessions(self) -> None:
+        subnets: dict[Network, list[_Held]] = defaultdict(list)
+        owners: dict[tuple[int, int], list[_Held]] = defaultdict(list)
+        lengths: dict[str, set[tuple[int, int]]] = defaultdict(set)
+        for name, device in self.devices.items():
+            for port in device.ports:
+                kind = device.kind(port)
+                for leaf, address in device.addresses(port):
+                    held = _Held(End(name, port), address, leaf)
+                    owners[address.version, address.value].append(held)
+                    if kind is not PortKind.MANAGEMENT and address.network().room > 1:
+                        subnets[address.network()].append(held)
+                        lengths[name].add((address.version, address.length))
+        for network, held in subnets.items():
+            for one, two in _of_two(network, held):
+                if self._is_port(one.end) and self._is_port(two.end):
+                    for near, far in ((one, two), (two, one)):
+                        self._claim(
+                            self._base(near.end), self._base(far.end), Evidence.SUBNET, self._place(near)
+                        )
+        for name, device in self.devices.items():
+            own = lengths[name]
+            for remote in device.neighbours:
+                address = address_of(remote)
+                if address is None or len(owners.get((address.version, address.value), ())) != 1:
+                    continue
+                (far,) = owners[address.version, address.value]
+                near = [
+                    held
+                    for version, length in own
+                    if version == address.version
+                    for held in subnets.get(address.network(length), ())
+                    if held.end.device == name
+                ]
+                if len(near) != 1 or not (self._is_port(near[0].end) and self._is_port(far.end)):
+                    continue
+                pair = _pair(self._base(near[0].end), self._base(far.end))
+                if pair in self.claims or near[0].address.network().of_two or far.address.network().of_two:
+                    place = self._session_place(name, remote)
+                    self._claim(self._base(near[0].end), self._base(far.end), Evidence.SESSION, place)
+
+    def _is_port(self, end: End) -> bool:
+        return self.devices[end.device].kind(end.port) in (PortKind.PORT, PortKind.BUNDLE)
+
+    def _base(self, end: End) -> End:
+        return End(end.device, self.devices[end.device].base(end.port))
+
+    def _place(self, held: _Held) -> tuple[str, int]:
+        lines = self.devices[held.end.device].device.reading.lines
+        return lines.get(f"interface[{held.end.port}]/{held.leaf}", ("", 0))
+
+    def _session_place(self, name: str, neighbour: str) -> tuple[str, int]:
+        said = self.devices[name].neighbours[neighbour]
+        paths = (f"bgp/neighbor[{neighbour}]/{leaf}" for leaf in said)
+        lines = self.devices[name].device.reading.lines
+        return next((lines[path] for path in paths if path in lines), ("", 0))
+
+    def _choose(self, pairs: Iterable[Pair]) -> None:
+        """Take pairs as links, the best attested first; what is said against a link stays with it."""
+        for pair in sorted(pairs, key=self._order):
+            taken = [self.chosen[end] for end in pair if end in self.chosen]
+            if taken:
+                for link in dict.fromkeys(taken):
+                    self.against[link] += self.claims[pair]
+            else:
+                self.chosen[pair[0]] = self.chosen[pair[1]] = pair
+
+    def _order(self, pair: Pair) -> tuple[int, int, int, Pair]:
+        claims = self.claims[pair]
+        ranks = {_RANK[claim.evidence] for claim in claims}
+        return min(ranks), -len(ranks), -len(claims), pair
+
+    def _named_alone(self) -> None:
+        """Join ports that name each other's devices and no port, where there is one on either side."""
+        open_: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+        for claim in self.vague:
+            if (link := self.chosen.get(claim.near)) is None:
+                open_[claim.near.device, claim.far.device].append(claim)
+            elif claim.far.device not in (link[0].device, link[1].device):
+                self.against[link].append(claim)
+        for (one, two), claims in open_.items():
+            back = open_.get((two, one), ())
+            if one < two and len(claims) == 1 and len(back) == 1:
+                pair = _pair(claims[0].near, back[0].near)
+                self.claims[pair] += [
+                    claims[0]._replace(far=back[0].near), back[0]._replace(far=claims[0].near)
+                ]  # fmt: skip
+                self._choose([pair])
+
+    def _unnumbered(self) -> None:
+        """Join open ports with unnumbered sessions, where AS numbers or descriptions leave one on either side."""
+        by_asn: dict[int, list[str]] = defaultdict(list)
+        for name, device in self.devices.items():
+            if isinstance(asn := device.device.reading.facts.get("bgp/asn"), int):
+                by_asn[asn].append(name)
+        leads: dict[tuple[str, str], list[tuple[End, str]]] = defaultdict(list)
+        for name, device in self.devices.items():
+            for neighbour, says in device.neighbours.items():
+                if address_of(neighbour) is not None:
+                    continue
+                port = device.port(neighbour) or neighbour
+                if End(name, port) in self.chosen:
+                    continue
+                told = self._named(str(says.get("description", "")), name)
+                asn = says.get("remote_asn")
+                far = [told.device] if told else by_asn.get(asn, []) if isinstance(asn, int) else []
+                if len(far) == 1 and far[0] != name:
+                    leads[name, far[0]].append((End(name, port), neighbour))
+        for (one, two), near in leads.items():
+            back = leads.get((two, one), ())
+            if one < two and len(near) == 1 and len(back) == 1:
+                for (here, neighbour), (there, _) in ((near[0], back[0]), (back[0], near[0])):
+                    self._claim(here, there, Evidence.SESSION, self._session_place(here.device, neighbour))
+                self._choose([_pair(near[0][0], back[0][0])])
+
+    def _lone_members(self) -> None:
+        """Join the members of two bundles that are linked and have one member each."""
+        members = {name: device.bundles() for name, device in self.devices.items()}
+        for pair in sorted({*self.chosen.values()}):
+            ends = [End(end.device, ports[0]) for end in pair if len(ports := self._members(members, end)) == 1]
+            if len(ends) == 2 and not any(end in self.chosen for end in ends):
+                below = _pair(*ends)
+                self.claims[below] = [
+                    claim._replace(near=near, far=far)
+                    for claim in self.claims[pair]
+                    for near, far in [ends if claim.near == pair[0] else ends[::-1]]
+                ]
+                self._choose([below])
+
+    @staticmethod
+    def _members(members: Mapping[str, Mapping[str, list[str]]], end: End) -> Sequence[str]:
+        return members.get(end.device, {}).get(end.port, ())
+
+
+def _pair(one: End, two: End) -> Pair:
+    return (one, two) if one < two else (two, one)
+
+
+def _evidence(claims: Iterable[Claim]) -> tuple[Evidence, ...]:
+    return tuple(sorted({claim.evidence for claim in claims}, key=_RANK.__getitem__))
+
+
+def _of_two(network: Network, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
+    """Which two ends of a subnet may be a link: its only two, or in one for two any of a few."""
+    if len(held) != 2 and not (network.of_two and len(held) <= _MOST_IN_SUBNET):
+        return
+    for one, two in combinations(held, 2):
+        if one.address.value != two.address.value:
+            yield one, two
+
+
+def _words(text: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """Where each run of pieces of a text begins and ends, and the run in lower case; at each place the longest first."""
+    lower = text.lower()
+    for first, (start, _) in enumerate(pieces):
+        for last in range(min(len(pieces), first + _MOST_PIECES) - 1, first - 1, -1):
+            end = pieces[last][1]
+            if not any(gap.isspace() for gap in lower[start:end]):
+                yield start, end, lower[start:end]

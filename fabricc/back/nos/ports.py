@@ -1,0 +1,98 @@
+"""What names of ports say, in whatever way they are spelled: `Et1` and `Ethernet1`, `et-0/0/0` and `et-0/0/0.0`."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from fabricc.back.nos import package
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NAME = re.compile(r"([A-Za-z][A-Za-z_-]*?)[ -]?(\d[^.]*)?(?:\.(\d+))?")
+
+
+class PortKind(StrEnum):
+    """What a name is of."""
+
+    PORT = "port"
+    BUNDLE = "bundle"
+    MANAGEMENT = "management"
+    VIRTUAL = "virtual"  # a loopback, the interface of a VLAN, a tunnel
+
+
+class PortName(NamedTuple):
+    """A name taken apart.
+
+    Attributes:
+        port: the name of the port itself in the spelling that all others become, for comparing.
+        unit: number of the logical interface on it, "" for the port itself.
+    """
+
+    kind: PortKind
+    port: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a NOS spells the names of ports.
+
+    Attributes:
+        words: first letters of a name, lower-case -> what it is.
+        whole: names that are no word and number -> what they are.
+        same: number of the logical interface that is the port itself; "" where none is.
+        abbreviated: a beginning of one of the words that no other has stands for it.
+    """
+
+    words: dict[str, PortKind]
+    whole: dict[str, PortKind]
+    same: str = ""
+    abbreviated: bool = False
+
+    def parsed(self, name: str) -> PortName:
+        """What a name says."""
+        lower = name.strip().lower()
+        if lower in self.whole:
+            return PortName(self.whole[lower], lower)
+        match = _NAME.fullmatch(lower)
+        if match is None:
+            return PortName(PortKind.PORT, lower)
+        letters, number, unit = match.groups()
+        word = self._word(letters) if number is not None else None
+        if word is None:
+            base, _, unit = lower.partition(".")
+            return PortName(PortKind.PORT, base if unit.isdigit() else lower, unit if unit.isdigit() else "")
+        unit = "" if unit is None or unit == self.same else unit
+        return PortName(self.words[word], f"{word}{number}", unit)
+
+    def _word(self, letters: str) -> str | None:
+        if letters in self.words:
+            return letters
+        found = [word for word in self.words if word.startswith(letters)] if self.abbreviated else []
+        return found[0] if len(found) == 1 else None
+
+
+PLAIN = Spelling({}, {"lo": PortKind.VIRTUAL})
+"""Of hosts, and of systems that say nothing of theirs: a name is a name."""
+
+
+@cache
+def spelling(system: str) -> Spelling:
+    """How a NOS spells its ports: what `PORTS` is in the module `ports` of its back end's package."""
+    name = package(system)
+    if name is None or find_spec(f"{name}.ports") is None:
+        return PLAIN
+    return cast("Spelling", import_module(f"{name}.ports").PORTS)
+
+
+@cache
+def parser(system: str) -> Callable[[str], PortName]:
+    """`Spelling.parsed` of a system, each name taken apart once."""
+    return cache(spelling(system).parsed)

@@ -1,0 +1,99 @@
+"""Fabrics of our own as somebody would collect them: rendered, renamed, and without what would give the links away."""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc import compile_spec
+from fabricc.audit.model import Device, End, Kind
+from fabricc.back import hosts as host_files
+from fabricc.back import nos as back_ends
+from fabricc.fabric.facts import Reading
+from fabricc.fabric.model import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.model import Host, Switch
+
+INVENTORIES = Path(__file__).parents[2] / "inventories"
+_NAMES = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+@cache
+def inventory(name: str) -> Compiled:
+    return compile_spec(INVENTORIES / name / "cluster.yaml")
+
+
+def device(name: str, system: str, files: Mapping[str, str]) -> Device:
+    """A device of the folder, of its files; `host` for a host's."""
+    kind = Kind.HOST if system == "host" else Kind.SWITCH
+    reading = host_files.read(files) if kind is Kind.HOST else back_ends.load(system).read(files)
+    return Device(name, kind, system, files, {file: f"{name}/{file}" for file in files}, reading)
+
+
+def collected(
+    compiled: Compiled, *, hosts: bool = True, renamed: Mapping[str, str] | None = None, descriptions: bool = True
+) -> dict[str, Device]:
+    """The devices of a fabric as if they came from a folder.
+
+    Args:
+        hosts: with the hosts' files.
+        renamed: planned name -> the one that all files have in its place.
+        descriptions: False leaves out all of ports and sessions.
+    """
+    found: dict[str, Device] = {}
+    names = renamed or {}
+    for each in (*compiled.switches(), *(compiled.hosts() if hosts else ())):
+        system = getattr(each, "nos", "host")
+        files = {file: with_names(text, names) for file, text in compiled.files(each).items()}
+        made = device(names.get(each.name, each.name), system, files)
+        found[made.name] = made if descriptions else without(made, r".*/description")
+    return found
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    return _NAMES.sub(lambda match: names.get(match[0], match[0]), text) if names else text
+
+
+def disguise(compiled: Compiled, seed: int = 1) -> dict[str, str]:
+    """A name without meaning for each device."""
+    planned = [each.name for each in (*compiled.switches(), *compiled.hosts())]
+    numbers = random.Random(seed).sample(range(10_000, 99_999), len(planned))
+    return {name: f"x{number}" for name, number in zip(planned, numbers, strict=True)}
+
+
+def without(device: Device, path: str) -> Device:
+    """The device without the facts that an expression matches whole."""
+    known = re.compile(path)
+    reading = device.reading
+    facts = {each: value for each, value in reading.facts.items() if not known.fullmatch(each)}
+    return Device(
+        device.name, device.kind, device.system, device.files, device.paths,
+        Reading(facts, reading.lines, reading.unknown), neighbours=device.neighbours,
+    )  # fmt: skip
+
+
+def cables(compiled: Compiled, *, hosts: bool = True, renamed: Mapping[str, str] | None = None) -> set[tuple[End, End]]:
+    """The links that the plan has, an end before the other."""
+    names = renamed or {}
+    found = set()
+    for switch in compiled.switches():
+        for port in switch.ports:
+            if port.peer is None or port.direction is Direction.EXTERNAL or not (hosts or port.direction is not Direction.HOST):
+                continue
+            ends = (
+                End(names.get(switch.name, switch.name), port.name),
+                End(names.get(port.peer.device, port.peer.device), port.peer.port),
+            )
+            found.add((min(ends), max(ends)))
+    return found
+
+
+def planned(compiled: Compiled) -> dict[str, Switch | Host]:
+    return {each.name: each for each in (*compiled.switches(), *compiled.hosts())}

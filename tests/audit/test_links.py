@@ -1,0 +1,134 @@
+"""Links are found from whatever devices say, and what contradicts a link is kept with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fabricc.audit.links import links_of
+from fabricc.audit.model import End, Evidence, Neighbour
+from tests.audit.fabrics import cables, collected, device, disguise, inventory, without
+
+SMALL = ("lab-smallest", "rack-zone-512", "gb200-nvl72-su", "storage-zone", "whole-cluster-256")
+
+
+def ends(devices):
+    return {(link.a, link.b) for link in links_of(devices)}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_all_cables_are_found_without_a_name_or_description_that_says_so(name):
+    compiled = inventory(name)
+    names = disguise(compiled)
+    found = links_of(collected(compiled, renamed=names, descriptions=False))
+    assert {(link.a, link.b) for link in found} == cables(compiled, renamed=names)
+    assert not any(link.against for link in found)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_descriptions_alone_tell_the_links_between_switches(name):
+    compiled = inventory(name)
+    devices = collected(compiled, hosts=False)
+    devices = {key: without(each, r"interface\[.*\]/(ipv4|ipv6)") for key, each in devices.items()}
+    found = links_of(devices)
+    assert {(link.a, link.b) for link in found} == cables(compiled, hosts=False)
+    assert {link.evidence for link in found} == {(Evidence.DESCRIPTION,)}
+
+
+def eos(name, text):
+    return device(name, "eos", {"running-config.cfg": f"hostname {name}\n{text}"})
+
+
+def pair(one="", two=""):
+    one = eos("one", f"interface Ethernet1\n   no switchport\n   ip address 10.0.0.0/31\n{one}")
+    two = eos("two", f"interface Ethernet5/1\n   no switchport\n   ip address 10.0.0.1/31\n{two}")
+    return {"one": one, "two": two}
+
+
+LINK = (End("one", "Ethernet1"), End("two", "Ethernet5/1"))
+
+
+def test_evidence_of_one_link_is_joined_in_order_of_strength():
+    devices = pair(
+        "   description to-two_Et5/1\nrouter bgp 65001\n   neighbor 10.0.0.1 remote-as 65002\n",
+        "router bgp 65002\n   neighbor 10.0.0.0 remote-as 65001\n",
+    )
+    devices["one"] = replace(devices["one"], neighbours=(Neighbour("Et1", "TWO.example.net", "Et5/1", "lldp", 1),))
+    (link,) = links_of(devices)
+    assert (link.a, link.b) == LINK
+    assert link.evidence == (Evidence.LLDP, Evidence.SUBNET, Evidence.SESSION, Evidence.DESCRIPTION)
+    assert link.against == ()
+
+
+def test_lldp_goes_before_a_subnet_and_what_the_subnet_says_is_kept():
+    devices = pair()
+    devices["three"] = eos("three", "interface Ethernet7\n   no switchport\n")
+    devices["one"] = replace(devices["one"], neighbours=(Neighbour("Ethernet1", "three", "Ethernet7", "lldp", 4),))
+    (link,) = links_of(devices)
+    assert (link.a, link.b) == (End("one", "Ethernet1"), End("three", "Ethernet7"))
+    assert {(claim.near, claim.far, claim.evidence) for claim in link.against} == {
+        (LINK[0], LINK[1], Evidence.SUBNET), (LINK[1], LINK[0], Evidence.SUBNET)
+    }  # fmt: skip
+
+
+def test_a_description_of_another_port_is_kept_against_the_link():
+    devices = pair("   description two Ethernet6/1\n", "interface Ethernet6/1\n   description spare\n")
+    (link,) = links_of(devices)
+    (claim,) = link.against
+    assert (link.a, link.b) == LINK
+    assert (claim.far, claim.evidence, claim.file) == (End("two", "Ethernet6/1"), Evidence.DESCRIPTION, "running-config.cfg")
+
+
+def test_a_duplicate_address_hides_no_link_that_a_session_or_description_tells():
+    devices = pair("   description two Ethernet5/1\n")
+    devices["three"] = eos("three", "interface Ethernet9\n   no switchport\n   ip address 10.0.0.1/31\n")
+    (link,) = links_of(devices)
+    assert (link.a, link.b) == LINK
+    assert {claim.far for claim in link.against} >= {End("three", "Ethernet9")}
+
+
+def test_a_subnet_of_more_than_two_is_no_link():
+    devices = {
+        name: eos(name, f"interface Ethernet1\n   no switchport\n   ip address 10.0.0.{at}/24\n")
+        for at, name in enumerate(("one", "two", "three"), 1)
+    }
+    assert links_of(devices) == ()
+    del devices["three"]
+    assert ends(devices) == {(End("one", "Ethernet1"), End("two", "Ethernet1"))}
+
+
+def test_gateways_of_a_vlan_and_management_ports_are_no_ends_of_links():
+    text = "interface Vlan10\n   ip address 10.0.0.{}/31\ninterface Management1\n   ip address 10.9.0.{}/24\n"
+    assert links_of({name: eos(name, text.format(at, at)) for at, name in enumerate(("one", "two"))}) == ()
+
+
+def test_a_name_in_a_description_is_no_link_without_a_port_of_that_device():
+    devices = pair()
+    devices["one"] = eos("one", "interface Ethernet3\n   description spare for two Ethernet99\n")
+    assert links_of(devices) == ()
+
+
+def test_ports_that_name_each_others_devices_alone_are_a_link_when_there_is_one():
+    def named(name, other, count):
+        return eos(name, "".join(f"interface Ethernet{n}\n   description {name} -> {other}\n" for n in range(1, count + 1)))
+
+    one = {"one": named("one", "two", 1), "two": named("two", "one", 1)}
+    assert ends(one) == {(End("one", "Ethernet1"), End("two", "Ethernet1"))}
+    assert ends({"one": named("one", "two", 2), "two": named("two", "one", 2)}) == set()
+
+
+def test_a_neighbour_that_the_folder_does_not_hold_is_the_far_end_as_it_is_called():
+    devices = {"one": replace(pair()["one"], neighbours=(Neighbour("Ethernet1", "elsewhere", "Gi0/1", "lldp", 1),))}
+    (link,) = links_of(devices)
+    assert (link.a, link.b) == (End("elsewhere", "Gi0/1"), End("one", "Ethernet1"))
+
+
+def test_one_unnumbered_session_between_two_as_numbers_is_a_link():
+    def frr(name, own, other):
+        return device(name, "frr", {"frr.conf": f"hostname {name}\nrouter bgp {own}\n neighbor swp3 interface remote-as {other}\n"})
+
+    found = links_of({"one": frr("one", 65001, 65002), "two": frr("two", 65002, 65001)})
+    assert [(link.a, link.b, link.evidence) for link in found] == [
+        (End("one", "swp3"), End("two", "swp3"), (Evidence.SESSION,))
+    ]
