@@ -37,6 +37,10 @@ class Network(NamedTuple):
         """Addresses in it."""
         return int(1 << ((32 if self.version == 4 else 128) - self.length))
 
+    def few(self) -> range:
+        """Its addresses, of a large one the first."""
+        return range(self.first, self.first + min(self.room, 4))
+
     @property
     def of_two(self) -> bool:
         """Whether it has room for a link of two and no more."""
@@ -141,12 +145,11 @@ def said(device: Device) -> Said:
     parsed = PLAIN.parsed if device.kind is Kind.HOST else parser(device.system)
     canonical: dict[str, str] = {}
     for port, says in ports.items():
-        name = parsed(port)
-        if not name.unit:
-            canonical[name.port] = port
+        if not (spelled := parsed(port)).unit:
+            canonical[spelled.port] = port
         if (alias := says.get("alias")) is not None:
             canonical.setdefault(str(alias).lower(), port)
     for port in ports:
-        if (name := parsed(port)).unit:
-            canonical.setdefault(name.port, port.rpartition(".")[0] or port)
+        if (spelled := parsed(port)).unit:
+            canonical.setdefault(spelled.port, port.rpartition(".")[0] or port)
     return Said(device, ports, neighbours, canonical, parsed)

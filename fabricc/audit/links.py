@@ -1,8 +1,8 @@
 """Links out of what devices say: LLDP, subnets of two, BGP sessions, descriptions; each only where it names a port.
 
-Every statement is a claim of one end about where its port leads. A pair of ports that claims agree on is a link, the best
-attested pairs first; a claim about a port whose link is another one is kept with that link. Work grows with
-what is said, not with its square: ports meet in tables by subnet, by address and by name.
+Every statement is a claim of one end about where its port leads. A pair of ports that claims agree on is a link, the
+best attested pairs first; a claim about a port whose link is another one is kept with that link. Work grows with what
+is said, not with its square: ports meet in tables by subnet, by address and by name.
 """
 
 from __future__ import annotations
@@ -98,8 +98,11 @@ class _Joining:
 
     def _descriptions(self, name: str, device: Said) -> None:
         lines = device.device.reading.lines
+        bundles = device.bundles()
         for port, says in device.ports.items():
             if "description" not in says or device.kind(port) in (PortKind.MANAGEMENT, PortKind.VIRTUAL):
+                continue
+            if any("description" in device.ports[member] for member in bundles.get(port, ())):
                 continue
             far = self._named(str(says["description"]), name)
             if far is not None:
@@ -114,7 +117,9 @@ class _Joining:
             if known is None or known == own:
                 continue
             device = self.devices[known]
-            rest = [span for span in pieces if span[0] >= end] or [span for span in pieces if span[1] <= start]
+            rest = [span for span in pieces if span[0] >= end] or [
+                span for span in pieces if span[1] <= start
+            ]
             for _, _, name in _words(text, rest):
                 if any(map(str.isdigit, name)) and (port := device.port(name)) is not None:
                     return End(known, device.base(port))
@@ -123,44 +128,43 @@ class _Joining:
 
     def _subnets_and_sessions(self) -> None:
         subnets: dict[Network, list[_Held]] = defaultdict(list)
-        owners: dict[tuple[int, int], list[_Held]] = defaultdict(list)
-        lengths: dict[str, set[tuple[int, int]]] = defaultdict(set)
         for name, device in self.devices.items():
             for port in device.ports:
-                kind = device.kind(port)
-                for leaf, address in device.addresses(port):
-                    held = _Held(End(name, port), address, leaf)
-                    owners[address.version, address.value].append(held)
-                    if kind is not PortKind.MANAGEMENT and address.network().room > 1:
-                        subnets[address.network()].append(held)
-                        lengths[name].add((address.version, address.length))
-        for network, held in subnets.items():
-            for one, two in _of_two(network, held):
+                if device.kind(port) is not PortKind.MANAGEMENT:
+                    for leaf, address in device.addresses(port):
+                        subnets[address.network()].append(_Held(End(name, port), address, leaf))
+        for network, every in subnets.items():
+            for one, two in _of_two(network, every):
                 if self._is_port(one.end) and self._is_port(two.end):
-                    for near, far in ((one, two), (two, one)):
-                        self._claim(
-                            self._base(near.end), self._base(far.end), Evidence.SUBNET, self._place(near)
-                        )
+                    self._claim(self._base(one.end), self._base(two.end), Evidence.SUBNET, self._place(one))
+                    self._claim(self._base(two.end), self._base(one.end), Evidence.SUBNET, self._place(two))
+        self._sessions(subnets)
+
+    def _sessions(self, subnets: Mapping[Network, Sequence[_Held]]) -> None:
+        """Neighbours whose address one device has on the port that the own port's subnet leads to."""
+        owners: dict[tuple[int, int], list[_Held]] = defaultdict(list)
+        lengths: dict[str, set[tuple[int, int]]] = defaultdict(set)
+        for every in subnets.values():
+            for held in every:
+                owners[held.address.version, held.address.value].append(held)
+                lengths[held.end.device].add((held.address.version, held.address.length))
         for name, device in self.devices.items():
-            own = lengths[name]
             for remote in device.neighbours:
-                address = address_of(remote)
-                if address is None or len(owners.get((address.version, address.value), ())) != 1:
+                there = address_of(remote)
+                if there is None or len(of := owners.get((there.version, there.value), [])) != 1:
                     continue
-                (far,) = owners[address.version, address.value]
                 near = [
                     held
-                    for version, length in own
-                    if version == address.version
-                    for held in subnets.get(address.network(length), ())
+                    for version, length in lengths[name]
+                    if version == there.version and length < there.length
+                    for held in subnets.get(there.network(length), ())
                     if held.end.device == name
                 ]
-                if len(near) != 1 or not (self._is_port(near[0].end) and self._is_port(far.end)):
-                    continue
-                pair = _pair(self._base(near[0].end), self._base(far.end))
-                if pair in self.claims or near[0].address.network().of_two or far.address.network().of_two:
-                    place = self._session_place(name, remote)
-                    self._claim(self._base(near[0].end), self._base(far.end), Evidence.SESSION, place)
+                if len(near) == 1 and self._is_port(near[0].end) and self._is_port(of[0].end):
+                    here, far = self._base(near[0].end), self._base(of[0].end)
+                    of_two = near[0].address.network().of_two or of[0].address.network().of_two
+                    if of_two or _pair(here, far) in self.claims:
+                        self._claim(here, far, Evidence.SESSION, self._session_place(name, remote))
 
     def _is_port(self, end: End) -> bool:
         return self.devices[end.device].kind(end.port) in (PortKind.PORT, PortKind.BUNDLE)
@@ -240,7 +244,9 @@ class _Joining:
         """Join the members of two bundles that are linked and have one member each."""
         members = {name: device.bundles() for name, device in self.devices.items()}
         for pair in sorted({*self.chosen.values()}):
-            ends = [End(end.device, ports[0]) for end in pair if len(ports := self._members(members, end)) == 1]
+            ends = [
+                End(end.device, ports[0]) for end in pair if len(ports := self._members(members, end)) == 1
+            ]
             if len(ends) == 2 and not any(end in self.chosen for end in ends):
                 below = _pair(*ends)
                 self.claims[below] = [
@@ -273,7 +279,7 @@ def _of_two(network: Network, held: Sequence[_Held]) -> Iterator[tuple[_Held, _H
 
 
 def _words(text: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Where each run of pieces of a text begins and ends, and the run in lower case; at each place the longest first."""
+    """The runs of pieces of a text, with where they begin and end, in lower case; at each place the longest first."""
     lower = text.lower()
     for first, (start, _) in enumerate(pieces):
         for last in range(min(len(pieces), first + _MOST_PIECES) - 1, first - 1, -1):

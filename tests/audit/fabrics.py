@@ -38,7 +38,11 @@ def device(name: str, system: str, files: Mapping[str, str]) -> Device:
 
 
 def collected(
-    compiled: Compiled, *, hosts: bool = True, renamed: Mapping[str, str] | None = None, descriptions: bool = True
+    compiled: Compiled,
+    *,
+    hosts: bool = True,
+    renamed: Mapping[str, str] | None = None,
+    descriptions: bool = True,
 ) -> dict[str, Device]:
     """The devices of a fabric as if they came from a folder.
 
@@ -79,13 +83,19 @@ def without(device: Device, path: str) -> Device:
     )  # fmt: skip
 
 
-def cables(compiled: Compiled, *, hosts: bool = True, renamed: Mapping[str, str] | None = None) -> set[tuple[End, End]]:
+def cables(
+    compiled: Compiled, *, hosts: bool = True, renamed: Mapping[str, str] | None = None
+) -> set[tuple[End, End]]:
     """The links that the plan has, an end before the other."""
     names = renamed or {}
     found = set()
     for switch in compiled.switches():
         for port in switch.ports:
-            if port.peer is None or port.direction is Direction.EXTERNAL or not (hosts or port.direction is not Direction.HOST):
+            if (
+                port.peer is None
+                or port.direction is Direction.EXTERNAL
+                or not (hosts or port.direction is not Direction.HOST)
+            ):
                 continue
             ends = (
                 End(names.get(switch.name, switch.name), port.name),

@@ -54,7 +54,9 @@ def test_evidence_of_one_link_is_joined_in_order_of_strength():
         "   description to-two_Et5/1\nrouter bgp 65001\n   neighbor 10.0.0.1 remote-as 65002\n",
         "router bgp 65002\n   neighbor 10.0.0.0 remote-as 65001\n",
     )
-    devices["one"] = replace(devices["one"], neighbours=(Neighbour("Et1", "TWO.example.net", "Et5/1", "lldp", 1),))
+    devices["one"] = replace(
+        devices["one"], neighbours=(Neighbour("Et1", "TWO.example.net", "Et5/1", "lldp", 1),)
+    )
     (link,) = links_of(devices)
     assert (link.a, link.b) == LINK
     assert link.evidence == (Evidence.LLDP, Evidence.SUBNET, Evidence.SESSION, Evidence.DESCRIPTION)
@@ -64,7 +66,9 @@ def test_evidence_of_one_link_is_joined_in_order_of_strength():
 def test_lldp_goes_before_a_subnet_and_what_the_subnet_says_is_kept():
     devices = pair()
     devices["three"] = eos("three", "interface Ethernet7\n   no switchport\n")
-    devices["one"] = replace(devices["one"], neighbours=(Neighbour("Ethernet1", "three", "Ethernet7", "lldp", 4),))
+    devices["one"] = replace(
+        devices["one"], neighbours=(Neighbour("Ethernet1", "three", "Ethernet7", "lldp", 4),)
+    )
     (link,) = links_of(devices)
     assert (link.a, link.b) == (End("one", "Ethernet1"), End("three", "Ethernet7"))
     assert {(claim.near, claim.far, claim.evidence) for claim in link.against} == {
@@ -77,7 +81,11 @@ def test_a_description_of_another_port_is_kept_against_the_link():
     (link,) = links_of(devices)
     (claim,) = link.against
     assert (link.a, link.b) == LINK
-    assert (claim.far, claim.evidence, claim.file) == (End("two", "Ethernet6/1"), Evidence.DESCRIPTION, "running-config.cfg")
+    assert (claim.far, claim.evidence, claim.file) == (
+        End("two", "Ethernet6/1"),
+        Evidence.DESCRIPTION,
+        "running-config.cfg",
+    )
 
 
 def test_a_duplicate_address_hides_no_link_that_a_session_or_description_tells():
@@ -111,7 +119,12 @@ def test_a_name_in_a_description_is_no_link_without_a_port_of_that_device():
 
 def test_ports_that_name_each_others_devices_alone_are_a_link_when_there_is_one():
     def named(name, other, count):
-        return eos(name, "".join(f"interface Ethernet{n}\n   description {name} -> {other}\n" for n in range(1, count + 1)))
+        return eos(
+            name,
+            "".join(
+                f"interface Ethernet{n}\n   description {name} -> {other}\n" for n in range(1, count + 1)
+            ),
+        )
 
     one = {"one": named("one", "two", 1), "two": named("two", "one", 1)}
     assert ends(one) == {(End("one", "Ethernet1"), End("two", "Ethernet1"))}
@@ -119,14 +132,20 @@ def test_ports_that_name_each_others_devices_alone_are_a_link_when_there_is_one(
 
 
 def test_a_neighbour_that_the_folder_does_not_hold_is_the_far_end_as_it_is_called():
-    devices = {"one": replace(pair()["one"], neighbours=(Neighbour("Ethernet1", "elsewhere", "Gi0/1", "lldp", 1),))}
+    devices = {
+        "one": replace(pair()["one"], neighbours=(Neighbour("Ethernet1", "elsewhere", "Gi0/1", "lldp", 1),))
+    }
     (link,) = links_of(devices)
     assert (link.a, link.b) == (End("elsewhere", "Gi0/1"), End("one", "Ethernet1"))
 
 
 def test_one_unnumbered_session_between_two_as_numbers_is_a_link():
     def frr(name, own, other):
-        return device(name, "frr", {"frr.conf": f"hostname {name}\nrouter bgp {own}\n neighbor swp3 interface remote-as {other}\n"})
+        return device(
+            name,
+            "frr",
+            {"frr.conf": f"hostname {name}\nrouter bgp {own}\n neighbor swp3 interface remote-as {other}\n"},
+        )
 
     found = links_of({"one": frr("one", 65001, 65002), "two": frr("two", 65002, 65001)})
     assert [(link.a, link.b, link.evidence) for link in found] == [

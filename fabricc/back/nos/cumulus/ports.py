@@ -8,8 +8,8 @@ PORT, BUNDLE, MANAGEMENT, VIRTUAL = PortKind.PORT, PortKind.BUNDLE, PortKind.MAN
 
 PORTS = Spelling(
     {
-        "swp": PORT, "bond": BUNDLE, "eth": MANAGEMENT, "mgmt": MANAGEMENT, "vlan": VIRTUAL, "vxlan": VIRTUAL, "vni": VIRTUAL,
-        "peerlink": BUNDLE, "lo": VIRTUAL, "dummy": VIRTUAL,
+        "swp": PORT, "bond": BUNDLE, "eth": MANAGEMENT, "mgmt": MANAGEMENT, "vlan": VIRTUAL, "vxlan": VIRTUAL,
+        "vni": VIRTUAL, "peerlink": BUNDLE, "lo": VIRTUAL, "dummy": VIRTUAL,
     },
     {"lo": VIRTUAL, "bridge": VIRTUAL, "br_default": VIRTUAL, "peerlink": BUNDLE, "mgmt": MANAGEMENT},
 )  # fmt: skip

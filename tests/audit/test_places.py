@@ -1,0 +1,83 @@
+"""Tiers, units, planes, pods and rails come of the graph, whatever devices are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricc.audit.links import links_of
+from fabricc.audit.model import Tier
+from fabricc.audit.places import places_of
+from fabricc.fabric.model import Host
+from tests.audit.fabrics import collected, disguise, inventory, planned
+
+NAMES = (
+    "lab-smallest",
+    "rack-zone-512",
+    "gb200-nvl72-su",
+    "storage-zone",
+    "whole-cluster-256",
+    "tenant-front-end",
+)
+
+
+def groups(numbers):
+    found = {}
+    for name, number in numbers.items():
+        found.setdefault(number, set()).add(name)
+    return sorted(map(sorted, found.values()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("hosts", [True, False], ids=["hosts", "switches alone"])
+def test_tiers_are_found_behind_other_names(name, hosts):
+    compiled = inventory(name)
+    names = disguise(compiled)
+    devices = collected(compiled, hosts=hosts, renamed=names, descriptions=False)
+    places = places_of(devices, links_of(devices))
+    want = {names[each.name]: each.tier.value for each in compiled.switches()}
+    assert {each: places[each].tier.value for each in want} == want
+    assert all(places[names[host.name]].tier is Tier.HOST for host in compiled.hosts() if hosts)
+
+
+@pytest.mark.parametrize("name", ["lab-smallest", "rack-zone-512", "gb200-nvl72-su", "whole-cluster-256"])
+def test_units_and_rails_are_those_of_common_hosts(name):
+    compiled = inventory(name)
+    names = disguise(compiled)
+    devices = collected(compiled, renamed=names, descriptions=False)
+    places = places_of(devices, links_of(devices))
+    tors = {
+        names[name]: each for name, each in planned(compiled).items() if getattr(each, "tier", "") == "tor"
+    }
+    assert groups({name: places[name].unit for name in tors}) == groups(
+        {name: tor.unit for name, tor in tors.items()}
+    )
+    served = {}
+    for host in compiled.hosts():
+        for port in host.ports:
+            served.setdefault(names[port.peer.device], set()).add(port.rail)
+    want = {name: min(rails) if len(rails) == 1 else None for name, rails in served.items()}
+    assert {name: places[name].rail for name in want} == want
+
+
+def test_units_are_told_by_descriptions_where_hosts_have_no_files():
+    compiled = inventory("lab-smallest")
+    devices = collected(compiled, hosts=False)
+    places = places_of(devices, links_of(devices))
+    assert groups({name: places[name].unit for name in places if places[name].tier is Tier.TOR}) == [
+        ["su001-tor1a", "su001-tor2a"], ["su002-tor1a", "su002-tor2a"]
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hosts", [True, False], ids=["hosts", "switches alone"])
+def test_planes_pods_and_cores_are_found(hosts):
+    compiled = inventory("hpn-dual-plane-pod")
+    names = disguise(compiled)
+    devices = collected(compiled, hosts=hosts, renamed=names, descriptions=False)
+    places = places_of(devices, links_of(devices))
+    switches = {names[name]: each for name, each in planned(compiled).items() if not isinstance(each, Host)}
+    assert {name: places[name].tier.value for name in switches} == {
+        n: s.tier.value for n, s in switches.items()
+    }
+    if hosts:
+        assert {name: places[name].plane for name in switches} == {n: s.plane for n, s in switches.items()}
