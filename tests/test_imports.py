@@ -93,7 +93,6 @@ INSIDE = {
     "fabricc.catalog.names": (1, "names that are known need no nearest one"),
     "fabricc.cli": (1, "Ctrl-C while the command loads is an exit status too"),
     "fabricc.cli.build": (1, "plans, and a build that finds nothing to do does not"),
-    "fabricc.cli.docs": (1, "a page is shown without the table of all codes"),
     "fabricc.cli.drawing": (1, "rich's parser of Markdown is for `docs` alone"),
     "fabricc.cli.entry": (1, "`--help` needs none of what writes trees"),
     "fabricc.cli.maintain": (1, "as for `push`"),

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from fabricc.base.installation import folder
 from fabricc.cli import output
+from fabricc.cli.docs_site import write_site
 
 _LINK = re.compile(r"\[([^\]]+)\]\((?:docs/)?([a-z0-9-]+)\.md\)")
 
@@ -38,8 +39,6 @@ def command(topic: str | None, site: Path | None) -> int:
     if site is not None:
         if topic is not None:
             raise click.UsageError("`--site` writes every page; leave out the topic.")
-        from fabricc.cli.docs_site import write_site
-
         return write_site(site, known)
     if topic is None:
         output.out(*output.columns((name, _title(path)) for name, path in known.items()))

@@ -158,7 +158,9 @@ def details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
             said = {"port": said["port"]} if kind == "again" and "port" in said else {}
         if kind in ("port", "again"):
             at = number
-        said |= {name: _said(value) for name, value in match.groupdict().items() if value and name not in _DIVIDES}
+        said |= {
+            name: _said(value) for name, value in match.groupdict().items() if value and name not in _DIVIDES
+        }
     end()
     return tuple(found)
 

@@ -56,7 +56,8 @@ _VERSION = {
 _PRODUCT = re.compile(r"\b(?:N\dK-)?C?(\d{4,5}\S*|N\d{4}\S*)$")
 """The name of a box at the end of `Nexus9000 C9364D-GX2A` and of `N9K-C9364D-GX2A`."""
 _DETAIL = re.compile(
-    r"(?P<begins>Chassis id: (?P<chassis>.+))|Local Port id: (?P<port>\S+)|Port id: (?P<far_port>.+)|System Name: (?P<device>.+)"
+    r"(?P<begins>Chassis id: (?P<chassis>.+))|Local Port id: (?P<port>\S+)|Port id: (?P<far_port>.+)"
+    r"|System Name: (?P<device>.+)"
 )
 _TABLE = re.compile(r"^\s*Device ID\s+Local Intf")
 _ROW = re.compile(
