@@ -160,7 +160,7 @@ def _matches(start: State, key: Key, words: Sequence[str], joined: bool) -> Iter
         word = words[at]
         if state.rest is not None:
             stack.append((state.rest, len(words), (*captures, _rest(key, at)), inners))
-        if state.repeats is not None and (value := state.repeats(word)) is not None:
+        if captures and state.repeats is not None and (value := state.repeats(word)) is not None:
             several = (*captures[-1], value)  # type: ignore[misc]
             stack.append((state, at + 1, (*captures[:-1], several), inners))
         for kind, following in reversed(state.captures.values()):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.reading.matching import UNKNOWN, Effect, effect, filled
 from fabricc.back.nos.reading.scope import Document, Scope
-from fabricc.back.nos.reading.tree import statements
+from fabricc.back.nos.reading.tree import Node, leaves, statements
 from fabricc.back.nos.reading.trie import State, compiled
 from fabricc.fabric.facts import Reading
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.reading.meaning import Captures
     from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.tree import Node, Tree
+    from fabricc.back.nos.reading.tree import Tree
     from fabricc.back.nos.reading.types import Types
 
     Words = tuple[str, ...]
@@ -114,6 +114,8 @@ class Reader:
                 else:
                     found.unknown.append((file, line, words))
             _read_nodes(document, tree.nodes, place, None if self.whole else self.told)
+            if tree.inherited:
+                _read_inherited(document, tree.inherited, place)
         for topic in self.topics:
             if topic.finish is not None:
                 topic.finish(document)
@@ -300,9 +302,26 @@ def _read_nodes(
             inner = document.say(said, scope, line)
         if children is not None and said.match is not None:
             match = said.match
+            if match.state.whole:
+                parts = [Node(words, at) for at, words in leaves([node])]
+                _read_nodes(document, parts, place, told)
+                continue
             ends = match.state.inner.state if match.state.inner else match.state
             words = above if told is None else above + key
             _read_nodes(document, children, (ends, inner, outer + match.captures, words), told)
+
+
+def _read_inherited(document: Document, nodes: Sequence[Node], place: Place) -> None:
+    """Read what holds where no other statement says it; an unknown line is told once, as the text has it."""
+    unknown = document.reading.unknown
+    before = len(unknown)
+    document.inherits = True
+    _read_nodes(document, nodes, place, " ".join)
+    document.inherits = False
+    lines = {line for _, line, _ in unknown[before:]}
+    del unknown[before:]
+    for line in sorted(lines):
+        document.reject(line)
 
 
 def _enter(document: Document, node: Node, place: Place) -> None:

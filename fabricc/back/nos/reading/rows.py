@@ -1,9 +1,9 @@
 """What a back end says of its syntax: rows of patterns, in the order in which a manual would list them.
 
 A pattern is words as they stand in the text. `<integer>` captures a word of that type (`types.py`),
-`<integer>...` one or more of them, `<rest>` what is left of the line as it stands. `[prefer]` may be missing; of
-`(tx-queue|uc-tx-queue)` there is one. Captures are numbered from 0 as they stand, those of the blocks around a row
-first.
+`<integer>...` one or more of them, `<rest>` what is left of the line as it stands, `<below>` the same where a tree may
+have parted it: the words of each statement below. `[prefer]` may be missing; of `(tx-queue|uc-tx-queue)` there is one.
+Captures are numbered from 0 as they stand, those of the blocks around a row first.
 """
 
 from __future__ import annotations

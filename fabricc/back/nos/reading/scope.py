@@ -126,9 +126,14 @@ class Document:
         reading: facts, their lines, and what is not known.
         tree: None for lines by indentation.
         once: whether a value that another line says anew is listed.
+        inherits: whether lines count only for what others leave unsaid.
+        root: the scope of the whole text, where definitions are; `whole`: the file that this is a part of, or itself.
     """
 
-    __slots__ = ("_agreements", "_listed", "file", "once", "reading", "scope", "text", "tree")
+    __slots__ = (
+        "_agreements", "_listed", "file", "inherits", "once", "reading", "root", "scope", "text", "tree",
+        "whole",
+    )  # fmt: skip
 
     def __init__(
         self, file: str, text: str, reading: Reading, tree: Tree | None = None, *, once: bool = False
@@ -136,8 +141,10 @@ class Document:
         self.file = file
         self.text = text
         self.reading = reading
-        self.scope = Scope(0)
+        self.scope = self.root = Scope(0)
         self.tree = tree
+        self.whole = self
+        self.inherits = False
         self.once = once
         self._agreements: dict[str, dict[Value, int]] = {}
         self._listed: set[tuple[int, str]] = set()
@@ -167,18 +174,24 @@ class Document:
         if keeps:
             values = scope.values
             for name, value in keeps:
+                if self.inherits and name in values:
+                    continue
                 if self.once and values.get(name, _NOTHING)[0] not in (None, value):
                     self.reject(values[name][1])
                 values[name] = (value, line)
         if facts:
             stated, lines, place = self.reading.facts, self.reading.lines, (self.file, line)
             for path, value in facts:
+                if self.inherits and path in stated:
+                    continue
                 if self.once and stated.get(path, value) != value and lines[path][0] == self.file:
                     self.reject(lines[path][1])
                 stated[path] = value
                 lines[path] = place
         for name, key, value in entries:
-            scope.tables.setdefault(name, {})[key] = (value, line)
+            table = scope.tables.setdefault(name, {})
+            if not (self.inherits and key in table):
+                table[key] = (value, line)
         return scope
 
     def default(self, path: str, value: Value) -> None:
@@ -207,7 +220,7 @@ class Document:
 
     def refer(self, kind: str, name: Value, line: int, ending: Value = "") -> Scope | None:
         """The definition of a kind that a line names; a name of nothing is rejected."""
-        found = self.scope.scopes.get(kind, {}).get(name)
+        found = self.root.scopes.get(kind, {}).get(name)
         if found is None:
             self.reject(line, ending)
         else:
@@ -240,4 +253,20 @@ class Document:
         """The statements on a line; those of a tree with the words above them."""
         if self.tree is None:
             return [" ".join(self.text.split("\n")[line - 1].split())]
-        return list(statements_at(self.tree.nodes, line))
+        return list(statements_at(self.tree.nodes if self.tree.text is None else self.tree.text, line))
+
+
+class Part(Document):
+    """A part of a file that says what the whole could, such as a routing instance: its facts have a prefix."""
+
+    __slots__ = ("prefix",)
+
+    def __init__(self, whole: Document, prefix: str, scope: Scope) -> None:
+        super().__init__(whole.file, whole.text, whole.reading, whole.tree, once=whole.once)
+        self.prefix = prefix
+        self.scope, self.root, self._listed = scope, whole.root, whole._listed
+        self.whole: Document = whole.whole
+
+    def put(self, path: str, value: Value, line: int) -> None:
+        """State a fact of the part."""
+        super().put(self.prefix + path, value, line)

@@ -61,23 +61,37 @@ class Node:
 
 
 class Tree(NamedTuple):
-    """The nodes at the top of a text, and (line, text) of what is no part of a configuration in force."""
+    """What a text says.
+
+    Attributes:
+        nodes: those at the top of it, in the order of their lines.
+        faults: (line, text) of what is no part of a configuration in force.
+        inherited: nodes that hold beside, but for what others say; their lines are those of the group they are from.
+        text: the nodes as the text has them, where `nodes` lacks some of them; by these, lines are told.
+    """
 
     nodes: Sequence[Node]
     faults: Sequence[tuple[int, str]] = ()
+    inherited: Sequence[Node] = ()
+    text: Sequence[Node] | None = None
+
+
+def leaves(nodes: Sequence[Node], above: tuple[str, ...] = ()) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """(line, words) of every node that has none below, with the words on the way there."""
+    stack = [(node, (*above, *node.key)) for node in reversed(nodes)]
+    while stack:
+        node, words = stack.pop()
+        if node.children is None:
+            yield node.line, words
+        else:
+            stack += [(child, (*words, *child.key)) for child in reversed(node.children)]
 
 
 def statements(
     nodes: Sequence[Node], above: tuple[str, ...] = (), told: Callable[[tuple[str, ...]], str] = " ".join
 ) -> Iterator[tuple[int, str]]:
-    """(line, words) of every node that has none below, with the words on the way there as they are told."""
-    stack = [(node, (*above, *node.key)) for node in reversed(nodes)]
-    while stack:
-        node, words = stack.pop()
-        if node.children is None:
-            yield node.line, told(words)
-        else:
-            stack += [(child, (*words, *child.key)) for child in reversed(node.children)]
+    """(line, words) of every node that has none below, the words as they are told."""
+    return ((line, told(words)) for line, words in leaves(nodes, above))
 
 
 def statements_at(nodes: Sequence[Node], line: int, above: tuple[str, ...] = ()) -> Iterator[str]:

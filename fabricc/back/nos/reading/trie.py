@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.types import Type, Types
 
 REST = "rest"
+BELOW = "below"
 _CAPTURE = re.compile(r"<([^>]*)>(\.\.\.)?")
 
 
@@ -27,7 +28,7 @@ class State:
 
     Attributes:
         words: next word -> state; `captures`: types of a next word -> state, in the order of the rows, None for any.
-        rest: state after all that is left of the line.
+        rest: state after all that is left of the line; `whole`: whether that is here, with what is below in a tree.
         repeats: the type whose words may go on here, as one capture.
         meaning: what a line that ends here says; `inner`: the block that it opens.
         each: first word of lines that begin alike, with one more word that is any -> what they are about.
@@ -37,13 +38,14 @@ class State:
     """
 
     __slots__ = (
-        "captures", "each", "inner", "leading", "meaning", "memo", "repeats", "rest", "seen", "words",
+        "captures", "each", "inner", "leading", "meaning", "memo", "repeats", "rest", "seen", "whole", "words",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.words: dict[str, State] = {}
         self.captures: dict[str, tuple[Type | None, State]] = {}
         self.rest: State | None = None
+        self.whole = False
         self.repeats: Type | None = None
         self.meaning: Meaning | None = None
         self.inner: Inner | None = None
@@ -157,8 +159,9 @@ def _captured(state: State, text: str, types: Types) -> State:
     if found is None:
         raise ValueError(f"{text!r} is no capture")
     name, several = found.groups()
-    if name == REST:
+    if name in (REST, BELOW):
         state.rest = state.rest or State()
+        state.rest.whole = state.rest.whole or name == BELOW
         return state.rest
     if text not in state.captures:
         kind = type_of(name, types)
