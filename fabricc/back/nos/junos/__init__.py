@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos import bgp, filters, found, interfaces, qos, services
+from fabricc.back.nos.junos import aside, bgp, filters, found, instances, interfaces, policy, qos, services
+from fabricc.back.nos.junos.inheritance import APPLY, RANGE, effective
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.junos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
-from fabricc.back.nos.reading.tree import braces, commands
+from fabricc.back.nos.reading.tree import Tree, braces, commands
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.base.values import dataclass
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from fabricc.back.nos.junos.interfaces import FamilyView, InterfaceView
     from fabricc.back.nos.junos.qos import CosView
     from fabricc.back.nos.junos.services import BalancingView, ServicesView
-    from fabricc.back.nos.reading.tree import Tree
     from fabricc.fabric.model import Management, Switch
     from fabricc.fabric.routing import Bgp
 
@@ -32,6 +32,14 @@ DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *service
 _COMMANDS = re.compile(
     r"(?:\s|#[^\n]*|/\*[\s\S]*?\*/)*+(?:set|delete|(?:de)?activate|(?:un)?protect|insert|annotate)\s"
 )
+# What a terminal adds to a configuration that is shown on it, and what a collector does.
+_TERMINAL = re.compile(
+    r"^(?:\{(?:master|backup|primary|secondary|linecard|node)[^{}\n]*\}[^\n]*"
+    r"|(?:\S{1,99}[>#] ?)?show configuration\b[^\n]*"
+    r"|!RANCID-CONTENT-TYPE:[^\n]*)$",
+    re.MULTILINE,
+)
+_TERMINAL_WORDS = ("show configuration", "{master", "{backup", "{primary", "{linecard", "!RANCID")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +88,21 @@ def view(switch: Switch) -> SwitchView:
 
 
 def _tree(text: str) -> Tree:
-    """The tree of a text in curly braces or of `set` commands."""
-    return commands(text) if _COMMANDS.match(text) else braces(text)
+    """The tree of a text in curly braces or of `set` commands, with what groups and ranges add to it."""
+    if any(word in text for word in _TERMINAL_WORDS):
+        text = _TERMINAL.sub("", text)
+    tree = commands(text) if _COMMANDS.match(text) else braces(text)
+    return effective(tree) if APPLY in text or RANGE in text else tree
+
+
+def _in_force(text: str) -> Tree:
+    """The tree without what is known to have no effect: inactive statements, and groups that are not applied."""
+    nodes, faults, inherited, told = _tree(text)
+    nodes = [node for node in nodes if node.key[:1] != ("groups",)]
+    return Tree(nodes, [each for each in faults if not each[1].startswith(_WITHOUT_EFFECT)], inherited, told)
+
+
+_WITHOUT_EFFECT = ("inactive: ", "deactivate ", "activate ", "protect ", "annotate ")
 
 
 JUNOS = SingleFileNos(
@@ -94,12 +115,21 @@ JUNOS = SingleFileNos(
     gaps=gaps,
     view=view,
     reader=Reader(
-        (interfaces.TOPIC, filters.TOPIC, bgp.TOPIC, qos.TOPIC, services.TOPIC),
-        {**interfaces.TYPES, **bgp.TYPES, **qos.TYPES, **services.TYPES},
+        (
+            interfaces.TOPIC,
+            filters.TOPIC,
+            policy.TOPIC,
+            bgp.TOPIC,
+            instances.TOPIC,
+            qos.TOPIC,
+            services.TOPIC,
+        ),
+        {**interfaces.TYPES, **policy.TYPES, **bgp.TYPES, **qos.TYPES, **services.TYPES},
         _tree,
         once=True,
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, filters.state, services.state),
     found=found,
+    asides=Reader((aside.TOPIC,), {}, _in_force),
 )

@@ -10,11 +10,22 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import group_name
-from fabricc.back.nos.cli_dialect.static import state_static
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.junos import filters
+from fabricc.back.nos.junos import filters, policy
+from fabricc.back.nos.junos.policy import (
+    ACCEPT,
+    AGGREGATES_TERM,
+    BGP_TERM,
+    DEFAULT_TERM,
+    DISCARD,
+    NEXT,
+    OTHERS_TERM,
+    REJECT,
+    STATIC_TERM,
+    SUMMARY_TERM,
+)
+from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
 from fabricc.back.nos.junos.words import (
-    COMMUNITY_OF,
     FAMILIES,
     HOLD_PER_KEEPALIVE,
     MAXIMUM_ECMP,
@@ -27,8 +38,9 @@ from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
 from fabricc.back.nos.reading.scope import agreed
 from fabricc.back.nos.reading.types import asn
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import boolean, clause_text, neighbor_key
-from fabricc.fabric.routing import Clause, Transport
+from fabricc.fabric.facts import boolean, neighbor_key, static_text
+from fabricc.fabric.paths import port_paths
+from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,17 +52,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PrefixRule, RouteMap, Session, StaticRoute
 
-ACCEPT, REJECT, NEXT = "accept", "reject", "next policy"
-DISCARD = "discard"
 LOAD_BALANCING_POLICY = "PFE-LB"
-SUMMARY_TERM = "SUMMARY-ONLY"
-AGGREGATES_TERM = "AGGREGATES"
-BGP_TERM = "BGP"
-STATIC_TERM = "STATIC"
-OTHERS_TERM = "OTHERS"
 _OTHERS = ("aggregate", "bgp", "direct")
 """What the policy of static routes lets pass, as the one before has judged it."""
-DEFAULT_TERM = "DEFAULT"
 DYNAMIC_NEIGHBOR = "UNNUMBERED"
 DEFAULT_HOLD_S = 90
 DEFAULT_BFD_MULTIPLIER = 3
@@ -335,210 +339,205 @@ def _summary(term: TermView) -> str:
 
 # --- and back -----------------------------------------------------------------------------------------
 
-_RANGE = re.compile(r"/(\d{1,3})-/(\d{1,3})")
-_UPTO = re.compile(r"/(\d{1,3})")
-
-
-def _upto(word: str) -> str | None:
-    return f" le {found[1]}" if (found := _UPTO.fullmatch(word)) else None
-
-
-def _between(word: str) -> str | None:
-    return f" ge {found[1]} le {found[2]}" if (found := _RANGE.fullmatch(word)) else None
-
+_FAMILY = {
+    ("inet", "unicast"): "ipv4", ("inet6", "unicast"): "ipv6", ("inet", "any"): "ipv4", ("inet6", "any"): "ipv6",
+    ("inet", "labeled-unicast"): "ipv4 labeled", ("inet6", "labeled-unicast"): "ipv6 labeled",
+    ("evpn", "signaling"): "evpn", ("inet-vpn", "unicast"): "vpnv4", ("inet6-vpn", "unicast"): "vpnv6",
+    ("l2vpn", "signaling"): "l2vpn", ("inet", "multicast"): "ipv4 multicast", ("inet6", "multicast"): "ipv6 multicast",
+}  # fmt: skip
+"""Families beside plain IPv4 and IPv6 as facts call them; others by Junos's own words."""
+_FAMILIES = (
+    "inet|inet6|evpn|inet-vpn|inet6-vpn|l2vpn|iso-vpn|inet-mdt|inet-mvpn|inet6-mvpn|bridge-vpn"
+    "|traffic-engineering"
+)
+_KINDS = "unicast|any|multicast|signaling|labeled-unicast|flow|segment-routing-te|sr-policy|auto-discovery-mspw|mpls"
+_OPERATORS = frozenset({"(", ")", "&&", "||"})
+DEFAULT_MULTIHOP_TTL = 64
+_RIB = re.compile(r"(?:[^.\s]+\.)?inet6?\.0")
+"""The tables of routes that packets take."""
+_ADVERTISED = {
+    "direct": "connected",
+    "static": "static",
+    "ospf": "ospf",
+    "ospf3": "ospf",
+    "isis": "isis",
+    "aggregate": "aggregate",
+}
 
 TYPES: Types = {
-    "unit": lambda word: word.removesuffix(".0"),
-    "upto": _upto,
-    "between": _between,
+    "rib": lambda word: word if _RIB.fullmatch(word) else None,
     "member": lambda word: asn(word) if asn(word) is not None else word,
-    "community": lambda word: COMMUNITY_OF.get(word, word),
 }
 
 _SESSION: Sequence[Row] = (
     Keep("peer-as <asn>", "remote_asn"),
     Keep("authentication-key <word>", "secret"),
-    Entry("import <word>", "import"),
-    Entry("export <word>", "export"),
-    Block("family <inet|inet6>", "family", (
-        Block("unicast", "unicast", (
+    Keep("hold-time <integer>", "hold_s"),
+    Keep("local-address <address>", "update_source"),
+    Keep("local-as <asn> [<below>]", lambda number, below: {"local_asn": number, f"setting local-as {below}": below}),
+    Keep("multihop", "multihop", DEFAULT_MULTIHOP_TTL),
+    Keep("multihop ttl <integer>", "multihop"),
+    Keep("multihop no-nexthop-change", "next_hop_unchanged", "all"),
+    Keep("cluster <word>", "cluster"),
+    Keep("remove-private [<below>]", "remove_private", lambda below: below or "true"),
+    Keep("(disable|shutdown) [<below>]", "enabled", "false"),
+    Entry("import <word>...", "import", lambda _: "true"),
+    Entry("export <word>...", "export", lambda _: "true"),
+    Block(f"family <{_FAMILIES}>", "family", (
+        Block(f"<{_KINDS}>", "kind", (
             Keep("extended-nexthop", "extended"),
             Keep("prefix-limit maximum <integer>", "limit"),
             Keep("prefix-limit teardown idle-timeout forever", "for good"),
+            Keep("loops <integer>", "loops"),
+            *verbatim("accepted-prefix-limit add-path aggregate-label aigp damping defer-initial-multipath-build "
+                      "delay-route-advertisements entropy-label explicit-null extended-nexthop-color "
+                      "graceful-restart idle-after-switch-over local-ipv4-address long-lived-graceful-restarter "
+                      "nexthop-resolution no-install no-validate output-queue-priority per-group-label "
+                      "per-prefix-label prefix-limit protection resolve-vpn rib rib-group route-age-bgp-view "
+                      "route-refresh-priority secondary secondary-independent-resolution snmp-options strip-nexthop "
+                      "topology traffic-statistics withdraw-priority egress-te"),
         )),
     )),
-    Block("family <word>", "family", ()),
-    Fact("family <word>", lambda _family: None),
+    *verbatim("route-target fabric-external", "family", lead="family"),
     Block("bfd-liveness-detection", "bfd", (
         Keep("minimum-interval <integer>", "interval_ms"),
         Keep("multiplier <integer>", "multiplier"),
+        *verbatim("authentication detection-time holddown-interval minimum-receive-interval no-adaptation "
+                  "session-mode strict-bfd transmit-interval version", lead="bfd-liveness-detection"),
     )),
+    *verbatim("accept-remote-nexthop add-path-display-ipv4-address advertise-bgp-static advertise-external "
+              "advertise-inactive advertise-peer-as advertise-prefix-limit allow-protocol-routes as-override "
+              "authentication-algorithm authentication-key-chain bgp-error-tolerance bgp-static damping "
+              "disable-4byte-as drop-path-attributes egress-te egress-te-backup-paths egress-te-node-segment "
+              "egress-te-set-segment enforce-first-as forwarding-context graceful-restart graceful-shutdown "
+              "idle-after-switch-over include-mp-next-hop input-queue-priority ipsec-sa keep local-interface "
+              "local-preference long-lived metric-out minimum-hold-time mtu-discovery multihop+ mvpn-iana-rt-import "
+              "no-advertise-peer-as no-aggregator-id no-client-reflect no-precision-timers-max-peers "
+              "optimal-route-reflection out-delay outbound-route-filter output-queue-priority passive "
+              "path-selection precision-timers preference rfc6514-compliant-safi129 rib-sharding "
+              "route-refresh-priority send-addpath-optimization sender-as-path-loop-detection snmp-options "
+              "stale-labels-holddown-period tcp-aggressive-transmission tcp-connect-port tcp-mss tos "
+              "unconfigured-peer-graceful-restart update-threading vpn-apply-export as-path-loops "
+              "malformed-route-limit malformed-update-log-interval holddown traffic-statistics-labeled-path bfd-on"),
 )  # fmt: skip
 """What a neighbour leaves unsaid its group says, and then the protocol."""
 _GROUP: Sequence[Row] = (
     Keep("multipath", "multipath", "false"),
     Keep("multipath multiple-as", "multipath", "true"),
     Keep("ttl <integer>", "ttl"),
+    Entry("allow <word>", "allowed"),
+    *verbatim("multipath+"),
     *_SESSION,
 )
 """What a group leaves unsaid the protocol says."""
+_ALONE: Sequence[Row] = tuple(row for row in _GROUP if row.pattern != "hold-time <integer>")
+"""What the protocol says: its hold time is the process's."""
 
 _NONE = (None, 0)
-_NAMED = {"prefix_list": "filter list", "community_list": "community", "add_community": "community"}
-"""What a numbered term names one of, and what that is called here."""
+_SAID = (
+    "remote_asn", "description", "secret", "update_source", "local_asn", "multihop", "next_hop_unchanged",
+    "remove_private", "enabled",
+)  # fmt: skip
+"""What a session's facts are called as its lines."""
 
-ROWS: Sequence[Row] = (
-    Fact("routing-options router-id <word>", "bgp/router_id"),
-    Fact("routing-options autonomous-system <asn>", "bgp/asn"),
-    Fact("routing-options forwarding-table ecmp-fast-reroute", "platform/ecmp_fast_reroute"),
-    Entry("routing-options forwarding-table export <word>", "forwarding policies"),
-    Entry("routing-options [rib inet6.0] aggregate route <word> discard", "aggregates"),
-    Block("routing-options [rib inet6.0] static route <word>", "static route", (
-        Keep(DISCARD, "discard"),
-        Entry("next-hop <word>", "via"),
+_NEIGHBOR: Sequence[Row] = (
+    Keep("description <word>", "description"),
+    *verbatim("multipath"),
+    *_SESSION,
+)
+_AGGREGATE: Sequence[Row] = (
+    Keep(DISCARD, "discard"),
+    *verbatim("active as-path brief community full metric passive policy preference reject tag"),
+)
+_STATIC: Sequence[Row] = (
+    Keep(f"<{DISCARD}|reject|receive>", "without"),
+    Entry("next-hop <word>", "via"),
+    Entry("qualified-next-hop <word> [<below>]", "via", lambda hop, _below: hop),
+    Entry("next-table <word>", "via", lambda table: f"table {table}"),
+    *verbatim(
+        "active as-path backup-pe-group bfd-liveness-detection color community inactive install longest-match "
+        "lsp-next-hop lsp-secondary-next-hop metric no-install no-readvertise no-resolve no-retain "
+        "p2mp-lsp-next-hop passive preference readvertise resolve retain static-lsp-next-hop tag metric2"
+    ),
+)
+COMMON: Sequence[Row] = (
+    Keep("routing-options router-id <word>", "router_id"),
+    Keep("routing-options autonomous-system <asn> [<below>]",
+         lambda number, below: {"asn": number, f"setting autonomous-system {below}": below}),
+    *verbatim("loops asdot-notation independent-domain", "routing-options autonomous-system", lead="autonomous-system"),
+    Block("routing-options aggregate route <word>", "aggregate", _AGGREGATE),
+    Block("routing-options static route <word>", "static route", _STATIC),
+    Block("routing-options rib <rib>", "", (
+        Block("aggregate route <word>", "aggregate", _AGGREGATE),
+        Block("static route <word>", "static route", _STATIC),
+        *verbatim("bgp-orf-cisco-mode generate label martians maximum-paths maximum-prefixes multipath protect "
+                  "backup-selection flow", lead="rib"),
     )),
-    Fact("chassis maximum-ecmp <integer>", "bgp/maximum_paths"),
     Block("protocols router-advertisement interface <unit>", "announced", (
-        Fact("max-advertisement-interval <integer>", "interface[{0}]/ra_max_s"),
-        Fact("min-advertisement-interval <integer>", "interface[{0}]/ra_min_s"),
+        Keep("max-advertisement-interval <integer>", "ra_max_s"),
+        Keep("min-advertisement-interval <integer>", "ra_min_s"),
+        *verbatim("current-hop-limit default-lifetime dns-server-address link-mtu managed-configuration "
+                  "no-managed-configuration nat-prefix no-other-stateful-configuration other-stateful-configuration "
+                  "preference prefix reachable-time retransmit-timer solicit-router-advertisement-unicast "
+                  "virtual-router-only", lead="router-advertisement"),
     )),
     Block("protocols bgp", "bgp", (
-        Fact("log-updown", "platform/bgp_log"),
-        Keep("hold-time <integer>", "hold_s"),
-        *_GROUP,
+        Keep("log-updown", "log_updown"),
+        Keep("hold-time <integer>", "process hold_s"),
+        *_ALONE,
         Block("group <word>", "group", (
-            Fact("type <word>", "platform/bgp_group[{0}]/type"),
+            Keep("type <word>", "type"),
             Keep("peer-as-list <word>", "as_list"),
+            *verbatim("description dynamic-neighbor as-override-all"),
             *_GROUP,
-            Block("neighbor <word>", "neighbor", (Keep("description <word>", "description"), *_SESSION)),
+            Block("neighbor <word>", "neighbor", _NEIGHBOR),
             Block("dynamic-neighbor <word>", "dynamic", (
                 Keep("peer-auto-discovery family inet6 ipv6-nd", "discovers"),
                 Entry("peer-auto-discovery interface <unit>", "interfaces"),
             )),
         )),
     )),
-    Block("policy-options", "", (
-        Block("route-filter-list <word>", "filter list", (
-            Block("<prefix>", "prefix", (
-                Entry("<exact|orlonger>", "lengths"),
-                Entry("upto <upto>", "lengths"),
-                Entry("prefix-length-range <between>", "lengths"),
-            )),
-        )),
-        Block("community <word>", "community", (Entry("members <community>", "members"),)),
-        Block("as-list <word>", "as-list", (Entry("members <member>", "members"),)),
-        Block("policy-statement <word>", "policy", (
-            Keep("then load-balance per-packet", "per-packet"),
-            Block("term <word>", "term", (
-                Entry("from protocol <aggregate|bgp|direct|static>", "protocols"),
-                Keep("from aggregate-contributor", "contributes"),
-                Entry("from route-filter-list <word>", "prefix_list"),
-                Entry("from community <word>", "community_list"),
-                Keep("then local-preference <0-4294967295>", "local_preference"),
-                Entry("then community add <word>", "add_community"),
-                Keep("then <accept|reject>", "action"),
-                Keep("then next policy", "action", NEXT),
-            )),
-        )),
-    )),
 )  # fmt: skip
+ROWS: Sequence[Row] = (
+    Fact("routing-options forwarding-table ecmp-fast-reroute", "platform/ecmp_fast_reroute"),
+    Fact("chassis maximum-ecmp <integer>", "bgp/maximum_paths"),
+)
 
 
 def finish(document: Document) -> None:
-    """State policy, routing options and sessions, with what neighbours leave to their group and the protocol."""
+    """State routing options and sessions of a routing instance, with what neighbours leave to group and protocol."""
     scope = document.scope
-    for name, listed in scope.each("filter list").items():
-        rules = [rule for prefix, each in listed.each("prefix").items() for rule in _rules(str(prefix), each)]
-        for index, (rule, line) in enumerate(rules):
-            document.put(f"prefix_list[{name}]/{index}", rule, line)
-    for name, community in scope.each("community").items():
-        if members := community.table("members"):
-            line = max(line for _, line in members.values())
-            document.put(f"community_list[{name}]", ",".join(map(str, members)), line)
-    _finish_policies(document)
-    state_static(document)
+    for leaf in ("router_id", "asn"):
+        if leaf in scope.values:
+            document.put(f"bgp/{leaf}", *scope.values[leaf])
+    for prefix, route in scope.each("static route").items():
+        _finish_static(document, str(prefix), route)
+    for prefix, aggregate in scope.each("aggregate").items():
+        kept = "summary-only" if policy.suppresses(document) else "with specifics"
+        document.put(f"bgp/aggregate[{prefix}]", kept, aggregate.line)
+        put_settings(document, "routing/", aggregate, lead=f"aggregate {prefix} ")
+    for port, announced in scope.each("announced").items():
+        for leaf in ("ra_max_s", "ra_min_s"):
+            if leaf in announced.values:
+                document.whole.put(port_paths(str(port))[leaf], *announced.values[leaf])
+        put_settings(document.whole, port_paths(str(port)).prefix, announced)
     for bgp in scope.each("bgp").values():
-        hold_s, line = bgp.values.get("hold_s", (DEFAULT_HOLD_S, 0))
+        hold_s, line = bgp.values.get("process hold_s", (DEFAULT_HOLD_S, 0))
         document.put("bgp/hold_s", hold_s, line)
         document.put("bgp/keepalive_s", int(hold_s) // HOLD_PER_KEEPALIVE, line)
+        if "log_updown" in bgp.values:
+            document.put("platform/bgp_log", *bgp.values["log_updown"])
+        put_settings(document, "bgp/", bgp)
         _finish_sessions(document, bgp)
-    document.reject_unused("as-list")
 
 
-def _rules(prefix: str, scope: Scope) -> Iterator[Said]:
-    """The rules of one prefix, one for each way it is matched."""
-    words = {"exact": "", "orlonger": f" le {128 if ':' in prefix else 32}"}
-    for lengths, (_, line) in scope.table("lengths").items():
-        yield prefix + words.get(str(lengths), str(lengths)), line
-
-
-def _finish_policies(document: Document) -> None:
-    """State policies term by term, the one of the forwarding table, and what becomes of routes behind an aggregate."""
-    balancing, suppressing = set(), False
-    exported = document.scope.table("forwarding policies")
-    for name, policy in document.scope.each("policy").items():
-        if "per-packet" in policy.values:
-            balancing.add(name)
-            if name not in exported:
-                document.reject_all(policy)
-        elif terms := policy.each("term"):
-            stated = [_term(document, str(name), str(term), each) for term, each in terms.items()]
-            document.put(f"platform/policy[{name}]", "; ".join([text for text, _ in stated]), stated[0][1])
-            suppressing = suppressing or any(
-                "contributes" in each.values and each.values.get("action", _NONE)[0] == REJECT
-                for each in terms.values()
-            )
-    for name, (_, line) in exported.items():
-        if name in balancing:
-            document.put("platform/load_balance", "per-packet", line)
-        else:
-            document.reject(line, name)
-    for prefix, (_, line) in document.scope.table("aggregates").items():
-        document.put(f"bgp/aggregate[{prefix}]", "summary-only" if suppressing else "with specifics", line)
-
-
-def _term(document: Document, policy: str, name: str, term: Scope) -> tuple[str, int]:
-    """State a term; its summary and the line of its action. What makes a clause counts in a numbered one alone."""
-    action, line = term.values.get("action", ("next term", term.line))
-    kinds = ["aggregate-contributor"] if "contributes" in term.values else []
-    summary = " ".join([*kinds, *map(str, term.table("protocols")), str(action)])
-    preference = term.values.get("local_preference")
-    if not name.isdecimal():
-        document.put(f"structure/policy[{policy}]/term[{name}]", "true", term.line)
-        uncounted = [said for kind in _NAMED for said in term.table(kind).values()]
-        for _, at in [*uncounted, *([preference] if preference else [])]:
-            document.reject(at)
-        return summary, line
-    named = {kind: said for kind, of in _NAMED.items() if (said := _one(document, term, kind, of))}
-    path = f"route_map[{policy}]/{name}"
-    if preference:
-        document.put(f"platform/{path}/local_preference", *preference)
-    clause = Clause(
-        int(name[:9]),
-        action != REJECT,
-        prefix_list=named["prefix_list"][0] if "prefix_list" in named else None,
-        community_list=named["community_list"][0] if "community_list" in named else None,
-        local_preference=int(preference[0]) if preference else None,
-        add_community=_members(document, named["add_community"][0]) if "add_community" in named else None,
-    )
-    lines = [at for _, at in (*named.values(), *([preference] if preference else []))]
-    document.put(path, clause_text(clause), max([line, *lines]))
-    return f"{name} {summary}", line
-
-
-def _one(document: Document, term: Scope, kind: str, of: str) -> tuple[str, int] | None:
-    """The one name of a kind; several are all matched by a device, so they are listed, as is a name of nothing."""
-    found = term.table(kind)
-    for name, (_, line) in found.items():
-        if len(found) > 1:
-            document.reject(line, name)
-        elif document.refer(of, name, line, name):
-            return str(name), line
-    return None
-
-
-def _members(document: Document, community: str) -> str:
-    return ",".join(map(str, document.scope.each("community")[community].table("members")))
+def _finish_static(document: Document, prefix: str, route: Scope) -> None:
+    """State a route's next hops, or what becomes of packets without one."""
+    without, _ = route.values.get("without", (DISCARD, 0))
+    via = route.table("via")
+    hops = [str(said) if str(said).startswith("table ") else str(hop) for hop, (said, _) in via.items()]
+    document.put(f"static_route[{prefix}]", static_text(hops) if hops else str(without), route.line)
+    put_settings(document, "routing/", route, lead=f"static {prefix} ")
 
 
 def _finish_sessions(document: Document, bgp: Scope) -> None:
@@ -550,11 +549,17 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
         group = own.within(bgp)
         if "ttl" in group.values:
             document.put(f"platform/bgp_group[{name}]/ttl", *group.values["ttl"])
+        if "type" in own.values:
+            document.put(f"platform/bgp_group[{name}]/type", *own.values["type"])
+        for network, (_, line) in own.table("allowed").items():
+            document.put(f"bgp/listen[{network}]", str(name), line)
         secure = secure and group.values.get("ttl", _NONE)[0] == ONE_HOP_TTL
         document.agree("bgp/multipath_relax", *group.values.get("multipath", ("none", group.line)))
         for address, neighbor in own.each("neighbor").items():
             families.add("inet6" if ":" in str(address) else "inet")
-            _session(document, f"bgp/neighbor[{address}]/", neighbor.within(group))
+            prefix = f"bgp/neighbor[{address}]/"
+            _session(document, prefix, neighbor.within(group))
+            put_settings(document, prefix, neighbor.within(own))
         for dynamic_name, dynamic in own.each("dynamic").items():
             families.add("inet6")
             document.put(f"structure/bgp_group[{name}]/dynamic_neighbor", str(dynamic_name), dynamic.line)
@@ -563,6 +568,7 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
                 if "discovers" in dynamic.values and interface in announced:
                     group.values |= asn
                     _session(document, f"bgp/neighbor[{interface}]/", group, unnumbered=True)
+                    put_settings(document, f"bgp/neighbor[{interface}]/", own)
                 else:
                     document.reject(line)
     guarded = filters.one_hop(document)
@@ -581,19 +587,23 @@ def _listed_asn(document: Document, group: Scope) -> dict[str, Said]:
 
 def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool = False) -> None:
     """State one session by what it, its group and the protocol say."""
-    values, imports, exports = said.values, said.table("import"), list(said.table("export").items())
-    for leaf in ("remote_asn", "description", "secret"):
+    values, imports, exports = said.values, said.table("import"), said.table("export")
+    for leaf in _SAID:
         if leaf in values:
             document.put(prefix + leaf, *values[leaf])
+    if "remote_asn" not in values and "type" in values:
+        document.put(prefix + "remote_kind", *values["type"])
+    if "next_hop_unchanged" in values and "multihop" not in values:
+        document.put(prefix + "multihop", DEFAULT_MULTIHOP_TTL, values["next_hop_unchanged"][1])
+    if "hold_s" in values:
+        hold_s, line = values["hold_s"]
+        document.put(prefix + "hold_s", hold_s, line)
+        document.put(prefix + "keepalive_s", int(hold_s) // HOLD_PER_KEEPALIVE, line)
     if imports:
-        document.put(prefix + "import", " ".join(map(str, imports)), [*imports.values()][-1][1])
+        words, line = _chain(imports)
+        document.put(prefix + "import", " ".join(words), line)
     if exports:
-        document.put(prefix + "export", exports[-1][0], exports[-1][1][1])
-        before = [str(name) for name, _ in exports[:-1]]
-        connected = " ".join(before) if len(before) > 2 else before[0] if before else "none"
-        document.agree("bgp/redistribute_connected", connected, exports[0][1][1])
-        if len(before) == 2:
-            document.agree("bgp/redistribute_static", before[1], exports[1][1][1])
+        _exported(document, prefix, exports)
     bfd = said.each("bfd")[""].values if said.each("bfd") else {}
     interval_ms, line = bfd.get("interval_ms", (None, said.line))
     document.put(prefix + "bfd", boolean(interval_ms is not None), line)
@@ -603,25 +613,71 @@ def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool =
     _families(document, prefix, said, unnumbered=unnumbered)
 
 
+def _chain(said: Mapping[Value, Said]) -> tuple[list[str], int]:
+    """The words of a chain of policies and its line; the brackets around an expression say nothing."""
+    words = [str(word) for word in said]
+    while words[:1] == ["("] and words[-1:] == [")"]:
+        words = words[1:-1]
+    return words, max(line for _, line in said.values())
+
+
+def _exported(document: Document, prefix: str, exports: Mapping[Value, Said]) -> None:
+    """State what is sent: where the first policies of a chain choose what enters BGP, those, and the last alone."""
+    words, line = _chain(exports)
+    if policy.opens(document, words[0]) and not _OPERATORS & set(words):
+        before = words[:-1]
+        document.put(prefix + "export", words[-1], exports[words[-1]][1])
+        connected = " ".join(before) if len(before) > 2 else before[0] if before else "none"
+        document.agree("bgp/redistribute_connected", connected, exports[words[0]][1])
+        if len(before) == 2:
+            document.agree("bgp/redistribute_static", before[1], exports[words[1]][1])
+        return
+    document.put(prefix + "export", " ".join(words), line)
+    entering: dict[str, list[str]] = {}
+    for name in words:
+        for protocol in policy.passes(document, name):
+            if protocol in _ADVERTISED:
+                entering.setdefault(_ADVERTISED[protocol], []).append(name)
+    for protocol, names in entering.items():
+        document.agree(f"bgp/redistribute[{protocol}]", " ".join(dict.fromkeys(names)), line)
+
+
 def _families(document: Document, prefix: str, said: Scope, *, unnumbered: bool) -> None:
     """State the families of a session and their limits; IPv4 has no next hop on a link without addresses of its own."""
     configured = said.each("family")
     families: list[str] = []
     limits: dict[Value, int] = {}
+    loops: dict[Value, int] = {}
     line = said.line
-    for family, version in FAMILIES.items():
-        unicast = configured[family].each("unicast").get("") if family in configured else None
-        if unicast is None:
-            continue
-        line, values = unicast.line, unicast.values
-        extended = "extended" in values
-        if family == "inet" and unnumbered and not extended:
-            continue
-        families.append(f"{version} over IPv6" if extended and not unnumbered else version)
-        limit, at = values.get("limit", ("none", line))
-        limits[limit if "limit" not in values or "for good" in values else f"{limit} without end"] = at
+    order = [
+        *(name for name in FAMILIES if name in configured),
+        *(name for name in configured if name not in FAMILIES),
+    ]
+    for family in order:
+        for kind, scope in configured[family].each("kind").items():
+            line, values = scope.line, scope.values
+            put_settings(document, prefix, scope, lead=f"family {family} {kind} ")
+            extended = "extended" in values
+            if family == "inet" and unnumbered and not extended:
+                continue
+            version = _FAMILY.get((str(family), str(kind)), f"{family} {kind}")
+            families.append(f"{version} over IPv6" if extended and not unnumbered else version)
+            if "loops" in values:
+                loops[values["loops"][0]] = values["loops"][1]
+            if kind == "unicast" or "limit" in values:
+                limit, at = values.get("limit", ("none", line))
+                limits[limit if "limit" not in values or "for good" in values else f"{limit} without end"] = (
+                    at
+                )
+    families += [words for words, _ in kept(said) if words.startswith("family route-target")]
     document.put(prefix + "families", ",".join(families) or ("none" if configured else "ipv4"), line)
     document.put_all(agreed(prefix + "maximum_prefixes", limits))
+    if loops:
+        document.put(prefix + "allow_as_in", max(map(int, loops)), max(loops.values()))
+    if "cluster" in said.values:
+        cluster, at = said.values["cluster"]
+        document.put(prefix + "reflector_client", ",".join(families) or "ipv4", at)
+        document.agree("bgp/cluster_id", cluster, at)
 
 
-TOPIC = Topic(ROWS, finish)
+TOPIC = Topic(ROWS)

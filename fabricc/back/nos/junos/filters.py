@@ -8,7 +8,7 @@ from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.junos.interfaces import LOOPBACK
 from fabricc.back.nos.junos.words import FAMILIES, MANAGEMENT_INTERFACES, ONE_HOP_TTL, flavour
 from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
+from fabricc.back.nos.reading.rows import Block, Entry, Keep
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
@@ -120,8 +120,6 @@ ROWS: Sequence[Row] = (
             )),
         )),
     )),
-    *(Fact(f"interfaces {port} unit 0 family {family} filter input <word>", f"platform/filter_input[{port} {family}]")
-      for port in (LOOPBACK, *MANAGEMENT_INTERFACES.values()) for family in FAMILIES),
 )  # fmt: skip
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.junos.settings import put_settings, verbatim
 from fabricc.back.nos.junos.words import (
     EVOLVED,
     FAMILIES,
@@ -15,7 +18,7 @@ from fabricc.back.nos.junos.words import (
     quoted,
 )
 from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
@@ -25,12 +28,15 @@ if TYPE_CHECKING:
     from fabricc.back.nos.departures import Departure
     from fabricc.back.nos.reading.rows import Row
     from fabricc.back.nos.reading.scope import Document, Said, Scope
-    from fabricc.back.nos.reading.types import Types
+    from fabricc.back.nos.reading.types import Captured, Types
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.paths import PortPaths
 
 DEFAULT_MTU = 1514
 LOOPBACK = "lo0"
+ISIS = "default"
+"""The one process of IS-IS in a routing instance."""
 
 DEPARTURES: tuple[Departure, ...] = ()
 
@@ -149,78 +155,294 @@ def state(facts: Facts, switch: Switch) -> None:
 
 # --- and back -----------------------------------------------------------------------------------------
 
-_NOT_PORTS = {LOOPBACK, *MANAGEMENT_INTERFACES.values()}
-_FEC = {"fec91": "rs"}
+_FEC = {"fec91": "rs", "fec74": "fc"}
+_MANAGEMENT = re.compile(r"em\d|fxp\d|vme|me\d|re\d:mgmt-\d")
+_ESI = re.compile(r"(?:[0-9A-Fa-f]{1,2}:){9}[0-9A-Fa-f]{1,2}")
+TAG_BYTES = {"setting vlan-tagging": 4, "setting flexible-vlan-tagging": 8, "setting stacked-vlan-tagging": 8}
+"""What an interface's MTU counts beside the Ethernet header where frames have tags (Juniper, "Protocol MTU")."""
+IRB = "irb"
+_ETHER = "(ether-options|gigether-options|fastether-options)"
+_LACP = "aggregated-ether-options lacp"
+
 TYPES: Types = {
-    "port": lambda word: None if word in _NOT_PORTS else word,
-    "speed": lambda word: SPEED_OF.get(word, word),
+    "speed": lambda word: SPEED_OF.get(word.lower(), word),
     "fec": lambda word: _FEC.get(word, word),
+    "esi": lambda word: word if _ESI.fullmatch(word) else None,
+    "unit": lambda word: word.removesuffix(".0"),
 }
 
-ROWS: Sequence[Row] = (
-    Fact("chassis fpc 0 pic 0 port <word> number-of-sub-ports <integer>", "platform/sub_ports[et-0/0/{0}]"),
-    Entry("chassis fpc 0 pic 0 port <word> speed <speed>", "cage speeds", lambda _port, speed: speed),
-    Block("interfaces <port>", "interface", (
-        Keep("description <word>", "description"),
-        Keep("disable", "enabled", "false"),
-        Fact("number-of-sub-ports <integer>", "platform/sub_ports[{0}]"),
-        Keep("speed <speed>", "speed_gbps"),
-        Keep("mtu <integer>", "physical_mtu"),
-        Keep("(ether-options|gigether-options) fec <fec>", "fec"),
-        Block("unit 0", "unit", [
-            Block(f"family {family}", family, (Keep("mtu <integer>", "mtu"), Keep("address <word>", "address")))
-            for family in FAMILIES
-        ]),
+_FAMILY: Sequence[Row] = (
+    Keep("mtu <integer>", "mtu"),
+    Keep("dhcp [<below>]", "dhcp", "true"),
+    Keep("unnumbered-address <unit> [<below>]", "address_from", lambda unit, _below: unit),
+    Entry("filter input <word>", "in"),
+    Entry("filter input-list <word>", "in"),
+    Entry("filter output <word>", "out"),
+    Entry("filter output-list <word>", "out"),
+    Block("address <word>", "address", (
+        Keep("primary", "primary"),
+        Entry("virtual-gateway-address <address>", "gateways"),
+        Entry("(vrrp-group|vrrp-inet6-group) <integer> virtual-address <address>", "gateways",
+              lambda _group, address: address),
+        Entry("(vrrp-group|vrrp-inet6-group) <integer> virtual-inet6-address <address>", "gateways",
+              lambda _group, address: address),
+        *verbatim("arp broadcast eui-64 master-only multipoint-destination ndp preferred vrrp-group "
+                  "vrrp-inet6-group"),
     )),
-    *(Fact(f"interfaces {LOOPBACK} unit 0 family {family} address <word>", f"loopback/{version}")
-      for family, version in FAMILIES.items()),
+    *verbatim("accounting dad-disable dhcp-client no-neighbor-learn no-redirects policer primary rpf-check sampling "
+              "targeted-broadcast tcp-mss filter ndp nd6-stale-time arp-prefix-limit demux-source load-balance"),
+)  # fmt: skip
+_UNIT: Sequence[Row] = (
+    Keep("description <word>", "description"),
+    Keep("disable", "enabled", "false"),
+    Keep("vlan-id <1-4094>", "vlan_tag"),
+    *(Block(f"family {family}", family, _FAMILY) for family in FAMILIES),
+    Block("family (ethernet-switching|bridge)", "bridge", (
+        Keep("(interface-mode|port-mode) <access|trunk|tagged-access>", "mode"),
+        Entry("(vlan members|vlan-id|vlan-id-list) <word>", "vlans"),
+        Entry("filter input <word>", "in"),
+        Entry("filter output <word>", "out"),
+        *verbatim("storm-control recovery-timeout interface-mac-limit inner-vlan-id-list native-vlan-id "
+                  "vlan-auto-sense mac-move-limit vlan-rewrite isid-list policer"),
+    )),
+    Keep("family iso address <word>", "net"),
+    *verbatim("ccc mpls tcc vpls iso inet-vpn any evpn fibre-channel", "family"),
+    *verbatim("accept-source-mac bandwidth clear-dont-fragment-bit encapsulation esi gratuitous-arp-reply "
+              "input-vlan-map mac mtu no-dhcp-flood no-gratuitous-arp-request no-traps output-vlan-map "
+              "peer-interface peer-unit point-to-point proxy-arp proxy-macip-advertisement service-domain "
+              "statistics swap-by-poppush traps tunnel virtual-gateway-accept-data virtual-gateway-esi "
+              "virtual-gateway-v4-mac virtual-gateway-v6-mac vlan-id vlan-id-list vlan-id-range vlan-tags "
+              "multicast-storm-control interface-shared-with rpm"),
+)  # fmt: skip
+_INTERFACE: Sequence[Row] = (
+    Keep("description <word>", "description"),
+    Keep("disable", "enabled", "false"),
+    Keep("unused", "enabled", "false"),
+    Fact("number-of-sub-ports <integer>", "platform/sub_ports[{0}]"),
+    Keep("speed <speed>", "speed_gbps"),
+    Keep("mtu <integer>", "physical_mtu"),
+    Keep("native-vlan-id <0-4094>", "native_vlan"),
+    Keep(f"{_ETHER} fec <fec>", "fec"),
+    Keep(f"{_ETHER} 802.3ad <word>", "bundle"),
+    Keep(f"{_ETHER} auto-negotiation [<below>]", "autoneg", "true"),
+    Keep(f"{_ETHER} no-auto-negotiation", "autoneg", "false"),
+    Keep(f"{_ETHER} flow-control", "flow_control", "both"),
+    Keep(f"{_ETHER} no-flow-control", "flow_control", "none"),
+    Silent(_ETHER),
+    *verbatim("802.3ad autostate configured-flow-control ethernet-switch-profile ignore-l3-incompletes link-mode "
+              "loopback loopback-remote mdi-mode no-auto-mdix redundant-parent source-address-filter "
+              "source-filtering speed asynchronous-notification mac-rewrite", _ETHER),
+    Keep(f"{_LACP} <active|passive>", "lacp"),
+    *verbatim("accept-data admin-key aggregate-wait-time disable-cipher fast-failover force-up hold-time "
+              "link-protection minimum-active-links periodic sync-reset system-id system-priority", _LACP),
+    Keep("aggregated-ether-options mc-ae mc-ae-id <integer>", "mlag"),
+    *verbatim("mc-ae", "aggregated-ether-options"),
+    *verbatim("bfd-liveness-detection flow-control link-protection link-speed load-balance local-bias loopback "
+              "logical-interface-fpc-redundancy mac minimum-bandwidth minimum-links no-flow-control "
+              "rebalance-periodic resilient-hash source-filtering system-id ethernet-switch-profile",
+              "aggregated-ether-options"),
+    Keep("esi <esi>", "ethernet_segment"),
+    *verbatim("esi flexible-vlan-tagging vlan-tagging stacked-vlan-tagging encapsulation hold-time link-mode mac "
+              "gratuitous-arp-reply no-gratuitous-arp-request no-gratuitous-arp-reply per-unit-scheduler "
+              "hierarchical-scheduler damping optics-options otn-options media-type multi-chassis-protection "
+              "redundant-ether-options fabric-options forwarding-options arp-l2-validate auxiliary-oam "
+              "passive-monitor-mode native-vlan-id layer2-policer transmit-delay receive-options radio-router "
+              "framing lanes fpc-slot port-profile cascade-port port-priority ps-transport anchor-point lmi"),
+    Block("unit <integer>", "unit", _UNIT),
+)  # fmt: skip
+
+ROWS: Sequence[Row] = (
+    Fact("chassis fpc <integer> pic <integer> port <integer> number-of-sub-ports <integer>",
+         "platform/sub_ports[et-{0}/{1}/{2}]"),
+    Keep("chassis fpc <integer> pic <integer> port <integer> speed <speed>",
+         lambda fpc, pic, port, speed: {f"speed {fpc}/{pic}/{port}": speed}),
+    Block("interfaces <word>", "interface", _INTERFACE),
+)  # fmt: skip
+_IDLE = frozenset({"physical_mtu", "fec", "speed_gbps"})
+"""What is also said of a port that does nothing, such as a cage that is split."""
+_STATED = (
+    "description", "fec", "physical_mtu", "bundle", "native_vlan", "autoneg", "flow_control", "ethernet_segment",
 )  # fmt: skip
 
 
 def finish(document: Document) -> None:
-    """State the facts of all ports: a child has the speed of its cage, a family the MTU that the port's leaves."""
+    """State the facts of all interfaces and their units; unit 0 is the interface itself."""
     interfaces, announced = document.scope.each("interface"), document.scope.each("announced")
-    speeds = {f"et-0/0/{number}": said for number, said in document.scope.table("cage speeds").items()}
-    speeds |= {
-        str(name): block.values["speed_gbps"]
+    speeds = _speeds(document.scope, interfaces)
+    for name, block in interfaces.items():
+        port, values, units = str(name), block.values, block.each("unit")
+        paths = port_paths(port)
+        for leaf in _STATED:
+            if leaf in values:
+                document.put(paths[leaf], *values[leaf])
+        put_settings(document, paths.prefix, block)
+        apart = port.startswith(LOOPBACK[:2]) or _MANAGEMENT.fullmatch(port) is not None
+        if not apart and (units or values.keys() - _IDLE):
+            document.put(paths["enabled"], *values.get("enabled", ("true", block.line)))
+            if speed := speeds.get(_place(port)) or speeds.get(_place(parent_name(port))):
+                document.put(paths["speed_gbps"], *speed)
+        elif "enabled" in values:
+            document.put(paths["enabled"], *values["enabled"])
+        _bundle(document, paths, block, interfaces)
+        tags = max([size for leaf, size in TAG_BYTES.items() if leaf in values], default=0)
+        whole, line = values.get("physical_mtu", (DEFAULT_MTU + tags, block.line))
+        left = None if apart else (int(whole) - LAYER_2_HEADER_BYTES - tags, line)
+        for number, unit in units.items():
+            if port == LOOPBACK and number == 0:
+                _loopback(document, unit)
+            elif (
+                number == 0
+                and _MANAGEMENT.fullmatch(port)
+                and "management/address" not in document.reading.facts
+            ):
+                _management(document, port, unit)
+            else:
+                _unit(document, port if number == 0 else f"{port}.{number}", unit, left, announced)
+    for place, said in speeds.items():
+        if not any(_place(parent_name(str(name))) == place for name in interfaces):
+            document.put(port_paths(f"et-{place}")["speed_gbps"], *said)
+
+
+def _place(name: str) -> str:
+    """The numbers of a port, by which `chassis` knows it."""
+    return name.partition("-")[2]
+
+
+def _speeds(scope: Scope, interfaces: Mapping[Captured, Scope]) -> dict[str, Said]:
+    """Speeds by the numbers of ports, by what `chassis` says of a port and by its own."""
+    speeds = {
+        name.removeprefix("speed "): said for name, said in scope.values.items() if name.startswith("speed ")
+    }
+    own = {
+        _place(str(name)): block.values["speed_gbps"]
         for name, block in interfaces.items()
         if "speed_gbps" in block.values
     }
-    for name, block in interfaces.items():
-        port, values, unit = str(name), block.values, block.each("unit").get("")
-        if unit is None and not values.keys() & {"description", "enabled"}:
-            for leaf in ("physical_mtu", "fec"):  # of a port that does nothing
-                if leaf in values:
-                    document.reject(values[leaf][1])
-            continue
-        paths = port_paths(port)
-        document.put(paths["enabled"], *values.get("enabled", ("true", block.line)))
-        for leaf in ("description", "fec", "physical_mtu"):
-            if leaf in values:
-                document.put(paths[leaf], *values[leaf])
-        if speed := speeds.get(port) or speeds.get(parent_name(port)):
-            document.put(paths["speed_gbps"], *speed)
-        if unit is not None:
-            physical, line = values.get("physical_mtu", (DEFAULT_MTU, block.line))
-            _unit(document, paths, unit, (int(physical) - LAYER_2_HEADER_BYTES, line), announced.get(name))
+    return speeds | own
+
+
+def _bundle(document: Document, paths: PortPaths, block: Scope, interfaces: Mapping[Captured, Scope]) -> None:
+    """State how a member's bundle is agreed on, and under which number two switches share a bundle."""
+    if "bundle" in block.values:
+        bundle, line = block.values["bundle"]
+        agreed_on = interfaces[bundle].values.get("lacp") if bundle in interfaces else None
+        document.put(paths["bundle_mode"], *(agreed_on or ("on", line)))
+    if "mlag" in block.values:
+        number, line = block.values["mlag"]
+        document.put(paths["mlag"], str(number), line)
+
+
+def _loopback(document: Document, unit: Scope) -> None:
+    """State the loopback's addresses: one of each family is the switch's, others are beside."""
+    for family, version in FAMILIES.items():
+        for said in unit.each(family).values():
+            addresses = _addresses(said)
+            document.put_all((f"loopback/{version}", *first) for first in addresses[:1])
+            _others(document, LOOPBACK, said, addresses[1:])
+            _filters(document, LOOPBACK, family, said)
+    _rest(document, LOOPBACK, unit)
+
+
+def _management(document: Document, port: str, unit: Scope) -> None:
+    """State the address of the out-of-band port, the first that says one."""
+    for family in FAMILIES:
+        for said in unit.each(family).values():
+            addresses = _addresses(said)
+            for address, line in addresses[:1]:
+                document.put_also("management/address", address, line)
+                document.put("platform/management_interface", port, line)
+            _others(document, port, said, addresses[1:])
+            _filters(document, port, family, said)
+    _rest(document, port, unit)
 
 
 def _unit(
-    document: Document, paths: Mapping[str, str], unit: Scope, left: Said, announced: Scope | None
+    document: Document, name: str, unit: Scope, left: Said | None, announced: Mapping[Captured, Scope]
 ) -> None:
     """State MTU and addresses of a unit, `left` being the MTU that the port leaves to a family."""
-    families = {family: scopes[""].values for family in FAMILIES if (scopes := unit.each(family))}
-    mtus = dict([values.get("mtu", left) for values in families.values()])
+    paths = port_paths(name)
+    families = {family: scopes[""] for family in FAMILIES if (scopes := unit.each(family))}
+    mtus = dict([mtu for said in families.values() if (mtu := said.values.get("mtu") or left)])
     if len(mtus) == 1:
         document.put(paths["mtu"], *next(iter(mtus.items())))
     elif mtus:
-        odd = max(line for mtu, line in mtus.items() if mtu != left[0])
+        odd = max(line for mtu, line in mtus.items() if left is None or mtu != left[0])
         document.put(paths["mtu"], ",".join(map(str, sorted(mtus))), odd)
-    for family, values in families.items():
-        if "address" in values:
-            document.put(paths[FAMILIES[family]], *values["address"])
-        elif family == "inet6" and announced is not None:
-            document.put(paths["unnumbered"], "true" if "inet" in families else "inet6 only", announced.line)
+    for family, said in families.items():
+        addresses = _addresses(said)
+        if addresses:
+            document.put(paths[FAMILIES[family]], *addresses[0])
+        elif family == "inet6" and name in announced:
+            document.put(
+                paths["unnumbered"], "true" if "inet" in families else "inet6 only", announced[name].line
+            )
+        _others(document, name, said, addresses[1:])
+        _filters(document, name, family, said)
+        for leaf in ("dhcp", "address_from"):
+            if leaf in said.values:
+                document.put(paths[leaf], *said.values[leaf])
+    _rest(document, name, unit)
+
+
+def _rest(document: Document, name: str, unit: Scope) -> None:
+    """State what a unit says beside its addresses."""
+    paths = port_paths(name)
+    if "." in name:
+        document.put(paths["enabled"], *unit.values.get("enabled", ("true", unit.line)))
+        if "description" in unit.values:
+            document.put(paths["description"], *unit.values["description"])
+    else:
+        if "enabled" in unit.values:
+            document.put(paths["enabled"], *unit.values["enabled"])
+        if "description" in unit.values:
+            said = paths["description"] in document.reading.facts
+            document.put(
+                paths["setting[unit description]" if said else "description"], *unit.values["description"]
+            )
+    if "vlan_tag" in unit.values:
+        document.put(paths["vlan_tag"], *unit.values["vlan_tag"])
+    put_settings(document, paths.prefix, unit)
+    if "net" in unit.values:
+        document.put(f"isis[{ISIS}]/net", *unit.values["net"])
+
+
+def _addresses(said: Scope) -> list[Said]:
+    """The addresses of a family, the primary one first: the one said to be, else the lowest (Juniper, `primary`)."""
+    addresses = said.each("address")
+    order = sorted(addresses, key=lambda each: ("primary" not in addresses[each].values, _number(str(each))))
+    return [(str(each), addresses[each].line) for each in order]
+
+
+def _number(address: str) -> tuple[bool, int]:
+    """Sorts addresses, those of the host itself at the end."""
+    try:
+        found = ip_interface(address)
+    except ValueError:
+        return True, 0
+    return found.ip.is_loopback, int(found.ip)
+
+
+def _others(document: Document, name: str, said: Scope, others: Sequence[Said]) -> None:
+    """State further addresses, and those that other switches have as well."""
+    prefix = port_paths(name).prefix
+    for address, line in others:
+        document.put(f"{prefix}secondary[{address}]", address, line)
+    for each in said.each("address").values():
+        for gateway, (_, line) in each.table("gateways").items():
+            document.put(f"{prefix}gateway[{gateway}]", gateway, line)
+        put_settings(document, prefix, each)
+    put_settings(document, prefix, said)
+
+
+def _filters(document: Document, name: str, family: str, said: Scope) -> None:
+    """State the filters of a family: in front of the switch itself, or of what passes."""
+    itself = name == LOOPBACK or name in MANAGEMENT_INTERFACES.values()
+    for way in ("in", "out"):
+        for listed, (_, line) in said.table(way).items():
+            if itself and way == "in":
+                document.put(f"platform/filter_input[{name} {family}]", listed, line)
+            else:
+                document.put_also(port_paths(name)[f"access_list_{way}"], listed, line)
 
 
 TOPIC = Topic(ROWS, finish)

@@ -363,7 +363,8 @@ def _threshold(direction: str, partition: str, threshold: int) -> Mapping[str, V
 
 
 ROWS: Sequence[Row] = (
-    Fact("chassis fpc 0 traffic-manager buffer-monitor-enable", "platform/buffer_monitor"),
+    Fact("chassis fpc <integer> traffic-manager buffer-monitor-enable", "platform/buffer_monitor",
+         lambda fpc: "true" if fpc == 0 else None),
     Block("class-of-service", "", (
         Block("forwarding-classes class <word>", "class", (
             Keep("queue-num <0-999> [<no-loss>] [pfc-priority <integer>]", _attributes),

@@ -9,7 +9,6 @@ from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.junos.words import (
     CERTIFICATE,
-    FAMILIES,
     KEY_STATEMENTS,
     MANAGEMENT_INSTANCE,
     MANAGEMENT_INTERFACES,
@@ -230,9 +229,6 @@ ROWS: Sequence[Row] = (
     Block("system syslog host <word>", "syslog", (Keep("any <word>", "any"), Keep(_HERE, "here"))),
     Entry(f"system ntp server <word> {_HERE}", "ntp"),
     Entry(f"system name-server <word> {_HERE}", "dns"),
-    *(Fact(f"interfaces {port} unit 0 family {family} address <word>",
-           {"management/address": "{0}", "platform/management_interface": port})
-      for port in MANAGEMENT_INTERFACES.values() for family in FAMILIES),
     Keep(f"{_ROUTES} static route 0.0.0.0/0 next-hop <word>", "gateway"),
     Keep(f"{_ROUTES} rib {MANAGEMENT_INSTANCE}.inet6.0 static route ::/0 next-hop <word>", "gateway6"),
     # Who authenticates, and what watches.

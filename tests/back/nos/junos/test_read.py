@@ -278,14 +278,14 @@ def test_what_is_inactive_counts_as_unknown(form: str) -> None:
 def test_statements_of_unknown_meaning_are_listed_with_their_lines() -> None:
     text = (
         "system {\n    host-name a;\n    ports {\n        console log-out-on-disconnect;\n    }\n}\n"
-        'protocols {\n    ospf {\n        area 0.0.0.0 {\n            interface "all";\n        }\n    }\n}\n'
+        'protocols {\n    gmp {\n        area 0.0.0.0 {\n            interface "all";\n        }\n    }\n}\n'
         "apply-groups [ re0 re1 ];\n"
     )
     reading = JUNOS.read({FILE: text})
     assert reading.facts == {"system/hostname": "a"}
     assert reading.unknown == [
         (FILE, 4, "system ports console log-out-on-disconnect"),
-        (FILE, 10, "protocols ospf area 0.0.0.0 interface all"),
+        (FILE, 10, "protocols gmp area 0.0.0.0 interface all"),
         (FILE, 14, "apply-groups re0"),
         (FILE, 14, "apply-groups re1"),
     ]

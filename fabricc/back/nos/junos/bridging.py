@@ -1,0 +1,170 @@
+"""VLANs, spanning tree and multi-chassis pairs of Junos, as switches of the enhanced layer 2 syntax have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
+from fabricc.back.nos.reading.rows import Block, Entry, Keep
+from fabricc.back.nos.reading.types import numbers
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said, Scope
+
+ALL, NONE = "all", "none"
+EVERY = "1-4094"
+
+COMMON: Sequence[Row] = (
+    Block("(vlans|bridge-domains) <word>", "vlan", (
+        Keep("vlan-id <0-4094>", "id"),
+        Keep("(l3-interface|routing-interface) <unit>", "gateway"),
+        Entry("interface <unit> [<below>]", "ports", lambda _port, below: below or "true"),
+        Keep("vxlan vni <integer>", "vni"),
+        Keep("vxlan ingress-node-replication", "replication", "ingress"),
+        *verbatim("translation-vni multicast-group static-remote-vtep-list decapsulate-accept-inner-vlan "
+                  "encapsulate-inner-vlan unreachable-vtep-aging-timer ovsdb-managed", "vxlan", lead="vxlan"),
+        *verbatim("bridge-options community-vlans domain-type forwarding-options interface isid-list isolated-vlan "
+                  "isolation-vlan-id mcae-mac-flush mcae-mac-synchronize no-arp-suppression no-irb-layer-2-copy "
+                  "no-local-switching private-vlan pvlan service-id switch-options vlan-id vlan-id-list "
+                  "vlan-id-range vlan-tags vlan-range mac-table-size filter dot1q-tunneling"),
+    )),
+)  # fmt: skip
+"""VLANs, of the switch or of a routing instance."""
+
+ROWS: Sequence[Row] = (
+    *COMMON,
+    Block("protocols <rstp|mstp|vstp|stp>", "spanning tree", (
+        Keep("disable", "disabled"),
+        Block("interface <unit>", "port", verbatim(
+            "access-trunk arp-on-stp bpdu-timeout-action cost disable edge mode no-root-port priority unit")),
+        *verbatim("backup-bridge-priority bpdu-block-on-edge bpdu-destination-mac-address bridge-priority "
+                  "configuration-name enable-all-interfaces extended-system-id force-version forward-delay "
+                  "hello-time max-age max-hops msti priority-hold-time revision-level system-id system-identifier "
+                  "vlan vpls-flush-on-topology-change vlan-group"),
+    )),
+    Block("protocols iccp", "pair", (
+        Keep("local-ip-addr <address>", "local"),
+        Block("peer <address>", "peer", (
+            Keep("backup-liveness-detection backup-peer-ip <address>", "backup"),
+            *verbatim("backup-liveness-detection liveness-detection local-ip-addr redundancy-group-id-list "
+                      "session-establishment-hold-time authentication-key"),
+        )),
+        *verbatim("session-establishment-hold-time authentication-key"),
+    )),
+    Block("multi-chassis multi-chassis-protection <address>", "peer link", (Keep("interface <unit>", "port"),)),
+    Keep("switch-options service-id <word>", "service_id"),
+)  # fmt: skip
+
+
+def state(document: Document, scope: Scope) -> dict[str, int]:
+    """State the VLANs of the switch or of a routing instance; their numbers by name."""
+    found = {}
+    for name, vlan in scope.each("vlan").items():
+        number, line = vlan.values.get("id", (name, vlan.line))
+        if isinstance(number, int):
+            found[str(name)] = number
+        document.put(f"vlan[{number}]/name", str(name), vlan.line)
+        if "gateway" in vlan.values:
+            document.put(f"vlan[{number}]/gateway", *vlan.values["gateway"])
+        if "vni" in vlan.values:
+            vni, line = vlan.values["vni"]
+            document.put(f"vxlan/vlan[{number}]/vni", vni, line)
+            if "replication" in vlan.values:
+                document.put(f"vxlan/vni[{vni}]/replication", *vlan.values["replication"])
+        put_settings(document, f"vlan[{number}]/", vlan)
+    return found
+
+
+def finish(document: Document, ids: Mapping[str, int]) -> None:
+    """State which VLANs ports bridge, by the numbers of all VLANs, spanning tree, and the pair that shares bundles."""
+    direct: dict[str, dict[str, int]] = {}
+    for scope in (document.scope, *document.scope.each("instance").values()):
+        for name, vlan in scope.each("vlan").items():
+            for port, (_, line) in vlan.table("ports").items():
+                direct.setdefault(str(port), {})[str(name)] = line
+    for name, interface in document.scope.each("interface").items():
+        for number, unit in interface.each("unit").items():
+            port = str(name) if number == 0 else f"{name}.{number}"
+            for bridge in unit.each("bridge").values():
+                _switchport(document, port, bridge, direct.pop(port, {}), ids)
+    for port, said in direct.items():
+        document.put(port_paths(port)["vlans"], _listed(said, ids), max(said.values()))
+    for kind, tree in document.scope.each("spanning tree").items():
+        line = tree.values.get("disabled", ("", tree.line))[1]
+        document.put("spanning_tree/mode", NONE if "disabled" in tree.values else str(kind), line)
+        put_settings(document, "spanning_tree/", tree)
+        for name, each in tree.each("port").items():
+            words = sorted(words for words, _ in kept(each)) or ["on"]
+            path = f"spanning_tree/setting[{name}]" if name == ALL else port_paths(str(name))["spanning_tree"]
+            document.put(path, ",".join(words), max([each.line, *(line for _, line in kept(each))]))
+    _finish_pair(document)
+
+
+def _switchport(
+    document: Document, port: str, bridge: Scope, direct: Mapping[str, int], ids: Mapping[str, int]
+) -> None:
+    """State how a port bridges; without a mode it is an access port (Juniper, `interface-mode`)."""
+    paths = port_paths(port)
+    mode, line = bridge.values.get("mode", ("access", bridge.line))
+    document.put(paths["switchport"], "access" if mode == "access" else "trunk", line)
+    said = {str(name): line for name, (_, line) in bridge.table("vlans").items()} | dict(direct)
+    if said:
+        listed, line = _listed(said, ids), max(said.values())
+        if mode == "access" and listed.isdecimal():
+            document.put(paths["access_vlan"], int(listed), line)
+        else:
+            document.put(paths["vlans"], listed, line)
+    for way, leaf in (("in", "access_list_in"), ("out", "access_list_out")):
+        for name, (_, line) in bridge.table(way).items():
+            document.put_also(paths[leaf], name, line)
+    put_settings(document, paths.prefix, bridge)
+
+
+def _listed(names: Iterable[str], ids: Mapping[str, int]) -> str:
+    """VLANs by their numbers, a name where it has none."""
+    found: set[int] = set()
+    others = []
+    for name in names:
+        if name == ALL:
+            return EVERY
+        if name in ids:
+            found.add(ids[name])
+        elif (several := numbers(name)) is not None:
+            found.update(several)
+        else:
+            others.append(name)
+    return ",".join([*_spans(sorted(found)), *sorted(others)])
+
+
+def _spans(ordered: Sequence[int]) -> list[str]:
+    spans: list[tuple[int, int]] = []
+    for number in ordered:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    return [str(low) if low == high else f"{low}-{high}" for low, high in spans]
+
+
+def _finish_pair(document: Document) -> None:
+    for pair in document.scope.each("pair").values():
+        found: dict[str, Said] = {}
+        if "local" in pair.values:
+            found["local"] = pair.values["local"]
+        for address, peer in pair.each("peer").items():
+            found["peer"] = (str(address), peer.line)
+            if "backup" in peer.values:
+                found["backup"] = peer.values["backup"]
+            put_settings(document, f"mlag/peer[{address}]/", peer)
+        for leaf, said in found.items():
+            document.put(f"mlag/{leaf}", *said)
+        put_settings(document, "mlag/", pair)
+    for link in document.scope.each("peer link").values():
+        if "port" in link.values:
+            document.put("mlag/peer_link", *link.values["port"])
+    if "service_id" in document.scope.values:
+        document.put("mlag/domain", *document.scope.values["service_id"])

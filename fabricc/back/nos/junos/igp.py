@@ -1,0 +1,160 @@
+"""OSPF and IS-IS of Junos, each one process in a routing instance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.junos.interfaces import ISIS
+from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
+from fabricc.back.nos.reading.rows import Block, Entry, Keep
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+
+_PROCESS = {"ospf": "default", "ospf3": "v3"}
+_LEVELS = (1, 2)
+
+_OSPF: Sequence[Row] = (
+    Block("area <word>", "area", (
+        Block("interface <unit>", "port", (
+            Keep("metric <integer>", "ospf_cost"),
+            Keep("interface-type <word>", "ospf_network"),
+            Keep("passive [<below>]", "passive", "true"),
+            *verbatim("authentication authentication-key bandwidth-based-metrics bfd-liveness-detection "
+                      "dead-interval demand-circuit disable dynamic-neighbors flood-reduction hello-interval "
+                      "ipsec-sa ldp-synchronization link-protection lsa-filter mtu neighbor "
+                      "no-advertise-adjacency-segment no-eligible-backup no-eligible-remote-backup "
+                      "no-interface-state-traps no-neighbor-down-notification node-link-protection poll-interval "
+                      "post-convergence-lfa priority retransmit-interval secondary te-metric topology transit-delay "
+                      "strict-bfd"),
+        )),
+        *verbatim("area-range authentication-type context-identifier inter-area-prefix-export "
+                  "inter-area-prefix-import label-switched-path network-summary-export network-summary-import nssa "
+                  "peer-interface sham-link sham-link-remote stub virtual-link no-context-identifier-advertisement"),
+    )),
+    Entry("export <word>", "export"),
+    *verbatim("backup-spf-options database-protection disable external-preference forwarding-address-to-broadcast "
+              "graceful-restart import job-stats labeled-preference lsa-refresh-interval no-nssa-abr no-rfc-1583 "
+              "overload preference prefix-export-limit realm reference-bandwidth rib-group rib-groups "
+              "route-type-community sham-link source-packet-routing spf-options spring-traffic-engineering topology "
+              "traffic-engineering traffic-control domain-id domain-vpn-tag"),
+)  # fmt: skip
+_ISIS: Sequence[Row] = (
+    Block("interface <unit>", "port", (
+        Keep("passive [<below>]", "passive", "true"),
+        Block("level <integer>", "level", (
+            Keep("metric <integer>", "metric"),
+            Keep("disable", "disabled"),
+            *verbatim("authentication-key authentication-type flood-group hello-authentication-key "
+                      "hello-authentication-type hello-interval hold-time ipv4-adjacency-segment "
+                      "ipv4-multicast-metric ipv6-adjacency-segment ipv6-multicast-metric ipv6-unicast-metric "
+                      "lan-neighbor link-degradation-threshold name no-advertise-adjacency-segment passive "
+                      "post-convergence-lfa priority srv6-adjacency-segment te-metric topology wide-metrics-only "
+                      "hello-authentication-key-chain"),
+        )),
+        *verbatim("bfd-liveness-detection checksum csnp-interval disable family hello-padding "
+                  "interface-group-holddown-delay lan-neighbor layer2-map ldp-synchronization "
+                  "link-degradation-threshold link-group-protection link-protection lsp-interval max-hello-size "
+                  "mesh-group no-adjacency-down-notification no-adjacency-holddown no-advertise-adjacency-segment "
+                  "no-eligible-backup no-eligible-remote-backup no-ipv4-multicast no-ipv6-multicast no-ipv6-unicast "
+                  "no-unicast-topology node-link-protection point-to-point priority strict-dual-isis topology "
+                  "update-threshold hello-interval hold-time hello-authentication-key hello-authentication-type"),
+    )),
+    Block("level <integer>", "level", (
+        Keep("disable", "disabled"),
+        *verbatim("authentication-key authentication-key-chain authentication-type external-preference "
+                  "flood-reflector labeled-preference lsp-lifetime no-csnp-authentication no-hello-authentication "
+                  "no-psnp-authentication preference prefix-export-limit purge-originator source-packet-routing "
+                  "wide-metrics-only"),
+    )),
+    Entry("export <word>", "export"),
+    *verbatim("authentication-key authentication-key-chain authentication-type backup-spf-options clns-routing "
+              "context-identifier disable family fate-sharing flex-algorithm graceful-restart holddown-interval "
+              "ignore-attached-bit import instance interface-group job-stats label-switched-path layer2-map "
+              "loose-authentication-check lsp-lifetime max-areas max-hello-size max-lsp-size max-snp-size "
+              "no-adjacency-holddown no-authentication-check no-ipv4-multicast no-ipv4-routing no-ipv6-multicast "
+              "no-ipv6-routing overload purge-originator reference-bandwidth rib-group route-filter rib-groups "
+              "source-packet-routing spf-delay spf-options spring-traffic-engineering suppress-attached-bit "
+              "topologies traffic-engineering traffic-statistics wide-metrics-only net set-overload-bit"),
+)  # fmt: skip
+
+COMMON: Sequence[Row] = (
+    *(Block(f"protocols {protocol}", protocol, _OSPF) for protocol in _PROCESS),
+    Block("protocols isis", "isis", _ISIS),
+)
+
+
+def finish(document: Document) -> None:
+    """State both protocols; what an interface says is the interface's, in whatever routing instance it is."""
+    for protocol, process in _PROCESS.items():
+        for ospf in document.scope.each(protocol).values():
+            _ospf(document, protocol, process, ospf)
+    for isis in document.scope.each("isis").values():
+        _isis(document, isis)
+
+
+def _exported(document: Document, prefix: str, said: Scope) -> None:
+    if exports := said.table("export"):
+        line = max(line for _, line in exports.values())
+        document.put(f"{prefix}redistribute[all]", " ".join(map(str, exports)), line)
+
+
+def _ospf(document: Document, protocol: str, process: str, ospf: Scope) -> None:
+    prefix = f"ospf[{process}]/"
+    quiet: dict[str, int] = {}
+    for area, said in ospf.each("area").items():
+        kinds = [words for words, _ in kept(said) if words.split()[0] in ("nssa", "stub")]
+        if kinds:
+            document.put(f"{prefix}area[{area}]", kinds[0].split()[0], said.line)
+        put_settings(document, prefix, said, lead=f"area {area} ")
+        for name, port in said.each("port").items():
+            paths = port_paths(str(name))
+            document.whole.put(paths["ospf_area"], str(area), port.line)
+            if process != "default":
+                document.whole.put(paths[f"ospf_setting[{protocol}]"], "true", port.line)
+            for leaf in ("ospf_cost", "ospf_network"):
+                if leaf in port.values:
+                    document.whole.put(paths[leaf], *port.values[leaf])
+            if "passive" in port.values:
+                quiet[str(name)] = port.values["passive"][1]
+            put_settings(document.whole, paths.prefix, port, leaf="ospf_setting")
+    if quiet:
+        document.put(f"{prefix}passive", ",".join(sorted(quiet)), max(quiet.values()))
+    _exported(document, prefix, ospf)
+    put_settings(document, prefix, ospf)
+
+
+def _isis(document: Document, isis: Scope) -> None:
+    prefix = f"isis[{ISIS}]/"
+    levels = isis.each("level")
+    off = {number for number, level in levels.items() if "disabled" in level.values}
+    if off:
+        line = max(levels[number].values["disabled"][1] for number in off)
+        left = ",".join(str(number) for number in _LEVELS if number not in off)
+        document.put(f"{prefix}level", left or "none", line)
+    for number, level in levels.items():
+        put_settings(document, prefix, level, lead=f"level {number} ")
+    for name, port in isis.each("port").items():
+        paths = port_paths(str(name))
+        document.whole.put(paths["isis"], ISIS, port.line)
+        if "passive" in port.values:
+            document.whole.put(paths["isis_setting[passive]"], *port.values["passive"])
+        metrics = {}
+        for number, level in port.each("level").items():
+            if "disabled" in level.values:
+                document.whole.put(paths[f"isis_setting[level {number} disable]"], *level.values["disabled"])
+            elif number not in off and "metric" in level.values:
+                metrics[number] = level.values["metric"]
+            put_settings(document.whole, paths.prefix, level, leaf="isis_setting", lead=f"level {number} ")
+        if len({metric for metric, _ in metrics.values()}) == 1:
+            document.whole.put(paths["isis_metric"], *next(iter(metrics.values())))
+        else:
+            for number, (metric, line) in metrics.items():
+                document.whole.put(paths[f"isis_setting[level {number} metric]"], metric, line)
+        put_settings(document.whole, paths.prefix, port, leaf="isis_setting")
+    _exported(document, prefix, isis)
+    put_settings(document, prefix, isis)

@@ -1,0 +1,188 @@
+"""Routing instances of Junos, overlays, DHCP relays, and what is said of routing as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.junos import bgp, bridging, igp
+from fabricc.back.nos.junos.settings import put_settings, verbatim
+from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Keep
+from fabricc.back.nos.reading.scope import Part
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said, Scope
+    from fabricc.fabric.facts import Value
+
+DEFAULT_SWITCH = "default-switch"
+"""What Junos calls the bridge of VLANs that are in no routing instance."""
+EVPN, PLATFORM = "evpn", "platform"
+
+_TARGETS: Sequence[Keep | Entry] = (
+    Keep("route-distinguisher <word>", "distinguisher"),
+    Entry("vrf-target <word>", "both"),
+    Entry("vrf-target import <word>", "import"),
+    Entry("vrf-target export <word>", "export"),
+    Entry("vrf-import <word>", "import"),
+    Entry("vrf-export <word>", "export"),
+    Keep("vtep-source-interface <unit> [<below>]", "vtep", lambda unit, _below: unit),
+)  # fmt: skip
+_COMMON: Sequence[Row] = (
+    *bridging.COMMON,
+    *bgp.COMMON,
+    *igp.COMMON,
+    *(row._replace(pattern=f"switch-options {row.pattern}") for row in _TARGETS),
+    Keep("protocols evpn ip-prefix-routes vni <integer>", "routed vni"),
+    Entry("protocols evpn vni-options vni <integer> vrf-target <word>", "targets of VNIs", lambda _vni, target: target),
+    *verbatim("advertise assisted-replication bum-hashing default-gateway designated-forwarder-election "
+              "designated-forwarder-preference-highest designated-forwarder-preference-least "
+              "duplicate-mac-detection encapsulation es-label-oldstyle extended-vlan-list extended-vni-all "
+              "extended-vni-list interconnect interconnect-multihoming-peer-gateways interface interface-mac-limit "
+              "ip-prefix-routes ip-prefix-support leave-sync-route-oldstyle mac-ip-table-size mac-mobility "
+              "mac-notification mac-statistics mac-table-aging-time mac-table-size mpls-encapsulation "
+              "multicast-mode no-arp-suppression no-core-isolation no-default-gateway-ext-comm no-mac-learning oism "
+              "p2mp-bud-support remote-ip-host-routes remove-pbb smet-nexthop-limit vlan-id vni-options "
+              "vpws-control-word",
+              "protocols evpn", EVPN),
+    *verbatim("amt connections dvmrp esis igmp igmp-snooping igmp-host l2circuit l2vpn ldp link-management mld "
+              "mld-host mld-snooping mpls msdp mvpn pcep pgm pim rift rip ripng rsvp sap segment-routing "
+              "source-packet-routing vpls vrrp vstp-group bfd bier l2ckt overlay fabric", "protocols"),
+    *verbatim("access-internal auto-bandwidth auto-export backup-selection bgp-orf-cisco-mode bmp confederation "
+              "dynamic-tunnels fate-sharing flow flow-destination flow-source forwarding-table generate "
+              "graceful-restart host-fast-reroute indirect-next-hop-change-acknowledgements instance-export "
+              "instance-import interface interface-routes l3vpn-composite-nexthop localized-fib martians "
+              "maximum-paths maximum-prefixes med-igp-update-interval mtu-discovery multicast multipath "
+              "nonstop-routing nonstop-routing-options nsr-phantom-holdtime no-delegate-processing options ppm "
+              "programmable-rpd protect resolution restart-duration reverse-path-forwarding rib rib-groups "
+              "rib-sharding route-distinguisher-id route-record rpf-check-policy source-routing srlg static "
+              "topologies transport-class update-threading validation warm-standby aggregate", "routing-options"),
+    Block("forwarding-options dhcp-relay server-group <word>", "servers", (Entry("<address>", "addresses"),)),
+    Keep("forwarding-options dhcp-relay active-server-group <word> [<below>]", "relay", lambda name, _below: name),
+    Block("forwarding-options dhcp-relay group <word>", "relays", (
+        Keep("active-server-group <word> [<below>]", "relay", lambda name, _below: name),
+        Block("interface <unit>", "port", verbatim("exclude overrides service-profile trace upto access-profile")),
+        *verbatim("access-profile authentication dynamic-profile forward-only forward-only-replies "
+                  "lease-time-validation liveness-detection overrides relay-option relay-option-60 relay-option-82 "
+                  "relay-agent-interface-id remote-id-mismatch route-suppression server-match service-profile "
+                  "short-cycle-protection source-ip-change"),
+    )),
+    *verbatim("access-profile arp-inspect authentication bulk-leasequery dhcpv6 dual-stack-group dynamic-profile "
+              "exclude-relay-agent-identifier forward-only forward-only-replies forward-snooped-clients "
+              "lease-time-validation leasequery liveness-detection no-snoop overrides persistent-storage "
+              "relay-option relay-option-60 relay-option-82 relay-source remote-id-mismatch route-suppression "
+              "server-match server-response-time service-profile short-cycle-protection source-ip-change",
+              "forwarding-options dhcp-relay", lead="dhcp-relay"),
+    Entry("forwarding-options helpers bootp server <address> [<below>]", "helpers", lambda _address, _below: "true"),
+    Block("forwarding-options helpers bootp interface <unit>", "helped", (
+        Entry("server <address> [<below>]", "addresses", lambda _address, _below: "true"),
+        *verbatim("broadcast description client-response-ttl maximum-hop-count minimum-wait-time no-listen "
+                  "source-address-giaddr vpn"),
+    )),
+    *verbatim("dhcp-security enhanced-hash-key evpn-vxlan family flood hash-key helpers load-balance local-bias "
+              "multicast multicast-replication no-load-balance-label-capability rpf-loose-mode-discard satellite "
+              "storm-control storm-control-profiles tunnel-termination vpn-tunnel-tos vxlan-disable-copy-tos "
+              "vxlan-disable-copy-tos-decap vxlan-disable-copy-tos-encap vxlan-routing vxlan-tos-copy-filter "
+              "fast-reroute-priority ipv6-nd-suppress ip-options-protocol-queue layer3 cut-through "
+              "store-and-forward", "forwarding-options"),
+    *verbatim("interface interface-mac-limit interface-mac-ip-limit mac-ip-table-size mac-notification "
+              "mac-statistics mac-table-aging-time mac-table-size no-mac-learning ovsdb-managed redundancy-group "
+              "remote-vtep-list remote-vtep-v6-list static-rvtep-mac voip mac-move-limit unknown-unicast-forwarding "
+              "service-id no-arp-trap authentication-whitelist", "switch-options", lead="switch-options"),
+)  # fmt: skip
+
+ROWS: Sequence[Row] = (
+    *_COMMON,
+    Block("routing-instances <word>", "instance", (
+        Keep("instance-type <word>", "kind"),
+        Keep("description <word>", "description"),
+        Entry("interface <unit> [<below>]", "ports", lambda _port, _below: "true"),
+        *_TARGETS,
+        *_COMMON,
+        *verbatim("access ce-interface egress-protection forwarding-context instance-role l2vpn-id "
+                  "multicast-snooping-options no-irb-layer-2-copy no-local-switching no-normalization "
+                  "no-vrf-advertise no-vrf-propagate-ttl protect-core provider-tunnel qualified-bum-pruning-mode "
+                  "routing-interface service-type system vlan-id vlan-model vlan-tags vrf-advertise-selective "
+                  "vrf-mtu-check vrf-propagate-ttl vrf-table-label vxlan wan-port pbb-options igmp-snooping-options",
+                  kind="instance"),
+    )),
+    *verbatim("aggregated-devices container-devices device-count error fabric fpc forwarding-options "
+              "fru-poweron-sequence inline-services lacp loopback-filter-optimization maximum-ecmp network-services "
+              "nssu pic-mode pseudowire-service redundancy-group synchronization unified-control-plane-services "
+              "multicast-replication slow-pfe-alarm traffic-statistics", "chassis", PLATFORM),
+    *verbatim("packet-forwarding-options ddos-protection arp-suppression", "system", PLATFORM),
+)  # fmt: skip
+
+
+def finish(document: Document) -> None:
+    """State the default routing instance and all others, and what ports bridge by the VLANs of all."""
+    ids = _common(document, document.scope)
+    _overlay(document, f"vrf[{DEFAULT_SWITCH}]/", "", document.scope)
+    put_settings(document, "platform/", document.scope, PLATFORM)
+    for name, instance in document.scope.each("instance").items():
+        part = Part(document, f"vrf[{name}]/", instance)
+        ids |= _common(part, instance)
+        if name == MANAGEMENT_INSTANCE and not instance.values.keys() & {"kind", "distinguisher", "vtep"}:
+            continue
+        document.put(f"vrf[{name}]", "present", instance.line)
+        for leaf in ("kind", "description"):
+            if leaf in instance.values:
+                document.put(f"vrf[{name}]/{leaf}", *instance.values[leaf])
+        for port, (_, line) in instance.table("ports").items():
+            document.put(port_paths(str(port))["vrf"], str(name), line)
+        _overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)
+        put_settings(document, f"vrf[{name}]/", instance, "instance")
+        if "routed vni" in instance.values:
+            document.put(f"vxlan/vrf[{name}]/vni", *instance.values["routed vni"])
+    bridging.finish(document, ids)
+    document.reject_unused("as-list")
+
+
+def _common(document: Document, scope: Scope) -> dict[str, int]:
+    """State what a routing instance may say as the default one does; the numbers of its VLANs."""
+    ids = bridging.state(document, scope)
+    bgp.finish(document)
+    igp.finish(document)
+    for vni, (target, line) in scope.table("targets of VNIs").items():
+        document.put(f"vxlan/vni[{vni}]/route_target", target, line)
+    put_settings(document, "evpn/", scope, EVPN)
+    put_settings(document, "routing/", scope)
+    _relays(document, scope)
+    return ids
+
+
+def _overlay(document: Document, prefix: str, place: str, said: Scope) -> None:
+    """State distinguisher, targets and VTEP: of `vrf-target` both ways where none is named."""
+    if "distinguisher" in said.values:
+        document.put(f"{prefix}distinguisher", *said.values["distinguisher"])
+    for way in ("import", "export"):
+        document.put_set(f"{prefix}{way}", said.table("both") | said.table(way))
+    if "vtep" in said.values:
+        document.put(f"{place}vxlan/source", *said.values["vtep"])
+
+
+def _relays(document: Document, scope: Scope) -> None:
+    """State to which servers the requests on an interface go: those of its group, else those of all."""
+    servers = {name: group.table("addresses") for name, group in scope.each("servers").items()}
+    usual = scope.values.get("relay")
+    for name, group in scope.each("relays").items():
+        active = group.values.get("relay", usual)
+        found = servers.get(active[0], {}) if active else {}
+        put_settings(document, f"routing/relay[{name}]/", group)
+        for port, each in group.each("port").items():
+            _relay(document, str(port), found, each.line)
+            put_settings(document.whole, port_paths(str(port)).prefix, each)
+    for port, each in scope.each("helped").items():
+        _relay(document, str(port), each.table("addresses") or scope.table("helpers"), each.line)
+        put_settings(document.whole, port_paths(str(port)).prefix, each)
+
+
+def _relay(document: Document, port: str, servers: dict[Value, Said], line: int) -> None:
+    document.whole.put(port_paths(port)["dhcp_relay"], ",".join(sorted(map(str, servers))) or "none", line)
+
+
+TOPIC = Topic(ROWS, finish)

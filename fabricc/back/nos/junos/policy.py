@@ -1,0 +1,314 @@
+"""Routing policy of Junos as it is read: lists, communities, AS paths, and policy statements term by term.
+
+A policy of others is a route map whose clauses are its terms in order, ten apart: Junos goes by their order and not by
+their names (Juniper, "Routing Policy Terms").
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.junos.settings import kept, verbatim
+from fabricc.back.nos.junos.words import COMMUNITY_OF
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Keep
+from fabricc.fabric.facts import clause_text
+from fabricc.fabric.routing import Clause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said, Scope
+    from fabricc.back.nos.reading.types import Types
+
+ACCEPT, REJECT, NEXT = "accept", "reject", "next policy"
+DISCARD = "discard"
+SUMMARY_TERM = "SUMMARY-ONLY"
+AGGREGATES_TERM = "AGGREGATES"
+BGP_TERM = "BGP"
+STATIC_TERM = "STATIC"
+OTHERS_TERM = "OTHERS"
+DEFAULT_TERM = "DEFAULT"
+OWN_TERMS = frozenset({SUMMARY_TERM, AGGREGATES_TERM, BGP_TERM, STATIC_TERM, OTHERS_TERM, DEFAULT_TERM})
+"""Terms beside numbered ones that route maps of fabricc are written with."""
+_STEP = 10
+FROM, TO, THEN = "from", "to", "then"
+_RANGE = re.compile(r"/(\d{1,3})-/(\d{1,3})")
+_UPTO = re.compile(r"/(\d{1,3})")
+_PROTOCOLS = (
+    "aggregate|bgp|direct|static|local|ospf|ospf2|ospf3|isis|evpn|l2vpn|ldp|rsvp|rip|ripng|access|access-internal|arp|frr"
+    "|arpvpn|l-isis|bgp-static|spring-te|dvmrp|pim|msdp|esis|anchor|vpls|dhcp"
+)
+
+
+def _upto(word: str) -> str | None:
+    return f" le {found[1]}" if (found := _UPTO.fullmatch(word)) else None
+
+
+def _between(word: str) -> str | None:
+    return f" ge {found[1]} le {found[2]}" if (found := _RANGE.fullmatch(word)) else None
+
+
+TYPES: Types = {
+    "upto": _upto,
+    "between": _between,
+    "community": lambda word: COMMUNITY_OF.get(word, word),
+}
+
+_TERM: Sequence[Row] = (
+    Entry(f"from protocol <{_PROTOCOLS}>", "protocols"),
+    Keep("from aggregate-contributor", "contributes"),
+    Entry("from route-filter-list <word>", "prefix_list"),
+    Entry("from prefix-list <word>", "prefix_list"),
+    Entry("from community <word>", "community_list"),
+    Entry("from policy <word>...", "policies", lambda _: "true"),
+    *verbatim("area as-path as-path-calc-length as-path-group as-path-neighbors as-path-origins as-path-transits "
+              "as-path-unique-count bgp-output-queue-priority color color2 community-count condition evpn-esi "
+              "evpn-etag evpn-mac-route evpn-tag external family instance interface internal level local-preference "
+              "mac-filter-list metric metric2 multicast-scope multipath neighbor next-hop next-hop-weight "
+              "nlri-route-type origin preference preference2 prefix-list-filter prefix-segment programmed rib "
+              "rib-list route-distinguisher route-filter route-filter-list route-target route-type rtf-prefix-list "
+              "source-address-filter source-address-filter-list state tag tag2 traffic-engineering "
+              "validation-database validation-database-instance tunnel-type srte-color segment-list optional "
+              "prefix-list", "from", FROM),
+    *verbatim("area color evpn-esi family instance interface level local-preference metric multicast-scope neighbor "
+              "next-hop origin policy preference protocol rib tag", "to", TO),
+    Keep("then local-preference <0-4294967295>", "local_preference"),
+    Entry("then community (add|+) <word>", "add_community"),
+    *verbatim("add subtract", "then local-preference", THEN, "local-preference"),
+    Keep("then <accept|reject>", "action"),
+    Keep("then next policy", "action", NEXT),
+    Keep("then next term", "action", "next term"),
+    Keep("then load-balance per-packet", "per-packet"),
+    *verbatim("add-path aggregate-bandwidth aigp-adjust aigp-originate analyze apply-groups as-path-expand "
+              "as-path-prepend bgp-output-queue-priority class color color2 community cos-next-hop-map damping "
+              "default-action destination-class dynamic-tunnel-attributes external forwarding-class get-route-range "
+              "install-nexthop label label-allocation limit-bandwidth load-balance map-to-interface metric metric2 "
+              "multipath-resolve next-hop no-backup no-entropy-label-capability no-route-localize origin "
+              "p2mp-lsp-root preference preference2 prefix-segment priority redistribute-level resolution-map "
+              "rpf-resolve source-checking source-class ssm-source sr-te-template srte-color tag tag2 trace "
+              "trunk-color tunnel-attribute tunnel-end-point-address validation-state bgp-extended-community "
+              "set-down-bit", "then", THEN),
+)  # fmt: skip
+_LENGTHS: Sequence[Row] = (
+    Entry("<exact|orlonger|longer>", "lengths"),
+    Entry("upto <upto>", "lengths"),
+    Entry("prefix-length-range <between>", "lengths"),
+    Entry("through <prefix>", "lengths", lambda last: f" through {last}"),
+    Entry("address-mask <word>", "lengths", lambda mask: f" mask {mask}"),
+)
+
+ROWS: Sequence[Row] = (
+    Entry("routing-options forwarding-table export <word>", "forwarding policies"),
+    Block("policy-options", "", (
+        Block("route-filter-list <word>", "filter list", (Block("<prefix>", "prefix", _LENGTHS),)),
+        Block("prefix-list <word>", "prefix list", (
+            Entry("<prefix>", "prefixes"),
+            Entry("<address>", "prefixes"),
+            Entry("apply-path <word>", "prefixes", lambda path: path),
+        )),
+        Block("community <word>", "community", (
+            Entry("members <community>", "members"),
+            Keep("invert-match", "inverted"),
+        )),
+        Block("as-list <word>", "as-list", (Entry("members <member>", "members"),)),
+        Entry("as-path <word> <below>", "as paths", lambda _name, path: path),
+        Block("as-path-group <word>", "as path group", (
+            Entry("as-path <word> <below>", "as paths", lambda _name, path: path),
+        )),
+        *(row for word in ("condition", "damping", "mac-list", "tunnel-attribute", "rtf-prefix-list", "defaults",
+                           "resolution-map", "redundancy-policy", "next-hop-group", "route-distinguisher",
+                           "source-address-filter-list", "rib-list", "application-maps")
+          for row in verbatim(word, lead="policy-options")),
+        Block("policy-statement <word>", "policy", (
+            Block("term <word>", "term", _TERM),
+            *verbatim("defaults dynamic-db"),
+            *_TERM,
+        )),
+    )),
+)  # fmt: skip
+
+
+def finish(document: Document) -> None:
+    """State lists, communities, AS paths and policies, and what the forwarding table takes."""
+    scope = document.scope
+    for name, listed in scope.each("filter list").items():
+        rules = [rule for prefix, each in listed.each("prefix").items() for rule in _rules(str(prefix), each)]
+        for index, (rule, line) in enumerate(rules):
+            document.put(f"prefix_list[{name}]/{index}", rule, line)
+    for name, listed in scope.each("prefix list").items():
+        for index, (prefix, (said, line)) in enumerate(listed.table("prefixes").items()):
+            document.put(
+                f"prefix_list[{name}]/{index}", prefix if said == prefix else f"apply-path {said}", line
+            )
+    for name, community in scope.each("community").items():
+        if members := community.table("members"):
+            line = max(line for _, line in members.values())
+            inverted = "not " if "inverted" in community.values else ""
+            document.put(f"community_list[{name}]", inverted + ",".join(map(str, members)), line)
+    for name, (path, line) in scope.table("as paths").items():
+        document.put(f"as_path_list[{name}]/0", path, line)
+    for name, group in scope.each("as path group").items():
+        for index, (path, line) in enumerate(group.table("as paths").values()):
+            document.put(f"as_path_list[{name}]/{index}", path, line)
+    for name, statement in scope.each("policy").items():
+        if _only_balances(statement):
+            if name not in scope.table("forwarding policies"):
+                document.reject_all(statement)
+        elif _as_written(statement):
+            _numbered(document, str(name), statement)
+        else:
+            _ordered(document, str(name), statement)
+    for name, (_, line) in scope.table("forwarding policies").items():
+        exported = scope.each("policy").get(name)
+        if exported is None:
+            document.reject(line, name)
+        elif any("per-packet" in each.values for each in (exported, *exported.each("term").values())):
+            document.put("platform/load_balance", "per-packet", line)
+        else:
+            document.put("routing/setting[forwarding-table export]", str(name), line)
+
+
+def _rules(prefix: str, scope: Scope) -> Iterator[Said]:
+    """The rules of one prefix, one for each way it is matched."""
+    longest = 128 if ":" in prefix else 32
+    own = prefix.partition("/")[2]
+    words = {"exact": "", "orlonger": f" le {longest}", "longer": f" ge {int(own) + 1} le {longest}"}
+    for lengths, (_, line) in scope.table("lengths").items():
+        yield prefix + words.get(str(lengths), str(lengths)), line
+
+
+def suppresses(document: Document) -> bool:
+    """Whether some policy keeps what an aggregate is made of."""
+    return any(
+        "contributes" in term.values and _action(term) == REJECT
+        for statement in document.root.each("policy").values()
+        for term in statement.each("term").values()
+    )
+
+
+def opens(document: Document, name: str) -> bool:
+    """Whether a policy chooses what may enter BGP and leaves the rest to the next one of the chain."""
+    statement = document.root.each("policy").get(name)
+    terms = statement.each("term").values() if statement else ()
+    return any("direct" in term.table("protocols") and _action(term) == NEXT for term in terms)
+
+
+def passes(document: Document, name: str, depth: int = 3) -> Iterator[str]:
+    """The protocols whose routes a policy names and accepts, also by way of the policies that it names."""
+    statement = document.root.each("policy").get(name)
+    for term in (*statement.each("term").values(), statement) if statement and depth else ():
+        if _action(term) == ACCEPT:
+            yield from map(str, term.table("protocols"))
+            for other in term.table("policies"):
+                yield from passes(document, str(other), depth - 1)
+
+
+def _action(term: Scope) -> object:
+    return term.values.get("action", (None, 0))[0]
+
+
+def _only_balances(statement: Scope) -> bool:
+    return not statement.each("term") and statement.values.keys() == {"per-packet"}
+
+
+def _as_written(statement: Scope) -> bool:
+    """Whether a policy is a route map as fabricc writes it: numbered terms, and some of its own beside."""
+    names = [str(name) for name in statement.each("term")]
+    rest = statement.values or statement.tables
+    return bool(names) and not rest and all(name.isdecimal() or name in OWN_TERMS for name in names)
+
+
+def _numbered(document: Document, name: str, statement: Scope) -> None:
+    """State a route map by the numbers of its terms, and all terms in short."""
+    terms = statement.each("term")
+    stated = [_term(document, name, str(term), each) for term, each in terms.items()]
+    document.put(f"platform/policy[{name}]", "; ".join([text for text, _ in stated]), stated[0][1])
+
+
+def _ordered(document: Document, name: str, statement: Scope) -> None:
+    """State a policy by the order of its terms, what is said outside of terms being the last."""
+    terms = [(str(term), each) for term, each in statement.each("term").items()]
+    if statement.values or statement.tables:
+        terms.append(("", statement))
+    for number, (term_name, term) in enumerate(terms, 1):
+        if term_name:
+            document.put(f"structure/policy[{name}]/term[{term_name}]", "true", term.line)
+        text, line = _clause(document, number * _STEP, term)
+        protocols = ",".join(map(str, term.table("protocols")))
+        text += f" match protocol {protocols}" if protocols else ""
+        document.put(f"route_map[{name}]/{number * _STEP}", text, max(line, term.line))
+
+
+def _term(document: Document, policy: str, name: str, term: Scope) -> tuple[str, int]:
+    """State a term; its summary and the line of its action. What makes a clause counts in a numbered one alone."""
+    action, line = term.values.get("action", ("next term", term.line))
+    kinds = ["aggregate-contributor"] if "contributes" in term.values else []
+    summary = " ".join([*kinds, *map(str, term.table("protocols")), str(action)])
+    if name.isdecimal():
+        text, last = _clause(document, int(name[:9]), term)
+        if preference := term.values.get("local_preference"):
+            document.put(f"platform/route_map[{policy}]/{name}/local_preference", *preference)
+        document.put(f"route_map[{policy}]/{name}", text, max(line, last))
+        return f"{name} {summary}", line
+    document.put(f"structure/policy[{policy}]/term[{name}]", "true", term.line)
+    for at in {at for _, at in term.said()} - {at for _, at in term.table("protocols").values()} - {line}:
+        if not ("contributes" in term.values and term.values["contributes"][1] == at):
+            document.reject(at)
+    return summary, line
+
+
+def _clause(document: Document, number: int, term: Scope) -> tuple[str, int]:
+    """A term as a clause, and the last line that says something of it."""
+    preference = term.values.get("local_preference")
+    action = _action(term)
+    named = {kind: _names(document, term, kind, of) for kind, of in _NAMED.items()}
+    added = named["add_community"]
+    clause = Clause(
+        number,
+        action != REJECT,
+        prefix_list=named["prefix_list"],
+        community_list=named["community_list"],
+        local_preference=int(preference[0]) if preference else None,
+        add_community=",".join(_members(document, name) for name in added.split(",")) if added else None,
+    )
+    parts = [clause_text(clause)]
+    if term.table("policies"):
+        parts.append("match policy " + " ".join(map(str, term.table("policies"))))
+    if "contributes" in term.values and not str(number).isdecimal():
+        parts.append("match aggregate-contributor")
+    parts += [f"match {words}" for words, _ in kept(term, FROM)]
+    parts += [f"match to {words}" for words, _ in kept(term, TO)]
+    parts += [f"set {words}" for words, _ in kept(term, THEN)]
+    if "per-packet" in term.values:
+        parts.append("set load-balance per-packet")
+    if action is None or action == "next term":
+        parts.append("continue")
+    return " ".join(parts), max([line for _, line in term.said()], default=term.line)
+
+
+_NAMED = {
+    "prefix_list": ("filter list", "prefix list"),
+    "community_list": ("community",),
+    "add_community": ("community",),
+}
+"""What a term names, and what that is called here."""
+
+
+def _names(document: Document, term: Scope, kind: str, of: Sequence[str]) -> str | None:
+    """The names of a kind, joined; a name of nothing is listed as well."""
+    found = term.table(kind)
+    for name, (_, line) in found.items():
+        if not any(name in document.root.each(each) for each in of):
+            document.reject(line, name)
+    return ",".join(map(str, found)) or None
+
+
+def _members(document: Document, community: str) -> str:
+    named = document.root.each("community").get(community)
+    return ",".join(map(str, named.table("members"))) if named else community
+
+
+TOPIC = Topic(ROWS, finish)
